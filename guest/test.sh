@@ -109,7 +109,7 @@ ready() {
 
 # Builds the engines' contract tests if a topic runs them, and prints the path of the program.
 contract() {
-    case ,${topics:-passthrough}, in *,passthrough,*) ;; *) return ;; esac
+    case ,${topics:-paths}, in *,passthrough,* | *,paths,*) ;; *) return ;; esac
     cargo test --release --locked --package q2c-engine --test contract --no-run --message-format json </dev/null |
         sed -n 's/.*"name":"contract".*"executable":"\([^"]*\)".*/\1/p'
 }

@@ -69,3 +69,29 @@ run replay-no-leave 5 /tmp/replay-no-leave.said q2c replay /tmp/replay.txt "/dev
 run replay-as-reads 0 /tmp/replay-as-reads.said q2c replay /tmp/replay.txt "/dev/$RAW" --max-lateness 1s --out /tmp/runs
 changed=$(dd if="/dev/$RAW" bs=1M count=16 iflag=direct 2>/dev/null | tr -d '\252' | wc -c)
 expect replay-unwritten "$changed" = 0 "bytes changed"
+
+# A device that splits each request has the same sum of Q2C as one that does not. Each request of
+# these devices takes 200 ms after its hand-over, whatever its length, so the eight parts of a split
+# one end at nearly the same time; to hand them over takes an emulated CPU less than 1 ms.
+modprobe null_blk nr_devices=2 submit_queues=1 irqmode=2 completion_nsec=200000000 gb=1
+echo 512 >/sys/block/nullb0/queue/max_sectors_kb
+echo 64 >/sys/block/nullb1/queue/max_sectors_kb
+awk 'BEGIN {
+    for (n = 0; n < 25; n++) {
+        at = n * 210000000
+        printf "259,0 0 %d %d.%09d 100 Q R %d + 1024 [x]\n", n + 1, int(at / 1e9), at % 1e9, n * 1024
+    }
+}' >/tmp/split.txt
+# Prints the medians of the two devices' sums of Q2C, and those of their numbers of terms.
+sums() { awk '/"sum_q2c_s": \{/ { wants = 1 } wants && /"median":/ { gsub(/[^-0-9.e+]/, "", $2); print $2; wants = 0 }' "$1" | tr '\n' ' '; }
+if run split 0 /tmp/split.json q2c compare /tmp/split.txt /dev/nullb0 /dev/nullb1 --engine libaio --trials 2 --max-lateness 1s --json --out /tmp/runs; then
+    sed -n '/^{/,$p' /tmp/split.json >/tmp/split.result
+    # shellcheck disable=SC2046
+    set -- $(sums /tmp/split.result)
+    awk "BEGIN { r = ${2:-0} / ${1:-1}; exit !(r > 0.99 && r < 1.01) }"
+    expect split-same-sum $? = 0 "sums of Q2C $1 s in one and $2 s in eight parts"
+    awk "BEGIN { exit !(${1:-0} > 25 * 0.2 && ${1:-0} < 25 * 0.21) }"
+    expect split-sum-is-known $? = 0 "25 reads of 200 ms: $1 s"
+    expect split-parts "$(awk -F'[ ,:]+' '$2 == "\"q2c_parts\"" { print $3 }' /tmp/split.result | sort -n | tail -1)" -ge 200 "parts of the requests of nullb1, in one trial"
+fi
+modprobe -r null_blk

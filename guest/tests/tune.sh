@@ -51,12 +51,19 @@ expect tsc "$(sed -n 's/.*"tsc_invariant": \([a-z]*\).*/\1/p' "$folder/result.js
 q2c trace info "$folder/trace-4096.parquet" >/tmp/info 2>&1
 expect clock "$(grep -c CLOCK_MONOTONIC /tmp/info)" = 1 "$(grep -i clock /tmp/info)"
 
-# "no ring flags", or the names of those that the kernel took.
+# "no ring flags", or the names of those that the kernel took: those of the ring that polls, and
+# those of the ring that waits for interrupts.
 flags=$(cut -f 6 /tmp/tune.modes | sort -u)
-if kernel_at_least 6.1; then wanted=1; else wanted=0; fi
-expect defer-taskrun "$(echo "$flags" | grep -c DEFER_TASKRUN)" = $wanted "ring flags: $flags"
+if kernel_at_least 6.1; then without=-vc; else without=-c; fi
+expect defer-taskrun "$(echo "$flags" | grep $without DEFER_TASKRUN)" = 0 "ring flags: $flags"
 
 each_mode tell_mode
+
+# Where the device can be polled, polling and sleep rules poll it, and the recording says so.
+if [ "$(cat "$queue/io_poll")" = 1 ]; then path=iopoll; else path=ring; fi
+ways=$(awk -F'\t' '$1 == "poll" || $1 ~ /^hybrid:/ { sub(/.*\(/, "", $2); sub(/\).*/, "", $2); print $2 }' /tmp/tune.modes | sort -u | tr '\n' ' ')
+expect one-path "$ways" = "$path " "poll and sleep rules: $ways"
+expect recording-says-its-path "$(grep -c "path.*$path" /tmp/info)" = 1 "$(grep path /tmp/info)"
 
 # Checks the kernel's own hybrid polling, or the reason why it is left out.
 if kernel_at_least 5.19; then

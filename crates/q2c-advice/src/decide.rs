@@ -8,9 +8,8 @@
 use crate::assessment::{Assessment, FloorKept, OPEN};
 use crate::evidence::{Estimate, Noise, Trial, per_core};
 use crate::goal::Goal;
-use crate::referee::LINUX;
 use q2c_model::Bytes;
-use q2c_policy::LaneMethod;
+use q2c_policy::{LINUX, LaneMethod};
 use q2c_result::tune::{MethodName, Recommendation, Verdict};
 use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
 
@@ -195,6 +194,7 @@ impl Decision {
             .chosen
             .map_or(LaneMethod::Poll, |i| contenders[i].method.clone());
         Recommendation {
+            kernel: None,
             bs,
             verdict: self.verdict,
             method: method.into(),

@@ -9,7 +9,7 @@ use crate::goal::{Goal, WORTH};
 use crate::outlook::{Outlook, Setting, outlooks};
 use crate::predict::predict;
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
-use q2c_policy::{LaneMethod, PolicySpec};
+use q2c_policy::{LINUX, LaneMethod, PolicySpec};
 use q2c_result::role::Role;
 use q2c_result::tune::{Recommendation, Verdict};
 use q2c_sim::{Objective, Recording};
@@ -66,10 +66,8 @@ pub struct Referee {
     spent: u32,
 }
 
-/// Linux's default rule (block/blk-mq.c until 6.3): half the mean of the last 100 ms.
-pub const LINUX: &str = "mean:ratio=50%,period=100ms";
 /// The rule that the published study found best.
-const PUBLISHED: &str = "min:ratio=70%,period=10ms";
+pub const PUBLISHED: &str = "min:ratio=70%,period=10ms";
 /// In this many first rounds a method gets one trial each: the simulation learns from many methods.
 const SINGLE_ROUNDS: usize = 2;
 /// Open methods that are tried again in the second round, which tries most methods.

@@ -1,51 +1,176 @@
 //! Requests by hardware queue, and how evenly they are spread.
 
-use q2c_result::analyze::{Balance, Hctx};
+use crate::queue_map::QueueMap;
+use q2c_model::{DevId, Op};
+use q2c_result::analyze::{Balance, DeviceQueues, Hctx, QueueSet, QueueUse};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use std::collections::BTreeMap;
 
-/// Counts requests by hardware queue and submitting CPU.
+/// Requests of each CPU.
+type ByCpu = BTreeMap<u32, u64>;
+/// Requests of each queue by submitting CPU.
+type ByQueue = BTreeMap<u32, ByCpu>;
+
+/// The operations that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum OpClass {
+    Read,
+    Write,
+    Other,
+}
+
+impl OpClass {
+    fn of(op: Op) -> Self {
+        match op {
+            Op::Read => OpClass::Read,
+            Op::Write => OpClass::Write,
+            Op::Flush | Op::Discard | Op::Other => OpClass::Other,
+        }
+    }
+}
+
+/// Counts requests by device, operation, hardware queue and submitting CPU.
 #[derive(Default)]
 pub(crate) struct Queues {
-    by_queue: BTreeMap<u32, BTreeMap<u32, u64>>,
+    counts: BTreeMap<(DevId, OpClass), ByQueue>,
 }
 
 impl Queues {
     /// Most queues, and most CPUs of a queue, that are told apart: more than any device has.
     const MOST: usize = 4096;
+    /// Most pairs of a device and an operation that are told apart; requests of further ones are
+    /// left out.
+    const DEVICES: usize = 3 * 512;
 
     pub(crate) fn add(&mut self, span: &Span) {
         if span.hctx == NONE_32 {
             return;
         }
-        if self.by_queue.len() >= Self::MOST && !self.by_queue.contains_key(&span.hctx) {
+        let key = (span.device, OpClass::of(span.op));
+        if self.counts.len() >= Self::DEVICES && !self.counts.contains_key(&key) {
             return;
         }
-        let cpus = self.by_queue.entry(span.hctx).or_default();
+        let queues = self.counts.entry(key).or_default();
+        if queues.len() >= Self::MOST && !queues.contains_key(&span.hctx) {
+            return;
+        }
+        let cpus = queues.entry(span.hctx).or_default();
         if cpus.len() < Self::MOST {
             *cpus.entry(span.cpu_submit).or_default() += 1;
         }
     }
 
-    pub(crate) fn told(self) -> (Vec<Hctx>, Option<Balance>) {
-        let counts: Vec<u64> = self
-            .by_queue
-            .values()
-            .map(|cpus| cpus.values().sum())
-            .collect();
-        let all: u64 = counts.iter().sum();
-        let queue = |((hctx, mut cpus), requests): ((u32, BTreeMap<u32, u64>), &u64)| {
-            cpus.remove(&NONE_32);
-            Hctx {
-                hctx,
-                requests: *requests,
-                share: *requests as f64 / all as f64,
-                cpus,
-            }
+    /// The queues of all devices together, and how even they are.
+    pub(crate) fn told(&self) -> (Vec<Hctx>, Option<Balance>) {
+        let all = sum(self.counts.values());
+        let queues = told(&all);
+        let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
+        (queues, (!counts.is_empty()).then(|| verdict(&counts)))
+    }
+
+    /// The queues of each device, as far as the requests tell.
+    pub(crate) fn by_device(&self) -> Vec<DeviceQueues> {
+        let mut devices: Vec<DevId> = self.counts.keys().map(|(device, _)| *device).collect();
+        devices.dedup();
+        devices.into_iter().map(|of| self.device(of)).collect()
+    }
+
+    fn device(&self, device: DevId) -> DeviceQueues {
+        let of = |class| {
+            let counts = self.counts.get(&(device, class))?;
+            Some(queue_use(told(counts)))
         };
-        let told = self.by_queue.into_iter().zip(&counts).map(queue).collect();
-        (told, (all > 0).then(|| verdict(&counts)))
+        let own = self.counts.iter().filter(|((of, _), _)| *of == device);
+        DeviceQueues {
+            device: device.to_string(),
+            queues: None,
+            all: queue_use(told(&sum(own.map(|(_, counts)| counts)))),
+            reads: of(OpClass::Read),
+            writes: of(OpClass::Write),
+        }
+    }
+}
+
+fn sum<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
+    let mut sum = ByQueue::new();
+    for (queue, cpus) in all.flatten() {
+        let into = sum.entry(*queue).or_default();
+        for (cpu, n) in cpus {
+            *into.entry(*cpu).or_default() += n;
+        }
+    }
+    sum
+}
+
+fn told(counts: &ByQueue) -> Vec<Hctx> {
+    let all: u64 = counts.values().flat_map(BTreeMap::values).sum();
+    let queue = |(hctx, cpus): (&u32, &ByCpu)| {
+        let requests = cpus.values().sum();
+        let known = cpus.iter().filter(|(cpu, _)| **cpu != NONE_32);
+        Hctx {
+            hctx: *hctx,
+            requests,
+            share: requests as f64 / all as f64,
+            cpus: known.map(|(cpu, n)| (*cpu, *n)).collect(),
+            expected: None,
+        }
+    };
+    counts.iter().map(queue).collect()
+}
+
+/// The use of queues that is known without a map of the device's queues.
+fn queue_use(queues: Vec<Hctx>) -> QueueUse {
+    let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
+    QueueUse {
+        requests: counts.iter().sum(),
+        used: verdict(&counts),
+        queues,
+        ..QueueUse::default()
+    }
+}
+
+/// Completes a device's queues by the map that they had while the trace was recorded: queues
+/// without a request, the verdict against all queues, and that against the map.
+pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
+    device.queues = Some(map.queues());
+    let sets = map.sets();
+    let parts = [device.reads.as_mut(), device.writes.as_mut()];
+    for part in parts.into_iter().flatten().chain([&mut device.all]) {
+        let used = |queue: &u32| part.queues.iter().any(|own| own.hctx == *queue);
+        let missing: Vec<u32> = map.numbers().filter(|queue| !used(queue)).collect();
+        part.queues.extend(missing.into_iter().map(|hctx| Hctx {
+            hctx,
+            ..Hctx::default()
+        }));
+        part.queues.sort_by_key(|queue| queue.hctx);
+        over_sets(part, &sets);
+        map.judge(part, &sets);
+    }
+}
+
+/// Tells the queues without a request and the verdict against all queues, set by set.
+fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
+    let counts: BTreeMap<u32, u64> = part.queues.iter().map(|q| (q.hctx, q.requests)).collect();
+    let of = |set: &Vec<u32>| {
+        let counts: Vec<u64> = set.iter().map(|queue| counts[queue]).collect();
+        let requests = counts.iter().sum();
+        QueueSet {
+            queues: set.clone(),
+            requests,
+            even: (requests > 0).then(|| verdict(&counts)),
+        }
+    };
+    let sets: Vec<QueueSet> = sets.iter().map(of).collect();
+    let used: Vec<&QueueSet> = sets.iter().filter(|set| set.requests > 0).collect();
+    let queues = used.iter().flat_map(|set| &set.queues).copied();
+    part.unused = Some(queues.filter(|queue| counts[queue] == 0).collect());
+    part.even = match used[..] {
+        [one] => one.even.clone(),
+        _ => None,
+    };
+    if sets.len() > 1 {
+        part.sets = sets;
     }
 }
 

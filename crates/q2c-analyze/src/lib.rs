@@ -3,7 +3,8 @@
 //! [`recording()`] makes an [`AnalyzeResult`] from a file in one call. [`Analyzer`] takes
 //! [`q2c_trace::Span`]s in the order in which they were queued and makes the figures of the result;
 //! it keeps the I/Os in flight, and histograms of at most 512 groups by each property.
-//! [`LiveAnalysis`] analyses a capture at intervals while it runs.
+//! [`LiveAnalysis`] analyses a capture at intervals while it runs, and [`captured()`] one that has
+//! ended.
 //!
 //! A stage of an I/O is the time between two of its events:
 //!
@@ -23,12 +24,15 @@ mod activity;
 mod analyzer_thread;
 mod balance;
 mod bottleneck;
+mod captured;
 mod error;
 mod excerpt;
 mod group;
 mod in_flight;
+pub mod late;
 mod live;
 mod load;
+mod queue_map;
 mod recording;
 mod seeks;
 mod stage;
@@ -38,6 +42,7 @@ mod windows;
 
 pub use analyzer_thread::AnalyzerThread;
 pub use balance::{chi_square_p, verdict};
+pub use captured::{CapturedIo, captured};
 pub use error::AnalyzeError;
 pub use live::{LiveAnalysis, RecorderCounts};
 pub use recording::{Options, RecordingAnalysis, recording};
@@ -167,6 +172,7 @@ impl Analyzer {
         result.activity = self.sweep.activity();
         result.seeks = self.seeks.told();
         (result.hctx, result.balance) = self.queues.told();
+        result.queues = self.queues.by_device();
         result.tags = self.tags.told();
         result.bottleneck = self.shares.told(&result.tags);
         result.over_time = self.loads.told();

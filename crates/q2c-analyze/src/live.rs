@@ -1,11 +1,10 @@
 //! The analysis of a capture at intervals, while it runs.
 
-use crate::Analyzer;
+use crate::{Analyzer, CapturedIo};
 use q2c_model::Layer;
 use q2c_result::live::LiveInterval;
 use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
-use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -56,12 +55,7 @@ impl LiveAnalysis {
     pub fn take(&mut self, io: &Recorded) {
         self.completed += 1;
         self.bytes = self.bytes.saturating_add(io.span.bytes);
-        // The analysis asks only whether the I/O was merged, so any id will do.
-        let merged_into = if io.lead == 0 { NONE } else { 0 };
-        self.waiting.push(Span {
-            merged_into,
-            ..io.span
-        });
+        self.waiting.push(CapturedIo::from(io).span);
         if self.waiting.len() >= Self::WAITING {
             self.analyse();
         }

@@ -1,11 +1,14 @@
 //! Makes a complete result from an input: a q2c trace, blktrace's files, or a recording of
 //! another tool.
 
+use crate::balance::complete;
 use crate::error::AnalyzeError;
+use crate::queue_map::QueueMap;
 use crate::warnings::warnings;
 use crate::{Analyzer, AnalyzerThread};
-use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
-use q2c_result::analyze::{self, AnalyzeResult};
+use q2c_model::facts::queue_map;
+use q2c_model::{DevId, IoRecord, Layer, Nanos, TraceMeta};
+use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
 use q2c_trace::{Scan, Span, TraceError};
@@ -112,6 +115,7 @@ impl<'a> RecordingAnalysis<'a> {
         };
         let mut result = analyzer.finish(&self.names);
         env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
+        complete_queues(&mut result.queues, &meta.facts);
         result.lost = meta.lost;
         result.unmatched = meta.unmatched;
         if self.other_layer > 0 {
@@ -154,6 +158,17 @@ impl<'a> RecordingAnalysis<'a> {
             }
             (layer, AnalyzerThread::new(new))
         })
+    }
+}
+
+/// Adds what the recording's facts tell of the devices' queues.
+pub(crate) fn complete_queues(devices: &mut [DeviceQueues], facts: &BTreeMap<String, String>) {
+    for queues in devices {
+        let device = queues.device.parse::<DevId>().ok();
+        let fact = device.and_then(|device| facts.get(&queue_map(device)));
+        if let Some(map) = fact.and_then(|fact| QueueMap::parse(fact)) {
+            complete(queues, &map);
+        }
     }
 }
 

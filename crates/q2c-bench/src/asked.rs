@@ -31,6 +31,9 @@ pub struct Asked {
     pub sizes: Option<Vec<Bytes>>,
     /// Patterns of access, such as `randread`.
     pub patterns: Option<Vec<String>>,
+    /// Background jobs of the points, as text; empty for a point without them. `None` for points
+    /// without background jobs.
+    pub backgrounds: Option<Vec<String>>,
     /// Length of the measured part of a trial, seconds.
     pub seconds: Option<f64>,
     /// Most length of the warm-up, seconds.
@@ -174,6 +177,8 @@ impl Asked {
             depths: either(self.depths.as_ref(), job.depth.as_ref()),
             sizes: either(self.sizes.as_ref(), job.bs.as_ref()),
             patterns: either(self.patterns.as_ref(), job.rw.as_ref()),
+            // A job file knows no background: jobs that run at once are points.
+            backgrounds: self.backgrounds.clone().unwrap_or(vec![String::new()]),
         }
     }
 
@@ -217,6 +222,7 @@ impl Asked {
             depths: distinct(points.iter().map(|p| p.depth)),
             sizes: distinct(points.iter().map(|p| p.bs)),
             patterns: distinct(points.iter().map(|p| p.rw.clone())),
+            backgrounds: distinct(points.iter().map(|p| p.background.clone())),
         };
         if axes.points().len() > points.len() {
             self.points = points;

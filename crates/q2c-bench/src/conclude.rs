@@ -1,35 +1,31 @@
 //! Makes the cells of the result from the trials.
 
+use super::beside::BackgroundTrial;
+use super::measured::Measured;
 use super::mode::effective;
-use super::spec::{BenchSpec, Spot};
+use super::per_core::busy;
+use super::spec::BenchSpec;
 use super::trial::BenchTrial;
 use q2c_model::CpuId;
-use q2c_result::bench::{BenchCell, BenchPoint, Cpu, Latency};
-use q2c_run::runner::{CellRuns, Summary};
+use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
+use q2c_result::tune::PerCore;
 use q2c_stats::{Interval, median, sorted};
+use q2c_watch::kernel::SleepFigures;
 
-type Runs = CellRuns<BenchPoint, BenchTrial>;
-
-/// The cells of all points, in the order of the plan.
-pub(super) fn cells(
-    spec: &BenchSpec,
-    spots: &[Spot],
-    summary: &Summary<BenchPoint, BenchTrial>,
-    idle_cpus: f64,
-) -> Vec<BenchCell> {
-    let each = spots.iter().zip(&summary.cells);
-    let mut cells: Vec<BenchCell> = each
-        .map(|(spot, runs)| cell(spec, spot, runs, idle_cpus))
-        .collect();
+/// The cells of all points, in the order of `measured`.
+pub(super) fn cells(spec: &BenchSpec, measured: &[Measured<'_>], idle_cpus: f64) -> Vec<BenchCell> {
+    let each = measured.iter();
+    let mut cells: Vec<BenchCell> = each.map(|runs| cell(spec, runs, idle_cpus)).collect();
     flag_too_good(spec, &mut cells);
     cells
 }
 
-fn cell(spec: &BenchSpec, spot: &Spot, runs: &Runs, idle_cpus: f64) -> BenchCell {
-    let trials: Vec<&BenchTrial> = runs.outcomes().collect();
+fn cell(spec: &BenchSpec, runs: &Measured<'_>, idle_cpus: f64) -> BenchCell {
+    let Measured { spot, trials, .. } = runs;
     let jobs = spot.point.jobs as usize;
-    let slept = trials.iter().any(|t| t.slept[0] > 0);
-    let misses = |t: &BenchTrial| t.slept[2] as f64 / (t.slept[0] as f64).max(1.0);
+    let handled = trials.iter().any(|t| t.slept[0] > 0);
+    let slept = trials.iter().any(|t| t.slept[1] > 0);
+    let per_handled = |sum: u64, t: &BenchTrial| sum as f64 / (t.slept[0] as f64).max(1.0);
     let helpers = if spot.way.interface.has_helper() {
         jobs
     } else {
@@ -39,31 +35,78 @@ fn cell(spec: &BenchSpec, spot: &Spot, runs: &Runs, idle_cpus: f64) -> BenchCell
         .map(|job| CpuId(spec.cpus[job % spec.cpus.len()]))
         .collect();
     BenchCell {
-        point: spot.point.clone(),
+        point: runs.point.clone(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
-        lat_ns: latency(&trials),
+        lat_ns: latency(trials),
         cpu: cpu(runs),
         kiops_per_core: runs.interval(|t| kiops_per_core(t, idle_cpus)),
-        miss_rate: slept.then(|| runs.interval(misses)),
-        effective_mode: effective(spot, &trials),
+        per_core: per_core(trials, idle_cpus),
+        miss_rate: handled
+            .then(|| runs.interval(|t| per_handled(t.slept[2], t)))
+            .or_else(|| in_kernel(trials, |seen| Some(seen.miss_rate))),
+        effective_sleep_ns: handled
+            .then(|| runs.interval(|t| per_handled(t.asked_ns, t)))
+            .or_else(|| in_kernel(trials, |seen| Some(seen.effective_sleep_ns))),
+        slept_ns: slept
+            .then(|| runs.interval(|t| t.slept_ns as f64 / t.slept[1] as f64))
+            .or_else(|| in_kernel(trials, |seen| seen.slept_ns)),
+        background_jobs: background_jobs(runs),
+        courses: courses(trials),
+        stages: runs.stages.clone(),
+        effective_mode: effective(spot, trials),
         cpus,
         oversubscribed: jobs + helpers > spec.cpus.len(),
         too_good: None,
         unsteady: trials.iter().filter(|t| !t.steady).count() as u32,
-        failures: runs.failures().map(str::to_owned).collect(),
+        failures: runs.failures.clone(),
     }
+}
+
+/// A figure of the kernel's own sleeps, which the thread does not see, over the trials whose probe
+/// has it; `None` where none has.
+fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Option<Interval> {
+    let figures = trials
+        .iter()
+        .filter_map(|t| t.kernel_sleeps.as_ref()?.figures());
+    let values: Vec<f64> = figures.filter_map(|seen| of(&seen)).collect();
+    (!values.is_empty()).then(|| Interval::of(&values))
+}
+
+/// The background of a point; `None` without one, or without a trial.
+fn background_jobs(runs: &Measured<'_>) -> Option<BackgroundJobs> {
+    let first = runs.trials.first()?.background.as_ref()?;
+    let over = |of: fn(&BackgroundTrial) -> f64| {
+        runs.interval(|trial| trial.background.as_ref().map_or(f64::NAN, of))
+    };
+    Some(BackgroundJobs {
+        cpus: first.cpus.clone(),
+        shares_cpus: first.shares_cpus,
+        iops: over(|beside| beside.iops),
+        alone_iops: over(|beside| beside.alone_iops),
+        rest_busy_cpus: over(|beside| beside.rest_busy_cpus.unwrap_or(f64::NAN)),
+    })
+}
+
+fn courses(trials: &[&BenchTrial]) -> Vec<Vec<q2c_result::bench::Slice>> {
+    let courses = trials.iter().map(|trial| trial.course.clone());
+    courses.filter(|course| !course.is_empty()).collect()
 }
 
 /// Thousand I/Os per second and busy CPU. It is NaN where busy CPUs are not known; intervals leave
 /// out NaN.
 fn kiops_per_core(trial: &BenchTrial, idle_cpus: f64) -> f64 {
-    let Some(busy_s) = trial.busy_s else {
-        return f64::NAN;
-    };
-    let busy = (busy_s / trial.wall_s - idle_cpus).max(0.0);
-    // The machine's counters are coarse. The CPU time of the jobs and helpers was busy for sure.
-    let own = (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s;
-    trial.ios as f64 / trial.wall_s / 1e3 / busy.max(own)
+    let busy = busy(trial, idle_cpus).map_or(f64::NAN, |busy| busy.cpus);
+    trial.ios as f64 / trial.wall_s / 1e3 / busy
+}
+
+/// The CPU time that KIOPS/core divides by in most trials.
+fn per_core(trials: &[&BenchTrial], idle_cpus: f64) -> PerCore {
+    let busy = trials.iter().filter_map(|trial| busy(trial, idle_cpus));
+    let threads = busy.filter(|busy| busy.of == PerCore::Threads).count();
+    match 2 * threads > trials.len() {
+        true => PerCore::Threads,
+        false => PerCore::Machine,
+    }
 }
 
 fn latency(trials: &[&BenchTrial]) -> Latency {
@@ -80,7 +123,7 @@ fn latency(trials: &[&BenchTrial]) -> Latency {
     }
 }
 
-fn cpu(runs: &Runs) -> Cpu {
+fn cpu(runs: &Measured<'_>) -> Cpu {
     let per_second = |of: fn(&BenchTrial) -> f64| runs.interval(|t| of(t) / t.wall_s);
     Cpu {
         job_s: per_second(|t| t.job_cpu_s),
@@ -96,14 +139,18 @@ fn cpu(runs: &Runs) -> Cpu {
 const ABOVE_OTHERS: f64 = 1.5;
 
 fn flag_too_good(spec: &BenchSpec, cells: &mut [BenchCell]) {
-    let kind = |p: &BenchPoint| (p.bs, p.rw.clone());
+    // Another interface says something of the device where it has as many requests in flight.
+    let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone());
+    let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
     let peaks: Vec<(String, BenchPoint, f64)> = cells
         .iter()
         .map(|c| (c.point.engine.clone(), c.point.clone(), c.iops.median))
         .collect();
     for cell in cells {
         let others = peaks.iter().filter(|(engine, point, _)| {
-            *engine != cell.point.engine && kind(point) == kind(&cell.point)
+            *engine != cell.point.engine
+                && kind(point) == kind(&cell.point)
+                && in_flight(point) >= in_flight(&cell.point)
         });
         let best = others.map(|(.., iops)| *iops).fold(0.0, f64::max);
         let Interval { median, min, .. } = cell.iops;
@@ -112,7 +159,7 @@ fn flag_too_good(spec: &BenchSpec, cells: &mut [BenchCell]) {
                 "{median:.0} IOPS is above the device's rating of {rating:.0}"
             )),
             _ if best > 0.0 && min > ABOVE_OTHERS * best => Some(format!(
-                "{median:.0} IOPS is {:.1} times what any other interface reached ({best:.0})",
+                "{median:.0} IOPS is {:.1} times what any other interface reached with as many in flight ({best:.0})",
                 median / best
             )),
             _ => None,

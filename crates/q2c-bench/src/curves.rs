@@ -1,10 +1,10 @@
 //! Scaling curves over the number of jobs: their shape, the fitted scaling law, and suspects.
 
 use super::Bench;
+use super::measured::Measured;
 use super::suspects::{Ceiling, Evidence, Site, Tags, suspects};
 use super::trial::BenchTrial;
 use q2c_result::bench::{BenchCell, BenchPoint, Curve};
-use q2c_run::runner::Summary;
 use q2c_stats::scaling::{Point, Scaling};
 use q2c_stats::{median, sorted};
 
@@ -14,7 +14,7 @@ const LEAST: usize = 3;
 pub(super) fn curves(
     bench: &Bench<'_>,
     cells: &[BenchCell],
-    summary: &Summary<BenchPoint, BenchTrial>,
+    measured: &[Measured<'_>],
 ) -> Vec<Curve> {
     let mut seen: Vec<BenchPoint> = Vec::new();
     let mut curves = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn curves(
             .filter(|&i| same(&cells[i].point, first) && cells[i].iops.trials > 0)
             .collect();
         if along.len() >= LEAST {
-            curves.push(curve(bench, cells, summary, &along));
+            curves.push(curve(bench, cells, measured, &along));
         }
     }
     curves
@@ -48,11 +48,11 @@ fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
 fn curve(
     bench: &Bench<'_>,
     cells: &[BenchCell],
-    summary: &Summary<BenchPoint, BenchTrial>,
+    measured: &[Measured<'_>],
     along: &[usize],
 ) -> Curve {
     let iops = |i: usize| -> Vec<f64> {
-        let trials = summary.cells[i].outcomes();
+        let trials = measured[i].trials.iter();
         trials.map(|t| t.ios as f64 / t.wall_s).collect()
     };
     let points: Vec<Point> = along
@@ -85,13 +85,7 @@ fn curve(
     };
     let evidence: Vec<Evidence> = along
         .iter()
-        .map(|&i| {
-            evidence(
-                bench,
-                &cells[i].point,
-                &summary.cells[i].outcomes().collect::<Vec<_>>(),
-            )
-        })
+        .map(|&i| evidence(bench, &cells[i].point, &measured[i].trials))
         .collect();
     let named = suspects(&shape, &site(bench, cells, &curve.first), &evidence);
     curve.suspects = named
@@ -107,7 +101,10 @@ fn curve(
 
 fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
     let others = cells.iter().filter(|c| {
-        c.point.engine != first.engine && c.point.bs == first.bs && c.point.rw == first.rw
+        c.point.engine != first.engine
+            && c.point.bs == first.bs
+            && c.point.rw == first.rw
+            && c.point.background == first.background
     });
     let best = others.max_by(|a, b| a.iops.median.total_cmp(&b.iops.median));
     let rated = bench.spec.rating.map(|x| Ceiling {

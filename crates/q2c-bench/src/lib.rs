@@ -2,22 +2,30 @@
 //! the figures: the effective mode, the shape of the scaling curves, and suspects of a bend.
 
 pub mod asked;
+mod beside;
 mod conclude;
 mod curves;
 mod gone;
 pub mod interface;
+mod lead;
+mod measured;
 pub mod media;
 mod mode;
+mod per_core;
 mod plan;
 mod rules;
 mod spdk;
 mod spec;
+pub mod stages;
 mod steady;
 pub mod suspects;
+mod timetable;
 mod trial;
 mod warn;
 pub mod way;
 
+pub use beside::BackgroundTrial;
+pub use measured::PhasedTrial;
 pub use spec::BenchSpec;
 pub use trial::BenchTrial;
 
@@ -28,9 +36,10 @@ use q2c_model::{Bytes, CpuId};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
 use q2c_result::{DoctorReport, Exit, Machine, Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
-use q2c_run::runner::{self, End, Precision, Progress, Runner, Settings, SystemClock};
+use q2c_run::runner::{self, End, Event, Precision, Progress, Runner, Settings, SystemClock};
 use q2c_sys::Clock;
 use q2c_workbench::workload::Site;
+use stages::StageRuns;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -130,6 +139,9 @@ impl Bench<'_> {
             let why = left_out.first().map_or("the axes are empty", |l| &l.reason);
             return Err(BenchError::Nothing(why.to_owned()));
         }
+        if let Some(why) = self.no_capture(&spots) {
+            progress.event(&Event::Note(why));
+        }
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
         let mut plan = BenchPlan {
             spots: &spots,
@@ -144,21 +156,34 @@ impl Bench<'_> {
             progress,
         };
         let summary = runner.run(&mut plan, folder)?;
-        let cells = conclude::cells(self.spec, &spots, &summary, self.site.idle_busy_cpus);
-        let scaling = curves::curves(self, &cells, &summary);
-        let mut warnings = warn::warnings(self, &cells, &summary);
-        let aborted = aborted(&summary.end);
+        let stages = match (self.spec.stages, &summary.end) {
+            (false, _) => None,
+            (true, End::Complete) => {
+                Some(StageRuns::run(&plan, self.spec.seed, &mut runner, folder)?)
+            }
+            (true, _) => Some(StageRuns::default()),
+        };
+        let end = stages.as_ref().and_then(|stages| stages.end.as_ref());
+        let end = end.unwrap_or(&summary.end);
+        let measured = measured::measured(&spots, &summary, stages.as_ref());
+        let cells = conclude::cells(self.spec, &measured, self.site.idle_busy_cpus);
+        let scaling = curves::curves(self, &cells, &measured);
+        let of_stages = stages.iter().flat_map(|stages| &stages.warnings);
+        let of_runner: Vec<Warning> = summary.warnings.iter().chain(of_stages).cloned().collect();
+        let mut warnings = warn::warnings(self, &cells, &measured, &of_runner);
+        let aborted = aborted(end);
         warnings.extend(aborted.clone());
         let result = BenchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_s: started.map_or(0, |t| t.as_secs()),
             seconds: begun.elapsed().as_secs_f64(),
-            complete: matches!(summary.end, End::Complete),
+            complete: matches!(end, End::Complete),
             job: self.job(),
             machine: self.machine.clone(),
             target: self.target.clone(),
             doctor: self.doctor.clone(),
+            leads: lead::leads(&cells),
             cells,
             left_out,
             scaling,
@@ -168,17 +193,31 @@ impl Bench<'_> {
         };
         Ok(Done {
             result,
-            state: summary.state(),
+            state: end.state(),
             aborted: aborted.map(|warning| warning.found),
         })
     }
 
-    /// Expected length of all trials, seconds; `None` when a name on an axis is not known.
+    /// What to say before the trials when stages are asked for and the block layer cannot be
+    /// captured.
+    fn no_capture(&self, spots: &[spec::Spot]) -> Option<String> {
+        let asked = self.spec.stages.then_some(spots)?;
+        let why = stages::refused(asked, self.site)?;
+        Some(format!(
+            "there will be no stages: failed to capture the block layer: {why}"
+        ))
+    }
+
+    /// Expected length of all trials and of the runs for stages, seconds; `None` when a name on an
+    /// axis is not known.
     #[must_use]
     pub fn expected_s(&self) -> Option<f64> {
         let (spots, _) = spec::spots(self.spec, self.abilities, self.media).ok()?;
-        let trials = spots.len() as f64 * f64::from(self.spec.trials);
-        Some(trials * self.place(&[]).expected_s())
+        let place = self.place(&[]);
+        let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
+        let stages = spots.iter().map(|spot| place.stages_s(spot));
+        let stages = if self.spec.stages { stages.sum() } else { 0.0 };
+        Some(round * f64::from(self.spec.trials) + stages)
     }
 
     fn place<'b>(&'b self, cpus: &'b [CpuId]) -> Place<'b> {
@@ -217,6 +256,9 @@ impl Bench<'_> {
             idle_busy_cpus: self.site.idle_busy_cpus,
             rate: self.spec.rate,
             span: self.spec.span,
+            phases: self.spec.phases,
+            tuned: self.spec.tuned.clone(),
+            stages: self.spec.stages,
             seed: self.spec.seed,
         }
     }

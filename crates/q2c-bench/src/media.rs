@@ -2,18 +2,21 @@
 //! namespace's character device, or a controller in user space.
 
 use super::interface::Interface;
-use q2c_engine::engine::Request;
+use q2c_engine::engines::SimDevices;
 use q2c_engine::spdk::{SpdkError, SpdkPerf, user_driver};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
+use q2c_workbench::polling;
 use std::io;
 use thiserror::Error;
 
 /// The three kinds of media behind one target. Each is there, or a sentence says why it is not.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// A file or block device; [`Medium::None`] for simulated devices.
+    /// A file or block device, or the simulated devices of the target.
     pub plain: Result<Medium, String>,
+    /// The simulated devices of engines that simulate, on any target.
+    pub simulated: SimDevices,
     /// A namespace's character device, for NVMe commands.
     pub commands: Result<Commands, String>,
     /// A controller that is bound to a user-space driver.
@@ -74,6 +77,10 @@ impl Media {
     pub fn plain(medium: Medium) -> Self {
         let nothing = "there is no NVMe controller behind the target";
         Media {
+            simulated: match &medium {
+                Medium::Simulated(devices) => devices.clone(),
+                Medium::File(_) | Medium::None => SimDevices::default(),
+            },
             plain: Ok(medium),
             commands: Err(nothing.to_owned()),
             spdk: Err(nothing.to_owned()),
@@ -99,7 +106,8 @@ impl Media {
             true => self.commands.as_ref().map(|commands| &commands.medium),
             false => self.plain.as_ref(),
         };
-        found.cloned().unwrap_or(Medium::None)
+        let target = found.unwrap_or(&Medium::None);
+        self.simulated.beside(target, engine)
     }
 
     /// Where the I/O goes when it does not go through the target's block device, in words; `None`
@@ -164,29 +172,16 @@ enum NoRead {
 const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
 
 fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
-    let refused = |why: String| NoRead::Refused(why);
     let spec = EngineSpec::IoUringCmd { iopoll };
-    let mut engine = spec
-        .open(medium, 1, length as usize, 1)
-        .map_err(|e| refused(e.to_string()))?;
-    let read = Request {
-        operation: q2c_engine::engine::Operation::Read,
-        offset: 0,
-        length,
-        slot: 0,
-    };
-    let done = engine.submit_and_wait(&[read]);
-    let result = done.map_err(|e| refused(e.to_string()))?.result;
-    if result >= 0 {
-        return Ok(());
-    }
-    let error = io::Error::from_raw_os_error(-result);
-    match REFUSALS.contains(&-result) {
-        true => Err(refused(format!(
-            "{error}; commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)"
-        ))),
-        false => Err(NoRead::Failed(error)),
-    }
+    polling::one_read(&spec, medium, length).map_err(|error| match error {
+        polling::NoRead::Engine(error) => NoRead::Refused(error.to_string()),
+        polling::NoRead::Failed { source, .. } => match source.raw_os_error() {
+            Some(errno) if REFUSALS.contains(&errno) => NoRead::Refused(format!(
+                "{source}; commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)"
+            )),
+            _ => NoRead::Failed(source),
+        },
+    })
 }
 
 impl SpdkSite {

@@ -45,10 +45,11 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
     let ios = sum(|t| t.ios);
     let first = trials.first();
     let (sqpoll_threads, io_workers) = first.map_or((0, 0), |t| t.helpers);
-    WaitCounts {
+    let counts = WaitCounts {
         ios,
         handled: sum(|t| t.slept[0]),
         slept: sum(|t| t.slept[1]),
+        left_to_interrupt: sum(|t| t.left_to_interrupt),
         interrupts: all(|t| t.interrupts),
         requests: all(|t| t.requests),
         switches: Switches::PerIo(sum(|t| t.switches) as f64 / ios.max(1) as f64),
@@ -57,7 +58,14 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
         sqpoll_threads,
         io_workers,
         wants_sqpoll_thread: spot.way.interface.has_helper(),
+        // Every job of a point is counted in its I/Os.
+        others: false,
         checks_kernel: true,
+    };
+    let beside = trials.iter().filter_map(|trial| trial.background.as_ref());
+    match beside.map(|background| background.ios).reduce(|a, b| a + b) {
+        Some(others) => counts.beside(others),
+        None => counts,
     }
 }
 
@@ -65,6 +73,7 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
 mod tests {
     use super::*;
     use crate::way::{Abilities, Way};
+    use q2c_engine::EngineSpec;
     use q2c_model::Bytes;
     use q2c_policy::Method;
     use q2c_report::mode::words;
@@ -73,13 +82,14 @@ mod tests {
 
     fn spot(engine: &str, method: &str) -> Spot {
         let can = Abilities {
-            poll_queues: Some(true),
+            polled_requests: true,
             poll_delay: true,
             polled_commands: true,
         };
         let asked: Method = method.parse().unwrap();
         Spot {
             way: Way::of(&engine.parse().unwrap(), &asked, 1, can).unwrap(),
+            beside: EngineSpec::RING,
             pattern: "randread".parse().unwrap(),
             detour: Some("/dev/ng0n1, past the block layer".to_owned()),
             point: BenchPoint {
@@ -89,7 +99,9 @@ mod tests {
                 depth: 1,
                 bs: Bytes(4096),
                 rw: "randread".to_owned(),
+                background: String::new(),
             },
+            phases: Vec::new(),
         }
     }
 
@@ -176,6 +188,8 @@ mod tests {
         let through = "/dev/ng0n1, past the block layer".to_owned();
         assert!(proof.contains(&Evidence::Through(through)));
         assert!(proof.contains(&Evidence::Engine("io_uring_cmd:iopoll".to_owned())));
+        let proof = seen(&waited, &trial(Some(1_000), 990, "ring"));
+        assert!(proof.contains(&Evidence::Engine("io_uring_cmd:ring".to_owned())));
         assert!(proof.contains(&Evidence::RequestsPerIo(None)));
     }
 

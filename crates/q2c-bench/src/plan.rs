@@ -1,13 +1,15 @@
 //! Makes the points a plan of the runner.
 
 use super::gone::gone;
+use super::measured::PhasedTrial;
 use super::spec::Spot;
-use super::trial::{BenchTrial, NoTrial, Place};
+use super::stages::StagesPlan;
+use super::trial::{NoTrial, Place};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_engine::EngineSpec;
-use q2c_host::restore::{Guard, RestoreError};
 use q2c_result::bench::BenchPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use q2c_steer::HeldPolling;
 use std::path::Path;
 
 /// The runner's plan: each point is a cell, and the runner makes one trial at a time.
@@ -32,30 +34,28 @@ impl BenchPlan<'_> {
         }
     }
 
-    /// Sets the kernel's polling (`io_poll_delay`) as this point needs it, until the guard is
-    /// dropped: the kernel's own sleep (0), a fixed one, or none (-1).
-    fn kernel_polling(&self, spot: &Spot) -> Result<Option<Guard>, CellError> {
+    /// Sets the kernel's polling (`io_poll_delay`) as this point needs it: the kernel's own sleep
+    /// (0), a fixed one, none (-1), or whatever a daemon writes that follows a rule. `None` where
+    /// it is as wanted, or does not matter.
+    fn kernel_polling(&self, spot: &Spot) -> Result<Option<HeldPolling>, CellError> {
         let site = self.place.site;
         let engine = spot.way.interface.engine();
         let hipri = engine.is_some_and(EngineSpec::polls_in_call);
-        let delay = site
-            .target_disk
-            .as_ref()
-            .map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
-        let Some(delay) = delay.filter(|file| hipri && file.exists()) else {
+        let disk = site.target_disk.as_ref();
+        let disk = disk.map(|target_disk| &target_disk.disk);
+        let Some(disk) = disk.filter(|disk| hipri && Delay::path(disk).exists()) else {
             return Ok(None);
         };
-        let wanted = spot.way.kernel.as_ref().and_then(Delay::of);
-        let wanted = wanted.unwrap_or(Delay::CLASSIC);
-        if delay_now(&delay).map_err(CellError::Cell)? == wanted {
+        let sleep = spot.way.kernel.as_ref();
+        let wanted = sleep.map_or(Some(Delay::CLASSIC), Delay::of);
+        let now = delay_now(&Delay::path(disk)).map_err(CellError::Cell)?;
+        if wanted == Some(now) {
             return Ok(None);
         }
         let nowhere = || CellError::Cell("no folder for the journal of settings".to_owned());
-        let dir = self.restore_dir.ok_or_else(nowhere)?;
-        let refused = |e: RestoreError| CellError::Cell(e.to_string());
-        let mut guard = Guard::new(&site.roots, dir).map_err(refused)?;
-        guard.set(&delay, &wanted.0.to_string()).map_err(refused)?;
-        Ok(Some(guard))
+        let journal = self.restore_dir.ok_or_else(nowhere)?;
+        let held = HeldPolling::begin(&site.roots, disk, journal, sleep);
+        held.map(Some).map_err(|e| CellError::Cell(e.to_string()))
     }
 }
 
@@ -76,6 +76,30 @@ fn delay_now(file: &Path) -> Result<Delay, String> {
         .map_err(|_| unread(&format!("`{}`", text.trim())))
 }
 
+impl BenchPlan<'_> {
+    /// Runs a trial, or another run of its kind, with the kernel's polling set as the point needs
+    /// it.
+    pub fn held<T>(
+        &self,
+        point: &BenchPoint,
+        run: impl FnOnce(&Spot) -> Result<T, NoTrial>,
+    ) -> Result<T, CellError> {
+        let spot = self.spot(point)?;
+        let held = self.kernel_polling(spot)?;
+        let done = run(spot);
+        let ended = held.map_or(Ok(()), HeldPolling::end);
+        let ended = ended.map_err(|error| CellError::Trial(error.to_string()));
+        let done = done.map_err(|why| match why {
+            NoTrial::Stopped => CellError::Cancelled,
+            NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
+            NoTrial::Cpus(why) => CellError::Cell(why),
+            NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
+            NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
+        })?;
+        ended.map(|()| done)
+    }
+}
+
 pub(super) fn label(point: &BenchPoint) -> String {
     let BenchPoint {
         engine,
@@ -84,41 +108,60 @@ pub(super) fn label(point: &BenchPoint) -> String {
         depth,
         bs,
         rw,
+        background,
     } = point;
-    format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}")
+    let beside = match background.as_str() {
+        "" => String::new(),
+        jobs => format!(" beside {jobs}"),
+    };
+    format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}{beside}")
+}
+
+/// The label of a spot: that of its point, or of the first with the backgrounds that follow.
+pub(super) fn spot_label(spot: &Spot) -> String {
+    let then = spot.phases[1..]
+        .iter()
+        .map(|phase| match phase.text.as_str() {
+            "" => ", then alone".to_owned(),
+            jobs => format!(", then beside {jobs}"),
+        });
+    label(&spot.point) + &then.collect::<String>()
 }
 
 impl Plan for BenchPlan<'_> {
     type Cell = BenchPoint;
-    type Outcome = BenchTrial;
+    type Outcome = PhasedTrial;
 
     fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
         let cell = |spot: &Spot| CellPlan {
-            key: label(&spot.point),
-            label: label(&spot.point),
-            seconds: self.place.expected_s(),
+            key: spot_label(spot),
+            label: spot_label(spot),
+            seconds: self.place.expected_s(spot),
             cell: spot.point.clone(),
         };
         self.spots.iter().map(cell).collect()
     }
 
-    fn metric(&self, trial: &BenchTrial) -> f64 {
-        trial.ios as f64 / trial.wall_s
+    fn owns(&self, key: &str) -> bool {
+        !StagesPlan::is_key(key)
+    }
+
+    fn metric(&self, trial: &PhasedTrial) -> f64 {
+        let iops = trial
+            .phases
+            .iter()
+            .map(|phase| phase.ios as f64 / phase.wall_s);
+        iops.sum::<f64>() / trial.phases.len() as f64
     }
 
     fn run(
         &mut self,
         cell: &CellPlan<BenchPoint>,
         context: &mut Context<'_>,
-    ) -> Result<BenchTrial, CellError> {
-        let spot = self.spot(&cell.cell)?;
-        let _guard = self.kernel_polling(spot)?;
-        let done = self.place.trial(spot, context.seed >> 1, context.cancel);
-        done.map_err(|why| match why {
-            NoTrial::Stopped => CellError::Cancelled,
-            NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
-            NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
-            NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
+    ) -> Result<PhasedTrial, CellError> {
+        self.held(&cell.cell, |spot| {
+            let phases = self.place.trial(spot, context.seed >> 1, context.cancel)?;
+            Ok(PhasedTrial { phases })
         })
     }
 }

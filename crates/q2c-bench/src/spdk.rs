@@ -148,4 +148,4 @@ fn worst(cores: &[Latency], percent: f64) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

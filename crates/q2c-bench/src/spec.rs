@@ -3,10 +3,11 @@
 use super::interface::Interface;
 use super::media::Media;
 use super::way::{Abilities, Way};
-use q2c_engine::Pattern;
+use q2c_engine::{Activity, EngineSpec, Pattern};
 use q2c_model::Bytes;
 use q2c_policy::Method;
-use q2c_result::bench::{BenchPoint, LeftOut};
+use q2c_result::bench::{BenchPoint, LeftOut, Tuned};
+use q2c_workbench::workload::{Background, BackgroundSpec};
 use serde::{Deserialize, Serialize};
 
 /// The plan of a run in the form of its `plan.toml`.
@@ -53,16 +54,72 @@ pub struct BenchSpec {
     /// The points, when they are fewer than the axes make together; empty when they are all.
     #[serde(default)]
     pub points: Vec<BenchPoint>,
+    /// Background jobs, as the text of [`Background`]; empty for a point without them.
+    #[serde(default = "no_background")]
+    pub backgrounds: Vec<String>,
+    /// Whether the backgrounds are phases of one trial, through which the jobs run on.
+    #[serde(default)]
+    pub phases: bool,
+    /// The methods of a run of `q2c tune`, which are points beside those of `methods`.
+    #[serde(default)]
+    pub tuned: Option<Tuned>,
+    /// Whether each point gets a run with the block layer captured, after all trials.
+    #[serde(default)]
+    pub stages: bool,
 }
 
-/// A point that exists, as a cell of the plan.
+fn no_background() -> Vec<String> {
+    vec![String::new()]
+}
+
+/// A point that exists, as a cell of the plan. With several phases it is several points, which
+/// differ in their background.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spot {
+    /// The point of the first phase.
     pub point: BenchPoint,
+    /// The background of each phase of a trial, at least one.
+    pub phases: Vec<Phase>,
     pub way: Way,
+    /// The engine whose path background jobs take, and which those have that name none: the
+    /// interface as it was asked for, on the path of its polling methods. It is the same for all
+    /// methods, so that they have the same background. The way's own engine may be a ring that
+    /// polls by itself.
+    pub beside: EngineSpec,
     pub pattern: Pattern,
     /// Where the I/O goes when it does not go through the target's block device, in words.
     pub detour: Option<String>,
+}
+
+/// A phase of a trial: the time in which one background runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Phase {
+    /// The background as asked; empty for none.
+    pub text: String,
+    pub background: Background,
+}
+
+impl Phase {
+    fn of(text: &str) -> Result<Self, String> {
+        let background = match text {
+            "" => Ok(Background::default()),
+            jobs => jobs.parse(),
+        };
+        Ok(Phase {
+            text: text.to_owned(),
+            background: background.map_err(|e| format!("{e}"))?,
+        })
+    }
+}
+
+impl Spot {
+    /// The point of each phase.
+    pub fn points(&self) -> impl Iterator<Item = BenchPoint> {
+        self.phases.iter().map(|phase| BenchPoint {
+            background: phase.text.clone(),
+            ..self.point.clone()
+        })
+    }
 }
 
 /// Returns all points that exist here, in the order of the plan, and the points that do not exist,
@@ -80,7 +137,12 @@ pub(super) fn spots(
         let interface: Interface = point.engine.parse()?;
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
         let absent = media.absent(&interface);
-        let refused = absent.or_else(|| outside_refuses(spec, &interface, &point));
+        let phases = phases(spec, &point)?;
+        let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
+        let beside = can.settled(asked);
+        let refused = absent
+            .or_else(|| outside_refuses(spec, &interface, &point, &phases))
+            .or_else(|| background_refused(&beside, &phases, media));
         let way = match refused {
             Some(reason) => Err(reason),
             None => Way::of(&interface, &point.method, point.depth, can),
@@ -88,7 +150,9 @@ pub(super) fn spots(
         match way {
             Ok(way) => spots.push(Spot {
                 point,
+                phases,
                 way,
+                beside,
                 pattern,
                 detour: media.detour(&interface),
             }),
@@ -99,7 +163,12 @@ pub(super) fn spots(
 }
 
 /// Why SPDK's program cannot run a point; `None` where it can, and for all other interfaces.
-fn outside_refuses(spec: &BenchSpec, interface: &Interface, point: &BenchPoint) -> Option<String> {
+fn outside_refuses(
+    spec: &BenchSpec,
+    interface: &Interface,
+    point: &BenchPoint,
+    phases: &[Phase],
+) -> Option<String> {
     if *interface != Interface::Spdk {
         return None;
     }
@@ -107,6 +176,9 @@ fn outside_refuses(spec: &BenchSpec, interface: &Interface, point: &BenchPoint) 
     match () {
         () if spec.rate.is_some() => {
             Some("spdk_nvme_perf has no open loop: leave --rate out".to_owned())
+        }
+        () if phases.iter().any(|phase| !phase.background.0.is_empty()) => {
+            Some("spdk_nvme_perf has its controller alone: nothing can run beside it".to_owned())
         }
         () if point.jobs as usize > cpus => Some(format!(
             "spdk runs one thread on each CPU: {} jobs need as many, and there are {cpus}",
@@ -116,19 +188,80 @@ fn outside_refuses(spec: &BenchSpec, interface: &Interface, point: &BenchPoint) 
     }
 }
 
-fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
-    if !spec.points.is_empty() {
-        return spec.points.clone();
+/// The phases of a trial of `point`.
+fn phases(spec: &BenchSpec, point: &BenchPoint) -> Result<Vec<Phase>, String> {
+    match spec.phases {
+        true => spec
+            .backgrounds
+            .iter()
+            .map(|text| Phase::of(text))
+            .collect(),
+        false => Phase::of(&point.background).map(|phase| vec![phase]),
     }
-    let axes = Axes {
+}
+
+/// Why background jobs cannot run beside the engine `beside`; `None` where they can.
+fn background_refused(beside: &EngineSpec, phases: &[Phase], media: &Media) -> Option<String> {
+    let jobs = phases.iter().flat_map(|phase| &phase.background.0);
+    let refused = |job: &BackgroundSpec| {
+        let engine = Interface::Engine(job.engine_beside(beside));
+        let helper = || {
+            engine.has_helper().then(|| {
+                "its kernel thread cannot be told from those of the measured jobs".to_owned()
+            })
+        };
+        let depth = || {
+            let Activity::Start(wait) = job.at_work() else {
+                return None;
+            };
+            engine.engine()?.refuses(job.depth, &wait)
+        };
+        let why = media.absent(&engine).or_else(helper).or_else(depth)?;
+        Some(format!(
+            "background {job} cannot run here by {engine}: {why}"
+        ))
+    };
+    jobs.into_iter().find_map(refused)
+}
+
+fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
+    let mut all = match spec.points.is_empty() {
+        true => axes(spec).points(),
+        false => spec.points.clone(),
+    };
+    all.retain(|point| !spec.phases || point.background == spec.backgrounds[0]);
+    let tuned = tuned_points(spec, &all);
+    all.extend(tuned);
+    all
+}
+
+/// The points of tuned methods: for each point one with the method of its block size and number of
+/// jobs, where that is not a point already.
+fn tuned_points(spec: &BenchSpec, all: &[BenchPoint]) -> Vec<BenchPoint> {
+    let mut more: Vec<BenchPoint> = Vec::new();
+    let methods = all
+        .iter()
+        .map(|point| spec.tuned.as_ref()?.method(point.bs, point.jobs));
+    for (point, method) in all.iter().zip(methods) {
+        let tuned = method.map(|method| BenchPoint {
+            method: method.clone(),
+            ..point.clone()
+        });
+        more.extend(tuned.filter(|tuned| !all.contains(tuned) && !more.contains(tuned)));
+    }
+    more
+}
+
+fn axes(spec: &BenchSpec) -> Axes {
+    Axes {
         engines: spec.engines.clone(),
         methods: spec.methods.clone(),
         jobs: spec.jobs.clone(),
         depths: spec.depths.clone(),
         sizes: spec.sizes.clone(),
         patterns: spec.patterns.clone(),
-    };
-    axes.points()
+        backgrounds: spec.backgrounds.clone(),
+    }
 }
 
 /// The axes, which make points together.
@@ -140,13 +273,14 @@ pub(super) struct Axes {
     pub depths: Vec<u16>,
     pub sizes: Vec<Bytes>,
     pub patterns: Vec<String>,
+    pub backgrounds: Vec<String>,
 }
 
 impl Axes {
     /// Every point of the axes, in the order of jobs within methods within interfaces.
     pub fn points(&self) -> Vec<BenchPoint> {
         let mut points = Vec::new();
-        for (rw, bs, depth) in self.outer() {
+        for (rw, bs, depth, background) in self.outer() {
             for engine in &self.engines {
                 for method in &self.methods {
                     points.extend(self.jobs.iter().map(|&jobs| BenchPoint {
@@ -156,6 +290,7 @@ impl Axes {
                         depth,
                         bs,
                         rw: rw.clone(),
+                        background: background.clone(),
                     }));
                 }
             }
@@ -163,13 +298,19 @@ impl Axes {
         points
     }
 
-    fn outer(&self) -> impl Iterator<Item = (String, Bytes, u16)> {
-        self.patterns.iter().flat_map(move |rw| {
-            self.sizes.iter().flat_map(move |&bs| {
-                self.depths
-                    .iter()
-                    .map(move |&depth| (rw.clone(), bs, depth))
-            })
+    fn outer(&self) -> impl Iterator<Item = (String, Bytes, u16, String)> {
+        let sizes = self
+            .patterns
+            .iter()
+            .flat_map(|rw| self.sizes.iter().map(move |&bs| (rw, bs)));
+        let depths = sizes.flat_map(|(rw, bs)| {
+            self.depths
+                .iter()
+                .map(move |&depth| (rw.clone(), bs, depth))
+        });
+        depths.flat_map(|(rw, bs, depth)| {
+            let backgrounds = self.backgrounds.iter();
+            backgrounds.map(move |background| (rw.clone(), bs, depth, background.clone()))
         })
     }
 }

@@ -10,8 +10,21 @@ const SLOPE: f64 = 0.05;
 /// The slices that count, and whether the warm-up had become steady before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Window {
+    /// The slice with which the warm-up began.
+    pub begin: usize,
     pub slices: Range<usize>,
     pub steady: bool,
+}
+
+impl Window {
+    /// The same window of slices that begin with slice `begin`.
+    pub fn after(self, begin: usize) -> Self {
+        Window {
+            begin: self.begin + begin,
+            slices: self.slices.start + begin..self.slices.end + begin,
+            steady: self.steady,
+        }
+    }
 }
 
 /// Selects `measured` slices that begin where the throughput has no trend any more, after `warm_up`
@@ -26,6 +39,7 @@ pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
     let first = (1..=warm_up).find(steady);
     let from = first.unwrap_or(warm_up);
     Window {
+        begin: 0,
         slices: from..(from + measured).min(iops.len()),
         steady: first.is_some(),
     }

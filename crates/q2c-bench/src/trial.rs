@@ -1,32 +1,38 @@
 //! One trial of one point: all jobs run together, in slices of time, and the machine's counters are
 //! read at each boundary.
 
+use super::beside::{Alone, BackgroundTrial, Beside, slices_of};
 use super::interface::Interface;
 use super::media::Media;
 use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
-use q2c_engine::engine::EngineFacts;
+use super::timetable::Timetable;
 use q2c_engine::{
-    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
+    EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
 };
 use q2c_host::block::{DiskStats, Interrupts};
 use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::Method;
 use q2c_policy::method::Means;
+use q2c_result::bench::Slice;
 use q2c_sys::Clock;
+use q2c_watch::kernel::{KernelSleeps, seen_beside};
 use q2c_workbench::workload::{Site, first_fault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Length of a slice.
-const SLICE: Nanos = Nanos::from_millis(250);
+pub(super) const SLICE: Nanos = Nanos::from_millis(250);
 /// Least number of measured slices: the search for a trend looks at four of them.
 const LEAST: usize = 4;
 
-/// The figures of one trial, as the run's journal keeps them. All figures but `warm_up_s` are of
-/// the counted part, which comes after the warm-up.
+/// The figures of one phase of a trial, as the run's journal keeps them; a trial has one phase
+/// where backgrounds are no phases. All figures but `warm_up_s` and `course` are of the counted
+/// part, which comes after the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchTrial {
     /// Length of the counted part, seconds.
@@ -63,8 +69,21 @@ pub struct BenchTrial {
     pub switches: u64,
     /// I/Os handled by a sleep rule, I/Os that slept, and misses.
     pub slept: [u64; 3],
+    /// I/Os that a sleep rule left to the interrupt.
+    #[serde(default)]
+    pub left_to_interrupt: u64,
     /// Sum of sleeps asked, ns.
     pub asked_ns: u64,
+    /// Sum of sleeps from call to return, ns.
+    pub slept_ns: u64,
+    /// The sleeps of the kernel's own hybrid polling, as a probe counted them in a run of its own
+    /// after the trial; `None` for every other method.
+    #[serde(default)]
+    pub kernel_sleeps: Option<KernelSleeps>,
+    /// What ran beside the jobs; `None` without a background.
+    pub background: Option<BackgroundTrial>,
+    /// The slices of the phase, warm-up included, where backgrounds are phases; empty elsewhere.
+    pub course: Vec<Slice>,
     /// Where the engine looked for completions.
     pub polls_by: Option<Means>,
     /// Ring flags in force.
@@ -72,6 +91,7 @@ pub struct BenchTrial {
 }
 
 /// Where and how all trials of a run are made.
+#[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub media: &'a Media,
     pub span: Bytes,
@@ -89,6 +109,8 @@ pub(super) enum NoTrial {
     Run(RunError),
     /// The external program (SPDK's tool) failed: this point cannot run.
     Program(String),
+    /// The CPUs of background jobs cannot be chosen: this point cannot run.
+    Cpus(String),
     /// The device failed a request.
     Fault(String),
     /// The run was stopped.
@@ -96,16 +118,16 @@ pub(super) enum NoTrial {
 }
 
 /// The machine's counters at one moment.
-struct Moment {
-    cpu: Option<CpuTimes>,
+pub(super) struct Moment {
+    pub cpu: Option<CpuTimes>,
     interrupts: Option<Interrupts>,
     disk: Option<DiskStats>,
-    helpers: Vec<Helper>,
+    pub helpers: Vec<Helper>,
 }
 
-struct Moments<'a> {
+pub(super) struct Moments<'a> {
     site: &'a Site,
-    all: Vec<Moment>,
+    pub all: Vec<Moment>,
 }
 
 impl Observer for Moments<'_> {
@@ -122,22 +144,36 @@ impl Observer for Moments<'_> {
 }
 
 impl Place<'_> {
-    /// The most slices of warm-up, and the number of slices that count.
-    fn slices(&self) -> (usize, usize) {
+    pub(super) fn timetable(&self, spot: &Spot) -> Timetable {
         let of = |seconds: f64| (seconds / SLICE.as_secs_f64()).round() as usize;
-        (of(self.warm_up_s).max(1), of(self.seconds).max(LEAST))
+        Timetable {
+            before: usize::from(!spot.phases[0].background.0.is_empty()),
+            warm_up: of(self.warm_up_s).max(1),
+            measured: of(self.seconds).max(LEAST),
+            phases: spot.phases.len(),
+        }
     }
 
     /// Expected length of a trial, seconds.
-    pub fn expected_s(&self) -> f64 {
-        let (warm_up, measured) = self.slices();
-        (warm_up + measured) as f64 * SLICE.as_secs_f64() + 0.1
+    pub fn expected_s(&self, spot: &Spot) -> f64 {
+        let backgrounds = spot.phases.iter();
+        let alone = backgrounds.filter(|phase| !phase.background.0.is_empty());
+        // The kernel's own sleeps are counted in a second run.
+        let runs = 1 + usize::from(spot.way.kernel.is_some());
+        let slices = self.timetable(spot).slices() * runs + alone.count() * Alone::SLICES;
+        slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
-    pub fn trial(&self, spot: &Spot, seed: u64, stop: &AtomicBool) -> Result<BenchTrial, NoTrial> {
+    /// One trial, with the figures of each of its phases.
+    pub fn trial(
+        &self,
+        spot: &Spot,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Vec<BenchTrial>, NoTrial> {
         match (&spot.way.interface, &self.media.spdk) {
             (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed, stop),
-            (Interface::Spdk, Ok(site)) => spdk::trial(self, site, spot, stop),
+            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot, stop)?]),
             (Interface::Spdk, Err(why)) => Err(NoTrial::Program(why.clone())),
         }
     }
@@ -148,16 +184,73 @@ impl Place<'_> {
         spot: &Spot,
         seed: u64,
         stop: &AtomicBool,
-    ) -> Result<BenchTrial, NoTrial> {
-        let (warm_up, measured) = self.slices();
-        let phases = vec![SLICE; warm_up + measured];
+    ) -> Result<Vec<BenchTrial>, NoTrial> {
+        let times = self.timetable(spot);
+        let beside = Beside::of(self, spot, seed)?;
+        let alone = beside.alone(stop)?;
+        let run = || {
+            let mut jobs = self.jobs(engine, spot, seed, &times);
+            jobs.extend(beside.plans(&times));
+            self.run(spot, jobs, times.slices(), stop)
+        };
+        let (data, moments) = run()?;
+        let kernel_sleeps = self.seen_in_kernel(spot, &times, || run().map(drop))?;
+        let (own, others) = data.lanes.split_at(spot.point.jobs as usize);
+        let phase = |n: usize| {
+            let slices = times.phase(n);
+            let iops: Vec<f64> = slices.clone().map(|n| slice_iops(own, n)).collect();
+            let window = window(&iops, times.warm_up, times.measured).after(slices.start);
+            let mut trial = gathered(own, &moments, &window, &spot.point.method);
+            if spot.way.interface.sends_commands() {
+                // The disk's statistics do not count commands from outside the block layer.
+                trial.requests = None;
+            }
+            trial.kernel_sleeps.clone_from(&kernel_sleeps);
+            let background = beside.lanes(others, n);
+            trial.background = beside.figures(n, alone[n].as_ref(), background, &window);
+            if times.phases > 1 {
+                trial.course = slices_of(own, background, times.before, slices, &window);
+            }
+            trial
+        };
+        Ok((0..times.phases).map(phase).collect())
+    }
+
+    /// The kernel's own sleeps in a second run of the trial, which has the probe beside it; `None`
+    /// for methods by which the kernel does not sleep.
+    fn seen_in_kernel(
+        &self,
+        spot: &Spot,
+        times: &Timetable,
+        again: impl FnOnce() -> Result<(), NoTrial>,
+    ) -> Result<Option<KernelSleeps>, NoTrial> {
+        let (Some(_), Some(target)) = (&spot.way.kernel, &self.site.target_disk) else {
+            return Ok(None);
+        };
+        if times.phases > 1 {
+            let why = "the probe counts all phases of a trial together";
+            return Ok(Some(KernelSleeps::Unseen(why.to_owned())));
+        }
+        let slice = Duration::from_nanos(SLICE.0);
+        let seen = seen_beside(&self.site.roots, &target.disk, slice, again)?;
+        Ok(Some(seen.0))
+    }
+
+    /// Runs `jobs` for `slices` slices, and reads the machine's counters at each boundary.
+    pub(super) fn run(
+        &self,
+        spot: &Spot,
+        jobs: Vec<JobPlan>,
+        slices: usize,
+        stop: &AtomicBool,
+    ) -> Result<(RunData, Vec<Moment>), NoTrial> {
         let mut moments = Moments {
             site: self.site,
-            all: Vec::with_capacity(phases.len() + 1),
+            all: Vec::with_capacity(slices + 1),
         };
         let plan = RunPlan {
-            jobs: self.jobs(engine, spot, seed, phases.len()),
-            phases,
+            jobs,
+            phases: vec![SLICE; slices],
             interval: SLICE,
             sampler_cpu: self.spare(spot),
             clock: self.clock,
@@ -167,22 +260,19 @@ impl Place<'_> {
             let cause = cause(&data);
             return Err(NoTrial::Fault(format!("{fault}{cause}")));
         }
-        if data.stopped {
-            return Err(NoTrial::Stopped);
+        match data.stopped {
+            true => Err(NoTrial::Stopped),
+            false => Ok((data, moments.all)),
         }
-        let iops: Vec<f64> = (0..warm_up + measured)
-            .map(|n| slice_iops(&data, n))
-            .collect();
-        let window = window(&iops, warm_up, measured);
-        let mut trial = gathered(&data, &moments.all, &window);
-        if spot.way.interface.sends_commands() {
-            // The disk's statistics do not count commands from outside the block layer.
-            trial.requests = None;
-        }
-        Ok(trial)
     }
 
-    fn jobs(&self, engine: &EngineSpec, spot: &Spot, seed: u64, phases: usize) -> Vec<JobPlan> {
+    pub(super) fn jobs(
+        &self,
+        engine: &EngineSpec,
+        spot: &Spot,
+        seed: u64,
+        times: &Timetable,
+    ) -> Vec<JobPlan> {
         let jobs = spot.point.jobs as usize;
         let cpus: Vec<CpuId> = (0..jobs)
             .map(|job| self.cpus[job % self.cpus.len()])
@@ -200,9 +290,7 @@ impl Place<'_> {
             depth: spot.point.depth,
             cpu: cpus[job],
             seed: seed.wrapping_add(job as u64 * 7919),
-            activities: std::iter::once(Activity::Start(wait))
-                .chain((1..phases).map(|_| Activity::Continue))
-                .collect(),
+            activities: times.measured_job(wait),
             capacity: 0,
             tally: true,
             rate: self.rate,
@@ -211,16 +299,22 @@ impl Place<'_> {
         waits.into_iter().enumerate().map(plan).collect()
     }
 
-    /// The last CPU in the order that has no job and no helper thread, for the sampler.
-    fn spare(&self, spot: &Spot) -> Option<CpuId> {
-        let each = if spot.way.interface.has_helper() {
-            2
-        } else {
-            1
-        };
-        let taken = spot.point.jobs as usize * each;
-        self.cpus.get(taken..).and_then(|rest| rest.last().copied())
+    /// The CPUs of the jobs and their helper threads.
+    pub(super) fn taken(&self, spot: &Spot) -> &[CpuId] {
+        &self.cpus[..threads(spot).min(self.cpus.len())]
     }
+
+    /// The last CPU in the order that has no job and no helper thread, for the sampler.
+    pub(super) fn spare(&self, spot: &Spot) -> Option<CpuId> {
+        let rest = self.cpus.get(threads(spot)..);
+        rest.and_then(|rest| rest.last().copied())
+    }
+}
+
+/// Number of jobs and helper threads of a point.
+fn threads(spot: &Spot) -> usize {
+    let each = 1 + usize::from(spot.way.interface.has_helper());
+    spot.point.jobs as usize * each
 }
 
 /// A remark when the engine's own options explain the first failed request, else nothing.
@@ -230,23 +324,30 @@ fn cause(data: &RunData) -> String {
     known.map_or(String::new(), |cause| format!("; {cause}"))
 }
 
-fn slice_iops(data: &RunData, slice: usize) -> f64 {
+/// I/Os per second of all `lanes` in a slice.
+pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
     let of_lane = |lane: &LaneData| {
         let phase = &lane.phases[slice];
         let length = (phase.end.t_ns - phase.begin.t_ns) as f64;
         phase.ios as f64 / length * 1e9
     };
-    data.lanes.iter().map(of_lane).sum()
+    lanes.iter().map(of_lane).sum()
 }
 
-fn gathered(data: &RunData, moments: &[Moment], window: &Window) -> BenchTrial {
+fn gathered(
+    lanes: &[LaneData],
+    moments: &[Moment],
+    window: &Window,
+    method: &Method,
+) -> BenchTrial {
     let (mut all, mut trial) = (Tally::default(), BenchTrial::default());
     let (mut wall, mut warm_up) = (0.0, 0.0);
-    for lane in &data.lanes {
+    for lane in lanes {
         let phases = &lane.phases[window.slices.clone()];
         let (first, last) = (&phases[0].begin, &phases[phases.len() - 1].end);
         wall += (last.t_ns - first.t_ns) as f64 / 1e9;
-        warm_up += (first.t_ns - lane.phases[0].begin.t_ns) as f64 / 1e9;
+        let begin = lane.phases[window.begin].begin.t_ns;
+        warm_up += (first.t_ns - begin) as f64 / 1e9;
         trial.job_cpu_s += (last.cpu_ns - first.cpu_ns) as f64 / 1e9;
         trial.switches += last.switches.voluntary - first.switches.voluntary;
         for phase in phases {
@@ -254,19 +355,18 @@ fn gathered(data: &RunData, moments: &[Moment], window: &Window) -> BenchTrial {
             phase.tally.iter().for_each(|tally| all.merge(tally));
         }
     }
-    let lanes = data.lanes.len() as f64;
-    (trial.wall_s, trial.warm_up_s) = (wall / lanes, warm_up / lanes);
+    let count = lanes.len() as f64;
+    (trial.wall_s, trial.warm_up_s) = (wall / count, warm_up / count);
     trial.steady = window.steady;
     let latencies = &all.latencies;
     let at = |q| latencies.percentile(q);
     trial.lat_ns = [latencies.mean(), at(0.5), at(0.99), at(0.999)];
     trial.slept = [all.sleeps.handled, all.sleeps.slept, all.sleeps.misses];
-    trial.asked_ns = all.sleeps.asked_ns;
-    if let Some(EngineFacts {
-        polls_by, flags, ..
-    }) = data.lanes.first().map(|lane| &lane.facts)
-    {
-        (trial.polls_by, trial.flags) = (Some(*polls_by), (*flags).to_owned());
+    trial.left_to_interrupt = all.sleeps.interrupted;
+    (trial.asked_ns, trial.slept_ns) = (all.sleeps.asked_ns, all.sleeps.slept_ns);
+    if let Some(facts) = lanes.first().map(|lane| &lane.facts) {
+        let flags = facts.flags_of(method == &Method::INTERRUPT);
+        (trial.polls_by, trial.flags) = (Some(facts.polls_by), flags.to_owned());
     }
     let slices = &window.slices;
     machine(&mut trial, &moments[slices.start], &moments[slices.end]);

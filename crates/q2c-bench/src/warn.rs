@@ -1,11 +1,12 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
 use super::Bench;
+use super::measured::Measured;
+use super::plan::label;
 use super::trial::BenchTrial;
 use q2c_result::Warning;
-use q2c_result::bench::{BenchCell, BenchPoint};
-use q2c_result::mode::{ModeKind, ModeNote};
-use q2c_run::runner::Summary;
+use q2c_result::bench::BenchCell;
+use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
 
 /// Busy CPUs at rest above which the trials count as disturbed.
 const QUIET_CPUS: f64 = 0.2;
@@ -15,16 +16,19 @@ const MISMATCH: f64 = 0.05;
 pub(super) fn warnings(
     bench: &Bench<'_>,
     cells: &[BenchCell],
-    summary: &Summary<BenchPoint, BenchTrial>,
+    measured: &[Measured<'_>],
+    of_runner: &[Warning],
 ) -> Vec<Warning> {
     busy_at_rest(bench)
         .into_iter()
         .chain(ignored(cells))
+        .chain(two_paths(&bench.spec.engines, &modes(cells)))
         .chain(unsteady(cells))
         .chain(oversubscribed(cells))
         .chain(too_good(cells))
-        .chain(mismatch(summary))
-        .chain(summary.warnings.iter().cloned())
+        .chain(mismatch(measured))
+        .chain(background_shares(cells))
+        .chain(of_runner.iter().cloned())
         .collect()
 }
 
@@ -50,21 +54,56 @@ fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<Stri
     (!names.is_empty()).then(|| names.join(", "))
 }
 
+/// Whether the kernel did something else than what was asked.
+pub(super) fn did_otherwise(cell: &BenchCell) -> bool {
+    let was = &cell.effective_mode.was;
+    let ignored = matches!(
+        was.note,
+        Some(ModeNote::PollIgnored | ModeNote::Interrupted(_))
+    );
+    ignored || was.kind == ModeKind::NotProved
+}
+
 fn ignored(cells: &[BenchCell]) -> Option<Warning> {
-    let not_it = |cell: &BenchCell| {
-        let was = &cell.effective_mode.was;
-        let ignored = matches!(
-            was.note,
-            Some(ModeNote::PollIgnored | ModeNote::Interrupted(_))
-        );
-        ignored || was.kind == ModeKind::NotProved
-    };
-    those(cells, not_it).map(|names| Warning {
+    those(cells, did_otherwise).map(|names| Warning {
         id: "mode-ignored".to_owned(),
         found: format!("{names}: the kernel did not do what was asked"),
         means: "these numbers are of another method; the mode column says which".to_owned(),
         todo: "compare them as what they were, or use a kernel and a device that poll".to_owned(),
     })
+}
+
+/// The name of an interface, and the effective mode of one of its points.
+type Named<'a> = (&'a str, &'a EffectiveMode);
+
+fn modes(cells: &[BenchCell]) -> Vec<Named<'_>> {
+    let each = cells.iter();
+    each.map(|cell| (cell.point.engine.as_str(), &cell.effective_mode))
+        .collect()
+}
+
+/// Warns about interfaces whose polling methods looked for completions in different ways: by asking
+/// the device, and on the ring while the device interrupts. Nobody asked for that, since the name
+/// of the interface is one.
+fn two_paths(engines: &[String], modes: &[Named<'_>]) -> Vec<Warning> {
+    let of_engine = |engine: &String| {
+        let its = modes.iter().filter(|(name, _)| name == engine);
+        let ways = paths(its.map(|(_, mode)| *mode));
+        (ways.len() > 1).then(|| Warning {
+            id: "two-paths".to_owned(),
+            found: format!(
+                "{engine}: polling methods looked for completions in different ways ({})",
+                ways.iter()
+                    .map(|way| way.text())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            means: "their figures differ by the path to the device, too, not by the method alone"
+                .to_owned(),
+            todo: "name the path: io_uring:ring or io_uring:iopoll".to_owned(),
+        })
+    };
+    engines.iter().filter_map(of_engine).collect()
 }
 
 fn unsteady(cells: &[BenchCell]) -> Option<Warning> {
@@ -95,16 +134,30 @@ fn too_good(cells: &[BenchCell]) -> Option<Warning> {
     })
 }
 
-fn mismatch(summary: &Summary<BenchPoint, BenchTrial>) -> Option<Warning> {
+fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
+    let shares = |cell: &BenchCell| {
+        let background = cell.background_jobs.as_ref();
+        background.is_some_and(|background| background.shares_cpus)
+    };
+    those(cells, shares).map(|names| Warning {
+        id: "background-shares-cpus".to_owned(),
+        found: format!("{names}: some points have a background job on the CPU of a job"),
+        means: "there the two take CPU time from each other, beside the device's time".to_owned(),
+        todo: "use fewer jobs than CPUs, or give the background jobs CPUs of their own with cpus="
+            .to_owned(),
+    })
+}
+
+fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
     let off = |trial: &BenchTrial| {
         let requests = trial.requests? as f64;
-        Some((requests / trial.ios as f64 - 1.0).abs() > MISMATCH)
+        let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
+        Some((requests / (trial.ios + beside) as f64 - 1.0).abs() > MISMATCH)
     };
-    let mut labels: Vec<&str> = summary
-        .cells
+    let mut labels: Vec<String> = measured
         .iter()
-        .filter(|runs| runs.outcomes().any(|t| off(t) == Some(true)))
-        .map(|runs| runs.plan.label.as_str())
+        .filter(|runs| runs.trials.iter().any(|t| off(t) == Some(true)))
+        .map(|runs| label(&runs.point))
         .collect();
     labels.truncate(3);
     (!labels.is_empty()).then(|| Warning {
@@ -118,4 +171,39 @@ fn mismatch(summary: &Summary<BenchPoint, BenchTrial>) -> Option<Warning> {
                 .to_owned(),
         todo: "look at the device with iostat while nothing is measured".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_policy::method::Means;
+    use q2c_result::mode::Mode;
+    use q2c_result::proof::Proof;
+
+    fn mode(method: &str, kind: ModeKind, means: Means) -> EffectiveMode {
+        EffectiveMode {
+            asked: method.parse().unwrap(),
+            was: Mode::by(kind, Some(means)),
+            proof: Proof::default(),
+        }
+    }
+
+    #[test]
+    fn one_interface_on_two_paths_is_told() {
+        let rule = "hybrid:min:70%,10ms";
+        let polled = mode("poll", ModeKind::Poll, Means::IoPoll);
+        let by_ring = mode(rule, ModeKind::Hybrid, Means::Ring);
+        let all = [
+            ("io_uring", &polled),
+            ("io_uring", &by_ring),
+            ("io_uring:ring", &by_ring),
+            ("io_uring:iopoll", &polled),
+        ];
+        let engines = ["io_uring", "io_uring:ring", "io_uring:iopoll"].map(str::to_owned);
+        let told = two_paths(&engines, &all);
+        assert_eq!(told.len(), 1, "paths that were named are not told");
+        assert!(told[0].found.starts_with("io_uring: "), "{told:?}");
+        assert!(told[0].found.contains("ring, iopoll"), "{told:?}");
+        assert!(two_paths(&engines, &all[1..]).is_empty());
+    }
 }

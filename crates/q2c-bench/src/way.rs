@@ -4,13 +4,13 @@
 use super::interface::Interface;
 use q2c_engine::EngineSpec;
 use q2c_policy::{KernelSleep, LaneMethod, Method};
+use q2c_steer::Steering;
 
 /// Abilities of the device and the kernel that decide which methods exist here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Whether the device has poll queues: `queue/io_poll` is 1. `None` when there is no device, or
-    /// it has no such file.
-    pub poll_queues: Option<bool>,
+    /// Whether io_uring can poll the device (IOPOLL): it has poll queues, and a read succeeded.
+    pub polled_requests: bool,
     /// Whether `queue/io_poll_delay` exists and the kernel obeys it (4.10 to 5.18 for preadv2).
     pub poll_delay: bool,
     /// Whether completions of NVMe commands can be polled for.
@@ -60,13 +60,12 @@ impl Way {
         let found = engine.for_method(method);
         let (carrier, waits) =
             found.ok_or_else(|| format!("there is no {method} with {engine}"))?;
-        if let Some(why) = absent(method, can) {
+        if let Some(why) = absent(method, &carrier, can) {
             return Err(why);
         }
-        let carrier = match *method == Method::POLL && can.poll_with(&carrier) {
-            true => carrier.asking_device(),
-            false => carrier,
-        };
+        // Interrupts need no second ring that nothing is polled on.
+        let asks_device = *method != Method::INTERRUPT && can.poll_with(&carrier);
+        let carrier = carrier.settled(asks_device);
         match carrier.refuses(depth, &waits.build(1).remove(0)) {
             Some(why) => Err(why),
             None => Ok(Way {
@@ -82,27 +81,30 @@ impl Way {
 }
 
 impl Abilities {
+    /// The engine on the path that its polling methods take here.
+    pub(super) fn settled(self, engine: &EngineSpec) -> EngineSpec {
+        engine.clone().settled(self.poll_with(engine))
+    }
+
     /// Whether the kernel can poll the device for an engine with IOPOLL.
     fn poll_with(self, engine: &EngineSpec) -> bool {
         match engine.needs_character_device() {
             true => self.polled_commands,
-            false => self.poll_queues == Some(true),
+            false => self.polled_requests,
         }
     }
 }
 
-/// Why the device or the kernel does not have `method`; `None` when it has.
-fn absent(method: &Method, can: Abilities) -> Option<String> {
+/// Why the device or the kernel does not have `method` on `engine`; `None` when it has.
+fn absent(method: &Method, engine: &EngineSpec, can: Abilities) -> Option<String> {
     match method {
-        Method::SqPollIoPoll | Method::HybridUring if can.poll_queues != Some(true) => {
-            Some(format!(
-                "{method} needs poll queues: the device has none (its queue/io_poll is not 1; for NVMe load the driver with \
-                 poll_queues=N)"
-            ))
+        _ if engine.needs_poll_queues() && !can.poll_with(engine) => Some(format!(
+            "{engine} needs poll queues: the device has none that it can use (see queue/io_poll; for NVMe load the driver \
+             with poll_queues=N)"
+        )),
+        Method::HybridKernel(KernelSleep::Steered(policy)) if can.poll_delay => {
+            Steering::new(policy).err().map(|unfit| unfit.to_string())
         }
-        Method::HybridKernel(KernelSleep::Steered(_)) => Some(
-            "bench steers no kernel: run `q2c poll steer` beside `--method hybrid-kernel`".to_owned(),
-        ),
         Method::HybridKernel(_) if !can.poll_delay => Some(
             "hybrid-kernel needs Linux 4.10 to 5.18 and a device with poll queues and queue/io_poll_delay: later kernels \
              do not poll for preadv2"
@@ -125,29 +127,48 @@ mod tests {
     }
 
     const QUEUES: Abilities = Abilities {
-        poll_queues: Some(true),
+        polled_requests: true,
         poll_delay: false,
         polled_commands: true,
     };
 
+    /// All methods that poll take one path; interrupts stand beside them.
     #[test]
     fn polling_asks_the_device_where_it_can_be_asked() {
         let none = Abilities::default();
-        assert_eq!(
-            way("io_uring", "poll", 1, QUEUES).unwrap().interface,
-            engine("io_uring:iopoll")
-        );
-        assert_eq!(
-            way("io_uring", "poll", 1, none).unwrap().interface,
-            engine("io_uring")
-        );
+        let rule = "hybrid:min:70%,10ms";
+        for (on, method, with, without) in [
+            ("io_uring", "poll", "iopoll", "ring"),
+            ("io_uring", rule, "iopoll", "ring"),
+            ("io_uring", "hybrid:ehp", "iopoll", "ring"),
+            ("io_uring", "interrupt", "ring", "ring"),
+            ("io_uring:ring", "poll", "ring", "ring"),
+            ("io_uring:ring", rule, "ring", "ring"),
+            ("io_uring_cmd", rule, "iopoll", "ring"),
+            ("io_uring_cmd:ring", "poll", "ring", "ring"),
+        ] {
+            let name = on.split(':').next().unwrap();
+            for (can, path) in [(QUEUES, with), (none, without)] {
+                let wanted = engine(&format!("{name}:{path}"));
+                let found = way(on, method, 1, can).unwrap().interface;
+                assert_eq!(found, wanted, "{method} on {on}");
+            }
+        }
+        for on in ["io_uring:iopoll", "io_uring_cmd:iopoll"] {
+            for method in ["poll", rule, "interrupt"] {
+                let found = way(on, method, 1, QUEUES).unwrap().interface;
+                assert_eq!(found, engine(on), "{method}");
+                let why = way(on, method, 1, none).unwrap_err();
+                assert!(why.contains("needs poll queues"), "{why}");
+            }
+        }
         assert_eq!(
             way("pvsync2", "poll", 1, none).unwrap().interface,
             engine("pvsync2:hipri")
         );
         let commands = |can| way("io_uring_cmd", "poll", 8, can).unwrap().interface;
         assert_eq!(commands(QUEUES), engine("io_uring_cmd:iopoll"));
-        assert_eq!(commands(none), engine("io_uring_cmd"));
+        assert_eq!(commands(none), engine("io_uring_cmd:ring"));
         assert_eq!(
             way("spdk", "poll", 8, none).unwrap().interface,
             Interface::Spdk
@@ -163,7 +184,7 @@ mod tests {
             ("pvsync2", "interrupt", 8, "depth 1"),
             ("pvsync2", "hybrid-kernel", 1, "5.18"),
             ("io_uring_cmd", "sqpoll", 1, "no sqpoll with io_uring_cmd"),
-            ("io_uring_cmd:iopoll", "interrupt", 1, "no interrupt"),
+            ("io_uring:iopoll,hybrid", "interrupt", 1, "no interrupt"),
             ("spdk", "interrupt", 1, "polls"),
             ("pvsync2", "hybrid:mean:50%,10ms", 1, "no hybrid:mean"),
         ] {

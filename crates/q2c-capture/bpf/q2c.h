@@ -179,6 +179,21 @@ static __always_inline int is_wanted(struct request *rq)
 	return 1;
 }
 
+enum req_flag_bits___until_515 { __REQ_HIPRI = 0 };
+enum req_flag_bits___since_516 { __REQ_POLLED = 0 };
+
+/* Whether the request's submitter polls for it, by its flags (cmd_flags). */
+static __always_inline int is_polled(u32 flags)
+{
+	u64 bit = 64;
+
+	if (ENUM_EXISTS(enum req_flag_bits___since_516, __REQ_POLLED))
+		bit = ENUM_VALUE(enum req_flag_bits___since_516, __REQ_POLLED);
+	else if (ENUM_EXISTS(enum req_flag_bits___until_515, __REQ_HIPRI))
+		bit = ENUM_VALUE(enum req_flag_bits___until_515, __REQ_HIPRI);
+	return bit < 64 && ((u64)flags >> bit) & 1;
+}
+
 char gpl[] SEC("license") = "GPL";
 
 #endif

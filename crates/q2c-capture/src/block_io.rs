@@ -62,7 +62,7 @@ impl BlockIo {
     /// the kernel refuses.
     pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let settings = Settings::new(numbers(disks)?, wanted);
+        let settings = Settings::new(disks, wanted)?;
         let mut object = Object::load_with(roots, OBJECT, |loader| {
             settings.set(loader);
             loader.map_max_entries("ios", wanted.in_flight.max(1));
@@ -200,13 +200,14 @@ struct Settings {
     most_bytes: u32,
     pid: u32,
     latency_above: u64,
+    all_have_requests: u32,
 }
 
 impl Settings {
-    fn new(devices: [u32; DISKS], wanted: &Wanted) -> Self {
+    fn new(disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
-        Settings {
-            devices,
+        Ok(Settings {
+            devices: numbers(disks)?,
             ops: match wanted.ops.is_empty() {
                 true => u32::MAX,
                 false => wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32),
@@ -215,7 +216,8 @@ impl Settings {
             most_bytes: bytes(wanted.max_size),
             pid: wanted.pid.unwrap_or(0),
             latency_above: wanted.latency_above.0,
-        }
+            all_have_requests: disks.iter().all(has_requests).into(),
+        })
     }
 
     fn set<'a>(&'a self, loader: &mut EbpfLoader<'a>) {
@@ -225,6 +227,7 @@ impl Settings {
         loader.override_global("most_bytes", &self.most_bytes, true);
         loader.override_global("wanted_pid", &self.pid, true);
         loader.override_global("latency_above", &self.latency_above, true);
+        loader.override_global("all_have_requests", &self.all_have_requests, true);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Describes a recording for the metadata of its trace.
 
 use crate::{CaptureTarget, Missing, Recorder};
+use q2c_host::block::{Disk, hardware_queues, show_hardware_queues};
 use q2c_host::{Roots, machine};
-use q2c_model::TraceMeta;
+use q2c_model::{TraceMeta, facts};
 use q2c_sys::clock::monotonic_ns;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The description of a recording, from which the trace's metadata is made.
@@ -51,6 +53,10 @@ impl Description {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)));
         let mut facts: BTreeMap<String, String> = told.collect();
         facts.extend(missing.facts.clone());
+        target
+            .disks()
+            .iter()
+            .for_each(|disk| facts.extend(queue_facts(disk)));
         Description {
             missing,
             unix_of_zero: unix_of_zero(),
@@ -89,6 +95,22 @@ impl Description {
             facts: self.facts,
         }
     }
+}
+
+/// The facts of a disk's queues as a trace keeps them, as far as sysfs tells them: the map from
+/// CPUs to hardware queues, and how the kernel's own hybrid polling is set.
+pub fn queue_facts(disk: &Disk) -> impl Iterator<Item = (String, String)> + use<> {
+    let map = hardware_queues(disk).map(|queues| show_hardware_queues(&queues));
+    let delay = fs::read_to_string(disk.dir.join("queue/io_poll_delay")).ok();
+    let all = [
+        (facts::queue_map(disk.dev), map),
+        (
+            facts::poll_delay(disk.dev),
+            delay.map(|text| text.trim().to_owned()),
+        ),
+    ];
+    all.into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
 }
 
 fn unix_of_zero() -> Option<u64> {

@@ -24,6 +24,10 @@ pub struct Completion {
     pub bytes: u32,
     /// Operation of the request.
     pub op: Op,
+    /// Id of the thread that issued the request to the driver.
+    pub tid: u32,
+    /// Whether the submitter polls for the request.
+    pub polled: bool,
 }
 
 /// Counts of requests for which there is no [`Completion`].
@@ -97,6 +101,8 @@ fn decoded(item: &[u8]) -> Option<Completion> {
         latency: Nanos(long(8)?),
         bytes: short(16)?,
         op: op(short(20)?),
+        tid: short(24)?,
+        polled: short(28)? != 0,
     })
 }
 
@@ -123,13 +129,17 @@ mod tests {
         item.extend(81_500_u64.to_ne_bytes());
         item.extend(4_096_u32.to_ne_bytes());
         item.extend(1_u32.to_ne_bytes());
+        item.extend(4_711_u32.to_ne_bytes());
+        item.extend(1_u32.to_ne_bytes());
         let wanted = Completion {
             at: Nanos(7_000_000),
             latency: Nanos(81_500),
             bytes: 4_096,
             op: Op::Write,
+            tid: 4_711,
+            polled: true,
         };
         assert_eq!(decoded(&item), Some(wanted));
-        assert_eq!(decoded(&item[..20]), None);
+        assert_eq!(decoded(&item[..28]), None);
     }
 }

@@ -8,9 +8,11 @@
 //! because the kernel drops a program with its last file descriptor.
 #![forbid(unsafe_code)]
 
+mod collector;
 mod description;
 mod error;
 mod follow;
+mod following;
 mod missing;
 mod object;
 mod permission;
@@ -25,11 +27,14 @@ pub mod kernel_hybrid;
 pub mod latency;
 pub mod tracefs;
 
-pub use description::Description;
+pub use collector::{Collected, Collector};
+pub use description::{Description, queue_facts};
 pub use error::ProbeError;
 pub use follow::{Follower, Pace};
+pub use following::{Followed, Following, Gatherer};
 pub use missing::Missing;
-pub use recorder::{By, Recorder};
+pub use q2c_result::replay::CapturedBy;
+pub use recorder::Recorder;
 pub use rings::Drained;
 pub use target::CaptureTarget;
 pub use wanted::{IN_FLIGHT, Wanted};

@@ -5,45 +5,8 @@ use crate::tracefs::Tracefs;
 use crate::{Drained, Missing, ProbeError, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
+use q2c_result::replay::CapturedBy;
 use q2c_trace::recording::Recorded;
-use std::fmt;
-use std::str::FromStr;
-
-/// The way in which a recording is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// By BPF programs in the kernel ([`crate::block_io`]).
-    Bpf,
-    /// By events of the kernel's tracepoints, read through tracefs ([`crate::tracefs`]).
-    Tracefs,
-}
-
-impl By {
-    /// The name on the command line and in traces: `bpf` or `tracefs`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            By::Bpf => "bpf",
-            By::Tracefs => "tracefs",
-        }
-    }
-}
-
-impl fmt::Display for By {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for By {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<By, String> {
-        let all = [By::Bpf, By::Tracefs];
-        let found = all.into_iter().find(|by| by.name() == text);
-        found.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
-    }
-}
 
 enum Kind {
     Bpf(Box<BlockIo>),
@@ -71,14 +34,14 @@ impl Recorder {
         roots: &Roots,
         disks: &[Disk],
         wanted: &Wanted,
-        by: Option<By>,
+        by: Option<CapturedBy>,
     ) -> Result<Recorder, ProbeError> {
         let bpf = || BlockIo::attach(roots, disks, wanted).map(|probe| Kind::Bpf(Box::new(probe)));
         let tracefs =
             || Tracefs::attach(roots, disks, wanted).map(|probe| Kind::Tracefs(Box::new(probe)));
         let (kind, refused) = match by {
-            Some(By::Bpf) => (bpf()?, None),
-            Some(By::Tracefs) => (tracefs()?, None),
+            Some(CapturedBy::Bpf) => (bpf()?, None),
+            Some(CapturedBy::Tracefs) => (tracefs()?, None),
             None => match bpf() {
                 Ok(kind) => (kind, None),
                 Err(error @ ProbeError::Disks { .. }) => return Err(error),
@@ -98,10 +61,10 @@ impl Recorder {
 
     /// The way in which this recording is made.
     #[must_use]
-    pub fn by(&self) -> By {
+    pub fn by(&self) -> CapturedBy {
         match self.kind {
-            Kind::Bpf(_) => By::Bpf,
-            Kind::Tracefs(_) => By::Tracefs,
+            Kind::Bpf(_) => CapturedBy::Bpf,
+            Kind::Tracefs(_) => CapturedBy::Tracefs,
         }
     }
 

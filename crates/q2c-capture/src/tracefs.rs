@@ -229,6 +229,7 @@ impl Tracefs {
         let own = [
             ("completion without queue", unqueued),
             ("never completed", self.sieve.unfinished),
+            ("never had a request", self.sieve.refused),
             ("lost: event overwritten in the kernel's buffer", lost),
             (
                 "malformed page of the kernel's buffer",

@@ -2,7 +2,7 @@
 //! direct I/Os. Elsewhere each test is a counted skip.
 
 use q2c_capture::block_io::{BlockIo, Lost};
-use q2c_capture::{By, Missing, ProbeError, Recorder, Wanted};
+use q2c_capture::{CapturedBy, Missing, ProbeError, Recorder, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::{Disk, of_path};
 use q2c_model::{Bytes, Nanos, Op};
@@ -312,7 +312,7 @@ fn what_is_lost_is_counted() {
 /// here.
 fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
     let disks = std::slice::from_ref(&scene.disk);
-    match Recorder::attach(&Roots::live(), disks, wanted, Some(By::Tracefs)) {
+    match Recorder::attach(&Roots::live(), disks, wanted, Some(CapturedBy::Tracefs)) {
         Ok(recorder) => Some(recorder),
         Err(error @ ProbeError::Tracefs { .. }) => skipped(test, &error.to_string()),
         Err(error) => panic!("failed to {error}"),

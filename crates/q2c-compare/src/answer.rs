@@ -1,7 +1,7 @@
 //! The result of a replay on one site.
 
 use super::trial::median;
-use super::{Ran, ReplaySite, words};
+use super::{Ran, Variant, words};
 use q2c_host::{Roots, machine};
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
@@ -49,16 +49,13 @@ impl RunStart {
     }
 }
 
-/// Makes the result of one site from its trials; `None` when there is no trial with figures. The
+/// Makes the result of a variant on its one site; `None` when there is no trial with figures. The
 /// trial with the median sum of U2C is the one that is shown.
 #[must_use]
-pub fn replay(
-    start: &RunStart,
-    facts: &ReplayFacts,
-    site: &ReplaySite,
-    ran: &Ran,
-) -> Option<ReplayResult> {
-    let (trials, failures) = ran.of(&site.name);
+pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<ReplayResult> {
+    let site = variant.sites.first()?;
+    let facts = variant.facts;
+    let (trials, failures) = ran.of(&variant.key(site));
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
     let mut warnings = warnings(facts, &shown);
     warnings.extend(failures.iter().map(|why| failed(why)));
@@ -114,6 +111,17 @@ pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
             "q2c trace import --sort sorts them",
         ));
     }
+    if trial.q2c_excess > 0 {
+        warnings.push(Warning::new(
+            "not-by-request",
+            format!(
+                "the sum of Q2C has {} I/Os more than reads and writes were submitted",
+                trial.q2c_excess
+            ),
+            "requests were several I/Os before they were queued, and each has its own term",
+            "compare sums of U2C, or name whole devices of which requests are one I/O each",
+        ));
+    }
     if trial.q2c_lost > 0 {
         warnings.push(Warning::new(
             "capture-lost",
@@ -136,19 +144,19 @@ fn less_work(change: Change, count: u64) -> Option<Warning> {
         "writes-changed",
         "--writes allow with --allow-write TARGET writes them: what is there is lost",
     );
-    let (what, (id, todo)) = match change {
-        Change::WriteRead => ("writes, read instead", SPARED),
-        Change::WriteLeftOut => ("writes, left out", SPARED),
-        Change::NoTarget => ("devices without a target, left out", LEFT_OUT),
-        Change::DiscardLeftOut => ("discards, left out", LEFT_OUT),
-        Change::OtherLeftOut => ("other operations, left out", LEFT_OUT),
-        Change::Empty => ("requests of no bytes, left out", LEFT_OUT),
-        Change::Beyond => ("requests beyond the target's end, left out", LEFT_OUT),
-        Change::Unrecorded => ("I/Os that the recording lost", LEFT_OUT),
+    let (id, todo) = match change {
+        Change::WriteRead | Change::WriteLeftOut => SPARED,
+        Change::NoTarget
+        | Change::DiscardLeftOut
+        | Change::OtherLeftOut
+        | Change::Empty
+        | Change::Beyond
+        | Change::Unrecorded => LEFT_OUT,
         Change::Aligned | Change::Shortened | Change::Scaled | Change::Dense | Change::Modulo => {
             return None;
         }
     };
+    let found = format!("{count} {}", change.text());
     let means = "the device does less work than the trace asks for";
-    Some(Warning::new(id, format!("{count} {what}"), means, todo))
+    Some(Warning::new(id, found, means, todo))
 }

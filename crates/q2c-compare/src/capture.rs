@@ -1,67 +1,118 @@
 //! Captures the block layer during a replay, for the sum of Q2C of this process's I/Os.
 
-use q2c_capture::{By, Follower, Pace, ProbeError, Recorder, Wanted};
+use super::{CaptureWish, OpenSite, ReplaySite};
+use q2c_capture::{CapturedBy, Following, Gatherer, Pace, ProbeError, Recorder, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
+use q2c_result::compare::NotCaptured;
 use q2c_stats::Histogram;
-use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::recording::Recorded;
-use q2c_trace::span::NONE;
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, spawn};
+use q2c_trace::{WholeIo, Wholes};
 use std::time::Duration;
 
-/// Pause between two reads of the recorder's buffers.
-const LOOK: Duration = Duration::from_millis(2);
+/// Time between two readings of the recorder's buffers.
+const PACE: Pace = Pace::every(Duration::from_millis(2));
 
-/// The figures of a finished capture.
+/// The decision whether a run captures the block layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Capturing {
+    /// It does, by these means; `None` takes the first means that this machine has.
+    By(Option<CapturedBy>),
+    /// It does not, for this reason.
+    Not(NotCaptured),
+}
+
+/// Decides whether a run on these sites captures the block layer. Where it is wanted as far as it
+/// is permitted, a recorder is attached for a moment to each site's disks.
+#[must_use]
+pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Capturing {
+    match wish {
+        CaptureWish::Off => Capturing::Not(NotCaptured::NotAsked),
+        CaptureWish::By(by) => Capturing::By(by),
+        CaptureWish::WherePermitted => {
+            let refusal = sites.iter().find_map(|open| refusal(roots, &open.site));
+            refusal.map_or(Capturing::By(None), Capturing::Not)
+        }
+    }
+}
+
+/// The reason why a site cannot be captured; `None` when it can.
+fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
+    if site.disks.is_empty() {
+        return Some(NotCaptured::NoDisk(site.name.clone()));
+    }
+    let tried = Recorder::attach(roots, &site.disks, &own(), None);
+    let error = tried.err()?;
+    Some(NotCaptured::Refused(format!("failed to {error}")))
+}
+
+/// The I/Os that this process queues.
+fn own() -> Wanted {
+    Wanted {
+        pid: Some(std::process::id()),
+        ..Wanted::default()
+    }
+}
+
+/// The figures of a finished capture. An I/O is what was queued: the parts of a split one count as
+/// one, from its Q to the C of its last part.
 #[derive(Default)]
 pub struct Captured {
     /// The means; `None` before the recorder is attached.
-    pub by: Option<By>,
+    pub by: Option<CapturedBy>,
+    /// Q2C of the I/Os.
     pub q2c: Histogram,
     /// Exact sum of Q2C, ns.
     pub sum: u128,
+    /// Reads and writes among the I/Os.
+    pub transfers: u64,
+    /// I/Os with the parts of split ones counted each.
+    pub parts: u64,
     /// I/Os that are known to be missing.
     pub lost: u64,
     /// CPU time of the thread that reads the recorder.
     pub cpu_ns: u64,
 }
 
-/// Sums up the I/Os of a capture until the replay is over.
-struct Summing {
-    captured: Captured,
-    over: Arc<AtomicBool>,
+impl Captured {
+    fn add(&mut self, io: WholeIo) {
+        self.q2c.record(io.q2c_ns);
+        self.sum += u128::from(io.q2c_ns);
+        self.transfers += u64::from(io.transfers);
+    }
 }
 
-impl Follower for Summing {
-    type End = ();
-    type Error = ProbeError;
+/// Sums up the I/Os of a capture.
+#[derive(Default)]
+struct Summing {
+    captured: Captured,
+    wholes: Wholes,
+}
 
-    fn take(&mut self, io: Recorded) -> Result<(), ProbeError> {
-        let span = &io.span;
-        if span.begin_ns != NONE && span.end_ns != NONE {
-            let q2c = span.end_ns.saturating_sub(span.begin_ns);
-            self.captured.q2c.record(q2c);
-            self.captured.sum += u128::from(q2c);
-        }
-        Ok(())
+impl Summing {
+    /// The figures of the finished capture.
+    fn close(self) -> Captured {
+        let Summing {
+            mut captured,
+            wholes,
+        } = self;
+        captured.parts = wholes.parts();
+        wholes.finish(&mut |io| captured.add(io));
+        captured
     }
+}
 
-    fn look(&mut self, _: &Recorder) -> Result<ControlFlow<(), Duration>, ProbeError> {
-        Ok(match self.over.load(Ordering::Acquire) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(LOOK),
-        })
+impl Gatherer for Summing {
+    fn take(&mut self, io: Recorded) {
+        let captured = &mut self.captured;
+        self.wholes.take(&io, &mut |whole| captured.add(whole));
     }
 }
 
 /// A running capture, read by a thread of its own.
 pub struct Capture {
-    over: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Captured, ProbeError>>,
+    by: CapturedBy,
+    following: Following<Summing>,
 }
 
 impl Capture {
@@ -72,22 +123,17 @@ impl Capture {
     pub fn begin(
         roots: &Roots,
         disks: &[Disk],
-        by: Option<By>,
+        by: Option<CapturedBy>,
         plan: &q2c_replay::Plan,
     ) -> Result<Capture, ProbeError> {
-        let wanted = Wanted {
-            pid: Some(std::process::id()),
-            ..Wanted::default()
-        };
-        let recorder = Recorder::attach(roots, disks, &wanted, by)?;
-        let over = Arc::new(AtomicBool::new(false));
-        let ending = over.clone();
+        let recorder = Recorder::attach(roots, disks, &own(), by)?;
         let plan = plan.clone();
-        let thread = spawn(move || {
-            q2c_replay::leave(&plan);
-            follow(recorder, ending)
-        });
-        Ok(Capture { over, thread })
+        Ok(Capture {
+            by: recorder.by(),
+            following: Following::begin(recorder, PACE, Summing::default(), move || {
+                q2c_replay::leave(&plan);
+            }),
+        })
     }
 
     /// Ends the capture. I/Os in flight get a moment to complete.
@@ -95,22 +141,90 @@ impl Capture {
     /// # Errors
     /// The recorder's buffers cannot be read.
     pub fn end(self) -> Result<Captured, ProbeError> {
-        self.over.store(true, Ordering::Release);
-        let ended = self.thread.join();
-        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let ended = self.following.end()?;
+        Ok(Captured {
+            by: Some(self.by),
+            lost: ended.missing.lost,
+            cpu_ns: ended.cpu_ns,
+            ..ended.gatherer.close()
+        })
     }
 }
 
-fn follow(mut recorder: Recorder, over: Arc<AtomicBool>) -> Result<Captured, ProbeError> {
-    let captured = Captured {
-        by: Some(recorder.by()),
-        ..Captured::default()
-    };
-    let mut summing = Summing { captured, over };
-    let ((), missing) = recorder.follow(Pace::every(LOOK), &mut summing)?;
-    Ok(Captured {
-        lost: missing.lost,
-        cpu_ns: thread_cpu_ns(),
-        ..summing.captured
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, OpFlags, Sectors};
+    use q2c_replay::ReplayFacts;
+    use q2c_trace::Span;
+
+    /// A read of 1 MiB, from 1 us to `end_us`, or the part of one.
+    fn read(begin_us: u64, end_us: u64, flags: OpFlags) -> Recorded {
+        let bare = IoRecord::new(
+            0,
+            Layer::Block,
+            DevId::default(),
+            Op::Read,
+            Sectors(0),
+            Bytes(1 << 20),
+        );
+        Recorded {
+            span: Span {
+                begin_ns: begin_us * 1000,
+                end_ns: end_us * 1000,
+                flags,
+                ..Span::of(&bare)
+            },
+            key: 1,
+            lead: 0,
+            carries: false,
+            tid: 1,
+            comm: [0; 16],
+        }
+    }
+
+    fn captured(ios: &[Recorded]) -> Captured {
+        let mut summing = Summing::default();
+        ios.iter().for_each(|io| summing.take(*io));
+        summing.close()
+    }
+
+    #[test]
+    fn a_simulated_device_leaves_nothing_to_capture() {
+        let roots = Roots::live();
+        let (request, facts) = (crate::request::tests::request(), ReplayFacts::default());
+        let site = OpenSite::of_one(&roots, &request, "null", &facts, 0).unwrap();
+        let sites = [site];
+        let decided = |wish| capturing(&roots, wish, &sites);
+        let no_disk = NotCaptured::NoDisk("null".to_owned());
+        assert_eq!(
+            decided(CaptureWish::WherePermitted),
+            Capturing::Not(no_disk)
+        );
+        assert_eq!(
+            decided(CaptureWish::Off),
+            Capturing::Not(NotCaptured::NotAsked)
+        );
+        let by = Some(CapturedBy::Tracefs);
+        assert_eq!(decided(CaptureWish::By(by)), Capturing::By(by));
+    }
+
+    /// Ten reads of 100 us each, of which one device takes each in one, and the other in four
+    /// parts, of which the last one ends with the read.
+    #[test]
+    fn a_device_with_smaller_requests_has_the_same_sum() {
+        let whole: Vec<Recorded> = (0..10)
+            .map(|n| read(1000 * n + 1, 1000 * n + 101, OpFlags::default()))
+            .collect();
+        let cut: Vec<Recorded> = (0..10)
+            .flat_map(|n| [25, 50, 100, 75].map(|took| (1000 * n + 1, 1000 * n + 1 + took)))
+            .map(|(begin, end)| read(begin, end, OpFlags::SPLIT))
+            .collect();
+        for (ios, parts) in [(whole, 10), (cut, 40)] {
+            let captured = captured(&ios);
+            assert_eq!(captured.sum, 1_000_000, "{parts} parts");
+            assert_eq!((captured.q2c.count(), captured.transfers), (10, 10));
+            assert_eq!(captured.parts, parts);
+        }
+    }
 }

@@ -3,62 +3,153 @@
 
 use super::answer::{RunStart, warnings};
 use super::trial::median;
-use super::verdict::{different_work, verdict};
-use super::{Ran, ReplaySite};
+use super::verdict::{different_work, reads_only, verdict};
+use super::{Ran, ReplaySite, Variant};
 use q2c_host::machine;
-use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
-use q2c_result::compare::{CompareMetric, CompareResult, DeviceRun, SCHEMA, Separation};
+use q2c_result::compare::{
+    CompareFinding, CompareMetric, CompareResult, Comparison, DeviceRun, NotCaptured, Overall,
+    Profile, SCHEMA, Separation,
+};
 use q2c_result::replay::ReplayTrial;
 use q2c_stats::{Interval, Ratio, ratio_of_medians};
+use std::cmp::Ordering;
 
 /// Medians that differ by at most this share count as equal, however narrow the interval.
 const SAME: f64 = 0.01;
 
-/// Makes the result of a comparison from all sites. Each site has one target; the first site is the
-/// one that the others are compared with.
+/// A variant of a comparison with the facts of its run.
+pub struct Compared<'a> {
+    /// How the trace is replayed, and where it comes from.
+    pub start: RunStart,
+    /// The trace in its mode, on all sites. Each site has one target; the first site is the one
+    /// that the others are compared with.
+    pub variant: &'a Variant<'a>,
+    /// The replay that gave the trace its completions; `None` when there was none.
+    pub profile: Option<Profile>,
+}
+
+/// Makes the result of a run from all its variants, of which there is at least one. `not_captured`
+/// is the reason why the run captured nothing; `None` when it did.
 #[must_use]
 pub fn compare(
-    start: &RunStart,
-    facts: &ReplayFacts,
-    sites: &[ReplaySite],
+    all: &[Compared<'_>],
     ran: &Ran,
+    not_captured: Option<&NotCaptured>,
 ) -> CompareResult {
-    let runs: Vec<DeviceRun> = sites.iter().map(|site| device(site, ran)).collect();
+    let comparisons: Vec<Comparison> = all
+        .iter()
+        .map(|compared| comparison(compared, ran, not_captured))
+        .collect();
+    let mut warned: Vec<Warning> = Vec::new();
+    for (compared, comparison) in all.iter().zip(&comparisons) {
+        let shown = comparison
+            .devices
+            .iter()
+            .filter_map(|run| run.shown.as_ref());
+        for warning in shown.flat_map(|trial| warnings(compared.variant.facts, trial)) {
+            if !warned.contains(&warning) {
+                warned.push(warning);
+            }
+        }
+    }
+    let start = all.first().map(|compared| &compared.start);
+    CompareResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: start.map_or(0, |start| start.started_unix_s),
+        seconds: start.map_or(0.0, RunStart::seconds),
+        complete: ran.partial.is_none()
+            && matches!(ran.summary.end, q2c_run::runner::End::Complete),
+        machine: start.map_or_else(Default::default, |start| machine::read(&start.roots)),
+        overall: overall(&comparisons),
+        comparisons,
+        warnings: warned,
+    }
+}
+
+/// Compares the devices by one trace and mode.
+fn comparison(
+    compared: &Compared<'_>,
+    ran: &Ran,
+    not_captured: Option<&NotCaptured>,
+) -> Comparison {
+    let Compared {
+        start,
+        variant,
+        profile,
+    } = compared;
+    let sites = variant.sites.iter();
+    let runs: Vec<DeviceRun> = sites.map(|site| device(variant, site, ran)).collect();
     let by_q2c = runs.iter().all(|run| run.sum_q2c_s.is_some());
     let sum = match by_q2c {
         true => CompareMetric::SumQ2c,
         false => CompareMetric::SumU2c,
     };
     let separations = separations(&runs, sum, start.job.seed);
-    let verdict = verdict(&start.job, facts, &runs, &separations, sum);
-    let shown = runs.iter().filter_map(|run| run.shown.as_ref());
-    let mut warned: Vec<Warning> = Vec::new();
-    for warning in shown.flat_map(|trial| warnings(facts, trial)) {
-        if !warned.contains(&warning) {
-            warned.push(warning);
-        }
-    }
-    CompareResult {
-        schema: SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: start.started_unix_s,
-        seconds: start.seconds(),
-        complete: ran.partial.is_none()
-            && matches!(ran.summary.end, q2c_run::runner::End::Complete),
+    let facts = variant.facts;
+    let found = verdict(&start.job, facts, &runs, &separations, sum, not_captured);
+    let reads_only = reads_only(&start.job, &runs, profile.as_ref());
+    Comparison {
         job: start.job.clone(),
         trace: start.trace(facts),
-        machine: machine::read(&start.roots),
+        profile: profile.clone(),
         devices: runs.into_iter().map(slim).collect(),
         sum,
         separations,
-        verdict,
-        warnings: warned,
+        verdict: reads_only.into_iter().chain(found).collect(),
     }
 }
 
-fn device(site: &ReplaySite, ran: &Ran) -> DeviceRun {
-    let (trials, failures) = ran.of(&site.name);
+/// Counts over all comparisons how each device did against the first; empty for one comparison.
+fn overall(comparisons: &[Comparison]) -> Vec<Overall> {
+    let Some((first, _)) = comparisons
+        .split_first()
+        .filter(|(_, more)| !more.is_empty())
+    else {
+        return Vec::new();
+    };
+    let (with, others) = match first.devices.split_first() {
+        Some((with, others)) => (with.target.path.clone(), others),
+        None => return Vec::new(),
+    };
+    let count = |(at, run): (usize, &DeviceRun)| {
+        let mut over = Overall {
+            device: run.target.path.clone(),
+            with: with.clone(),
+            ..Overall::default()
+        };
+        for comparison in comparisons {
+            let reads = |f: &CompareFinding| matches!(f, CompareFinding::ReadsOnly { .. });
+            over.by_u2c += u32::from(comparison.sum == CompareMetric::SumU2c);
+            over.reads_only += u32::from(comparison.verdict.iter().any(reads));
+            match answer(comparison, at + 1) {
+                Some(Ordering::Less) => over.better += 1,
+                Some(Ordering::Greater) => over.worse += 1,
+                Some(Ordering::Equal) => over.alike += 1,
+                None => over.unknown += 1,
+            }
+        }
+        over
+    };
+    others.iter().enumerate().map(count).collect()
+}
+
+/// How the sum of device number `at` is to that of the first device; `None` without an answer.
+fn answer(comparison: &Comparison, at: usize) -> Option<Ordering> {
+    let (run, first) = (comparison.devices.get(at)?, comparison.devices.first()?);
+    // Each device behind the first has two entries: that of the sum, and that of the time.
+    let by_sum = comparison.separations.get(2 * (at - 1))?;
+    let ratio = by_sum.ratio?.ratio;
+    let same_work = different_work(run, first).is_none();
+    same_work.then(|| match by_sum.separates {
+        true => ratio.total_cmp(&1.0),
+        false => Ordering::Equal,
+    })
+}
+
+fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &Ran) -> DeviceRun {
+    let (trials, failures) = ran.of(&variant.key(site));
     let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
     let interval = |number: fn(&ReplayTrial) -> f64| {
         Interval::of(
@@ -135,3 +226,6 @@ fn separations(runs: &[DeviceRun], sum: CompareMetric, seed: u64) -> Vec<Separat
     }
     separations
 }
+
+#[cfg(test)]
+mod tests;

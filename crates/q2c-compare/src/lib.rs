@@ -1,5 +1,6 @@
-//! Trials of a trace replay: on one set of targets, or on several devices that are compared. Both
-//! are plans of the runner ([`q2c_run::runner`]), with one cell for each [`ReplaySite`].
+//! Trials of a trace replay: on one set of targets, or of several traces in several modes on
+//! several devices that are compared. Both are plans of the runner ([`q2c_run::runner`]), with one
+//! cell for each [`Variant`] and [`ReplaySite`], so that trials of all cells take turns.
 //!
 //! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
 //! facts of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the
@@ -11,6 +12,7 @@ mod compare;
 mod open_site;
 mod precondition;
 mod prepare;
+mod profile;
 mod request;
 mod trace_source;
 mod trial;
@@ -19,15 +21,17 @@ mod verdict;
 mod words;
 
 pub use answer::{RunStart, replay};
-pub use compare::compare;
+pub use capture::{Capturing, capturing};
+pub use compare::{Compared, compare};
 pub use open_site::{DeviceMap, OpenSite, SiteError, align_alike};
 pub use precondition::Precondition;
-pub use prepare::PreparedReplay;
-pub use request::ReplayRequest;
+pub use prepare::{PreparedReplay, PreparedVariant};
+pub use profile::{ProfileError, Profiled, Profiling};
+pub use request::{CaptureWish, ReplayRequest};
 pub use trace_source::{SourceError, SourceRequest, TraceSource};
 pub use trial::median;
 
-use q2c_capture::By;
+use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
@@ -56,16 +60,51 @@ pub struct ReplaySite {
     pub disks: Vec<Disk>,
 }
 
-/// The plan of a run of replay trials, for one site or several.
-pub struct Replaying<'a> {
+/// One trace in one mode: a row of the table that a run fills.
+#[derive(Clone, Debug)]
+pub struct Variant<'a> {
+    /// Unique name among the variants; empty when there is one.
+    pub name: String,
     /// How the trace is replayed. Each trial puts the targets of its site in place of the plan's,
     /// and its own seed in place of the plan's.
     pub plan: q2c_replay::Plan,
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
     /// Where it is replayed.
-    pub sites: &'a [ReplaySite],
-    /// Number of trials on each site.
+    pub sites: Vec<ReplaySite>,
+}
+
+impl Variant<'_> {
+    /// The key of the cell that replays this variant on a site.
+    #[must_use]
+    pub fn key(&self, site: &ReplaySite) -> String {
+        match self.name.as_str() {
+            "" => site.name.clone(),
+            name => format!("{name} on {}", site.name),
+        }
+    }
+
+    /// Expected length of one trial, seconds. In the modes that do not keep the recorded times, the
+    /// device is taken to be as fast as the recorded one.
+    #[must_use]
+    pub fn expected_s(&self) -> f64 {
+        let whole = self.facts.whole().as_secs_f64();
+        match self.plan.mode {
+            Mode::Timed { speed } => whole / speed,
+            Mode::Outstanding {
+                idle: Idle::Squeeze,
+                ..
+            } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
+            _ => whole,
+        }
+    }
+}
+
+/// The plan of a run of replay trials.
+pub struct Replaying<'a> {
+    /// The traces and modes; at least one.
+    pub variants: &'a [Variant<'a>],
+    /// Number of trials of each variant on each site.
     pub trials: u32,
     /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
@@ -73,7 +112,7 @@ pub struct Replaying<'a> {
     pub max_lateness: Nanos,
     /// Whether the block layer is captured during the replay, and by which means; `Some(None)`
     /// takes the first means that this machine has.
-    pub capture: Option<Option<By>>,
+    pub capture: Option<Option<CapturedBy>>,
     /// How targets are written before each trial; `None` when they are not.
     pub precondition: Option<Precondition>,
     /// The trace file that every I/O of the replay is stored in. It holds one trial of one site.
@@ -88,16 +127,16 @@ pub struct Replaying<'a> {
     pub clock: Clock,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
-    /// The figures of the trial that was stopped, with the name of its site. Begins as `None`;
+    /// The figures of the trial that was stopped, with the key of its cell. Begins as `None`;
     /// [`Replaying::run`] sets it.
     pub partial: Option<(String, ReplayTrial)>,
 }
 
 /// The trials of a finished or stopped run.
 pub struct Ran {
-    /// The runner's cells with their trials, one cell for each site.
+    /// The runner's cells with their trials, one cell for each variant and site.
     pub summary: Summary<String, ReplayTrial>,
-    /// The trial that was stopped, with the name of its site.
+    /// The trial that was stopped, with the key of its cell.
     pub partial: Option<(String, ReplayTrial)>,
 }
 
@@ -117,22 +156,22 @@ impl Ran {
         }
     }
 
-    /// The trials of a site in the order in which they ran, the stopped one included, and the
-    /// reasons of those that failed.
+    /// The trials of a cell in the order in which they ran, the stopped one included, and the
+    /// reasons of those that failed. [`Variant::key`] is the cell's key.
     #[must_use]
-    pub fn of(&self, site: &str) -> (Vec<ReplayTrial>, Vec<String>) {
+    pub fn of(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
         let runs = self
             .summary
             .cells
             .iter()
-            .filter(|runs| runs.plan.cell == site);
+            .filter(|runs| runs.plan.cell == cell);
         let mut trials: Vec<ReplayTrial> = Vec::new();
         let mut failures = Vec::new();
         for runs in runs {
             trials.extend(runs.outcomes().cloned());
             failures.extend(runs.failures().map(str::to_owned));
         }
-        let partial = self.partial.iter().filter(|(name, _)| name == site);
+        let partial = self.partial.iter().filter(|(key, _)| key == cell);
         trials.extend(partial.map(|(_, trial)| trial.clone()));
         (trials, failures)
     }
@@ -167,26 +206,31 @@ impl Replaying<'_> {
         })
     }
 
-    /// Expected length of one trial, seconds. In the modes that do not keep the recorded times, the
-    /// device is taken to be as fast as the recorded one.
-    #[must_use]
-    pub fn expected_s(&self) -> f64 {
-        let whole = self.facts.whole().as_secs_f64();
-        match self.plan.mode {
-            Mode::Timed { speed } => whole / speed,
-            Mode::Outstanding {
-                idle: Idle::Squeeze,
-                ..
-            } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
-            _ => whole,
-        }
+    /// Runs one trial of the first variant on its first site, without a folder. A trial that was
+    /// stopped, or ended by a request that failed, is not whole.
+    ///
+    /// # Errors
+    /// The replay could not be run, or there is no site.
+    pub fn once(&self) -> Result<ReplayTrial, CellError> {
+        let variant = self.variants.first();
+        let first = variant.and_then(|variant| Some((variant, variant.sites.first()?)));
+        let Some((variant, site)) = first else {
+            return Err(CellError::Cell("it is not in the plan".to_owned()));
+        };
+        self.trial(variant, site, variant.plan.seed)
     }
 
     /// Runs one trial on a site: precondition, then the replay with its capture.
-    fn trial(&self, site: &ReplaySite) -> Result<ReplayTrial, CellError> {
+    fn trial(
+        &self,
+        variant: &Variant<'_>,
+        site: &ReplaySite,
+        seed: u64,
+    ) -> Result<ReplayTrial, CellError> {
         let plan = q2c_replay::Plan {
             targets: site.targets.clone(),
-            ..self.plan.clone()
+            seed,
+            ..variant.plan.clone()
         };
         if let Some(precondition) = &self.precondition {
             precondition
@@ -200,12 +244,12 @@ impl Replaying<'_> {
             }
             _ => None,
         };
-        let outcome = self.replay(&plan)?;
+        let outcome = self.replay(variant, &plan)?;
         let captured = captured.map(capture::Capture::end).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
         let stopped = self.stop.load(std::sync::atomic::Ordering::Relaxed);
         let inputs = trial::TrialInputs {
-            facts: self.facts,
+            facts: variant.facts,
             plan: &plan,
             max_lateness: self.max_lateness,
         };
@@ -213,14 +257,19 @@ impl Replaying<'_> {
     }
 
     /// Replays the trace, and records the replay if `record` is set.
-    fn replay(&self, plan: &q2c_replay::Plan) -> Result<q2c_replay::ReplayOutcome, CellError> {
+    fn replay(
+        &self,
+        variant: &Variant<'_>,
+        plan: &q2c_replay::Plan,
+    ) -> Result<q2c_replay::ReplayOutcome, CellError> {
         let read = AtomicU64::new(0);
-        let go = |into| q2c_replay::replay(plan, self.facts, self.clock, into, &read, self.stop);
+        let go = |into| q2c_replay::replay(plan, variant.facts, self.clock, into, &read, self.stop);
         let Some(path) = self.record else {
             return go(None).map_err(|e| cell(&e));
         };
         let failed = |e: q2c_trace::TraceError| cell(&ReplayError::from(e));
-        let mut writer = TraceWriter::create(path, words::recording(self)).map_err(failed)?;
+        let mut writer =
+            TraceWriter::create(path, words::recording(variant, &self.clock)).map_err(failed)?;
         let into = q2c_replay::RecordTo {
             sink: &mut writer,
             memory: self.memory,
@@ -254,13 +303,21 @@ impl Plan for Replaying<'_> {
     type Outcome = ReplayTrial;
 
     fn cells(&self) -> Vec<CellPlan<String>> {
-        let cell = |site: &ReplaySite| CellPlan {
-            key: site.name.clone(),
-            label: format!("replay on {}", site.name),
-            seconds: self.expected_s(),
-            cell: site.name.clone(),
+        let cell = |variant: &Variant<'_>, site: &ReplaySite| {
+            let key = variant.key(site);
+            CellPlan {
+                label: match variant.name.as_str() {
+                    "" => format!("replay on {}", site.name),
+                    _ => format!("replay of {key}"),
+                },
+                seconds: variant.expected_s(),
+                cell: key.clone(),
+                key,
+            }
         };
-        self.sites.iter().map(cell).collect()
+        let all = self.variants.iter();
+        all.flat_map(|variant| variant.sites.iter().map(move |site| cell(variant, site)))
+            .collect()
     }
 
     fn metric(&self, trial: &ReplayTrial) -> f64 {
@@ -272,20 +329,23 @@ impl Plan for Replaying<'_> {
         plan: &CellPlan<String>,
         context: &mut Context<'_>,
     ) -> Result<ReplayTrial, CellError> {
-        let site = self.sites.iter().find(|site| site.name == plan.cell);
-        let site = site.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))?;
-        self.plan.seed = context.seed >> 2;
-        let mut trial = self.trial(site)?;
+        let all = self.variants.iter();
+        let mut all = all.flat_map(|of| of.sites.iter().map(move |site| (of, site)));
+        let found = all.find(|(variant, site)| variant.key(site) == plan.cell);
+        let found = found.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()));
+        let (variant, site) = found?;
+        let seed = context.seed >> 2;
+        let mut trial = self.trial(variant, site, seed)?;
         for _ in 0..self.repeats {
             let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else {
                 break;
             };
             context.notes.push(repeated(late_ns, self.max_lateness));
-            trial = self.trial(site)?;
+            trial = self.trial(variant, site, seed)?;
         }
         if context.cancelled() {
-            self.partial = Some((site.name.clone(), trial));
+            self.partial = Some((plan.cell.clone(), trial));
             return Err(CellError::Cancelled);
         }
         Ok(trial)

@@ -2,7 +2,8 @@
 
 use super::ReplaySite;
 use super::request::ReplayRequest;
-use q2c_engine::engines::ParseEngineError;
+use q2c_engine::engine::EngineError;
+use q2c_engine::engines::{ParseEngineError, SimDevices};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
@@ -51,6 +52,9 @@ pub enum SiteError {
     /// A target's text begins like a simulated device, and is none.
     #[error(transparent)]
     Engine(#[from] ParseEngineError),
+    /// A simulated device could not be made.
+    #[error(transparent)]
+    Device(#[from] EngineError),
     /// The engine cannot replay.
     #[error(transparent)]
     NoSchedule(#[from] NoSchedule),
@@ -87,6 +91,7 @@ impl SiteError {
         match self {
             SiteError::Target(error) => error.exit(),
             SiteError::CommandsAlone(_) => Exit::Target,
+            SiteError::Device(_) => Exit::Input,
             _ => Exit::Usage,
         }
     }
@@ -135,6 +140,26 @@ impl OpenSite {
         Ok(open)
     }
 
+    /// The same site for another trace, all devices of which go to its one target. The first site
+    /// holds the block devices open for both.
+    #[must_use]
+    pub fn for_trace(&self, facts: &ReplayFacts) -> OpenSite {
+        let mut site = self.site.clone();
+        for (target, told) in site.targets.iter_mut().zip(&mut site.facts) {
+            target.devices = (0..facts.devices.len()).collect();
+            if told.kind == TargetKind::Simulated {
+                told.size = simulated(&told.path).size.max(span(facts, SECTOR));
+                (target.size, target.align) = (told.size, SECTOR);
+            }
+        }
+        OpenSite {
+            site,
+            target_disks: self.target_disks.clone(),
+            id: self.id.clone(),
+            held_open: Vec::new(),
+        }
+    }
+
     fn empty(name: String) -> Self {
         OpenSite {
             site: ReplaySite {
@@ -160,10 +185,13 @@ impl OpenSite {
         let engine = EngineSpec::for_target(request.engine.as_ref(), target)?;
         keeps_schedule(&engine)?;
         if !engine.needs_file() {
+            // Another target has devices of its own, even under the same name.
+            let made = SimDevices::new(q2c_study::service_times);
             let mut known = simulated(target);
+            known.service_times = made.recorded_facts(&engine)?;
             known.size = known.size.max(span(facts, SECTOR));
             self.id += target;
-            self.push(Medium::None, engine, SECTOR, devices, known);
+            self.push(made.medium(&engine)?, engine, SECTOR, devices, known);
             return Ok(());
         }
         let opened = opened(roots, request, target)?;
@@ -265,7 +293,7 @@ pub fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
     let targets = sites.flat_map(|site| site.targets.iter_mut().zip(&mut site.facts));
     for (target, told) in targets {
         target.align = most;
-        if matches!(target.medium, Medium::None) {
+        if !matches!(target.medium, Medium::File(_)) {
             target.size = target.size.max(span(facts, most));
             told.size = target.size;
         }

@@ -1,8 +1,9 @@
 //! From a request and its open sites to the plan of a replay, and to the description of the job in
 //! its result.
 
-use super::open_site::OpenSite;
+use super::open_site::{OpenSite, align_alike};
 use super::request::ReplayRequest;
+use super::{TraceSource, Variant};
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
@@ -61,6 +62,47 @@ impl PreparedReplay {
             job: job(request, sites, writes, &cpus.cpus, trials),
             plan: plan(request, facts, writes, cpus.cpus, allowed.count()),
             identity,
+        })
+    }
+}
+
+/// A trace in one mode that is ready to run on its sites.
+pub struct PreparedVariant<'a> {
+    /// The plan with its sites.
+    pub variant: Variant<'a>,
+    /// The job as the result describes it.
+    pub job: ReplayJob,
+    /// Tells the targets from others of the same names.
+    pub identity: Identity,
+}
+
+impl<'a> PreparedVariant<'a> {
+    /// Places the trace on the sites and makes its plan, under this name, for so many trials on
+    /// each site.
+    ///
+    /// # Errors
+    /// A CPU was named that may not be used.
+    pub fn new(
+        name: String,
+        trace: &'a TraceSource,
+        request: &ReplayRequest,
+        opens: &[OpenSite],
+        trials: u32,
+    ) -> Result<Self, CpuChoiceError> {
+        let facts = &trace.facts;
+        let mut sites: Vec<OpenSite> = opens.iter().map(|open| open.for_trace(facts)).collect();
+        align_alike(&mut sites, facts);
+        let ready = PreparedReplay::new(&Roots::live(), request, facts, &sites, trials)?;
+        let variant = Variant {
+            name,
+            plan: ready.plan,
+            facts,
+            sites: sites.into_iter().map(|open| open.site).collect(),
+        };
+        Ok(PreparedVariant {
+            variant,
+            job: ready.job,
+            identity: ready.identity,
         })
     }
 }

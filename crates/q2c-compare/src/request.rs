@@ -1,11 +1,25 @@
 //! A replay as it is asked for.
 
 use super::Precondition;
-use q2c_capture::By;
+use q2c_capture::CapturedBy;
 use q2c_engine::EngineSpec;
 use q2c_model::{CpuId, Nanos};
 use q2c_replay::{Discards, Fit, Mode, OnError, ShareBy, Writes};
 use std::path::{Path, PathBuf};
+
+/// Whether the block layer is captured during a replay, for the sum of Q2C.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CaptureWish {
+    /// Nothing is captured.
+    #[default]
+    Off,
+    /// It is captured if every target stands on disks that can be captured and the kernel permits
+    /// it.
+    WherePermitted,
+    /// It is captured, by these means; `None` takes the first means that this machine has. A replay
+    /// that cannot be captured fails.
+    By(Option<CapturedBy>),
+}
 
 /// How a trace is replayed. A field that is `None` gets a default that depends on the targets.
 #[derive(Clone, Debug)]
@@ -37,9 +51,8 @@ pub struct ReplayRequest {
     pub precondition: Option<Precondition>,
     /// Whether the replay goes on or stops when a request fails.
     pub on_error: OnError,
-    /// Whether the block layer is captured, and by which means. `None` captures nothing;
-    /// `Some(None)` takes the first means that this machine has.
-    pub capture: Option<Option<By>>,
+    /// Whether the block layer is captured.
+    pub capture: CaptureWish,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
     /// Only requests that start in this part of the trace's time, counted from its first request,
@@ -99,7 +112,7 @@ pub(crate) mod tests {
             compressible_pct: 0,
             precondition: None,
             on_error: OnError::Stop,
-            capture: None,
+            capture: CaptureWish::Off,
             max_lateness: Nanos(100_000),
             part: None,
             allow_write: Vec::new(),

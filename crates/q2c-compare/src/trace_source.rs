@@ -88,10 +88,10 @@ impl TraceSource {
     /// `tell` is given a message for the user at each step that may take long.
     ///
     /// # Errors
-    /// The trace cannot be read or imported, or it lacks facts that `request` needs.
+    /// The trace cannot be read or imported, or has no request in `part`.
     pub fn open(
         asked: &SourceRequest<'_>,
-        request: &ReplayRequest,
+        part: Option<(Nanos, Nanos)>,
         stop: &AtomicBool,
         tell: &dyn Fn(&str),
     ) -> Result<Self, SourceError> {
@@ -112,14 +112,57 @@ impl TraceSource {
             ));
         }
         let begun = Instant::now();
-        let facts = facts(trace, asked, request.part, stop)?;
+        let facts = facts(trace, asked, part, stop)?;
         tell(&in_words(&facts, begun.elapsed().as_secs_f64()));
-        fits(request, &facts)?;
         Ok(TraceSource {
             name: path.display().to_string(),
             made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
             facts,
             _imported: imported,
+        })
+    }
+}
+
+impl TraceSource {
+    /// Whether the trace has the facts that the mode and the threads' sharing need.
+    ///
+    /// # Errors
+    /// It lacks one.
+    pub fn fits(&self, request: &ReplayRequest) -> Result<(), SourceError> {
+        check(&request.mode, &self.facts).map_err(SourceError::Unfit)?;
+        let lacks = match request.share {
+            ShareBy::Cpu if self.facts.with_cpu == 0 => Some("CPU"),
+            ShareBy::Hctx if self.facts.with_hctx == 0 => Some("hardware queue"),
+            _ => None,
+        };
+        lacks.map_or(Ok(()), |key| {
+            Err(SourceError::Unfit(ReplayError::NoKey(key)))
+        })
+    }
+
+    /// The recording of a replay of this trace, as the source of another replay. The file is
+    /// removed when the source is dropped.
+    ///
+    /// # Errors
+    /// The recording cannot be read, or is empty.
+    pub fn recorded(
+        &self,
+        recording: PathBuf,
+        stop: &AtomicBool,
+    ) -> Result<TraceSource, SourceError> {
+        let imported = ImportedTrace(recording);
+        let asked = SourceRequest {
+            path: &imported.0,
+            format: None,
+            import: &ImportOptions::default(),
+            temporary: Path::new(""),
+        };
+        let facts = facts(&imported.0, &asked, None, stop)?;
+        Ok(TraceSource {
+            name: self.name.clone(),
+            made_by: self.made_by.clone(),
+            facts,
+            _imported: Some(imported),
         })
     }
 }
@@ -143,19 +186,6 @@ fn facts(
         true => Err(SourceError::Stopped),
         false => Ok(facts),
     }
-}
-
-/// Whether the trace has the facts that the mode and the threads' sharing need.
-fn fits(request: &ReplayRequest, facts: &ReplayFacts) -> Result<(), SourceError> {
-    check(&request.mode, facts).map_err(SourceError::Unfit)?;
-    let lacks = match request.share {
-        ShareBy::Cpu if facts.with_cpu == 0 => Some("CPU"),
-        ShareBy::Hctx if facts.with_hctx == 0 => Some("hardware queue"),
-        _ => None,
-    };
-    lacks.map_or(Ok(()), |key| {
-        Err(SourceError::Unfit(ReplayError::NoKey(key)))
-    })
 }
 
 fn in_words(facts: &ReplayFacts, seconds: f64) -> String {

@@ -2,10 +2,9 @@
 
 use super::capture::Captured;
 use super::validity::invalid;
-use q2c_capture::By;
 use q2c_model::Nanos;
 use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
-use q2c_result::replay::{CapturedBy, ChangeKind, InFlight, Lateness, ReplayTrial, Spread, Window};
+use q2c_result::replay::{ChangeKind, InFlight, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
 /// A timed replay shows a saturated device when it ends later than the trace by more than this
@@ -37,11 +36,12 @@ pub fn trial(
         sum_u2c_s: seconds(outcome.counts.sum_u2c_ns),
         sum_u2c_intended_s: seconds(outcome.counts.sum_u2c_intended_ns),
         sum_q2c_s: captured.as_ref().map(|captured| seconds(captured.sum)),
-        q2c_source: captured
-            .as_ref()
-            .and_then(|captured| captured.by)
-            .map(captured_by),
+        q2c_source: captured.as_ref().and_then(|captured| captured.by),
         q2c_ios: captured.as_ref().map_or(0, |captured| captured.q2c.count()),
+        q2c_parts: captured.as_ref().map_or(0, |captured| captured.parts),
+        q2c_excess: captured.as_ref().map_or(0, |captured| {
+            captured.transfers.cast_signed() - outcome.counts.transfers.cast_signed()
+        }),
         q2c_lost: captured.as_ref().map_or(0, |captured| captured.lost),
         saturated: saturated(run, outcome),
         stalled: outcome.counts.held_up,
@@ -78,13 +78,6 @@ pub fn trial(
 
 fn seconds(ns: u128) -> f64 {
     ns as f64 / 1e9
-}
-
-fn captured_by(means: By) -> CapturedBy {
-    match means {
-        By::Bpf => CapturedBy::Bpf,
-        By::Tracefs => CapturedBy::Tracefs,
-    }
 }
 
 fn share(part: f64, whole: f64) -> f64 {

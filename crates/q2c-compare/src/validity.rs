@@ -28,7 +28,7 @@ pub(super) fn invalid(
     if idle_device(run, outcome) {
         why.push(Invalid::ReplayerBound);
     }
-    why.extend(captured.and_then(|captured| partly_seen(run, outcome, captured)));
+    why.extend(captured.and_then(|captured| partly_seen(outcome, captured)));
     if own.p99 > run.max_lateness.0 as f64 {
         why.push(Invalid::Late {
             p99_ns: own.p99,
@@ -54,20 +54,12 @@ fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
         && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
 
-/// The reason that the capture saw fewer I/Os than were submitted; `None` when it saw all but a
-/// hundredth. Flushes and discards are not expected, since they need not reach the block layer as
-/// such.
-fn partly_seen(
-    run: &TrialInputs<'_>,
-    outcome: &ReplayOutcome,
-    captured: &Captured,
-) -> Option<Invalid> {
-    let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
-    let expected = outcome
-        .counts
-        .issued
-        .saturating_sub(count("flush") + count("discard"));
-    let seen = captured.q2c.count() + captured.lost;
+/// The reason that the capture saw fewer reads and writes than were submitted; `None` when it saw
+/// all but a hundredth. Flushes and discards are not expected, because the block layer may never
+/// see them.
+fn partly_seen(outcome: &ReplayOutcome, captured: &Captured) -> Option<Invalid> {
+    let expected = outcome.counts.transfers;
+    let seen = captured.transfers + captured.lost;
     (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
 }
 

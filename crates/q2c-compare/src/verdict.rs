@@ -1,12 +1,13 @@
 //! The answer of a comparison: which device is better, and whether the trials can tell.
 
-use q2c_model::replay::Mode;
+use q2c_model::replay::{Change, Mode};
 use q2c_replay::ReplayFacts;
 use q2c_result::compare::{
-    CompareFinding, CompareMetric, DeviceRun, NoneValid, Separation, WorkDone,
+    CompareFinding, CompareMetric, DeviceRun, NoneValid, NotCaptured, Profile, Separation, WorkDone,
 };
-use q2c_result::replay::{ReplayJob, ReplayTrial};
+use q2c_result::replay::{ChangeKind, ReplayJob, ReplayTrial};
 use q2c_stats::Ratio;
+use std::collections::BTreeMap;
 
 /// The findings in the order in which they are told. `separations` holds two entries for each
 /// device behind the first: by the `sum` and by the completion time.
@@ -16,6 +17,7 @@ pub(super) fn verdict(
     runs: &[DeviceRun],
     separations: &[Separation],
     sum: CompareMetric,
+    not_captured: Option<&NotCaptured>,
 ) -> Vec<CompareFinding> {
     let mut found = Vec::new();
     let timed = matches!(job.mode, Mode::Timed { .. });
@@ -36,14 +38,52 @@ pub(super) fn verdict(
     }
     if sum == CompareMetric::SumU2c {
         let some_have_q2c = runs.iter().any(|run| run.sum_q2c_s.is_some());
-        found.push(CompareFinding::SumsOfU2c { some_have_q2c });
+        found.push(CompareFinding::SumsOfU2c {
+            some_have_q2c,
+            not_captured: not_captured.filter(|_| !some_have_q2c).cloned(),
+        });
     }
+    found.extend(runs.iter().filter_map(terms_differ));
     let without = runs.iter().filter(|run| run.completion_s.trials == 0);
     found.extend(without.map(|run| CompareFinding::NoValidTrial {
         device: run.target.path.clone(),
         why: none_valid(run),
     }));
     found
+}
+
+/// The finding that a device's sum of Q2C has not one term for each request, by more than a
+/// hundredth; `None` when it has.
+fn terms_differ(run: &DeviceRun) -> Option<CompareFinding> {
+    let shown = run.shown.as_ref()?;
+    let excess = shown.q2c_excess;
+    let differs = excess.unsigned_abs() * 100 > shown.issued;
+    differs.then(|| CompareFinding::TermsDiffer {
+        device: run.target.path.clone(),
+        requests: shown.issued,
+        excess,
+    })
+}
+
+/// The finding that the trace's writes were not written on some device, so that the answer is on
+/// reads alone. `profile` is what the replay that gave the completions changed.
+pub(super) fn reads_only(
+    job: &ReplayJob,
+    runs: &[DeviceRun],
+    profile: Option<&Profile>,
+) -> Option<CompareFinding> {
+    let shown = runs.iter().filter_map(|run| run.shown.as_ref());
+    let changed = shown.map(|trial| &trial.changed);
+    let changed = changed.chain(profile.map(|profile| &profile.changed));
+    let spared = [Change::WriteRead, Change::WriteLeftOut].map(ChangeKind::Known);
+    let count = |changes: &BTreeMap<ChangeKind, u64>| -> u64 {
+        spared.iter().filter_map(|kind| changes.get(kind)).sum()
+    };
+    let writes = changed.map(count).max().filter(|writes| *writes > 0)?;
+    Some(CompareFinding::ReadsOnly {
+        writes,
+        treatment: job.writes,
+    })
 }
 
 /// The finding that two devices did not do the same work; `None` when they did. Requests and bytes

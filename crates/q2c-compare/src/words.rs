@@ -1,9 +1,10 @@
 //! Facts of the replayed trace, and of a recording of the replay, for results and files.
 
-use super::Replaying;
+use super::Variant;
 use q2c_model::{Bytes, TraceMeta};
 use q2c_replay::ReplayFacts;
 use q2c_result::replay::TraceFacts;
+use q2c_sys::Clock;
 use std::collections::BTreeMap;
 
 /// The trace's facts for a result. `path` is the name that the user gave, `source` the tool that
@@ -36,16 +37,17 @@ pub(super) fn trace(facts: &ReplayFacts, path: &str, source: &str) -> TraceFacts
 }
 
 /// The metadata of a recording of the replay.
-pub(super) fn recording(run: &Replaying<'_>) -> TraceMeta {
-    let targets: Vec<&str> = run.sites.iter().map(|site| site.name.as_str()).collect();
-    let name = run
+pub(super) fn recording(variant: &Variant<'_>, clock: &Clock) -> TraceMeta {
+    let sites = variant.sites.iter();
+    let targets: Vec<&str> = sites.map(|site| site.name.as_str()).collect();
+    let name = variant
         .facts
         .path
         .file_name()
         .unwrap_or_default()
         .to_string_lossy();
     TraceMeta {
-        clock: run.clock.source().to_owned(),
+        clock: clock.source().to_owned(),
         source: "q2c replay".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: Some(targets.join(", ")),

@@ -7,6 +7,10 @@
 //! is one, see [`Waits`]). A request that fails comes back too, with its errno: errors of the
 //! device are data, and an `Err` means that the engine itself is broken. No call allocates memory
 //! after the opening.
+//!
+//! An engine that polls the device has two paths: requests of [`Engine::submit`] are polled for,
+//! and those of [`Engine::submit_interrupting`] complete by the device's interrupt. Whatever takes
+//! completions takes those of both.
 
 use q2c_policy::method::Means;
 use q2c_sys::clock::monotonic_ns;
@@ -65,6 +69,19 @@ pub enum EngineError {
     /// The engine needs a file or device, and the medium is none. Holds the engine's name.
     #[error("open engine {0}: it needs a file or device as its target")]
     NoTarget(&'static str),
+    /// The engine simulates, and the medium holds no simulated devices. Holds the engine's text.
+    #[error(
+        "open engine {0}: the target it was given holds no simulated devices; name {0} as the target"
+    )]
+    NoDevices(String),
+    /// The service times of a simulated device could not be read from their recording.
+    #[error("read service times from {path}: {source}")]
+    ServiceTimes {
+        /// Path of the recording.
+        path: std::path::PathBuf,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
 }
 
 /// How [`Engine::wait`] waits.
@@ -89,6 +106,9 @@ pub struct EngineFacts {
     pub waits: Waits,
     /// Flags in force, as the kernel names them, separated by `|`. Empty when there are none.
     pub flags: &'static str,
+    /// For an engine with two paths: the flags in force on the path of
+    /// [`Engine::submit_interrupting`]. `None` where all requests take one path.
+    pub interrupting: Option<&'static str>,
     /// Whether a timed sleep lasts to its end although the I/O completes meanwhile.
     pub sleeps_undisturbed: bool,
     /// Thread id of the kernel thread that works for this engine alone (SQPOLL). Its CPU belongs to
@@ -101,6 +121,14 @@ const EAGAIN: i32 = 11;
 const EOPNOTSUPP: i32 = 95;
 
 impl EngineFacts {
+    /// The flags in force for requests of a lane that waits for interrupts if `interrupting` is
+    /// set, else that polls.
+    #[must_use]
+    pub fn flags_of(&self, interrupting: bool) -> &'static str {
+        let other = self.interrupting.filter(|_| interrupting);
+        other.unwrap_or(self.flags)
+    }
+
     /// The likely reason why a request of this engine ended with `result`, where the engine's own
     /// options explain it; otherwise `None`.
     #[must_use]
@@ -130,6 +158,15 @@ pub trait Engine {
     /// The engine is broken; the requests are lost then.
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError>;
 
+    /// Hands over requests that are to complete by the device's interrupt. An engine with one path
+    /// submits as ever.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`].
+    fn submit_interrupting(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        self.submit(requests)
+    }
+
     /// Looks once for a completion and never sleeps.
     ///
     /// # Errors
@@ -137,7 +174,9 @@ pub trait Engine {
     fn poll(&mut self) -> Result<Option<Completion>, EngineError>;
 
     /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`]
-    /// says. At least one request MUST be in flight.
+    /// says; asleep, if all requests in flight are those of [`Engine::submit_interrupting`]. With
+    /// requests of both kinds in flight it looks for either. At least one request MUST be in
+    /// flight.
     ///
     /// # Errors
     /// The engine is broken.
@@ -159,12 +198,13 @@ pub trait Engine {
         }
     }
 
-    /// Submits and waits, in one system call where the interface can.
+    /// Submits as [`Engine::submit_interrupting`] does and waits, in one system call where the
+    /// interface can.
     ///
     /// # Errors
     /// The engine is broken.
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {
-        self.submit(requests)?;
+        self.submit_interrupting(requests)?;
         self.wait()
     }
 

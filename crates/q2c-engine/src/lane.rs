@@ -13,7 +13,7 @@ use crate::engine::{Completion, Engine, EngineError, Operation, Request, Waits};
 use crate::pattern::Offsets;
 use crate::sample::{Recorder, Sample, short};
 use q2c_model::{Direction, Nanos};
-use q2c_policy::{Decision, Io, Outcome, Wait};
+use q2c_policy::{Decision, Io, Outcome, Token, Wait};
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
@@ -48,6 +48,8 @@ pub struct Lane<'a> {
     pub stop_on_fault: bool,
     /// How the engine waits.
     pub waits: Waits,
+    /// Whether the engine has a path of its own for requests that wait for interrupts.
+    pub two_paths: bool,
     /// Thread id of the kernel thread that works for the engine (SQPOLL).
     pub helper: Option<u32>,
     /// The most requests in flight.
@@ -161,10 +163,10 @@ impl Lane<'_> {
         request: Request,
     ) -> Result<Sample, EngineError> {
         let submit_ns = self.clock.now();
-        self.engine.submit(&[request])?;
+        let early = self.submit_by(rule, request, submit_ns)?;
         let submitted = self.clock.now();
         let io = self.io();
-        let (decision, token) = rule.decide(io, Nanos(submitted));
+        let (decision, token) = early.unwrap_or_else(|| rule.decide(io, Nanos(submitted)));
         let mut sample = Sample {
             submit_ns,
             offset: request.offset,
@@ -173,7 +175,7 @@ impl Lane<'_> {
             ..Sample::default()
         };
         let done = match decision {
-            Decision::Interrupt if self.waits == Waits::Asleep => {
+            Decision::Interrupt if self.can_interrupt() => {
                 sample.flags |= Sample::INTERRUPT;
                 self.engine.wait()?
             }
@@ -190,6 +192,32 @@ impl Lane<'_> {
         };
         rule.complete(io, token, outcome, Nanos(reaped));
         Ok(sample)
+    }
+
+    /// Submits one request under a sleep rule. Where the engine has two paths the rule decides
+    /// before the submission, at `submit_ns`, because its decision names the path; else it is asked
+    /// later, while the request is under way, and the answer is `None`.
+    #[inline]
+    fn submit_by(
+        &mut self,
+        rule: &mut dyn q2c_policy::Lane,
+        request: Request,
+        submit_ns: u64,
+    ) -> Result<Option<(Decision, Token)>, EngineError> {
+        if !self.two_paths {
+            return self.engine.submit(&[request]).map(|()| None);
+        }
+        let (decision, token) = rule.decide(self.io(), Nanos(submit_ns));
+        match decision {
+            Decision::Interrupt => self.engine.submit_interrupting(&[request])?,
+            Decision::Poll | Decision::Sleep(_) => self.engine.submit(&[request])?,
+        }
+        Ok(Some((decision, token)))
+    }
+
+    /// Whether a request can wait asleep until the device's interrupt.
+    fn can_interrupt(&self) -> bool {
+        self.two_paths || self.waits == Waits::Asleep
     }
 
     /// The request as a sleep rule sees it.

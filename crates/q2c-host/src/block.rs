@@ -2,6 +2,7 @@
 
 mod character_device;
 mod device;
+mod hardware_queues;
 mod interrupts;
 mod pci;
 mod stats;
@@ -9,6 +10,7 @@ mod target_disk;
 
 pub use character_device::{CharacterDevice, NoCharacterDevice};
 pub use device::read as device;
+pub use hardware_queues::{hardware_queues, show_hardware_queues};
 pub use interrupts::{Interrupts, IrqLine};
 pub use pci::{is_pci_address, pci_address, pci_node};
 pub use stats::{DiskStats, OpStats, StatsError};

@@ -4,18 +4,23 @@
 //! The crate is pure data: it reads no clock and touches no device.
 
 mod cost;
+pub mod facts;
 mod op;
+mod parts;
 mod rates;
 mod record;
 pub mod replay;
 mod size;
+mod taken;
 mod trace_summary;
 mod units;
 
 pub use cost::{CostModel, Curve, WakeDelay};
 pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
+pub use parts::U2cParts;
 pub use rates::{Latencies, Rates, Simulated};
 pub use record::{IoRecord, TraceMeta};
 pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size};
+pub use taken::{DeviceTime, LanesBy, LeftOut, TakenAs};
 pub use trace_summary::{TraceLatency, TraceSummary};
-pub use units::{Bytes, CpuId, DevId, Nanos, Sectors};
+pub use units::{Bytes, CpuId, DevId, Nanos, ParseDevIdError, Sectors};

@@ -122,6 +122,9 @@ impl OpFlags {
     pub const READAHEAD: OpFlags = OpFlags(8);
     /// The request was completed by polling the device's queue.
     pub const POLLED: OpFlags = OpFlags(16);
+    /// The I/O is a part of a bio that the block layer split (blktrace's X), because it was longer
+    /// than the device takes. All parts have the thread and the time queued of the whole.
+    pub const SPLIT: OpFlags = OpFlags(32);
 
     /// Whether all bits of `other` are set.
     #[must_use]

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+use thiserror::Error;
 
 /// A duration or an instant on one clock, in nanoseconds.
 ///
@@ -164,6 +166,23 @@ pub struct DevId {
 impl fmt::Display for DevId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// A text that is no number of a device.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected the numbers of a device as MAJOR:MINOR, such as 259:0, found `{0}`")]
+pub struct ParseDevIdError(pub String);
+
+impl FromStr for DevId {
+    type Err = ParseDevIdError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.split_once(':');
+        let parsed = numbers.and_then(|(major, minor)| {
+            let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
+            Some(DevId { major, minor })
+        });
+        parsed.ok_or_else(|| ParseDevIdError(text.to_owned()))
     }
 }
 

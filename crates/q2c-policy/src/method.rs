@@ -194,6 +194,20 @@ impl Method {
         }
     }
 
+    /// Whether two methods differ at most in numbers: they have the same name and, where they sleep
+    /// by a rule, the same rule. A formula is a rule of its own, so it must be the same one.
+    #[must_use]
+    pub fn alike(&self, other: &Method) -> bool {
+        use KernelSleep::{Fixed, Steered};
+        use LaneMethod::Hybrid;
+        match (self, other) {
+            (Method::Lane(Hybrid(a)), Method::Lane(Hybrid(b)))
+            | (Method::HybridKernel(Steered(a)), Method::HybridKernel(Steered(b))) => a.alike(b),
+            (Method::HybridKernel(Fixed(_)), Method::HybridKernel(Fixed(_))) => true,
+            _ => self == other,
+        }
+    }
+
     /// Whether the thread or the kernel sleeps by a timer before it looks for the completion.
     #[must_use]
     pub fn sleeps(&self) -> bool {

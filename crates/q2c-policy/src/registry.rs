@@ -10,6 +10,13 @@ use crate::form::Form;
 use crate::{Lane, PolicySpec};
 use std::fmt::Write as _;
 
+/// The default rule of Linux 4.12 to 6.3 (block/blk-mq.c): half the mean of the last 100 ms. Its
+/// second name is [`LINUX_NAME`].
+pub const LINUX: &str = "mean:ratio=50%,period=100ms";
+/// The second name of [`LINUX`] in a specification. It takes no parameters, and is read only:
+/// every text that q2c writes has the rule itself.
+pub const LINUX_NAME: &str = "linux";
+
 /// The threads whose I/O goes into one state of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {

@@ -128,6 +128,13 @@ impl PolicySpec {
         self.rule.follows_device && reads.is_none_or(|all| !all.is_empty())
     }
 
+    /// Whether both are the same rule, with the same formula if it takes one. Their numbers may
+    /// differ.
+    #[must_use]
+    pub fn alike(&self, other: &Self) -> bool {
+        self.rule.name == other.rule.name && self.formula() == other.formula()
+    }
+
     /// The formula and its counts. The rule has to be one that takes a formula.
     pub(crate) fn written(&self) -> &Written {
         let written = self.written.as_ref();
@@ -206,8 +213,6 @@ impl fmt::Debug for PolicySpec {
 
 impl PartialEq for PolicySpec {
     fn eq(&self, other: &Self) -> bool {
-        self.rule.name == other.rule.name
-            && self.values == other.values
-            && self.formula() == other.formula()
+        self.alike(other) && self.values == other.values
     }
 }

@@ -17,6 +17,8 @@ fn typed_forms_and_their_full_form() {
     for (typed, full) in [
         ("mean", "mean:ratio=50%,period=100ms"),
         ("mean:75%", "mean:ratio=75%,period=100ms"),
+        ("linux", "mean:ratio=50%,period=100ms"),
+        (" Linux: ", "mean:ratio=50%,period=100ms"),
         ("mean:50%,100ms", "mean:ratio=50%,period=100ms"),
         ("mean:ratio=50%,period=100ms", "mean:ratio=50%,period=100ms"),
         ("mean:period=1s,ratio=0.3", "mean:ratio=30%,period=1s"),
@@ -91,6 +93,10 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
         (
             "uring:2",
             "parse sleep rule `uring:2` at character 7: too many parameters for uring, expected none",
+        ),
+        (
+            "linux:60%",
+            "parse sleep rule `linux:60%` at character 7: too many parameters for linux, expected none",
         ),
         (
             "fixed:n=2us",

@@ -9,6 +9,8 @@ use q2c_stats::Histogram;
 pub struct ReplayCounts {
     /// Requests submitted.
     pub issued: u64,
+    /// Reads and writes among `issued`: requests that move data, no flushes and discards.
+    pub transfers: u64,
     /// Requests that failed or moved fewer bytes than asked.
     pub errors: u64,
     /// Index in the trace of the first request that failed, and its error in words.
@@ -64,6 +66,7 @@ impl ReplayCounts {
     pub fn new(windows: Windows) -> Self {
         ReplayCounts {
             issued: 0,
+            transfers: 0,
             errors: 0,
             first_error: None,
             bytes: 0,
@@ -93,6 +96,7 @@ impl ReplayCounts {
     /// Adds the counts of another thread.
     pub fn merge(&mut self, other: ReplayCounts) {
         self.issued += other.issued;
+        self.transfers += other.transfers;
         self.errors += other.errors;
         self.bytes += other.bytes;
         self.sum_u2c_ns += other.sum_u2c_ns;

@@ -51,6 +51,12 @@ impl<'a> Of<'a> {
         cells.find(|cell| cell.method == *method)
     }
 
+    /// The device's name for a line to copy, or a word to replace where there is none.
+    fn device(&self) -> &'a str {
+        let device = self.result.target.device.as_ref();
+        device.map_or("DEVICE", |device| &device.name)
+    }
+
     fn recommended(&self) -> Option<&'a Cell> {
         self.cell(&self.recommendation.method)
     }
@@ -344,14 +350,41 @@ impl<'a> Of<'a> {
                 0 => "misses not seen".to_owned(),
                 _ => format!("{} % missed", number(m.rates.miss_rate.median * 100.0)),
             };
+            let kept = cell.relative.map_or_else(String::new, |of| {
+                format!(
+                    "kept {} % of the IOPS of the kernel's classic polling at {} times the KIOPS/core; ",
+                    ranged(&of.iops, 100.0),
+                    ranged(&of.kiops_per_core, 1.0)
+                )
+            });
             format!(
-                "in the kernel (preadv2, {delay}): {:.0} IOPS, {} % CPU, {} KIOPS/core, {missed}",
+                "in the kernel (preadv2, {delay}): {kept}{:.0} IOPS, {} % CPU, {} KIOPS/core, {missed}",
                 m.rates.iops.median,
                 number(m.rates.cpu_pct.median),
                 number(m.kiops_per_core.median)
             )
         };
-        own.map(told).collect()
+        own.map(told).chain(self.best_in_kernel()).collect()
+    }
+
+    /// Names the best of the kernel's own ways to sleep, with the line that sets it.
+    fn best_in_kernel(&self) -> Option<String> {
+        let Method::HybridKernel(sleep) = &self.recommendation.kernel.as_ref()?.0 else {
+            return None;
+        };
+        let device = self.device();
+        Some(match sleep {
+            KernelSleep::Own => format!(
+                "best in the kernel: its own sleep (echo 0 > /sys/block/{device}/queue/io_poll_delay)"
+            ),
+            KernelSleep::Fixed(us) => format!(
+                "best in the kernel: a fixed sleep of {us} us, which does not follow the device (echo {us} > \
+                 /sys/block/{device}/queue/io_poll_delay)"
+            ),
+            KernelSleep::Steered(policy) => format!(
+                "best in the kernel: steered by {policy} (q2c poll steer {device} --rule '{policy}')"
+            ),
+        })
     }
 
     fn apply(&self) -> Vec<String> {
@@ -383,8 +416,7 @@ impl<'a> Of<'a> {
         let asked = self.recommended();
         let asked = asked.map_or(0.0, |cell| cell.measured.rates.effective_sleep_ns.median);
         let us = ((asked / 1e3) as u64).max(1);
-        let device = self.result.target.device.as_ref();
-        let device = device.map_or("DEVICE", |device| &device.name);
+        let device = self.device();
         vec![
             format!("method hybrid:{policy} of q2c's engine is what was measured"),
             ring.to_owned(),

@@ -1,7 +1,10 @@
 //! Tables and sentences of `q2c analyze` that terminal and page share.
 
 use crate::quantity::{NOTHING, count, duration, number};
-use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, LoadClass, Seeks, StageStats};
+use q2c_result::analyze::{
+    AnalyzeResult, Balance, Bottleneck, DeviceQueues, Group, LoadClass, MapFit, MapVerdict,
+    NoMapFit, QueueUse, Seeks, StageStats,
+};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -170,6 +173,100 @@ pub(crate) fn balance(result: &AnalyzeResult) -> Option<String> {
     ))
 }
 
+/// What is told of each device's hardware queues, reads apart from writes: a heading and a sentence
+/// each. Nothing when the trace names no queues.
+pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = (String, String)> {
+    let told = |device: &DeviceQueues| {
+        let parts = [("reads", &device.reads), ("writes", &device.writes)];
+        let mut all: Vec<(String, String)> = parts
+            .into_iter()
+            .filter_map(|(what, part)| Some((what, part.as_ref()?)))
+            .map(|(what, part)| (what.to_owned(), queue_use(part, device.queues)))
+            .collect();
+        if all.is_empty() {
+            all.push(("requests".to_owned(), queue_use(&device.all, device.queues)));
+        }
+        let named = |(what, words)| (format!("{what} by queue of {}", device.device), words);
+        all.into_iter().map(named).collect::<Vec<_>>()
+    };
+    queues.iter().take(DEVICES).flat_map(told)
+}
+
+/// One sentence on the use of a device's queues: against all of them, and against the map.
+fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
+    if queues == Some(1) {
+        return format!("{} in the only queue", count(part.requests));
+    }
+    let used = part
+        .queues
+        .iter()
+        .filter(|queue| queue.requests > 0)
+        .count();
+    let mut words = match queues {
+        Some(all) => format!("{} in {used} of {all} queues", count(part.requests)),
+        None => format!(
+            "{} in {used} {}; how many the device has, the trace does not tell: {} over these (deviation {} %)",
+            count(part.requests),
+            if used == 1 { "queue" } else { "queues" },
+            part.used.verdict,
+            number(part.used.cv * 100.0)
+        ),
+    };
+    if let Some(unused) = part.unused.as_ref().filter(|unused| !unused.is_empty()) {
+        words += &format!(" (unused: {})", numbers(unused));
+    }
+    if part.sets.is_empty()
+        && let Some(even) = &part.even
+    {
+        words += &format!("; over all queues {}", spread(even));
+    }
+    for set in &part.sets {
+        let of = numbers(&set.queues);
+        words += &match &set.even {
+            Some(even) => format!(
+                "; {} over the set {of} {}",
+                count(set.requests),
+                spread(even)
+            ),
+            None => format!("; none in the set {of}"),
+        };
+    }
+    words + &against_map(part)
+}
+
+fn spread(even: &Balance) -> String {
+    format!("{} (deviation {} %)", even.verdict, number(even.cv * 100.0))
+}
+
+fn against_map(part: &QueueUse) -> String {
+    let share = |fit: &MapFit| number(fit.misplaced * 100.0);
+    match (&part.map, part.no_map) {
+        (Some(fit), _) => {
+            let how = match fit.verdict {
+                MapVerdict::AsMapped => "spread as the map from CPUs to queues has it",
+                MapVerdict::Nearly => "nearly spread as the map from CPUs to queues has it",
+                MapVerdict::Otherwise => "not spread as the map from CPUs to queues has it",
+            };
+            format!("; {how} ({} % in other queues than expected)", share(fit))
+        }
+        (None, Some(NoMapFit::UnknownCpus)) => {
+            "; not compared with the map from CPUs to queues: CPUs of some requests are not known"
+                .to_owned()
+        }
+        (None, None) => String::new(),
+    }
+}
+
+/// Numbers in rising order, with ranges: `0-3, 8`.
+fn numbers(of: &[u32]) -> String {
+    let runs = of.chunk_by(|a, b| a + 1 == *b);
+    let run = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        other => other.iter().map(u32::to_string).collect(),
+    };
+    runs.map(run).collect::<Vec<_>>().join(", ")
+}
+
 /// Stages with their shares: `Q2G 12.3 %, D2C 87.7 %`.
 pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
     let known = ORDER
@@ -209,9 +306,8 @@ pub(crate) fn load(class: &LoadClass) -> (String, String) {
 }
 
 /// Events and I/Os that could not be used, by reason; `None` when all could be.
-pub(crate) fn unmatched(result: &AnalyzeResult) -> Option<String> {
-    let reasons: Vec<String> = result
-        .unmatched
+pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
+    let reasons: Vec<String> = unmatched
         .iter()
         .map(|(why, n)| format!("{why} ({n})"))
         .collect();

@@ -44,21 +44,32 @@ pub(crate) fn head(result: &BenchResult) -> [String; 10] {
     std::array::from_fn(marked)
 }
 
-/// The points of one table: those of one pattern, block size and depth.
+/// The points of one table: those of one pattern, block size, depth and background.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub rw: String,
     pub bs: Bytes,
     pub depth: u16,
+    pub background: String,
 }
 
 impl Section {
     pub fn title(&self) -> String {
-        format!("{} {}, depth {}", self.bs, self.rw, self.depth)
+        let beside = beside(&self.background);
+        format!("{} {}, depth {}{beside}", self.bs, self.rw, self.depth)
     }
 
     pub fn holds(&self, point: &BenchPoint) -> bool {
-        (&self.rw, self.bs, self.depth) == (&point.rw, point.bs, point.depth)
+        let place = (&self.rw, self.bs, self.depth, &self.background);
+        place == (&point.rw, point.bs, point.depth, &point.background)
+    }
+}
+
+/// A background behind the words of what it runs beside; empty for none.
+pub(crate) fn beside(background: &str) -> String {
+    match background {
+        "" => String::new(),
+        jobs => format!(", beside {jobs}"),
     }
 }
 
@@ -66,8 +77,13 @@ impl Section {
 pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for cell in &result.cells {
-        let BenchPoint { rw, bs, depth, .. } = cell.point.clone();
-        let section = Section { rw, bs, depth };
+        let point = cell.point.clone();
+        let section = Section {
+            rw: point.rw,
+            bs: point.bs,
+            depth: point.depth,
+            background: point.background,
+        };
         if !sections.contains(&section) {
             sections.push(section);
         }
@@ -127,11 +143,12 @@ pub(crate) const LEGEND: &str = "Medians over trials. CPU: seconds per second, C
 pub(crate) fn curve(curve: &Curve) -> String {
     let at = |n: Option<u32>| n.map_or_else(|| "none".to_owned(), |n| format!("{n} jobs"));
     let mut text = format!(
-        "{}, {} {} depth {}: knee {}, peak {}, collapse {}",
+        "{}, {} {} depth {}{}: knee {}, peak {}, collapse {}",
         name(&curve.first),
         curve.first.bs,
         curve.first.rw,
         curve.first.depth,
+        beside(&curve.first.background),
         at(curve.knee),
         at(curve.peak),
         at(curve.collapse)

@@ -4,25 +4,103 @@ use crate::analysis::time;
 use crate::quantity::{NOTHING, number, seconds};
 use crate::replay::{self, spread};
 use crate::said::{Field, Said, Table, Weight};
-use q2c_result::compare::{CompareMetric, CompareResult, DeviceRun, Separation};
+use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
 use q2c_result::replay::ReplayTrial;
 use q2c_stats::Interval;
 
-/// The comparison in a line: trace, mode, trials, devices and duration.
+/// The run in a line: traces, modes, trials, devices and duration.
 pub(crate) fn about(result: &CompareResult) -> String {
+    let what = match result.comparisons.as_slice() {
+        [one] => format!("{} · {}", replay::trace(&one.trace), replay::mode(&one.job)),
+        several => format!("{} comparisons of traces and modes", several.len()),
+    };
+    let first = result.comparisons.first();
+    let (trials, devices) = first.map_or((0, 0), |one| (one.job.trials, one.devices.len()));
     format!(
-        "{} · {} · {} trials on each of {} devices · took {}",
-        replay::trace(&result.trace),
-        replay::mode(&result.job),
-        result.job.trials,
-        result.devices.len(),
+        "{what} · {trials} trials on each of {devices} devices · took {}",
         seconds(result.seconds)
     )
 }
 
+/// The title of the run: the paths of its traces.
+pub(crate) fn title(result: &CompareResult) -> String {
+    let mut paths: Vec<&str> = Vec::new();
+    for one in &result.comparisons {
+        if !paths.contains(&one.trace.path.as_str()) {
+            paths.push(&one.trace.path);
+        }
+    }
+    paths.join(", ")
+}
+
+/// The name of a comparison among several: its trace and its mode.
+pub(crate) fn row_name(one: &Comparison) -> String {
+    format!("{}, {}", one.trace.path, replay::mode(&one.job))
+}
+
+/// The tables of a run of several comparisons, with a row for each trace and mode and a column for
+/// each device: the completion times, and the sums.
+pub(crate) fn overview(result: &CompareResult) -> [Table; 2] {
+    let first = result.comparisons.first();
+    let alike = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
+    let time = replay::metric(CompareMetric::CompletionTime);
+    let by_sum = alike.map_or("sum", |one| replay::metric(one.sum));
+    let table = |head: &str, values: fn(&Comparison, &DeviceRun) -> Interval, told: bool| {
+        let row = |one: &Comparison| {
+            let mode = replay::mode(&one.job);
+            let row_name = Field {
+                text: one.trace.path.clone(),
+                below: match told {
+                    true => format!("{mode}; {}", replay::metric(one.sum)),
+                    false => mode,
+                },
+            };
+            let devices = one.devices.iter();
+            let values = devices.map(|device| spread(&values(one, device)));
+            std::iter::once(row_name).chain(values).collect()
+        };
+        let devices = first.iter().flat_map(|one| &one.devices);
+        let devices = devices.map(|device| device.target.path.clone());
+        Table {
+            head: std::iter::once(head.to_owned()).chain(devices).collect(),
+            rows: result.comparisons.iter().map(row).collect(),
+            legend: "Medians with [min, max] over the valid trials.",
+        }
+    };
+    [
+        table(time, |_, device| device.completion_s, false),
+        table(by_sum, sum, alike.is_none()),
+    ]
+}
+
+/// The answer over all comparisons, one sentence for each device behind the first.
+pub(crate) fn overall(result: &CompareResult) -> Vec<String> {
+    result.overall.iter().map(replay::overall).collect()
+}
+
+/// Says where the completions come from, for a trace that has none.
+pub(crate) fn profile(one: &Comparison) -> Option<Said> {
+    let profile = one.profile.as_ref()?;
+    let words = format!(
+        "the trace has no completions; what was in flight is taken from its timed replay on {}",
+        profile.device
+    );
+    Some(match profile.invalid.is_empty() {
+        true => Said::plain("profile", words),
+        false => {
+            let why = replay::reasons(&profile.invalid);
+            Said::new(
+                Weight::Caution,
+                "profile",
+                format!("{words}, in which {why}"),
+            )
+        }
+    })
+}
+
 /// A device's values of the sum by which the result compares devices.
-fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
-    match result.sum {
+fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
+    match one.sum {
         CompareMetric::SumQ2c => device.sum_q2c_s.unwrap_or_default(),
         CompareMetric::SumU2c => device.sum_u2c_s,
         CompareMetric::CompletionTime => device.completion_s,
@@ -30,10 +108,10 @@ fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
 }
 
 /// Each device's sum and completion time, and the number of valid trials behind them.
-pub(crate) fn sums(result: &CompareResult) -> Table {
+pub(crate) fn sums(one: &Comparison) -> Table {
     let head = [
         "device",
-        replay::metric(result.sum),
+        replay::metric(one.sum),
         "completion\ntime",
         "trials",
         "saturated",
@@ -42,7 +120,7 @@ pub(crate) fn sums(result: &CompareResult) -> Table {
         let saturated = if device.saturated { "yes" } else { "no" };
         vec![
             name(device),
-            spread(&sum(result, device)),
+            spread(&sum(one, device)),
             spread(&device.completion_s),
             trials(device).into(),
             saturated.into(),
@@ -50,13 +128,13 @@ pub(crate) fn sums(result: &CompareResult) -> Table {
     };
     Table {
         head: head.map(String::from).to_vec(),
-        rows: result.devices.iter().map(row).collect(),
+        rows: one.devices.iter().map(row).collect(),
         legend: "Medians with [min, max] over the valid trials.",
     }
 }
 
 /// Latency and lateness of each device's shown trial, which is the one with the median sum.
-pub(crate) fn latencies(result: &CompareResult) -> Table {
+pub(crate) fn latencies(one: &Comparison) -> Table {
     const HEAD: [&str; 6] = [
         "device",
         "U2C p50",
@@ -67,20 +145,20 @@ pub(crate) fn latencies(result: &CompareResult) -> Table {
     ];
     let row = |device: &DeviceRun| {
         let trial = device.shown.as_ref();
-        let fields = trial.map_or_else(Default::default, |t| latency(result, t));
+        let fields = trial.map_or_else(Default::default, |t| latency(one, t));
         let all = std::iter::once(name(device));
         all.chain(fields.map(Field::from)).collect()
     };
     Table {
         head: HEAD.map(String::from).to_vec(),
-        rows: result.devices.iter().map(row).collect(),
+        rows: one.devices.iter().map(row).collect(),
         legend: "Of each device's trial with the median sum. Lateness: submission behind the intended time.",
     }
     .without_empty_columns()
 }
 
-fn latency(result: &CompareResult, trial: &ReplayTrial) -> [String; 5] {
-    let late = replay::timed(&result.job) || trial.lateness_ns.max > 0.0;
+fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
+    let late = replay::timed(&one.job) || trial.lateness_ns.max > 0.0;
     let q2c = trial.q2c_ns.as_ref();
     let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |of| [of.p50, of.p99].map(time));
     [
@@ -97,8 +175,8 @@ fn latency(result: &CompareResult, trial: &ReplayTrial) -> [String; 5] {
 }
 
 /// Sums and latencies in one table; of the latencies it has U2C and lateness, not Q2C.
-pub(crate) fn whole(result: &CompareResult) -> Table {
-    let (mut all, more) = (sums(result), latencies(result));
+pub(crate) fn whole(one: &Comparison) -> Table {
+    let (mut all, more) = (sums(one), latencies(one));
     let block: Vec<bool> = more
         .head
         .iter()
@@ -137,7 +215,7 @@ fn trials(device: &DeviceRun) -> String {
 }
 
 /// Which metrics separate the devices; `None` when there is nothing to compare.
-pub(crate) fn separations(result: &CompareResult) -> Option<Table> {
+pub(crate) fn separations(one: &Comparison) -> Option<Table> {
     let row = |of: &Separation| {
         let says = match (&of.ratio, of.separates) {
             (None, _) => "unknown",
@@ -157,11 +235,11 @@ pub(crate) fn separations(result: &CompareResult) -> Option<Table> {
     let head = ["device", "metric", "ratio", "says"];
     let table = Table {
         head: head.map(String::from).to_vec(),
-        rows: result.separations.iter().map(row).collect(),
+        rows: one.separations.iter().map(row).collect(),
         legend: "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the interval leaves 1 \
                  out and the medians differ by more than 1 %.",
     };
-    (!result.separations.is_empty()).then_some(table)
+    (!one.separations.is_empty()).then_some(table)
 }
 
 /// The field of a ratio that could not be computed.
@@ -182,14 +260,14 @@ fn ratio(value: f64) -> String {
 }
 
 /// The answer in sentences.
-pub(crate) fn verdict(result: &CompareResult) -> Vec<String> {
-    replay::verdict(&result.verdict)
+pub(crate) fn verdict(one: &Comparison) -> Vec<String> {
+    replay::verdict(&one.verdict)
 }
 
 /// Sentences on invalid and failed trials, and the cautions of each device's shown trial.
-pub(crate) fn words(result: &CompareResult) -> Vec<Said> {
+pub(crate) fn words(one: &Comparison) -> Vec<Said> {
     let mut said = Vec::new();
-    for device in &result.devices {
+    for device in &one.devices {
         let path = &device.target.path;
         let failures = device.failures.iter();
         said.extend(replay::invalid_trials(&format!("{path}: "), &device.trials));
@@ -198,20 +276,20 @@ pub(crate) fn words(result: &CompareResult) -> Vec<Said> {
             Said::new(Weight::Bad, &what, why)
         }));
         let Some(shown) = &device.shown else { continue };
-        let own = replay::words(&result.job, &result.trace, shown).into_iter();
+        let said_of = replay::words(&one.job, &one.trace, shown).into_iter();
         // The shown trial is always valid, so good and plain sentences are left out here.
-        let told = own.filter(|one| matches!(one.weight, Weight::Caution | Weight::Bad));
-        said.extend(told.map(|one| Said {
-            what: format!("{path}: {}", one.what),
-            ..one
+        let told = said_of.filter(|of| matches!(of.weight, Weight::Caution | Weight::Bad));
+        said.extend(told.map(|of| Said {
+            what: format!("{path}: {}", of.what),
+            ..of
         }));
     }
     said
 }
 
 /// All sentences on a device's shown trial; empty when it has none.
-pub(crate) fn details(result: &CompareResult, device: &DeviceRun) -> Vec<Said> {
+pub(crate) fn details(one: &Comparison, device: &DeviceRun) -> Vec<Said> {
     let shown = device.shown.as_ref();
-    let words = shown.map(|t| replay::words(&result.job, &result.trace, t));
+    let words = shown.map(|t| replay::words(&one.job, &one.trace, t));
     words.unwrap_or_default()
 }

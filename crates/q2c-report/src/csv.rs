@@ -1,15 +1,19 @@
 //! Results as CSV: one row per cell, stage or trial, with the unit in the column's name.
 
+mod kernel_tune;
 mod replay;
+mod stages;
 
+pub use kernel_tune::kernel_tune;
 pub use replay::{compare, replay};
 
 use crate::columns::{self, Column as Whole};
 use crate::mode;
 use q2c_result::analyze::AnalyzeResult;
-use q2c_result::bench::{BenchCell, BenchResult};
+use q2c_result::bench::{BackgroundJobs, BenchCell, BenchResult};
 use q2c_result::sweep::SweepResult;
 use q2c_result::tune::{Cell, Measured, Prediction, Relative, TuneResult};
+use q2c_result::tune_jobs::TuneJobsResult;
 use q2c_stats::Interval;
 
 /// A quantity: the name of its column, and the function that reads it.
@@ -59,7 +63,24 @@ pub fn cells(result: &TuneResult) -> Result<String, ::csv::Error> {
     text(writer)
 }
 
-const BENCH: [Column<BenchCell, Interval>; 7] = [
+/// The cells of `q2c tune` over several numbers of jobs: the columns of [`cells`] behind one with
+/// the number of jobs.
+///
+/// # Errors
+/// The CSV writer refused a row; the types of the rows leave no way for that.
+pub fn tune_jobs(result: &TuneJobsResult) -> Result<String, ::csv::Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let with = |jobs: String, row: Vec<String>| std::iter::once(jobs).chain(row);
+    writer.write_record(with("jobs".to_owned(), head()))?;
+    for run in &result.runs {
+        for cell in &run.cells {
+            writer.write_record(with(run.job.jobs.to_string(), row(cell)))?;
+        }
+    }
+    text(writer)
+}
+
+const BENCH: [Column<BenchCell, Interval>; 13] = [
     ("iops", |c| c.iops),
     ("kiops_per_core", |c| c.kiops_per_core),
     ("cpu_job_s", |c| c.cpu.job_s),
@@ -67,7 +88,19 @@ const BENCH: [Column<BenchCell, Interval>; 7] = [
     ("cpu_softirq_s", |c| c.cpu.softirq_s),
     ("cpu_busy_s", |c| c.cpu.busy_s),
     ("cpu_ns_per_io", |c| c.cpu.ns_per_io),
+    ("miss_rate", |c| c.miss_rate.unwrap_or_default()),
+    ("effective_sleep_ns", |c| {
+        c.effective_sleep_ns.unwrap_or_default()
+    }),
+    ("slept_ns", |c| c.slept_ns.unwrap_or_default()),
+    ("background_iops", |c| beside(c, |b| b.iops)),
+    ("background_alone_iops", |c| beside(c, |b| b.alone_iops)),
+    ("rest_busy_cpus", |c| beside(c, |b| b.rest_busy_cpus)),
 ];
+
+fn beside(cell: &BenchCell, of: fn(&BackgroundJobs) -> Interval) -> Interval {
+    cell.background_jobs.as_ref().map(of).unwrap_or_default()
+}
 
 /// The points of `q2c bench`, one row each. A quantity that was not measured is an empty field.
 ///
@@ -83,6 +116,7 @@ pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
         "depth",
         "bs_bytes",
         "rw",
+        "background",
         "trials",
     ];
     let latency = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns", "lat_p999_ns"];
@@ -90,9 +124,9 @@ pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
         .iter()
         .flat_map(|(name, _)| ["", "_min", "_max"].map(|end| format!("{name}{end}")));
     let head = point.iter().chain(&latency).map(|&name| name.to_owned());
-    writer.write_record(head.chain(intervals))?;
+    writer.write_record(head.chain(intervals).chain(stages::head()))?;
     for cell in &result.cells {
-        writer.write_record(bench_row(cell))?;
+        writer.write_record(bench_row(cell).into_iter().chain(stages::fields(cell)))?;
     }
     text(writer)
 }
@@ -107,6 +141,7 @@ fn bench_row(cell: &BenchCell) -> Vec<String> {
         point.depth.to_string(),
         point.bs.0.to_string(),
         point.rw.clone(),
+        point.background.clone(),
         cell.iops.trials.to_string(),
     ];
     let lat = &cell.lat_ns;

@@ -1,10 +1,12 @@
 //! Names of cells and methods, and whether a cell ran as it was asked to.
 
+use crate::late;
 use crate::mode::{self, Kept};
 use crate::proof;
 use crate::quantity;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
+use q2c_result::late::LateTime;
 use q2c_result::mode::EffectiveMode;
 use q2c_result::tune::{Cell, Recommendation, TuneResult};
 
@@ -46,6 +48,39 @@ pub(crate) fn recommendation_of(result: &TuneResult, bs: Bytes) -> Option<&Recom
 /// Whether `recommendation` names this cell.
 pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation>) -> bool {
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
+}
+
+/// A sentence about the late time of each cell that was to have one: the cell, and the sentence.
+/// Cells that have none for the same reason share it.
+pub(crate) fn late(result: &TuneResult, micro: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for of in &result.cells {
+        let told = match &of.late {
+            None => continue,
+            Some(LateTime::Unseen(why)) => late::unseen(why),
+            Some(late) => {
+                let told = late::told(late, micro).join("; ");
+                format!("{} {}: {told}", of.bs, cell(of))
+            }
+        };
+        if !all.contains(&told) {
+            all.push(told);
+        }
+    }
+    all
+}
+
+/// Why cells that were to have late time have none, each reason once.
+pub(crate) fn no_late_time(result: &TuneResult) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for cell in &result.cells {
+        if let Some(LateTime::Unseen(why)) = &cell.late
+            && !all.contains(&late::unseen(why))
+        {
+            all.push(late::unseen(why));
+        }
+    }
+    all
 }
 
 /// A sentence for each cell that ran another method than was asked for, with the counts that prove

@@ -29,6 +29,8 @@ pub(crate) struct Metric {
     pub with_range: bool,
     /// Whether a terminal has room for it.
     pub in_terminal: bool,
+    /// Whether it is a column of the table over numbers of jobs.
+    over_jobs: bool,
 }
 
 const KILO: f64 = 1e-3;
@@ -69,8 +71,14 @@ pub(crate) static METRICS: [Metric; 11] = [
         |m| &m.rates.effective_sleep_ns,
         Some(|p| p.rates.effective_sleep_ns),
     ),
-    on_pages(sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None)),
-    plain("p50", "us", NS_TO_US, |m| &m.latencies.p50_ns, None),
+    of_one_number(on_pages(sleep(
+        "slept",
+        "us",
+        NS_TO_US,
+        |m| &m.slept_ns,
+        None,
+    ))),
+    of_one_number(plain("p50", "us", NS_TO_US, |m| &m.latencies.p50_ns, None)),
     plain(
         "p99",
         "us",
@@ -78,13 +86,13 @@ pub(crate) static METRICS: [Metric; 11] = [
         |m| &m.latencies.p99_ns,
         Some(|p| p.p99_ns),
     ),
-    on_pages(plain(
+    of_one_number(on_pages(plain(
         "p99.9",
         "us",
         NS_TO_US,
         |m| &m.latencies.p999_ns,
         None,
-    )),
+    ))),
 ];
 
 const fn paired(
@@ -122,6 +130,7 @@ const fn column(name: &'static str, unit: &'static str, scale: f64, measured: Fi
         of_sleep: false,
         with_range: false,
         in_terminal: true,
+        over_jobs: true,
     }
 }
 
@@ -143,6 +152,18 @@ const fn on_pages(metric: Metric) -> Metric {
         in_terminal: false,
         ..metric
     }
+}
+
+const fn of_one_number(metric: Metric) -> Metric {
+    Metric {
+        over_jobs: false,
+        ..metric
+    }
+}
+
+/// The columns of the table over numbers of jobs.
+pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
+    METRICS.iter().filter(|metric| metric.over_jobs)
 }
 
 /// The columns that a terminal has room for.

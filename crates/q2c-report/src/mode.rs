@@ -29,6 +29,10 @@ pub fn words(mode: &Mode) -> String {
             format!("{kind}: each job used {cpus:.2} CPUs, and polling takes a whole one")
         }
         ModeNote::NeverSlept => format!("{looked}, no sleep"),
+        ModeNote::LeftToInterrupt(share) => {
+            let percent = share * 100.0;
+            format!("{looked}, no sleep: the rule left {percent:.0} % to the interrupt")
+        }
         ModeNote::StayedOnCpu if mode.kind == ModeKind::Interrupt => {
             format!("{looked}, most waits ended without leaving the CPU")
         }
@@ -98,6 +102,10 @@ mod tests {
             (
                 by(ModeKind::Poll, Means::Ring).noted(ModeNote::NeverSlept),
                 "poll (ring), no sleep",
+            ),
+            (
+                by(ModeKind::Hybrid, Means::IoPoll).noted(ModeNote::LeftToInterrupt(0.996)),
+                "hybrid (iopoll), no sleep: the rule left 100 % to the interrupt",
             ),
             (
                 Mode::of(ModeKind::NotRun).noted(ModeNote::Failed("no memory".to_owned())),

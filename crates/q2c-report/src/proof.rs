@@ -33,6 +33,7 @@ fn name(evidence: &Evidence) -> &'static str {
         Evidence::RequestsPerIo(_) => "device_requests_per_io",
         Evidence::SwitchesPerIo(_) => "voluntary_switches_per_io",
         Evidence::SleepsPerIo(_) => "sleeps_per_io",
+        Evidence::LeftToInterrupt(_) => "I/Os left to the interrupt",
         Evidence::PollsBy(_) => "polls_by",
         Evidence::EngineFlags(_) => "flags",
         Evidence::SqpollThreads(_) => "sqpoll_threads",
@@ -48,7 +49,7 @@ fn value(evidence: &Evidence) -> String {
         |count: &Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
     let counted = |rate: &Option<f64>| rate.map_or("not counted".to_owned(), |n| format!("{n:.3}"));
     match evidence {
-        Evidence::Ios(n) | Evidence::Slept(n) => n.to_string(),
+        Evidence::Ios(n) | Evidence::Slept(n) | Evidence::LeftToInterrupt(n) => n.to_string(),
         Evidence::SleptByProbe { slept, polled } => format!("{slept} of {polled} seen by a probe"),
         Evidence::SleptUnseen(why) => format!("not seen: {why}"),
         Evidence::Interrupts(count) | Evidence::Requests(count) => read(count),

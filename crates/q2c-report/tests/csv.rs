@@ -1,8 +1,14 @@
 //! Tests the CSV by reading it as other programs do.
 
+#[path = "fixture/bench.rs"]
+mod bench_fixture;
+#[path = "fixture/bench_stages.rs"]
+mod bench_stages_fixture;
 mod fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
+#[path = "fixture/tune_jobs.rs"]
+mod tune_jobs_fixture;
 
 use csv::StringRecord;
 use q2c_result::role::CellRole;
@@ -127,6 +133,21 @@ fn a_trial_of_each_compared_device_is_a_row() {
     }
 }
 
+/// 2 traces in 2 modes on 2 devices, with 5 trials each.
+#[test]
+fn rows_of_several_comparisons_name_trace_and_mode() {
+    let text = q2c_report::csv::compare(&replay_fixture::published()).expect("make the CSV");
+    let rows = parsed(&text);
+    assert_eq!(rows.len(), 40);
+    let of = |row: usize| ["trace", "mode", "device", "trial"].map(|name| rows[row][name].as_str());
+    assert_eq!(of(0), ["websearch.parquet", "timed", "/dev/nvme0n1", "1"]);
+    assert_eq!(
+        of(16),
+        ["websearch.parquet", "outstanding", "/dev/zram0", "2"]
+    );
+    assert_eq!(of(39), ["tpcc.parquet", "outstanding", "/dev/zram0", "5"]);
+}
+
 #[test]
 fn a_replay_of_one_trial_is_one_row() {
     let text = q2c_report::csv::replay(&replay_fixture::outstanding()).expect("make the CSV");
@@ -137,4 +158,54 @@ fn a_replay_of_one_trial_is_one_row() {
         [&rows[0]["lateness_max_ns"], &rows[0]["end_drift_ns"]],
         ["0", "0"]
     );
+}
+
+/// Polling at 4 KiB has 12.31 KIOPS with 1 job, and twice as many with 4.
+#[test]
+fn rows_over_jobs_have_the_number_of_jobs_in_front() {
+    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let text = q2c_report::csv::tune_jobs(&result).expect("make the CSV");
+    assert!(text.starts_with("jobs,bs_bytes,method,"), "{text}");
+    let rows = parsed(&text);
+    assert_eq!(rows.len(), 3 * 14);
+    for (row, jobs, iops) in [(1, "1", 12_310.0), (29, "4", 24_620.0)] {
+        let row = &rows[row];
+        assert_eq!(
+            (row["jobs"].as_str(), row["method"].as_str()),
+            (jobs, "poll")
+        );
+        let measured: f64 = row["iops_median"].parse().expect("a number");
+        assert!((measured / iops - 1.0).abs() < 1e-9, "{measured}");
+    }
+}
+
+/// The fixture's point of 18 jobs: 18 us in I2D of 79.5 us; p50 is 0.9 of the mean, p99 twice.
+#[test]
+fn the_stages_of_a_benchmark_are_columns() {
+    let result = bench_stages_fixture::with_stages(bench_fixture::result());
+    let rows = parsed(&q2c_report::csv::bench(&result).expect("make the CSV"));
+    let row = rows.iter().find(|row| row["jobs"] == "18").expect("a row");
+    assert_eq!(
+        (row["engine"].as_str(), row["bottleneck"].as_str()),
+        ("io_uring", "I2D")
+    );
+    for (name, expected) in [
+        ("bottleneck_share", 18.0 / 79.5),
+        ("i2d_mean_ns", 18_000.0),
+        ("i2d_p50_ns", 16_200.0),
+        ("d2c_p99_ns", 120_000.0),
+        ("q2c_mean_ns", 79_500.0),
+    ] {
+        let number: f64 = row[name].parse().expect(name);
+        assert!((number / expected - 1.0).abs() < 1e-9, "{name}: {number}");
+    }
+    // There is no scheduler-less stage here, and the points of libaio have no stages at all.
+    assert_eq!(row["g2d_mean_ns"], "");
+    let bare = rows
+        .iter()
+        .find(|row| row["engine"] == "libaio")
+        .expect("a row");
+    for name in ["bottleneck", "bottleneck_share", "q2c_mean_ns"] {
+        assert_eq!(bare[name], "", "{name}");
+    }
 }

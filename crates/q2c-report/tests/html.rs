@@ -3,6 +3,8 @@
 mod fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
+#[path = "fixture/tune_jobs.rs"]
+mod tune_jobs_fixture;
 
 use q2c_result::replay::ReplayResult;
 
@@ -149,9 +151,10 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
 #[test]
 fn a_comparison_without_a_valid_trial_has_a_page() {
     let mut result = replay_fixture::compare();
-    result.devices.drain(..2);
-    result.verdict.clear();
-    result.separations.clear();
+    let one = &mut result.comparisons[0];
+    one.devices.drain(..2);
+    one.verdict.clear();
+    one.separations.clear();
     result.complete = false;
     let page = q2c_report::html::compare(&result).expect("make the page");
     assert_eq!(names(&figures(&page)), [""; 0]);
@@ -159,6 +162,26 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("The answer") && !page.contains("What separates them"));
+}
+
+/// Charts over time would set replays of other traces and modes beside each other, so there is only
+/// the one of latencies.
+#[test]
+fn a_page_of_several_comparisons_has_the_published_tables() {
+    let result = replay_fixture::published();
+    let page = q2c_report::html::compare(&result).expect("make the page");
+    assert_eq!(names(&figures(&page)), ["latency"]);
+    for text in [
+        "<h2>Completion times</h2>",
+        "<h2>Sums</h2>",
+        "<h2>Devices: tpcc.parquet, outstanding (blocks), idle time squeezed</h2>",
+        "of 4 comparisons by their sums, of U2C in 2 and of Q2C in the others (reads only in 1), \
+         /dev/zram0 serves 2 better, /dev/nvme0n1 0, 1 do not tell them apart, 1 have no answer",
+        "reads only: 1\u{202f}200 writes of the trace were left out",
+        "what was in flight is taken from its timed replay on /dev/nvme0n1",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
 }
 
 #[test]
@@ -179,4 +202,43 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
         figures["latency"][0]["data"][0]["x"],
         serde_json::json!([null])
     );
+}
+
+/// The fixture's 4 KiB row of the recommended rule has 12.11 KIOPS with 1 job; that of 2 jobs has
+/// 12.20 times 1.5, and interrupts, recommended with 4, have 10.42 times 2.
+#[test]
+fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
+    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let page = q2c_report::html::tune_jobs(&result).expect("make the page");
+    let figures = figures(&page);
+    assert_eq!(names(&figures), ["jobs-4096", "jobs-65536"]);
+    let iops = figures["jobs-4096"][0]["data"].as_array().expect("traces");
+    let drawn: Vec<&str> = iops.iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(drawn, ["interrupt", "poll", "Linux's rule", "recommended"]);
+    assert_eq!(iops[3]["x"], serde_json::json!([1, 2, 4]));
+    assert_eq!(iops[3]["y"], serde_json::json!([12.11, 18.3, 20.84]));
+    // Methods without a sleep miss nothing, and are not drawn as if they had a miss rate of 0.
+    let misses = figures["jobs-4096"][3]["data"].as_array().expect("traces");
+    assert_eq!(misses.len(), 2);
+    assert_eq!(misses[1]["x"], serde_json::json!([1, 2]));
+    for text in [
+        "4 KiB: hybrid min (numbers vary) is recommended up to 2 jobs, interrupt from 4",
+        "64 KiB: hybrid min:ratio=80%,period=10ms is recommended at 4 jobs; not settled at 1",
+        "<h2>Answers, 4 KiB randread</h2>",
+        "<dt>4 jobs</dt><dd class=\"good\">use interrupts</dd>",
+        "jobs-1, jobs-2, jobs-4 of the run folder",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert_eq!(page.matches("* plotly.js (cartesian").count(), 1);
+}
+
+#[test]
+fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
+    let result = tune_jobs_fixture::over_jobs(&fixture::hostile());
+    let page = q2c_report::html::tune_jobs(&result).expect("make the page");
+    for text in [fixture::hostile::SCRIPT, fixture::hostile::BREAKOUT] {
+        assert!(!page.contains(text), "{text:?}");
+    }
+    assert_eq!(page.matches("</script>").count(), 3);
 }

@@ -2,14 +2,22 @@
 
 #[path = "fixture/bench.rs"]
 mod bench_fixture;
+#[path = "fixture/bench_stages.rs"]
+mod bench_stages_fixture;
 mod fixture;
+#[path = "fixture/kernel_tune.rs"]
+mod kernel_tune_fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
+#[path = "fixture/tune_jobs.rs"]
+mod tune_jobs_fixture;
 
 use q2c_report::terminal::{self, Screen};
 use q2c_result::compare::{CompareFinding, NoneValid};
+use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
 use q2c_result::replay::{ChangeKind, Invalid};
+use q2c_result::tune::Verdict;
 
 const PIPE: Screen = Screen {
     width: 120,
@@ -25,6 +33,75 @@ fn tune_at_120_columns() {
 fn tune_at_100_columns() {
     let screen = Screen { width: 100, ..PIPE };
     insta::assert_snapshot!(terminal::tune(&fixture::realistic(), screen));
+}
+
+#[test]
+fn tune_jobs_at_120_columns() {
+    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    insta::assert_snapshot!(terminal::tune_jobs(&result, PIPE));
+    let text = serde_json::to_string(&result).expect("JSON");
+    let read: q2c_result::tune_jobs::TuneJobsResult =
+        serde_json::from_str(&text).expect("the same");
+    assert_eq!(
+        terminal::tune_jobs(&read, PIPE),
+        terminal::tune_jobs(&result, PIPE)
+    );
+}
+
+/// A number that failed, one that was stopped, and one that was never begun are told apart, and
+/// what is not whole is no settled recommendation.
+#[test]
+fn numbers_of_jobs_that_are_missing_are_told() {
+    let whole = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let mut runs = whole.runs;
+    runs.truncate(2);
+    runs[1].complete = false;
+    runs[1].job.cpus = [3, 3].map(q2c_model::CpuId).to_vec();
+    let failed = q2c_result::tune_jobs::FailedJobs {
+        jobs: 4,
+        reason: "verify poll live: Input/output error".to_owned(),
+    };
+    let result = q2c_result::tune_jobs::TuneJobsResult::new(&[1, 2, 4, 8], runs, Some(failed));
+    let text = terminal::tune_jobs(&result, Screen { width: 200, ..PIPE });
+    for told in [
+        "4 KiB: hybrid min (numbers vary) is recommended at 1 job; not settled at 2 (hybrid min (numbers vary))",
+        "4 jobs: failed to verify poll live: Input/output error",
+        "incomplete, 2 jobs: the run was stopped early",
+        "incomplete: nothing was measured with 4, 8 jobs",
+        "2 jobs: they share CPUs 3: a job that polls there takes the CPU from another",
+        "in jobs-1, jobs-2 of the run folder",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+}
+
+#[test]
+fn kernel_tune_at_100_columns() {
+    let screen = Screen { width: 100, ..PIPE };
+    let result = kernel_tune_fixture::realistic();
+    insta::assert_snapshot!(terminal::kernel_tune(&result, screen));
+    let text = serde_json::to_string(&result).expect("JSON");
+    let read = serde_json::from_str(&text).expect("the same");
+    assert_eq!(result, read);
+}
+
+/// Without a method that pays and keeps the floor, classic polling is told, and no line to steer.
+#[test]
+fn a_kernel_without_room_to_sleep_is_told() {
+    let mut result = kernel_tune_fixture::realistic();
+    result.recommended = q2c_policy::Method::POLL;
+    for (verdict, words) in [
+        (Verdict::NoRoom, "no room to sleep:"),
+        (Verdict::TradeOff, "kept 97.0 % of its IOPS; --min-iops"),
+        (Verdict::Limits, "kept the limits"),
+    ] {
+        result.verdict = verdict;
+        let text = terminal::kernel_tune(&result, PIPE);
+        assert!(
+            text.contains(words) && !text.contains("poll steer"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -59,10 +136,29 @@ fn lines_fit_the_screen() {
     }
 }
 
+/// Cells without late time share one line for each reason.
+#[test]
+fn the_reason_for_no_late_time_is_told_once() {
+    let mut result = fixture::realistic();
+    for cell in &mut result.cells {
+        cell.late = Some(LateTime::Unseen(Unseen::Refused("load: EPERM".into())));
+    }
+    let text = terminal::tune(&result, PIPE);
+    let told = "late time: none: failed to capture the block layer: load: EPERM";
+    assert_eq!(text.matches(told).count(), 1, "{text}");
+    let page = q2c_report::html::tune(&result).expect("a page");
+    assert_eq!(
+        page.matches("capture the block layer: load: EPERM").count(),
+        1
+    );
+}
+
 #[test]
 fn no_colour_unless_asked() {
     let result = fixture::hostile();
     assert!(!terminal::tune(&result, PIPE).contains('\u{1b}'));
+    let over_jobs = tune_jobs_fixture::over_jobs(&result);
+    assert!(!terminal::tune_jobs(&over_jobs, PIPE).contains('\u{1b}'));
     assert!(!terminal::doctor(&result.doctor, PIPE).contains('\u{1b}'));
     let screen = Screen {
         colour: true,
@@ -136,6 +232,12 @@ fn replay_without_idle_time_at_100_columns() {
 fn compare_at_100_columns() {
     let screen = Screen { width: 100, ..PIPE };
     insta::assert_snapshot!(terminal::compare(&replay_fixture::compare(), screen));
+}
+
+#[test]
+fn published_tables_at_100_columns() {
+    let screen = Screen { width: 100, ..PIPE };
+    insta::assert_snapshot!(terminal::compare(&replay_fixture::published(), screen));
 }
 
 #[test]
@@ -246,13 +348,13 @@ fn no_string_of_a_replay_commands_the_terminal() {
     result.trial.changed.insert(changed, 1);
     result.targets[0].path = ESCAPE.into();
     let mut compared = replay_fixture::compare();
-    compared.devices[0].target.path = ESCAPE.into();
-    compared.separations[0].device = ESCAPE.into();
-    compared.verdict[0] = CompareFinding::NoValidTrial {
+    compared.comparisons[0].devices[0].target.path = ESCAPE.into();
+    compared.comparisons[0].separations[0].device = ESCAPE.into();
+    compared.comparisons[0].verdict[0] = CompareFinding::NoValidTrial {
         device: ESCAPE.into(),
         why: NoneValid::Failed(ESCAPE.into()),
     };
-    compared.verdict[1] = CompareFinding::Told(ESCAPE.into());
+    compared.comparisons[0].verdict[1] = CompareFinding::Told(ESCAPE.into());
     for text in [
         terminal::replay(&result, PIPE),
         terminal::compare(&compared, PIPE),
@@ -263,4 +365,100 @@ fn no_string_of_a_replay_commands_the_terminal() {
         );
         assert!(text.contains("\\u{1b}]0;title"), "{text}");
     }
+}
+
+/// The text of a benchmark with stages, with every run of white space as one blank.
+fn bench_with_stages() -> String {
+    let result = bench_stages_fixture::with_stages(bench_fixture::result());
+    let text = terminal::bench(&result, PIPE);
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+#[test]
+fn the_stages_of_each_number_of_jobs_are_told() {
+    let text = bench_with_stages();
+    for words in [
+        // The name and the number of jobs stand in the first row of a point. Q2Q is no stage.
+        "interface, method jobs stage mean p50 p99 of Q2C",
+        "io_uring poll 10 Q2G 1.00 us 900 ns 2.00 us 1.40 % G2I 500 ns 450 ns 1.00 us 0.70 % \
+         I2D 10.0 us 9.00 us 20.0 us 14.0 % D2C 60.0 us 54.0 us 120 us 83.9 % \
+         Q2C 71.5 us 64.3 us 143 us io_uring poll 14",
+        // 60 us over 61.5 us and 1 us per job; I2D over the same.
+        "bottleneck of io_uring poll over the jobs: D2C at 1, 2, 6, 10, 14 jobs \
+         (96.0, 94.5, 88.9, 83.9, 79.5 % of Q2C); I2D at 18, 22 jobs (22.6, 26.3 % of Q2C); \
+         D2C: why D2C; I2D: why I2D",
+        "io_uring poll, 1 job: reads by queue of 259:0: 100 in 1 of 3 queues (unused: 1-2); \
+         over all queues uneven (deviation 50.0 %); spread as the map from CPUs to queues has it",
+        "io_uring poll, 2 jobs: reads by queue of 259:0: 100 in 2 of 3 queues (unused: 2)",
+        "io_uring poll with the capture beside it: 90.0 % of the trials' IOPS, captured by bpf; \
+         the thread that reads took up to 12.0 % of a CPU",
+        "Stages in the block layer, from a run of each point",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let bare = terminal::bench(&bench_fixture::result(), PIPE);
+    assert!(!bare.contains("tages"), "{bare}");
+}
+
+/// 17.78 M IOPS at 10 jobs are complete; of 1.23 M IOPS at 22 jobs the capture lost some. What is
+/// unknown has its reason, once.
+#[test]
+fn what_the_stages_lack_is_told_beside_them() {
+    let text = bench_with_stages();
+    assert!(
+        text.contains("I/Os of io_uring poll, 6 jobs: 1 234 of others on the disk are left out"),
+        "{text}"
+    );
+    let partial = "I/Os of io_uring poll, 2 jobs: 2 lack an event, so that some of their stages";
+    assert!(text.contains(partial), "{text}");
+    let lacks = "40 were lost; unmatched: ring full (40)";
+    assert!(
+        text.contains("I/Os of io_uring poll, 22 jobs: the block layer had"),
+        "{text}"
+    );
+    assert_eq!(text.matches(lacks).count(), 1, "{text}");
+    assert!(!text.contains("I/Os of io_uring poll, 10 jobs"), "{text}");
+    let unseen =
+        "stages of libaio poll: none: failed to capture the block layer: load a program: EPERM";
+    assert_eq!(text.matches(unseen).count(), 1, "{text}");
+}
+
+/// A capture by tracefs does not tell the hardware queues, and says so.
+#[test]
+fn unknown_queues_and_other_reasons_are_told() {
+    use q2c_result::bench::PointStages;
+    use q2c_result::replay::CapturedBy;
+    let mut result = bench_stages_fixture::with_stages(bench_fixture::result());
+    if let Some(PointStages::Seen(run)) = &mut result.cells[0].stages {
+        run.queues.clear();
+        run.captured_by = CapturedBy::Tracefs;
+    }
+    let reasons = [
+        (
+            Unseen::PastBlockLayer,
+            "none: the I/O does not go through the block layer",
+        ),
+        (
+            Unseen::NoDevice,
+            "none: no block device stands under the target",
+        ),
+        (
+            Unseen::Failed("do I/O: EIO".to_owned()),
+            "none: failed to do I/O: EIO",
+        ),
+        (
+            Unseen::NoIo { others: 3 },
+            "saw no I/O of the jobs, and 3 of others",
+        ),
+        (Unseen::Stopped, "none: the run was stopped before"),
+    ];
+    for (cell, (why, _)) in result.cells[7..].iter_mut().zip(&reasons) {
+        cell.stages = Some(PointStages::Unseen(why.clone()));
+    }
+    let text = terminal::bench(&result, PIPE);
+    for (_, words) in reasons {
+        assert_eq!(text.matches(words).count(), 1, "{words}\n{text}");
+    }
+    let queues = "io_uring poll, 1 job: hardware queues: not known: tracefs does not tell them";
+    assert!(text.contains(queues), "{text}");
 }

@@ -1,5 +1,6 @@
 //! Experiments as files: `experiments/NAME.toml`.
 
+use q2c_engine::EngineSpec;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::PolicySpec;
 use q2c_workbench::workload::BackgroundSpec;
@@ -19,6 +20,10 @@ pub struct Experiment {
     pub name: String,
     /// The foreground's sleep rule, as text.
     pub policy: String,
+    /// The foreground's engine, as text (`io_uring:iopoll`, `io_uring:ring`), unless the command
+    /// line names one; `None` leaves the choice to the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
     /// Time at the start of each phase that does not count, seconds.
     pub settle_s: f64,
     /// The phases, in the order in which they run.
@@ -106,6 +111,7 @@ impl Experiment {
         let experiment: Experiment = toml::from_str(text).map_err(|e| wrong("?", e.to_string()))?;
         let name = experiment.name.clone();
         experiment.policy().map_err(|e| wrong(&name, e))?;
+        experiment.engine().map_err(|e| wrong(&name, e))?;
         experiment
             .background(Bytes(4096), CpuId(0))
             .map_err(|e| wrong(&name, e))?;
@@ -115,6 +121,15 @@ impl Experiment {
     /// Parses the foreground's sleep rule.
     pub(super) fn policy(&self) -> Result<PolicySpec, String> {
         self.policy.parse().map_err(|e| format!("{e}"))
+    }
+
+    /// The foreground's engine, where the file names one.
+    ///
+    /// # Errors
+    /// The text names no engine; [`Experiment::parse`] has checked that of a file.
+    pub fn engine(&self) -> Result<Option<EngineSpec>, String> {
+        let named = self.engine.as_ref().map(|text| text.parse());
+        named.transpose().map_err(|e| format!("{e}"))
     }
 
     /// The background jobs, each with the index of its phase.
@@ -156,6 +171,22 @@ mod tests {
         );
         let error = Experiment::named("miss").unwrap_err().to_string();
         assert!(error.contains("miss-rate-interference"), "{error}");
+    }
+
+    #[test]
+    fn a_file_may_name_the_path() {
+        let named = |engine: &str| {
+            let head = format!("engine = \"{engine}\"\n");
+            Experiment::parse(&(head + BUILT_IN[0]))
+        };
+        for engine in ["io_uring:iopoll", "io_uring:ring"] {
+            let found = named(engine).unwrap().engine().unwrap().unwrap();
+            assert_eq!(found.to_string(), engine);
+        }
+        let error = named("io_uring:fast").unwrap_err().to_string();
+        assert!(error.contains("ring, iopoll"), "{error}");
+        let none = Experiment::named("miss-rate-interference").unwrap();
+        assert_eq!(none.engine(), Ok(None));
     }
 
     #[test]

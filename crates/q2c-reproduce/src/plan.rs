@@ -1,12 +1,15 @@
 //! The plan of an experiment. One trial runs all phases in one run of one thread and ring per lane.
 
 use super::file::Experiment;
+use q2c_engine::measure::PhaseStats;
 use q2c_model::{Bytes, CpuId, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_policy::{LaneMethod, PolicySpec};
+use q2c_result::mode::Mode;
 use q2c_result::reproduce::{PhaseOutcome, PhaseTrial};
+use q2c_result::waits::{Switches, WaitCounts};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_stats::percentile;
-use q2c_workbench::workload::{BackgroundSpec, StageId, Stages, Step, Workload};
+use q2c_workbench::workload::{BackgroundSpec, Span, StageId, Stages, Step, Watched, Workload};
 
 /// The stages of a phase.
 struct PhaseStages {
@@ -73,6 +76,24 @@ impl<'a> PhasePlan<'a> {
     }
 }
 
+/// The mode in which the foreground really waited in a phase.
+fn mode(watched: &Watched, policy: &PolicySpec, stats: &PhaseStats, span: &Span) -> Mode {
+    let facts = watched.data.lanes.first().map(|lane| &lane.facts);
+    let seen = WaitCounts {
+        ios: stats.ios,
+        slept: stats.sleeps.slept,
+        left_to_interrupt: stats.sleeps.interrupted,
+        interrupts: span.interrupts,
+        requests: span.requests,
+        others: true,
+        switches: Switches::PerWait(stats.switches_per_io()),
+        polls_by: facts.map(|facts| facts.polls_by),
+        checks_kernel: true,
+        ..WaitCounts::default()
+    };
+    seen.mode(&LaneMethod::from(policy.clone()).into())
+}
+
 impl Plan for PhasePlan<'_> {
     type Cell = Bytes;
     type Outcome = PhaseTrial;
@@ -115,7 +136,11 @@ impl Plan for PhasePlan<'_> {
         }
         let phase = |of: &PhaseStages| {
             let stats = watched.stats(of.counted);
+            let span = watched.span(of.counted);
+            let per_io = |count: u64| count as f64 / stats.ios.max(1) as f64;
             PhaseOutcome {
+                was: Some(mode(&watched, &self.policy, &stats, &span)),
+                interrupts_per_io: span.interrupts.map(per_io),
                 rates: stats.rates(),
                 slept_ns: stats.mean_slept_ns(),
                 p50_ns: percentile(&stats.latencies, 0.5),

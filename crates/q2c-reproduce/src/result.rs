@@ -1,14 +1,19 @@
 //! The outcome of a reproduced experiment, shown beside the published figures.
 
 use super::file::Experiment;
+use q2c_engine::EngineSpec;
 use q2c_model::{Bytes, Nanos};
 use q2c_result::reproduce::{PhaseOutcome, PhaseTrial, ReproduceCell, ReproduceResult, SCHEMA};
 use q2c_run::runner::Summary;
 use q2c_stats::Interval;
 
-/// The result of all trials that went well.
+/// The result of all trials that went well, whose foreground ran on `engine`.
 #[must_use]
-pub fn result(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> ReproduceResult {
+pub fn result(
+    experiment: &Experiment,
+    engine: &EngineSpec,
+    summary: &Summary<Bytes, PhaseTrial>,
+) -> ReproduceResult {
     let cells = summary.cells.iter().map(|runs| ReproduceCell {
         bs: runs.plan.cell,
         trials: runs.outcomes().cloned().collect(),
@@ -17,6 +22,7 @@ pub fn result(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> 
         schema: SCHEMA.to_owned(),
         name: experiment.name.clone(),
         policy: experiment.policy.clone(),
+        engine: engine.to_string(),
         phases: experiment.phases.iter().map(|p| p.label.clone()).collect(),
         cells: cells.collect(),
         published: experiment.published.claims.clone(),
@@ -25,9 +31,13 @@ pub fn result(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> 
 
 /// The result as text: one line per phase, and below them the published claims.
 #[must_use]
-pub fn table(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> String {
+pub fn table(
+    experiment: &Experiment,
+    engine: &EngineSpec,
+    summary: &Summary<Bytes, PhaseTrial>,
+) -> String {
     let mut lines = vec![format!(
-        "{}: foreground hybrid:{}",
+        "{}: foreground hybrid:{} on {engine}",
         experiment.name, experiment.policy
     )];
     for cell in &summary.cells {

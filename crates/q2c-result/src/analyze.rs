@@ -49,10 +49,16 @@ pub struct AnalyzeResult {
     pub activity: Activity,
     /// Distances between I/Os, by device.
     pub seeks: Vec<Seeks>,
-    /// Requests of each hardware queue; empty when the trace names no queues.
+    /// Requests of each hardware queue, those of equal number of all devices together; empty when
+    /// the trace names no queues.
     pub hctx: Vec<Hctx>,
-    /// How evenly the hardware queues are used; `None` when the trace names no queues.
+    /// How evenly the hardware queues that had requests are used; `None` when the trace names no
+    /// queues.
     pub balance: Option<Balance>,
+    /// The hardware queues of each device, reads apart from writes; empty when the trace names no
+    /// queues.
+    #[serde(default)]
+    pub queues: Vec<DeviceQueues>,
     /// Requests in use while others waited for one; empty when the trace has no G.
     pub tags: Vec<Tags>,
     /// The stage that takes most time; `None` without a completed block-layer I/O.
@@ -172,12 +178,102 @@ pub struct Hctx {
     pub share: f64,
     /// Requests by the CPU that submitted them.
     pub cpus: BTreeMap<u32, u64>,
+    /// Share of the requests that were submitted by the CPUs which the device maps to the queue;
+    /// `None` where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<f64>,
 }
 
-/// How evenly requests are spread over the hardware queues that had any.
+/// The hardware queues of one device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceQueues {
+    /// The device, `major:minor`.
+    pub device: String,
+    /// Number of queues that the device had while the trace was recorded; `None` when the trace
+    /// does not tell.
+    pub queues: Option<u64>,
+    /// Requests of any operation.
+    pub all: QueueUse,
+    /// Reads; `None` when there was none.
+    pub reads: Option<QueueUse>,
+    /// Writes; `None` when there was none.
+    pub writes: Option<QueueUse>,
+}
+
+/// How some requests of a device used its hardware queues.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueUse {
+    /// Number of requests.
+    pub requests: u64,
+    /// The queues in the order of their numbers. Where the number of queues is known, those that no
+    /// request used are among them.
+    pub queues: Vec<Hctx>,
+    /// Queues that no request used, but for those of sets of which no queue was used; `None` when
+    /// the number of queues is not known.
+    pub unused: Option<Vec<u32>>,
+    /// The sets of the device's queues, where it has several: those for interrupts, for reads and
+    /// for polling, say. Each CPU is mapped to one queue of a set. Empty where the device has one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<QueueSet>,
+    /// How even the requests are over the queues that had any.
+    pub used: Balance,
+    /// How even the requests are over all queues of the device, or of the one set of them that was
+    /// used; `None` when the number of queues is not known, and when several sets were used.
+    pub even: Option<Balance>,
+    /// How far the requests are in the queues that their submitting CPUs are mapped to.
+    pub map: Option<MapFit>,
+    /// Why `map` is not known although the device's map is; `None` otherwise.
+    pub no_map: Option<NoMapFit>,
+}
+
+/// A set of a device's queues of which each CPU is mapped to one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueSet {
+    /// The queues.
+    pub queues: Vec<u32>,
+    /// Requests in them.
+    pub requests: u64,
+    /// How even the requests are over them; `None` without any.
+    pub even: Option<Balance>,
+}
+
+/// How far requests are in the queues to which the device maps their submitting CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MapFit {
+    /// The least share of requests that would have to be in another queue for each queue to have
+    /// its expected share, 0..1.
+    pub misplaced: f64,
+    /// Requests in another queue than that of the CPU that submitted them.
+    pub off_map: u64,
+    /// The verdict on `misplaced`.
+    pub verdict: MapVerdict,
+}
+
+/// Whether requests are spread over the queues as the map from CPUs to queues has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MapVerdict {
+    /// At most 1 % of the requests are misplaced.
+    #[default]
+    AsMapped,
+    /// At most 10 % are.
+    Nearly,
+    /// More are.
+    Otherwise,
+}
+
+/// Why requests cannot be compared with a device's map from CPUs to queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoMapFit {
+    /// Requests were submitted by CPUs that the trace does not tell or that the map does not have.
+    UnknownCpus,
+}
+
+/// How evenly requests are spread over some hardware queues.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// Number of queues with requests.
+    /// Number of queues.
     pub queues: u64,
     /// Standard deviation over mean of the requests per queue.
     pub cv: f64,

@@ -1,6 +1,17 @@
 //! The result of `q2c bench`: `result.json`, schema `q2c.bench/2`.
 
+mod background;
+mod lead;
+mod stages;
+mod tuned;
+
+pub use background::{BackgroundJobs, Slice};
+pub use lead::{Lead, Measure};
+pub use stages::{PointStages, StageRun};
+pub use tuned::{Tuned, TunedMethod};
+
 use crate::mode::EffectiveMode;
+use crate::tune::PerCore;
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
@@ -41,6 +52,11 @@ pub struct BenchResult {
     /// Curves over the number of jobs: one for each interface, method, depth, block size and
     /// pattern with at least three numbers of jobs.
     pub scaling: Vec<Curve>,
+    /// The methods that lead over the number of jobs, for each interface, depth, block size,
+    /// pattern and background with at least two methods at two numbers of jobs; empty in results
+    /// of versions that did not look for them.
+    #[serde(default)]
+    pub leads: Vec<Lead>,
     /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
     pub harness_floor_ns: f64,
     /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns; 0 in
@@ -71,6 +87,15 @@ pub struct BenchJob {
     /// Part of the target in use, from its start; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
+    /// Whether the backgrounds are phases of one trial, through which the jobs run on.
+    #[serde(default)]
+    pub phases: bool,
+    /// The methods that a run of `q2c tune` recommends; `None` where none was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned: Option<Tuned>,
+    /// Whether each point got a run with the block layer captured.
+    #[serde(default)]
+    pub stages: bool,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
 }
@@ -90,6 +115,9 @@ pub struct BenchPoint {
     pub bs: Bytes,
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
+    /// The background jobs that run beside this point's jobs, as asked; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub background: String,
 }
 
 /// A point that does not exist here.
@@ -114,11 +142,35 @@ pub struct BenchCell {
     pub lat_ns: Latency,
     /// CPU time per second of wall time, CPUs.
     pub cpu: Cpu,
-    /// Thousand I/Os per second and busy CPU of the machine, less the CPUs that are busy at rest.
+    /// Thousand I/Os per second and busy CPU of the machine, less the CPUs that are busy while the
+    /// jobs rest and their background runs.
     pub kiops_per_core: Interval,
+    /// The CPU time that it divides by: that of the jobs' threads alone where so much else was at
+    /// work that the machine's busy CPUs say nothing of the jobs.
+    #[serde(default)]
+    pub per_core: PerCore,
     /// Share of I/Os that were complete when their sleep ended, 0..1; `None` when no sleep rule
     /// handled an I/O.
     pub miss_rate: Option<Interval>,
+    /// Effective sleep: sum of sleeps asked over all I/Os that a sleep rule handled, ns; `None`
+    /// when no sleep rule of q2c's own threads handled an I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_sleep_ns: Option<Interval>,
+    /// Mean time from the call of a sleep to its return, over the I/Os that slept, ns; `None` when
+    /// no I/O slept in q2c's own threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept_ns: Option<Interval>,
+    /// What ran beside the jobs; `None` without a background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background_jobs: Option<BackgroundJobs>,
+    /// The course of each trial that went well, where backgrounds are phases; its warm-up is there,
+    /// too. Empty elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub courses: Vec<Vec<Slice>>,
+    /// Where the point's I/Os spend their time in the block layer, or why that is not known; `None`
+    /// where it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<PointStages>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
     /// CPUs of the jobs, in the order of the jobs.

@@ -1,21 +1,26 @@
-//! The result of `q2c compare`: `result.json`, schema `q2c.compare/2`.
+//! The result of `q2c compare`: `result.json`, schema `q2c.compare/3`.
 
 mod finding;
+mod overall;
+mod shape;
 
-pub use finding::{CompareFinding, NoneValid, WorkDone};
+pub use finding::{CompareFinding, NoneValid, NotCaptured, WorkDone};
+pub use overall::Overall;
 
-use crate::replay::{ReplayJob, ReplayTrial, TraceFacts};
+use crate::replay::{ChangeKind, Invalid, ReplayJob, ReplayTrial, TraceFacts};
 use crate::{Machine, Target, Warning};
 use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.compare/2";
-/// Schemas of earlier versions that can be read.
-pub const EARLIER: [&str; 1] = ["q2c.compare/1"];
+pub const SCHEMA: &str = "q2c.compare/3";
+/// Schemas of earlier versions that can be read. They hold one comparison, without a list.
+pub const EARLIER: [&str; 2] = ["q2c.compare/1", "q2c.compare/2"];
 
 /// One run of `q2c compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "shape::AnyVersion")]
 pub struct CompareResult {
     /// [`SCHEMA`].
     pub schema: String,
@@ -27,12 +32,29 @@ pub struct CompareResult {
     pub seconds: f64,
     /// False when the run was stopped early.
     pub complete: bool,
+    /// Machine facts.
+    pub machine: Machine,
+    /// A comparison for each trace and mode, at least one: the traces in the order given, each in
+    /// its modes in the order given. All have the same devices in the same order.
+    pub comparisons: Vec<Comparison>,
+    /// Each device behind the first set against the first, over all comparisons; empty when there
+    /// is one comparison.
+    pub overall: Vec<Overall>,
+    /// Conditions under which this result misleads.
+    pub warnings: Vec<Warning>,
+}
+
+/// The devices compared by the replay of one trace in one mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
     /// How the trace was replayed; it is the same for every device.
     pub job: ReplayJob,
     /// Facts of the trace.
     pub trace: TraceFacts,
-    /// Machine facts.
-    pub machine: Machine,
+    /// The timed replay that gave the trace its completions; `None` when it has its own, or the
+    /// mode needs none.
+    #[serde(default)]
+    pub profile: Option<Profile>,
     /// The devices, in the order given.
     pub devices: Vec<DeviceRun>,
     /// The sum that is compared: of Q2C where every device has it, else of U2C.
@@ -41,8 +63,18 @@ pub struct CompareResult {
     pub separations: Vec<Separation>,
     /// The answer, in the order in which it is told.
     pub verdict: Vec<CompareFinding>,
-    /// Conditions under which this result misleads.
-    pub warnings: Vec<Warning>,
+}
+
+/// A timed replay of a trace without completions. What is replayed in the mode outstanding is its
+/// recording, on every device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The device that it ran on.
+    pub device: String,
+    /// Reasons why its times are not those of a faithful replay; empty when they are.
+    pub invalid: Vec<Invalid>,
+    /// What it changed in requests of the trace, as in a trial.
+    pub changed: BTreeMap<ChangeKind, u64>,
 }
 
 /// One device with its trials. Intervals are over the valid trials.

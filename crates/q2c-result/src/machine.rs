@@ -1,6 +1,7 @@
 //! Facts about the machine, the device and the target, which every result contains.
 
 use q2c_model::{Bytes, CpuId, DevId};
+use q2c_service::RecordedFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -88,6 +89,10 @@ pub struct Target {
     /// Facts that could not be proved, in words, such as where the target is not on one disk
     /// (btrfs, overlay, dm); empty when all were proved.
     pub unproved: Vec<String>,
+    /// The recorded service times that a simulated device draws from; `None` for every other
+    /// target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_times: Option<RecordedFacts>,
 }
 
 /// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...

@@ -5,6 +5,7 @@ use crate::proof::Proof;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The method that was asked for, the mode that really ran, and its proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +83,9 @@ pub enum ModeNote {
     CpusPerJob(f64),
     /// No I/O slept, although a sleep was asked for.
     NeverSlept,
+    /// No I/O slept, because the sleep rule left this share of them to the interrupt, 0..1; most of
+    /// them.
+    LeftToInterrupt(f64),
     /// Most sleeps, or most waits for an interrupt, ended before the thread left its CPU.
     StayedOnCpu,
     /// The kernel thread that should submit was not seen.
@@ -174,6 +178,16 @@ impl Mode {
     }
 }
 
+/// The ways in which the methods of q2c's own threads looked for completions; more than one means
+/// that their figures are of different paths to the device. Modes in which nothing was looked for,
+/// or that are another's than q2c's own threads', do not count.
+#[must_use]
+pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
+    let own = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
+    let looked = own.filter(|mode| matches!(mode.was.kind, ModeKind::Poll | ModeKind::Hybrid));
+    looked.filter_map(|mode| mode.was.means).collect()
+}
+
 /// An effective mode in the form of this version, or in that of earlier ones with the words `was`.
 #[derive(Deserialize)]
 struct AnyVersion {
@@ -254,6 +268,27 @@ mod tests {
             assert_eq!(mode.was.kind, kind, "{words}");
             assert_eq!(mode.was.note, Some(ModeNote::Told(words.to_owned())));
         }
+    }
+
+    #[test]
+    fn paths_are_those_of_polling_methods_alone() {
+        let mode = |asked: &str, kind, means| EffectiveMode {
+            asked: asked.parse().unwrap(),
+            was: Mode::by(kind, means),
+            proof: Proof::default(),
+        };
+        let rule = "hybrid:min:70%,10ms";
+        let all = [
+            mode("interrupt", ModeKind::Interrupt, Some(Means::Ring)),
+            mode("poll", ModeKind::Poll, Some(Means::IoPoll)),
+            mode("hybrid-kernel", ModeKind::HybridKernel, Some(Means::Call)),
+            mode(rule, ModeKind::NotRun, None),
+            mode(rule, ModeKind::Hybrid, Some(Means::IoPoll)),
+            mode(rule, ModeKind::Hybrid, Some(Means::Ring)),
+        ];
+        assert_eq!(paths(&all[..5]), BTreeSet::from([Means::IoPoll]));
+        let two = BTreeSet::from([Means::Ring, Means::IoPoll]);
+        assert_eq!(paths(&all), two);
     }
 
     #[test]

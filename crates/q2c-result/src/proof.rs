@@ -58,6 +58,8 @@ pub enum Evidence {
     SwitchesPerIo(f64),
     /// Sleeps by a rule per I/O.
     SleepsPerIo(f64),
+    /// I/Os that a sleep rule left to the interrupt.
+    LeftToInterrupt(u64),
     /// Where the engine looked for completions.
     PollsBy(Means),
     /// Flags that the engine was set up with.

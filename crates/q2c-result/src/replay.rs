@@ -1,4 +1,4 @@
-//! The result of `q2c replay`: `result.json`, schema `q2c.replay/2`.
+//! The result of `q2c replay`: `result.json`, schema `q2c.replay/3`.
 
 mod change;
 mod invalid;
@@ -12,11 +12,13 @@ use crate::{Machine, Target, Warning};
 use q2c_model::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.replay/2";
+pub const SCHEMA: &str = "q2c.replay/3";
 /// Schemas of earlier versions that can be read.
-pub const EARLIER: [&str; 1] = ["q2c.replay/1"];
+pub const EARLIER: [&str; 2] = ["q2c.replay/1", "q2c.replay/2"];
 
 /// One run of `q2c replay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,8 +96,19 @@ pub struct ReplayTrial {
     pub sum_q2c_s: Option<f64>,
     /// The means of the capture; `None` without capture.
     pub q2c_source: Option<CapturedBy>,
-    /// I/Os in the sum of Q2C.
+    /// I/Os in the sum of Q2C, as they were queued: the parts of a split one are one I/O, from its
+    /// Q to the completion of its last part. Results of versions 1 and 2 count and sum up the
+    /// parts.
     pub q2c_ios: u64,
+    /// The same I/Os with the parts of split ones counted each; 0 in results of versions 1 and 2.
+    #[serde(default)]
+    pub q2c_parts: u64,
+    /// Reads and writes among `q2c_ios`, less those that were submitted. It is 0 when the sum has
+    /// one Q2C for each request. Above 0, requests were several I/Os before they were queued, by
+    /// their file's extents, the disks below the target, or the longest bio. Below 0, I/Os are
+    /// missing. Always 0 in results of versions 1 and 2.
+    #[serde(default)]
+    pub q2c_excess: i64,
     /// I/Os that are known to be missing from the sum of Q2C.
     pub q2c_lost: u64,
     /// Whether the device could not take the trace: requests reached the cap of requests in flight,
@@ -172,13 +185,29 @@ pub enum CapturedBy {
 }
 
 impl CapturedBy {
-    /// The name in results: `bpf` or `tracefs`.
+    /// The name on the command line, in traces and in results: `bpf` or `tracefs`.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             CapturedBy::Bpf => "bpf",
             CapturedBy::Tracefs => "tracefs",
         }
+    }
+}
+
+impl fmt::Display for CapturedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for CapturedBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CapturedBy, String> {
+        let all = [CapturedBy::Bpf, CapturedBy::Tracefs];
+        let found = all.into_iter().find(|by| by.name() == text);
+        found.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
     }
 }
 

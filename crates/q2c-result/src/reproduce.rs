@@ -1,5 +1,6 @@
 //! The result of `q2c reproduce`: the figures of a published experiment's phases on this machine.
 
+use crate::mode::Mode;
 use q2c_model::{Bytes, Rates};
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "q2c.reproduce/1";
 
 /// The figures of one phase in one trial, over all foreground lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseOutcome {
     /// Speed, cost and sleeps.
     #[serde(flatten)]
@@ -18,6 +19,13 @@ pub struct PhaseOutcome {
     pub p50_ns: f64,
     /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
+    /// The mode that really ran; `None` in results of earlier versions.
+    #[serde(default)]
+    pub was: Option<Mode>,
+    /// Interrupts of the device per I/O of the foreground, those of the background included;
+    /// `None` when they could not be read.
+    #[serde(default)]
+    pub interrupts_per_io: Option<f64>,
 }
 
 /// The outcome of one trial: all phases of the experiment.
@@ -36,6 +44,10 @@ pub struct ReproduceResult {
     pub name: String,
     /// The foreground's sleep rule, as text.
     pub policy: String,
+    /// The foreground's engine, which says the path to the device; empty in results of earlier
+    /// versions.
+    #[serde(default)]
+    pub engine: String,
     /// Labels of the phases, in order.
     pub phases: Vec<String>,
     /// The cells, one per block size.

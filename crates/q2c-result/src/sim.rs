@@ -1,7 +1,7 @@
 //! The result of `q2c poll sim`: classic polling, the oracle and some sleep rules, simulated on one
 //! trace.
 
-use q2c_model::{Nanos, Simulated};
+use q2c_model::{Nanos, Simulated, TakenAs};
 use q2c_policy::FormulaCounts;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,12 @@ pub struct SimResult {
     pub trace: String,
     /// Lanes of the trace.
     pub lanes: usize,
-    /// I/Os of the trace.
+    /// I/Os of all lanes.
     pub ios: u64,
+    /// What the trace was taken as, what was left out, and the assumptions made where the trace
+    /// lacks facts.
+    #[serde(default)]
+    pub taken_as: TakenAs,
     /// The costs that were simulated with, in words.
     pub cost: String,
     /// Simulated time that is dropped at the start.

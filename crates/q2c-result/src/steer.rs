@@ -25,6 +25,9 @@ pub struct SteerResult {
     pub completions: u64,
     /// Completions that the rule did not see, because the buffers were full.
     pub lost: u64,
+    /// Reads and writes that nobody polled for: the rule is not made from them.
+    #[serde(default)]
+    pub unpolled: u64,
     /// Number of values written to `io_poll_delay`.
     pub writes: u64,
     /// The last value of `io_poll_delay`: -1 for classic polling, else microseconds.

@@ -2,12 +2,12 @@
 //! configuration is a sleep rule with its parameters.
 
 use crate::Warning;
-use q2c_model::{Bytes, Nanos, Simulated};
+use q2c_model::{Bytes, Nanos, Simulated, TakenAs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.sweep/1";
+pub const SCHEMA: &str = "q2c.sweep/2";
 
 /// `result.json` of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,8 +24,12 @@ pub struct SweepResult {
     pub arrival: String,
     /// Simulated time that is dropped at the start.
     pub warm_up_ns: Nanos,
-    /// Simulated time that counts; `None` when each trace is run through once.
+    /// Simulated time that counts, as it was asked for.
     pub measure_ns: Option<Nanos>,
+    /// Simulated time that counted, by trace. Results of before 2026-11-23 lack it: without
+    /// `measure_ns` each trace was run through once.
+    #[serde(default)]
+    pub measured_ns: Vec<Nanos>,
     /// Seed of the drawn wake-up delays.
     pub seed: u64,
     /// The figure that "best" refers to: `kiops-per-core`, `iops`, `cpu`.
@@ -59,8 +63,9 @@ pub struct SweepResult {
 pub struct SweepInput {
     /// Path as the user gave it.
     pub path: String,
-    /// The assumptions made where the trace lacks facts, in words; empty when none was made.
-    pub taken_as: String,
+    /// What the trace was taken as, what was left out, and the assumptions made where the trace
+    /// lacks facts.
+    pub taken_as: TakenAs,
     /// Number of lanes.
     pub lanes: usize,
     /// I/Os of all lanes.
@@ -124,7 +129,8 @@ pub struct SweepAnswer {
     /// CPU per I/O that the best configuration saves against classic polling, over the CPU that the
     /// oracle saves; `None` without a best one.
     pub of_oracle: Option<f64>,
-    /// KIOPS/core of the best configuration over that of Linux's rule; `None` without a best one.
+    /// KIOPS/core of the best configuration over that of Linux's rule; `None` without a best one,
+    /// and where Linux's rule never slept.
     pub of_linux: Option<f64>,
     /// Indices into `cells`: the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,

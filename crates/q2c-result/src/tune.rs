@@ -1,5 +1,6 @@
 //! The result of `q2c tune`: `result.json`, schema `q2c.tune/3`.
 
+use crate::late::LateTime;
 use crate::mode::EffectiveMode;
 use crate::role::CellRole;
 use crate::{DoctorReport, Machine, Target, Warning};
@@ -121,8 +122,8 @@ pub struct Cell {
     /// The figures of the trials.
     pub measured: Measured,
     /// The figures of each trial over those of its polled slices. Verdicts stand on them, since
-    /// both saw the same device. `None` without trials, and for the kernel's own hybrid polling,
-    /// which has no slices.
+    /// both saw the same device. For the kernel's own hybrid polling they are over the kernel's
+    /// classic polling before and after the trial. `None` without trials.
     pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
@@ -130,6 +131,10 @@ pub struct Cell {
     pub series: Series,
     /// Distribution of the latency (U2C) over all trials: pairs of quantile (0..1) and nanoseconds.
     pub latency_quantiles: Vec<(f64, f64)>,
+    /// The parts of U2C, from a run of its own after the trials; `None` for a cell that has no such
+    /// run, and in results of versions that made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateTime>,
 }
 
 /// The simulator's figures of a method.
@@ -342,6 +347,11 @@ pub struct Recommendation {
     /// The best rule that follows the device, among those that kept the floor; `None` where the
     /// recommended method follows the device itself.
     pub following: Option<MethodName>,
+    /// The best of the kernel's own ways to sleep by the objective, over the kernel's classic
+    /// polling, among those that pay, keep the floor and the limits; `None` where there is none,
+    /// or the kernel has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<MethodName>,
     /// Methods that more trials might still make the answer. The recommended one is among them
     /// where its IOPS are within the noise of the floor. Empty when the answer is clear.
     pub open: Vec<MethodName>,

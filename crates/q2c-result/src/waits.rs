@@ -15,10 +15,15 @@ pub struct WaitCounts {
     pub handled: u64,
     /// I/Os that slept by a rule in q2c's own threads.
     pub slept: u64,
+    /// I/Os that a sleep rule left to the interrupt.
+    pub left_to_interrupt: u64,
     /// Interrupts of the device; `None` when they could not be read.
     pub interrupts: Option<u64>,
     /// Requests that the device completed; `None` when its counters could not be read.
     pub requests: Option<u64>,
+    /// Whether the device did other I/O meanwhile (background jobs), whose interrupts and requests
+    /// are among those counted.
+    pub others: bool,
     /// Voluntary context switches.
     pub switches: Switches,
     /// Where the engine looked for completions; `None` when it is not known.
@@ -32,7 +37,7 @@ pub struct WaitCounts {
     /// Whether the engine's options ask for a kernel thread that submits.
     pub wants_sqpoll_thread: bool,
     /// Whether interrupts and switches are held against a method that makes the kernel poll. If
-    /// not, the engine is believed.
+    /// not, as where no interrupts were read, the engine is believed.
     pub checks_kernel: bool,
 }
 
@@ -76,14 +81,25 @@ impl WaitCounts {
     /// by the source that knows it.
     #[must_use]
     pub fn proof_by_sums(&self, slept: Evidence) -> Proof {
-        Proof::Seen(vec![
-            Evidence::Ios(self.ios),
-            slept,
-            Evidence::Interrupts(self.interrupts),
-            Evidence::Requests(self.requests),
-            Evidence::RingFlags(self.flags.clone()),
-            self.switches.evidence(),
-        ])
+        Proof::Seen(
+            [
+                Evidence::Ios(self.ios),
+                slept,
+                Evidence::Interrupts(self.interrupts),
+                Evidence::Requests(self.requests),
+                Evidence::RingFlags(self.flags.clone()),
+                self.switches.evidence(),
+            ]
+            .into_iter()
+            .chain(self.left_evidence())
+            .collect(),
+        )
+    }
+
+    /// The I/Os that a sleep rule left to the interrupt, where there are any.
+    fn left_evidence(&self) -> Option<Evidence> {
+        let left = self.left_to_interrupt;
+        (left > 0).then_some(Evidence::LeftToInterrupt(left))
     }
 
     /// The proof in the form of `bench`, where points of very different rates stand side by side:
@@ -101,6 +117,7 @@ impl WaitCounts {
         let when = |there: bool, evidence: Evidence| there.then_some(evidence);
         let others = [
             when(self.handled > 0, Evidence::SleepsPerIo(per_io(self.slept))),
+            self.left_evidence(),
             self.polls_by.map(Evidence::PollsBy),
             when(
                 !self.flags.is_empty(),

@@ -1,5 +1,6 @@
 //! The result of `q2c poll watch --json`: schema `q2c.watch/2`.
 
+use crate::late::{LateMisses, LateNumbers, LateWatch};
 use crate::mode::Mode;
 use crate::{Machine, Target};
 use q2c_model::{Bytes, CpuId, Rates};
@@ -33,6 +34,9 @@ pub struct WatchResult {
     /// Number of intervals before the kept ones that were not kept. `methods` does not contain them
     /// either.
     pub not_kept: u64,
+    /// The capture of the block layer; `None` where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateWatch>,
 }
 
 /// The job that ran, and how it was watched.
@@ -65,7 +69,8 @@ pub struct WatchMethod {
     pub intervals: u64,
     /// Number of intervals in which the rule had not settled. They do not count.
     pub settling: u64,
-    /// Medians over the intervals that count; `None` when there is none.
+    /// Medians over the intervals that count, and of `late` the means over all their I/Os; `None`
+    /// when there is none.
     pub median: Option<WatchNumbers>,
 }
 
@@ -103,6 +108,9 @@ pub struct WatchInterval {
     /// The figures of the interval.
     #[serde(flatten)]
     pub numbers: WatchNumbers,
+    /// The misses one by one; `None` without a capture of the block layer, and without a miss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses: Option<LateMisses>,
 }
 
 /// The figures of an interval, all foreground threads together.
@@ -120,6 +128,14 @@ pub struct WatchNumbers {
     pub p99_ns: Option<f64>,
     /// Voluntary context switches per I/O that slept, or per I/O when none did.
     pub switches_per_io: f64,
+    /// Interrupts of the device per I/O of the foreground, those of the background included;
+    /// `None` when they could not be read.
+    #[serde(default)]
+    pub interrupts_per_io: Option<f64>,
     /// I/Os per second of the background; `None` without background jobs.
     pub background_iops: Option<f64>,
+    /// The parts of U2C, where the block layer is captured. Of several intervals these are means
+    /// and sums over all I/Os.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateNumbers>,
 }

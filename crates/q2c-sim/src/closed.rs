@@ -3,6 +3,7 @@
 
 use crate::outcome::{Outcome, Tally};
 use crate::recording::{Recording, RecordingColumns, unpack};
+use crate::turns::Turns;
 use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Outcome as Seen, Token, Wait};
@@ -90,25 +91,25 @@ pub fn simulate_with(
         true => f64::INFINITY,
         false => (drive.warm_up + drive.measure).0 as f64,
     };
+    let mut turns = Turns::new(clocks.iter().map(|clock| clock.event));
     let mut last = 0.0_f64;
     loop {
-        let lane = earliest(&clocks);
+        let lane = turns.next();
         let clock = &mut clocks[lane];
-        if clock.event == f64::INFINITY {
+        if turns.at() == f64::INFINITY {
             break;
         }
-        if clock.flight.is_none() {
-            if clock.start >= end {
-                clock.event = f64::INFINITY;
-                continue;
-            }
-            clock.flight = Some(machine.one(lane, &lanes[lane], clock, arrival));
-            // Another lane may have an event before the completion.
-            if lanes.len() > 1 {
-                continue;
-            }
+        let submits = clock.flight.is_none();
+        if submits && clock.start >= end {
+            turns.set(lane, f64::INFINITY);
+            continue;
         }
-        if let Some(flight) = clock.flight.take() {
+        if submits {
+            clock.flight = Some(machine.one(lane, &lanes[lane], clock, arrival));
+        }
+        // Another lane may have an event before the completion.
+        let waits = submits && lanes.len() > 1;
+        if let Some(flight) = clock.flight.take_if(|_| !waits) {
             machine.complete(lane, flight, clock.event);
             last = last.max(clock.event + flight.gap);
             clock.submit_next(&lanes[lane], flight.gap, arrival);
@@ -116,6 +117,7 @@ pub fn simulate_with(
                 clock.event = f64::INFINITY;
             }
         }
+        turns.set(lane, clock.event);
     }
     let wall = match once {
         true => last - drive.warm_up.0 as f64,
@@ -127,11 +129,11 @@ pub fn simulate_with(
 /// Whether a recording has no I/O that takes time: its lane would never reach the end of the
 /// simulated time.
 pub(crate) fn takes_no_time(recording: &Recording) -> bool {
+    let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
     let Recording {
         submit, wait, gap, ..
     } = recording;
-    let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
-    none(submit) && none(wait) && none(gap)
+    recording.first_at == 0.0 && none(submit) && none(wait) && none(gap)
 }
 
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
@@ -160,19 +162,21 @@ struct IoInFlight {
 impl LaneClock {
     fn new(recording: &RecordingColumns<'_>) -> Self {
         LaneClock {
-            due: 0.0,
-            start: 0.0,
-            event: f64::from(recording.submit[0]),
+            due: recording.first_at,
+            start: recording.first_at,
+            event: recording.first_at + f64::from(recording.submit[0]),
             io: 0,
             flight: None,
         }
     }
 
     fn submit_next(&mut self, recording: &RecordingColumns<'_>, gap: f64, arrival: Arrival) {
-        let took = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]) + gap;
+        let busy = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]);
+        let mut gap = gap;
         self.io += 1;
         if self.io == recording.wait.len() {
             self.io = 0;
+            gap += recording.first_at;
         }
         match arrival {
             Arrival::Think => {
@@ -180,22 +184,12 @@ impl LaneClock {
                 self.start = self.due;
             }
             Arrival::Recorded => {
-                self.due += took;
+                self.due += busy + gap;
                 self.start = self.due.max(self.event);
             }
         }
         self.event = self.start + f64::from(recording.submit[self.io]);
     }
-}
-
-fn earliest(clocks: &[LaneClock]) -> usize {
-    let by_time =
-        |a: &(usize, &LaneClock), b: &(usize, &LaneClock)| a.1.event.total_cmp(&b.1.event);
-    clocks
-        .iter()
-        .enumerate()
-        .min_by(by_time)
-        .map_or(0, |(lane, _)| lane)
 }
 
 /// How one I/O ends after its submission, all times in ns.
@@ -312,8 +306,8 @@ impl<'a> SimulatedMachine<'a> {
         let gap = f64::from(recording.gap[i]);
         if clock.start >= self.warm_up {
             let loops = match arrival {
-                Arrival::Think => gap,
-                Arrival::Recorded => 0.0,
+                Arrival::Think if !recording.idle => gap,
+                Arrival::Think | Arrival::Recorded => 0.0,
             };
             let waited = (clock.start - clock.due).max(0.0);
             self.tally

@@ -2,8 +2,9 @@
 //! oracle.
 //!
 //! A rule sees only the observed time, `max(latency, sleep + wake delay)`, as it would live; the
-//! device's own time is known to the [`Oracle`](Waiting::Oracle) alone. Recordings must come from
-//! classic polling, because those of sleeping methods contain their own oversleep.
+//! device's own time is known to the [`Oracle`](Waiting::Oracle) alone. Recordings of the user
+//! layer must come from classic polling, because those of sleeping methods contain their own
+//! oversleep; traces of the block layer become lanes of depth 1 by [`Recordings`].
 //!
 //! # Example
 //! A device that takes 50 us, and a rule that always sleeps 30 us on a machine whose wake-ups are
@@ -32,11 +33,14 @@ mod batch;
 mod choice;
 mod closed;
 mod column;
+mod dealing;
 mod outcome;
 mod pareto;
 mod recording;
+mod recordings;
 mod sweep;
 mod timeline;
+mod turns;
 mod waiting;
 
 pub use batch::{Batch, BatchError};
@@ -45,7 +49,8 @@ pub use closed::{Arrival, Drive, simulate, simulate_with};
 pub use column::{Column, Kept};
 pub use outcome::Outcome;
 pub use pareto::{pareto_front, pareto_front_of};
-pub use recording::{Packed, Recording, RecordingError, Recordings, pack, unpack};
+pub use recording::{Counted, Packed, Recording, RecordingError, pack, unpack};
+pub use recordings::{Closed, Recordings, Taking};
 pub use sweep::{Configuration, Grid, sweep};
 pub use timeline::{Moment, timeline};
 pub use waiting::Waiting;

@@ -1,11 +1,14 @@
 //! Recordings, which the simulator replays: one lane's submissions, latencies and think times.
 
 use crate::column::Column;
-use q2c_model::{Direction, IoRecord};
+use crate::recordings::Recordings;
+use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut};
 use q2c_policy::Io;
+use std::collections::BTreeMap;
+use std::fmt;
 use thiserror::Error;
 
-/// One lane of depth 1, recorded by classic polling: 16 bytes per I/O. Times in nanoseconds.
+/// One lane of depth 1: 16 bytes per I/O. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Direction and length of each I/O.
@@ -16,6 +19,12 @@ pub struct Recording {
     pub wait: Column<f32>,
     /// From each reaping to the next submission: think time.
     pub gap: Column<f32>,
+    /// From the beginning of the trace to the lane's first submission. A simulation waits as long
+    /// before each repetition of the recording. 0 where all lanes begin together.
+    pub first_at: f64,
+    /// Whether think time takes no CPU of the lane's thread. A trace of the block layer does not
+    /// tell what the thread did between its requests, so it may not have run at all.
+    pub idle: bool,
 }
 
 /// Direction and length of an I/O in one word: the top bit is set for a write, the others are the
@@ -55,17 +64,49 @@ pub(crate) struct RecordingColumns<'a> {
     pub submit: &'a [f32],
     pub wait: &'a [f32],
     pub gap: &'a [f32],
+    pub first_at: f64,
+    pub idle: bool,
 }
 
-/// A trace that cannot be replayed.
+/// A trace that cannot be simulated.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// No record has user-layer times.
+    /// No request is complete: of this many records.
     #[error(
-        "simulate this trace: it has no record with submission and reaping times; record one by classic polling"
+        "simulate this trace: none of its {0} records has a completion (user layer: times of submission and reaping, block \
+         layer: a C); record one with completions, by `q2c trace record`, by blktrace without a mask, or by classic polling"
     )]
-    NoLatencies,
+    NoCompletions(u64),
+    /// Every record was left out, for these reasons.
+    #[error("simulate this trace: expected reads or writes that are complete, found none: {0}")]
+    NothingLeft(Counted),
+    /// No record has the time at which the device time that was asked for begins.
+    #[error(
+        "simulate this trace with its {asked} as device time: {lacking} reads and writes are complete, none of them has the \
+         time at which {asked} begins; name another one, as with --latency q2c"
+    )]
+    NoDeviceTime {
+        /// What was asked for.
+        asked: DeviceTime,
+        /// Complete reads and writes without it.
+        lacking: u64,
+    },
+    /// A device time of the block layer was asked for, and the trace has no record of that layer.
+    #[error(
+        "simulate this trace with {asked} as device time: expected records of the block layer, found the user layer alone; \
+         leave --latency out"
+    )]
+    NotBlockLayer {
+        /// What was asked for.
+        asked: DeviceTime,
+    },
+    /// Lanes by device were asked for, and the trace has the lanes of its program.
+    #[error(
+        "simulate this trace with lanes by device: expected records of the block layer, found the user layer, whose lanes are \
+         its threads; leave --lanes out"
+    )]
+    NoLanesByDevice,
     /// The recording method slept: in this number of I/Os.
     #[error(
         "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling"
@@ -77,6 +118,26 @@ pub enum RecordingError {
          in the order of submission"
     )]
     Overlap(u32),
+    /// Requests of the block layer are not in the order of their first times.
+    #[error(
+        "simulate this trace: the request with id {0} begins before the one in front of it; expected the order of their \
+         beginnings, import the recording with --sort"
+    )]
+    Unsorted(u64),
+}
+
+/// Counts of records that were left out, for a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted(pub BTreeMap<LeftOut, u64>);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (reason, count)) in self.0.iter().enumerate() {
+            let before = if n == 0 { "" } else { ", " };
+            write!(f, "{before}{count} {}", reason.name())?;
+        }
+        Ok(())
+    }
 }
 
 impl Recording {
@@ -97,6 +158,8 @@ impl Recording {
             submit: self.submit[..most].to_vec().into(),
             wait: self.wait[..most].to_vec().into(),
             gap: self.gap[..most].to_vec().into(),
+            first_at: self.first_at,
+            idle: self.idle,
         }
     }
 
@@ -126,129 +189,31 @@ impl Recording {
             submit: &self.submit,
             wait: &self.wait,
             gap: &self.gap,
+            first_at: self.first_at,
+            idle: self.idle,
         }
     }
 
     /// Removes all I/Os but the last `keep` and returns them.
-    fn take(&mut self, keep: usize) -> Recording {
+    pub(crate) fn take(&mut self, keep: usize) -> Recording {
         Recording {
             ios: self.ios.take(keep).into(),
             submit: self.submit.take(keep).into(),
             wait: self.wait.take(keep).into(),
             gap: self.gap.take(keep).into(),
+            first_at: self.first_at,
+            idle: self.idle,
         }
     }
 
-    /// The lanes of a user-layer trace, in the order of their numbers. Records without times or
-    /// with an error are left out; the last think time of a lane is taken as zero.
+    /// The lanes of a trace, as [`Recordings`] takes it without options.
     ///
     /// # Errors
-    /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
+    /// Those of [`Recordings::close`].
     pub fn from_records(records: &[IoRecord]) -> Result<Vec<Recording>, RecordingError> {
         let mut lanes = Recordings::default();
         lanes.take(records);
-        lanes.finish()
-    }
-}
-
-/// Collects the lanes of a user-layer trace while it is read, with 16 bytes per I/O.
-///
-/// The order of calls: [`take`](Self::take) for the records in the order of the trace, with
-/// [`give`](Self::give) between for a trace larger than memory. At the end
-/// [`finish`](Self::finish), or, after everything was given away, [`check`](Self::check).
-#[derive(Clone, Debug, Default)]
-pub struct Recordings {
-    lanes: Vec<Recording>,
-    /// For each lane, when its last I/O was reaped, ns.
-    reaped: Vec<Option<u64>>,
-    slept: u64,
-    overlap: Option<u32>,
-}
-
-impl Recordings {
-    /// Takes the next records of the trace. Records without user-layer times or with an error are
-    /// left out.
-    pub fn take(&mut self, records: &[IoRecord]) {
-        records.iter().for_each(|record| self.add(record));
-    }
-
-    fn add(&mut self, record: &IoRecord) {
-        self.slept += u64::from(record.slept_ns.is_some());
-        let times = record.submit_ns.zip(record.reap_ns);
-        let Some((submit, reap)) = times.filter(|_| record.error.unwrap_or(0) == 0) else {
-            return;
-        };
-        // Where the source knows no end of the submission, the latency counts from its start.
-        let end = record.submit_end_ns.unwrap_or(submit);
-        let lane = record.lane as usize;
-        if lane >= self.lanes.len() {
-            self.lanes.resize_with(lane + 1, Recording::default);
-            self.reaped.resize(lane + 1, None);
-        }
-        let recording = &mut self.lanes[lane];
-        if let (Some(before), Some(gap)) = (self.reaped[lane], recording.gap.last_mut()) {
-            match submit.0.checked_sub(before) {
-                Some(think) => *gap = think as f32,
-                None => self.overlap = self.overlap.or(Some(record.lane)),
-            }
-        }
-        let io = Io {
-            direction: record.op.direction(),
-            bytes: record.bytes.0 as u32,
-        };
-        recording.push(io, (end - submit).0 as f32, (reap - end).0 as f32, 0.0);
-        self.reaped[lane] = Some(reap.0);
-    }
-
-    /// Number of I/Os held, all lanes together.
-    #[must_use]
-    pub fn held(&self) -> usize {
-        self.lanes.iter().map(Recording::len).sum()
-    }
-
-    /// Gives the I/Os held to `to`, lane by lane with the lane's number, for a trace that is larger
-    /// than memory. The last I/O of each lane stays, since its think time is not known before the
-    /// next; with `all` it is given too.
-    ///
-    /// # Errors
-    /// Whatever error `to` returns.
-    pub fn give<E>(
-        &mut self,
-        all: bool,
-        to: &mut dyn FnMut(usize, &Recording) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for (number, lane) in self.lanes.iter_mut().enumerate() {
-            let some = lane.take(usize::from(!all));
-            if !some.is_empty() {
-                to(number, &some)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks whether the records taken so far can be replayed.
-    ///
-    /// # Errors
-    /// When the recording method slept, or a lane was deeper than 1.
-    pub fn check(&self) -> Result<(), RecordingError> {
-        match (self.slept, self.overlap) {
-            (0, None) => Ok(()),
-            (0, Some(lane)) => Err(RecordingError::Overlap(lane)),
-            (slept, _) => Err(RecordingError::Slept(slept)),
-        }
-    }
-
-    /// The lanes in the order of their numbers; the last think time of each is taken as zero.
-    ///
-    /// # Errors
-    /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
-    pub fn finish(mut self) -> Result<Vec<Recording>, RecordingError> {
-        self.check()?;
-        self.lanes.retain(|lane| !lane.is_empty());
-        if self.lanes.is_empty() {
-            return Err(RecordingError::NoLatencies);
-        }
-        Ok(self.lanes)
+        Ok(lanes.finish()?.0)
     }
 }
 
@@ -326,7 +291,7 @@ mod tests {
         );
         assert_eq!(
             Recording::from_records(&[]),
-            Err(RecordingError::NoLatencies)
+            Err(RecordingError::NoCompletions(0))
         );
     }
 

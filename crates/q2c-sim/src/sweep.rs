@@ -93,7 +93,7 @@ fn together(policies: &[PolicySpec], on: &Configuration<'_>) -> Option<Vec<Optio
     let [lane] = on.lanes else {
         return None;
     };
-    if takes_no_time(lane) || on.arrival != Arrival::Think {
+    if takes_no_time(lane) || on.arrival != Arrival::Think || lane.first_at != 0.0 {
         return None;
     }
     let holds = Batch::holds(policies, on.cost);

@@ -19,9 +19,11 @@ mod percentile;
 mod ratio;
 mod rng;
 pub mod scaling;
+mod shape;
 
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use percentile::{mean, median, percentile, quantiles, sorted};
 pub use ratio::{Ratio, ratio_of_medians};
 pub use rng::Rng;
+pub use shape::Shape;

@@ -4,7 +4,7 @@ use super::log::{Entry, Log};
 use super::steering::{Steering, Unfit, delay_of};
 use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::{Delay, check};
-use q2c_capture::latency::Latency;
+use q2c_capture::latency::{Completion, Latency};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::{Guard, Outcome, RestoreError};
@@ -21,6 +21,9 @@ use std::time::Duration;
 /// Bounds of the time that the daemon sleeps between two looks, which is half the rule's period.
 const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
 const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
+/// Time between two looks while one value is held: short enough that the probe's ring of 1 MiB does
+/// not fill at two million completions per second.
+const FIXED_LOOK: Duration = Duration::from_millis(5);
 
 /// The reasons for which a device cannot be steered, or cannot be steered any longer.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +89,8 @@ pub struct Pulse {
     pub delay: i64,
     /// Completions that counted, by the kernel's classes of size and direction.
     pub classes: [u64; BUCKETS],
+    /// Number of reads and writes that nobody polled for. They do not count.
+    pub unpolled: u64,
     /// CPU of this process, percent of one CPU.
     pub own_cpu_pct: f64,
 }
@@ -102,22 +107,39 @@ impl Pulse {
 /// A device that is being steered. Its setting is put back when this value is dropped.
 ///
 /// After [`Daemon::begin`] the caller calls [`Daemon::turn`] again and again, [`Daemon::pulse`]
-/// when it wants the figures, and [`Daemon::end`] at the end.
+/// when it wants the figures, and [`Daemon::end`] at the end. Meanwhile [`Daemon::follow`] and
+/// [`Daemon::hold`] give it another rule or a fixed value, and the probe stays where it is.
 pub struct Daemon {
-    steering: Steering,
+    course: Course,
     probe: Latency,
     guard: Guard,
     file: PathBuf,
     disk: Disk,
     roots: Roots,
     log: Log,
-    look: Duration,
     /// The value written last; `None` before the first decision.
     written: Option<Delay>,
     pulse: Pulse,
     /// Begin of the pulse by CLOCK_MONOTONIC, ns, and the CPU that this process had used by then.
     since: (u64, Nanos),
     lost: u64,
+}
+
+/// What the setting follows.
+enum Course {
+    /// A rule, which is looked at again after this time.
+    Rule(Box<Steering>, Nanos),
+    /// One value.
+    Value(Delay),
+}
+
+impl Course {
+    fn of(policy: &PolicySpec) -> Result<Course, Unfit> {
+        Ok(Course::Rule(
+            Box::new(Steering::new(policy)?),
+            look_time(policy),
+        ))
+    }
 }
 
 impl Daemon {
@@ -134,14 +156,36 @@ impl Daemon {
         journal: &Path,
         log: Log,
     ) -> Result<Daemon, SteerError> {
-        let steering = Steering::new(policy)?;
+        Daemon::on(roots, disk, Course::of(policy)?, journal, log)
+    }
+
+    /// As [`Daemon::begin`], with one value in place of a rule.
+    ///
+    /// # Errors
+    /// As [`Daemon::begin`], but for the rule.
+    pub fn begin_at(
+        roots: &Roots,
+        disk: &Disk,
+        delay: Delay,
+        journal: &Path,
+    ) -> Result<Daemon, SteerError> {
+        Daemon::on(roots, disk, Course::Value(delay), journal, Log::none())
+    }
+
+    fn on(
+        roots: &Roots,
+        disk: &Disk,
+        course: Course,
+        journal: &Path,
+        log: Log,
+    ) -> Result<Daemon, SteerError> {
         check(roots, disk)?;
         let probe = Latency::attach(roots, disk)?;
         let file = Delay::path(disk);
         let mut guard = Guard::new(roots, journal)?;
         guard.hold(&file)?;
         Ok(Daemon {
-            steering,
+            course,
             lost: probe.lost()?.no_room,
             probe,
             guard,
@@ -149,11 +193,24 @@ impl Daemon {
             disk: disk.clone(),
             roots: roots.clone(),
             log,
-            look: look(policy),
             written: None,
             pulse: Pulse::default(),
             since: (monotonic_ns(), own_cpu(roots)),
         })
+    }
+
+    /// Follows this rule from the next turn on. The rule has seen no completion yet.
+    ///
+    /// # Errors
+    /// The setting cannot carry the rule out.
+    pub fn follow(&mut self, policy: &PolicySpec) -> Result<(), SteerError> {
+        self.course = Course::of(policy)?;
+        Ok(())
+    }
+
+    /// Holds this value from the next turn on.
+    pub fn hold(&mut self, delay: Delay) {
+        self.course = Course::Value(delay);
     }
 
     /// Sleeps until the next look, gives the new completions to the rule, and writes the rule's
@@ -163,18 +220,44 @@ impl Daemon {
     /// The setting or the log cannot be written, another program changed the setting, or the device
     /// is gone.
     pub fn turn(&mut self) -> Result<(), SteerError> {
-        sleep(self.look);
+        self.turn_with(&mut |_| ())
+    }
+
+    /// As [`Daemon::turn`], and gives each new completion to `seen`, whether it counts for a rule
+    /// or not.
+    ///
+    /// # Errors
+    /// As [`Daemon::turn`].
+    pub fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), SteerError> {
+        sleep(match &self.course {
+            Course::Rule(_, look) => Duration::from_nanos(look.0),
+            Course::Value(_) => FIXED_LOOK,
+        });
         while let Some(done) = self.probe.completed() {
-            if let Some(at) = self.steering.complete(&done) {
+            seen(done);
+            let counted = match &mut self.course {
+                Course::Rule(steering, _) => steering.complete(&done),
+                Course::Value(_) => Some(done.at),
+            };
+            if let Some(at) = counted {
                 self.pulse.completions += 1;
                 self.log.line(&Entry::Complete(at, done))?;
             }
         }
-        let (at, decision) = self.steering.decide(Nanos(monotonic_ns()));
-        let delay = delay_of(decision);
+        let now = Nanos(monotonic_ns());
+        let (delay, line) = match &mut self.course {
+            Course::Value(delay) => (*delay, None),
+            Course::Rule(steering, _) => {
+                let (at, decision) = steering.decide(now);
+                let delay = delay_of(decision);
+                (delay, Some(Entry::Write(at, decision, delay)))
+            }
+        };
         if self.written != Some(delay) {
             self.check_ours()?;
-            self.log.line(&Entry::Write(at, decision, delay))?;
+            if let Some(line) = line {
+                self.log.line(&line)?;
+            }
             self.write(delay)?;
             self.written = Some(delay);
             self.pulse.writes += 1;
@@ -209,7 +292,14 @@ impl Daemon {
             length_s: ns as f64 / 1e9,
             lost: new,
             delay: self.written.unwrap_or(Delay::CLASSIC).0,
-            classes: self.steering.take_classes(),
+            classes: match &mut self.course {
+                Course::Rule(steering, _) => steering.take_classes(),
+                Course::Value(_) => [0; BUCKETS],
+            },
+            unpolled: match &mut self.course {
+                Course::Rule(steering, _) => steering.take_unpolled(),
+                Course::Value(_) => 0,
+            },
             own_cpu_pct: (used - self.since.1).0 as f64 / ns as f64 * 100.0,
             ..std::mem::take(&mut self.pulse)
         };
@@ -242,16 +332,16 @@ fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), 
     }
 }
 
-/// The time between two looks: half the rule's period, or 10 ms for a rule without one, within the
-/// bounds.
-fn look(policy: &PolicySpec) -> Duration {
+/// The time between two looks of the daemon at a rule: half the rule's period, or 10 ms for a rule
+/// without one, from 1 to 20 ms. The setting follows the rule that late at most.
+#[must_use]
+pub fn look_time(policy: &PolicySpec) -> Nanos {
     let period = policy
         .params()
         .into_iter()
         .find(|(name, _)| *name == "period");
     let period = period.map_or(20e6, |(_, ns)| ns);
-    let half = Nanos((period / 2.0) as u64).clamp(SHORTEST_LOOK, LONGEST_LOOK);
-    Duration::from_nanos(half.0)
+    Nanos((period / 2.0) as u64).clamp(SHORTEST_LOOK, LONGEST_LOOK)
 }
 
 #[cfg(test)]
@@ -260,7 +350,7 @@ mod tests {
 
     #[test]
     fn looks_are_half_a_period_apart() {
-        let of = |policy: &str| look(&policy.parse().expect("a rule")).as_micros();
+        let of = |policy: &str| look_time(&policy.parse().expect("a rule")).0 / 1_000;
         assert_eq!(of("min:70%,10ms"), 5_000);
         assert_eq!(of("min:70%,100us"), 1_000);
         assert_eq!(of("mean:50%,1s"), 20_000);

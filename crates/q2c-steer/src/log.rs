@@ -92,6 +92,8 @@ mod tests {
             latency: Nanos(81_500),
             bytes: 4_096,
             op: Op::Write,
+            tid: 1,
+            polled: true,
         };
         let of = |entry: Entry| entry.to_string();
         assert_eq!(

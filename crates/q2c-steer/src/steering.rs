@@ -36,6 +36,24 @@ pub struct Steering {
     /// Number of requests of each class of the kernel since the last call of
     /// [`Steering::take_classes`].
     classes: [u64; BUCKETS],
+    /// Number of reads and writes that nobody polled for, since the last call of
+    /// [`Steering::take_unpolled`].
+    unpolled: u64,
+}
+
+/// The class of a request that the kernel's hybrid polling handles: a polled read or write.
+#[must_use]
+pub fn class_of(done: &Completion) -> Option<usize> {
+    transfer(done).filter(|_| done.polled)
+}
+
+/// The class of a read or write of a sector or more, whether it was polled or not.
+fn transfer(done: &Completion) -> Option<usize> {
+    let io = Io {
+        direction: done.op.direction(),
+        bytes: done.bytes,
+    };
+    bucket_of(io).filter(|_| matches!(done.op, Op::Read | Op::Write))
 }
 
 impl Steering {
@@ -60,18 +78,19 @@ impl Steering {
             lane: lanes.remove(0),
             now: Nanos::ZERO,
             classes: [0; BUCKETS],
+            unpolled: 0,
         })
     }
 
     /// Gives a completion to the rule. Returns the time under which the rule counts it; `None` when
-    /// it does not count, since only reads and writes of a sector or more do. A time before the
-    /// latest one is taken as the latest.
+    /// it does not count, since only reads and writes do that were polled: the sleep is for them,
+    /// and others beside them, of other sizes perhaps, would make it too long or too short. A time
+    /// before the latest one is taken as the latest.
     pub fn complete(&mut self, done: &Completion) -> Option<Nanos> {
-        let io = Io {
-            direction: done.op.direction(),
-            bytes: done.bytes,
-        };
-        let class = bucket_of(io).filter(|_| matches!(done.op, Op::Read | Op::Write))?;
+        if !done.polled {
+            self.unpolled += u64::from(transfer(done).is_some());
+        }
+        let class = class_of(done)?;
         self.classes[class] += 1;
         self.now = self.now.max(done.at);
         let (_, token) = self.lane.decide(ANY, self.now);
@@ -92,6 +111,11 @@ impl Steering {
     /// Takes out the number of requests of each class of the kernel since the last call.
     pub fn take_classes(&mut self) -> [u64; BUCKETS] {
         std::mem::take(&mut self.classes)
+    }
+
+    /// Takes out the number of reads and writes that nobody polled for, since the last call.
+    pub fn take_unpolled(&mut self) -> u64 {
+        std::mem::take(&mut self.unpolled)
     }
 }
 
@@ -120,6 +144,8 @@ mod tests {
             latency: Nanos(latency_ns),
             bytes: 4_096,
             op: Op::Read,
+            tid: 1,
+            polled: true,
         }
     }
 
@@ -237,5 +263,26 @@ mod tests {
             let got = value(&mut steering("min:70%,10ms"), &done, at + wait);
             prop_assert_eq!(got, model(&done, at + wait));
         }
+    }
+
+    /// Reads by interrupts take 500 us beside polled ones of 100 us. The sleep is made from the
+    /// polled ones, and the others are counted.
+    #[test]
+    fn only_polled_requests_make_the_sleep() {
+        let mut steering = steering("mean:50%,10ms");
+        for n in 0..100 {
+            let at = 1_000 + n * 100;
+            let beside = Completion {
+                polled: false,
+                ..read(at + 10, 500_000)
+            };
+            assert!(steering.complete(&read(at, 100_000)).is_some());
+            assert_eq!(steering.complete(&beside), None);
+        }
+        assert_eq!(value(&mut steering, &[], 12_000), 50);
+        assert_eq!(
+            (steering.take_unpolled(), steering.take_unpolled()),
+            (100, 0)
+        );
     }
 }

@@ -3,9 +3,8 @@
 use super::notes::notes;
 use super::source::Trace;
 use super::sweep::{Study, StudyError};
-use q2c_advice::LINUX;
 use q2c_model::Simulated;
-use q2c_policy::PolicySpec;
+use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
 use q2c_sim::{Choice, Objective, Outcome, Waiting, choose, pareto_front_of};
@@ -106,8 +105,9 @@ fn one(
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let base = input * study.policies.len();
     let best = choice.best;
-    let over =
-        |other: &Outcome| best.map(|b| cells[b].gives.kiops_per_core / other.gives.kiops_per_core);
+    // A rule that never slept is classic polling under another name.
+    let slept = linux.gives.rates.effective_sleep_ns > 0.0;
+    let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
     let answer = SweepAnswer {
         input,
         poll: poll.gives,
@@ -120,7 +120,7 @@ fn one(
             let saved = |method: &Outcome| poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
             saved(&cells[b]) / saved(&oracle)
         }),
-        of_linux: over(&linux),
+        of_linux: best.filter(|_| slept).map(over_linux),
         pareto: pareto_front_of(cells)
             .into_iter()
             .map(|i| base + i)

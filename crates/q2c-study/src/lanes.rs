@@ -1,7 +1,7 @@
 //! Lanes of a trace while it is read: in memory when the trace fits, else in files.
 
 use q2c_model::{Bytes, IoRecord};
-use q2c_sim::{Recording, RecordingError, Recordings};
+use q2c_sim::{Closed, Recording, RecordingError, Recordings, Taking};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -46,15 +46,15 @@ pub(super) struct RecordedLanes {
     /// Most I/Os in memory.
     most: usize,
     holding: Holding,
-    /// The file of each lane, by the lane's number; `None` for a lane without I/Os.
+    /// The file of each lane, by the lane's index; `None` for a lane without I/Os.
     files: Vec<Option<Box<dyn LaneFile>>>,
     spilled: u64,
 }
 
 impl RecordedLanes {
-    pub fn new(holding: &Holding) -> Self {
+    pub fn new(holding: &Holding, taking: Taking) -> Self {
         RecordedLanes {
-            read: Recordings::default(),
+            read: Recordings::new(taking),
             most: usize::try_from(holding.memory.0 / EACH).unwrap_or(usize::MAX),
             holding: holding.clone(),
             files: Vec::new(),
@@ -92,18 +92,27 @@ impl RecordedLanes {
         })
     }
 
-    /// Returns the lanes, and the bytes of them that are in files.
-    pub fn finish(mut self) -> io::Result<Result<(Vec<Recording>, Bytes), RecordingError>> {
+    /// Returns the lanes, and what the trace was taken as.
+    pub fn finish(mut self) -> io::Result<Result<(Vec<Recording>, Closed), RecordingError>> {
         if self.files.is_empty() {
-            return Ok(self.read.finish().map(|lanes| (lanes, Bytes(0))));
+            return Ok(self.read.finish());
         }
-        if let Err(error) = self.read.check() {
-            return Ok(Err(error));
-        }
+        let mut closed = match self.read.close() {
+            Ok(closed) => closed,
+            Err(error) => return Ok(Err(error)),
+        };
         self.spill(true)?;
-        let files = self.files.into_iter().flatten();
-        let lanes: io::Result<Vec<Recording>> = files.map(LaneFile::read).collect();
-        Ok(Ok((lanes?, Bytes(self.spilled))))
+        closed.taken_as.in_files = Bytes(self.spilled);
+        let mut lanes = Vec::with_capacity(closed.lanes.len());
+        for (index, first_at) in closed.lanes.iter().zip(&closed.first_at) {
+            let file = self.files[*index].take().expect("every lane has an I/O");
+            lanes.push(Recording {
+                first_at: *first_at,
+                idle: closed.idle,
+                ..file.read()?
+            });
+        }
+        Ok(Ok((lanes, closed)))
     }
 }
 
@@ -161,9 +170,24 @@ mod tests {
         r
     }
 
-    fn read(memory: u64) -> (Vec<Recording>, Bytes) {
+    /// A request of the block layer. Ten of a thread are in flight at once.
+    fn block(n: u64) -> IoRecord {
+        let at = 1_000 * n;
+        IoRecord {
+            layer: Layer::Block,
+            queue_ns: Some(Nanos(at)),
+            issue_ns: Some(Nanos(at + 9)),
+            complete_ns: Some(Nanos(at + 9_500 + n)),
+            submit_ns: None,
+            submit_end_ns: None,
+            reap_ns: None,
+            ..record(n)
+        }
+    }
+
+    fn read(memory: u64, record: fn(u64) -> IoRecord) -> (Vec<Recording>, Closed) {
         let records: Vec<IoRecord> = (0..1_000).map(record).collect();
-        let mut lanes = RecordedLanes::new(&holding(memory, "somewhere"));
+        let mut lanes = RecordedLanes::new(&holding(memory, "somewhere"), Taking::default());
         records
             .chunks(64)
             .for_each(|some| lanes.take(some).unwrap());
@@ -172,16 +196,18 @@ mod tests {
 
     #[test]
     fn in_files_as_in_memory() {
-        let (in_memory, spilled) = read(1 << 20);
-        assert_eq!((in_memory.len(), spilled.0), (3, 0));
-        let (in_files, spilled) = read(EACH * 100);
-        assert_eq!(spilled.0, EACH * 1_000);
-        assert_eq!(in_files, in_memory);
+        for (record, lanes) in [(record as fn(u64) -> IoRecord, 3), (block, 12)] {
+            let (in_memory, closed) = read(1 << 20, record);
+            assert_eq!((in_memory.len(), closed.taken_as.in_files.0), (lanes, 0));
+            let (in_files, closed) = read(EACH * 100, record);
+            assert_eq!(closed.taken_as.in_files.0, EACH * 1_000);
+            assert_eq!(in_files, in_memory);
+        }
     }
 
     #[test]
     fn a_file_that_cannot_be_made() {
-        let mut lanes = RecordedLanes::new(&holding(0, ""));
+        let mut lanes = RecordedLanes::new(&holding(0, ""), Taking::default());
         let failed = lanes.take(&[record(0), record(3)]);
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::NotFound);
     }

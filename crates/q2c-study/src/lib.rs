@@ -3,11 +3,15 @@
 mod answer;
 mod lanes;
 mod notes;
+mod service;
 mod sim;
 mod source;
 mod sweep;
+mod timing;
 
 pub use lanes::{Holding, LaneFile, NewFile};
+pub use service::service_times;
 pub use sim::Simulation;
 pub use source::{SourceError, SourceOptions, Trace, read};
 pub use sweep::{Study, StudyError};
+pub use timing::Timing;

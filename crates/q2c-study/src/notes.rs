@@ -6,7 +6,7 @@ use super::source::Trace;
 use super::sweep::Study;
 use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
-use q2c_sim::{Drive, Outcome};
+use q2c_sim::Outcome;
 
 /// Most notes of one kind; the others are only counted.
 const MOST: usize = 3;
@@ -50,11 +50,11 @@ fn never_updated(
         .params()
         .into_iter()
         .find(|(name, _)| *name == "period")?;
-    let span = trace.input.span_ns;
-    let once = study.drive.measure == Drive::ONE_PASS;
-    (once && outcome.gives.rates.effective_sleep_ns == 0.0 && period >= span.0 as f64).then(|| {
+    let drive = study.on(trace).drive;
+    let whole = drive.warm_up + drive.measure;
+    (outcome.gives.rates.effective_sleep_ns == 0.0 && period >= whole.0 as f64).then(|| {
         format!(
-            "{policy} never slept: the trace lasts {span}, its window {}; no window closed, so there was no statistic yet",
+            "{policy} never slept: {whole} were simulated, and its window is {}; no window closed, so there was no statistic yet",
             Nanos(period as u64)
         )
     })

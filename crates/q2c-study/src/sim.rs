@@ -47,6 +47,7 @@ impl Simulation<'_> {
             trace: path.clone(),
             lanes,
             ios: self.input.ios,
+            taken_as: self.input.taken_as.clone(),
             cost: self.cost_in_words.clone(),
             warm_up_ns: self.on.drive.warm_up,
             measure_ns: self.on.drive.measure,

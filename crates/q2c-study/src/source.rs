@@ -1,13 +1,12 @@
 //! Reads traces for simulation: q2c's own, or any recording that can be imported.
 
 use super::lanes::{Holding, RecordedLanes};
-use q2c_model::{Bytes, IoRecord, Nanos, Op};
+use q2c_model::{Bytes, DevId, IoRecord, Nanos, Op, TakenAs, TraceMeta};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Recording, RecordingError};
+use q2c_sim::{Closed, Recording, RecordingError, Taking};
 use q2c_stats::{Histogram, percentile};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +20,8 @@ pub struct SourceOptions {
     /// Facts that the source does not state. Requests without an operation and a length are taken
     /// as reads of 4 KiB, and [`SweepInput::taken_as`] says so.
     pub import: ImportOptions,
+    /// What is taken of the trace, and as what.
+    pub taking: Taking,
     /// How much of the trace is held in memory, and where the rest goes.
     pub holding: Holding,
 }
@@ -72,9 +73,15 @@ pub enum SourceError {
 /// Up to this number, the latencies are sorted for exact percentiles.
 const EXACT: usize = 1 << 22;
 /// Operation and length of requests whose source states neither.
-const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
+pub(super) const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 /// The columns of a q2c trace that a simulation needs.
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 11] = [
+    Column::QueueNs,
+    Column::GetrqNs,
+    Column::InsertNs,
+    Column::IssueNs,
+    Column::CompleteNs,
+    Column::MergedInto,
     Column::SubmitNs,
     Column::SubmitEndNs,
     Column::ReapNs,
@@ -94,46 +101,66 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
     };
     let input = Input::recognise(path, options.format.as_deref())?;
     let mut taken = Taken {
-        lanes: RecordedLanes::new(&options.holding),
+        lanes: RecordedLanes::new(&options.holding, options.taking),
         full: None,
-        sizes: BTreeSet::new(),
         path,
         stop,
     };
+    let format = input.format();
     let read = records(path, input, &options.import, &mut taken);
     if let Some(full) = taken.full {
         return Err(spilled(full));
     }
-    let taken_as = read?;
-    let Taken { lanes, sizes, .. } = taken;
-    let lanes = lanes.finish().map_err(spilled)?;
-    let (lanes, in_files) = lanes.map_err(|source| SourceError::Recording {
+    let meta = read?;
+    let lanes = taken.lanes.finish().map_err(spilled)?;
+    let (lanes, closed) = lanes.map_err(|source| SourceError::Recording {
         path: path.to_owned(),
         source,
     })?;
-    let taken_as = match in_files.0 {
-        0 => taken_as,
-        _ => {
-            let files = format!("{in_files} of it in unnamed files");
-            let both = [taken_as, files]
-                .into_iter()
-                .filter(|words| !words.is_empty());
-            both.collect::<Vec<_>>().join(", ")
-        }
+    let stated = options.import.op.is_some() || options.import.bytes.is_some();
+    let taken_as = TakenAs {
+        polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
+        kernel_slept: kernel_slept(&meta, &closed.taken_as),
+        format: format.map(str::to_owned),
+        assumed: (format.is_some() && !stated).then_some(ASSUMED),
+        unmatched: meta.unmatched,
+        lost: meta.lost,
+        ..closed.taken_as.clone()
     };
     Ok(Trace {
-        input: described(path, taken_as, &lanes, sizes),
+        input: described(path, taken_as, &lanes, closed),
         lanes,
     })
 }
 
-/// The lanes and block sizes read so far. As a sink it refuses records once `stop` is raised or
-/// there is no room.
+/// Whether a trace tells which requests were completed by polling: those that q2c recorded by BPF
+/// do.
+fn tells_polling(meta: &TraceMeta) -> bool {
+    meta.facts.get("capture").is_some_and(|by| by == "bpf")
+}
+
+/// Whether the times of a block-layer trace contain sleeps of the kernel's hybrid polling: they do
+/// where requests were polled for on a device whose `io_poll_delay` was 0 (half the mean) or more
+/// (a fixed sleep). `None` where the trace does not tell one of the two.
+fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
+    let polled = taken_as.polled.filter(|_| tells_polling(meta))?;
+    if polled == 0 {
+        return Some(false);
+    }
+    let delay = |device: &String| {
+        let device: DevId = device.parse().ok()?;
+        let fact = meta.facts.get(&q2c_model::facts::poll_delay(device))?;
+        fact.parse::<i64>().ok()
+    };
+    let delays: Option<Vec<i64>> = taken_as.devices.keys().map(delay).collect();
+    delays.map(|delays| delays.iter().any(|delay| *delay >= 0))
+}
+
+/// The lanes read so far. As a sink it refuses records once `stop` is raised or there is no room.
 struct Taken<'a> {
     lanes: RecordedLanes,
     /// The error of the file that could not take more.
     full: Option<io::Error>,
-    sizes: BTreeSet<Bytes>,
     path: &'a Path,
     stop: &'a AtomicBool,
 }
@@ -144,7 +171,6 @@ impl RecordSink for Taken<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped { doing, path });
         }
-        self.sizes.extend(records.iter().map(|record| record.bytes));
         self.full = self.lanes.take(records).err();
         match &self.full {
             None => Ok(()),
@@ -157,15 +183,13 @@ impl RecordSink for Taken<'_> {
     }
 }
 
-/// Reads the records of `input`. Returns in words how a recording of another tool was taken; the
-/// words are empty for a q2c trace.
+/// Reads the records of `input`, and returns its description.
 fn records(
     path: &Path,
     input: Input,
     options: &ImportOptions,
     sink: &mut Taken<'_>,
-) -> Result<String, SourceError> {
-    let format = input.format();
+) -> Result<TraceMeta, SourceError> {
     let (op, bytes) = ASSUMED;
     let import = ImportOptions {
         op: options.op.or(Some(op)),
@@ -178,36 +202,19 @@ fn records(
         let path = path.to_owned();
         return Err(SourceError::Stopped { path });
     }
-    let left_out: u64 = meta?.unmatched.values().sum();
-    let Some(format) = format else {
-        return Ok(String::new());
-    };
-    let mut taken = vec![format.to_owned()];
-    if options.op.is_none() && options.bytes.is_none() {
-        taken.push(format!(
-            "requests without operation and length as {op}s of {bytes}"
-        ));
-    }
-    if left_out > 0 {
-        taken.push(format!("{left_out} bad lines left out"));
-    }
-    Ok(taken.join(", "))
+    Ok(meta?)
 }
 
-fn described(
-    path: &Path,
-    taken_as: String,
-    lanes: &[Recording],
-    sizes: BTreeSet<Bytes>,
-) -> SweepInput {
+fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed) -> SweepInput {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
-    let span = |lane: &Recording| sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
+    let span =
+        |lane: &Recording| lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
     SweepInput {
         path: path.display().to_string(),
         taken_as,
         lanes: lanes.len(),
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
-        sizes: sizes.into_iter().collect(),
+        sizes: closed.sizes,
         span_ns: Nanos(lanes.iter().map(span).fold(0.0, f64::max) as u64),
         latency_ns: latencies(lanes),
     }

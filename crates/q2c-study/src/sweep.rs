@@ -2,11 +2,12 @@
 
 use super::answer;
 use super::source::Trace;
+use super::timing::Timing;
 use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_result::{Exit, Warning};
-use q2c_sim::{Arrival, Configuration, Drive, Limits, Objective, Outcome, sweep, timeline};
+use q2c_sim::{Arrival, Configuration, Limits, Objective, Outcome, sweep, timeline};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
@@ -24,7 +25,7 @@ pub struct Study<'a> {
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
     /// Simulated time, and the seed of the draws.
-    pub drive: Drive,
+    pub timing: Timing,
     /// When submissions come: after the recorded think time, or at the recorded time.
     pub arrival: Arrival,
     /// The figure by which the best policy is chosen.
@@ -121,7 +122,7 @@ impl Study<'_> {
         Configuration {
             lanes: &trace.lanes,
             cost: self.cost,
-            drive: self.drive,
+            drive: self.timing.on(trace.input.span_ns),
             arrival: self.arrival,
         }
     }
@@ -135,7 +136,6 @@ impl Study<'_> {
             let each = self.policies.iter().zip(of_trace);
             cells.extend(each.map(|(policy, outcome)| cell(input, trace, policy, outcome)));
         }
-        let once = self.drive.measure == Drive::ONE_PASS;
         Ok(SweepResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -145,9 +145,14 @@ impl Study<'_> {
                 Arrival::Recorded => "open",
             }
             .to_owned(),
-            warm_up_ns: self.drive.warm_up,
-            measure_ns: (!once).then_some(self.drive.measure),
-            seed: self.drive.seed,
+            warm_up_ns: self.timing.warm_up,
+            measure_ns: self.timing.measure,
+            measured_ns: self
+                .traces
+                .iter()
+                .map(|t| self.on(t).drive.measure)
+                .collect(),
+            seed: self.timing.seed,
             objective: self.objective.to_string(),
             limits: self.limits.in_words(),
             timeline: self.timeline(answered.best.as_ref().map(|best| best.policy.as_str())),
@@ -198,7 +203,7 @@ impl Study<'_> {
             lane,
             self.cost,
             rule,
-            self.drive.seed,
+            self.timing.seed,
             TIMELINE,
         );
         let of = |value: fn(&q2c_sim::Moment) -> f64| moments.iter().map(value).collect();

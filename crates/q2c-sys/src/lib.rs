@@ -19,7 +19,7 @@ pub use aio::{Aio, AioError};
 pub use buffer::Buffers;
 pub use clock::Clock;
 pub use ring::{
-    CommandRing, Completion, EncodedRing, FileEncoding, NvmeEncoding, Operation, Ring,
-    RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
+    CommandRing, Completion, CompletionPath, EncodedRing, FileEncoding, NvmeEncoding, Operation,
+    Ring, RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
 };
 pub use vectored::{Vectored, VectoredFlags};

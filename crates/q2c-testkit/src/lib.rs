@@ -57,7 +57,10 @@ pub fn random_mib() -> Vec<u8> {
 /// variable the data is looked for beside the checkout.
 #[must_use]
 pub fn shared_data(test: &str, file: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    // Cargo sets the variable when it runs a test. A path that was compiled in is that of another
+    // checkout when the two share a folder of build results.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
+    let beside = Path::new(&package).join("../../../shared/data");
     let path = std::env::var_os("Q2C_SHARED_DATA")
         .map_or(beside, PathBuf::from)
         .join(file);

@@ -6,7 +6,8 @@
 //! [`TraceReader`] streams them back, row group by row group, with the columns and the rows that a
 //! [`Scan`] asks for. [`Counting`] sums up what a trace holds. [`import`] turns what other tools
 //! recorded into records, [`export`] writes records as other tools read them, and [`recording`]
-//! takes what a probe sees, in the order of completion.
+//! takes what a probe sees, in the order of completion. [`Wholes`] puts the parts of split I/Os
+//! together again.
 //!
 //! Any Parquet reader opens the file. Times are unsigned nanoseconds, null where the source had
 //! none. `op`, `layer`, `device` and `comm` are dictionary-encoded text, and the device is
@@ -41,6 +42,7 @@ mod sorter;
 pub mod span;
 mod summary;
 pub mod table;
+mod whole;
 
 pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
@@ -48,3 +50,4 @@ pub use container::{
 };
 pub use span::Span;
 pub use summary::Counting;
+pub use whole::{WholeIo, Wholes};

@@ -1,9 +1,9 @@
 //! The cells of a round of trials: one for each trial.
 
 use super::kernel;
-use q2c_advice::Order;
+use q2c_advice::{Order, PUBLISHED};
 use q2c_model::Bytes;
-use q2c_policy::{KernelSleep, Method};
+use q2c_policy::{KernelSleep, Method, PolicySpec};
 use q2c_result::role::Role;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,8 @@ pub struct CellSpec {
 }
 
 impl CellSpec {
-    /// Whether trials of this cell have polled slices before, between and after their parts.
+    /// Whether trials of this cell have polled slices before, between and after their parts, on the
+    /// same thread.
     pub(super) fn has_slices(&self) -> bool {
         self.method.lane().is_some()
     }
@@ -37,18 +38,34 @@ pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
         .collect()
 }
 
-/// Number of first rounds in which the kernel's own hybrid polling is run, once in each. It is
-/// shown beside the other methods and never recommended, so no referee orders it.
+/// Number of first rounds in which the kernel's own hybrid polling is run, once in each. No referee
+/// orders it, because the costs of its calls are not calibrated.
 const KERNEL_ROUNDS: u32 = 3;
 
-/// The cells of the kernel's own hybrid polling in one round: with the kernel's own sleep, and with
-/// a fixed sleep of `sleep_ns`, the mean sleep that is predicted for the best rule.
-pub(super) fn of_kernel(bs: Bytes, round: u32, sleep_ns: Option<f64>) -> Vec<CellSpec> {
+/// What simulation says of the rules that the kernel could sleep by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct KernelProposal {
+    /// The mean sleep of the best rule, ns; `None` where no rule sleeps.
+    pub sleep_ns: Option<f64>,
+    /// The best rule among those that a daemon can carry out; `None` where there is none.
+    pub rule: Option<PolicySpec>,
+}
+
+/// The cells of the kernel's own hybrid polling in one round: with the kernel's own sleep, with a
+/// fixed sleep as long as the best rule's on average, and steered by the best rule that a daemon
+/// can carry out and by the published one.
+pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();
     }
-    let fixed = sleep_ns.map(kernel::fixed);
-    let sleeps = std::iter::once(KernelSleep::Own).chain(fixed);
+    let published: PolicySpec = PUBLISHED.parse().expect("a rule of the registry");
+    let other = |rule: &&PolicySpec| rule.to_string() != published.to_string();
+    let steered = proposal.rule.iter().filter(other).cloned();
+    let steered = steered.chain([published.clone()]).map(KernelSleep::Steered);
+    let fixed = proposal.sleep_ns.map(kernel::fixed);
+    let sleeps = std::iter::once(KernelSleep::Own)
+        .chain(fixed)
+        .chain(steered);
     sleeps
         .map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel))
         .collect()
@@ -86,18 +103,26 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_runs_by_itself_and_with_the_chosen_sleep() {
-        let methods = |round, sleep: Option<f64>| -> Vec<String> {
-            let cells = of_kernel(Bytes(4096), round, sleep).into_iter();
-            cells.map(|cell| cell.method.to_string()).collect()
+    fn the_kernel_runs_by_itself_with_the_chosen_sleep_and_by_the_chosen_rule() {
+        let methods = |round, sleep_ns, rule: Option<&str>| -> Vec<String> {
+            let rule = rule.map(|rule| rule.parse().unwrap());
+            let cells = of_kernel(Bytes(4096), round, &KernelProposal { sleep_ns, rule });
+            cells.iter().map(|cell| cell.method.to_string()).collect()
         };
+        const PUBLISHED: &str = "hybrid-kernel:min:ratio=70%,period=10ms";
         assert_eq!(
-            methods(0, Some(57_480.0)),
-            ["hybrid-kernel", "hybrid-kernel:57us"]
+            methods(0, Some(56_700.0), Some("mean:40%,20ms")),
+            [
+                "hybrid-kernel",
+                "hybrid-kernel:57us",
+                "hybrid-kernel:mean:ratio=40%,period=20ms",
+                PUBLISHED
+            ]
         );
-        assert_eq!(methods(0, Some(40.0))[1], "hybrid-kernel:1us");
-        assert_eq!(methods(2, None), ["hybrid-kernel"]);
-        assert!(methods(KERNEL_ROUNDS, None).is_empty());
-        assert!(!of_kernel(Bytes(4096), 0, None)[0].has_slices());
+        assert_eq!(
+            methods(2, None, Some("min:70%,10ms")),
+            ["hybrid-kernel", PUBLISHED]
+        );
+        assert!(methods(3, Some(1e3), None).is_empty());
     }
 }

@@ -1,18 +1,19 @@
 //! Makes the result of a run from its calibration, recordings and trials.
 
 use super::cells::CellSpec;
+use super::late::LateCell;
 use super::mode::effective_mode;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::of_first_recording;
 use super::{Tune, TuneError, fidelity, warn};
-use q2c_advice::{predict, relative};
+use q2c_advice::{Goal, KernelWay, best_of_kernel, predict, relative};
 use q2c_model::{Latencies, Nanos, Rates};
-use q2c_policy::LaneMethod;
+use q2c_policy::{LaneMethod, Method};
 use q2c_result::Warning;
 use q2c_result::tune::{
-    Calibration, Cell, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep, TuneResult,
-    Unavailable,
+    Calibration, Cell, Job, Lesson, Measured, MethodName, Prediction, Recommendation, SCHEMA,
+    Series, Sweep, TuneResult, Unavailable,
 };
 use q2c_run::runner::{CellRuns, End};
 use q2c_stats::{Interval, median, sorted};
@@ -22,6 +23,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) struct Gathered {
     pub calibration: Vec<Calibration>,
     pub verified: Verified,
+    pub late: Vec<LateCell>,
     pub warnings: Vec<Warning>,
     pub unavailable: Vec<Unavailable>,
     pub seconds: f64,
@@ -31,6 +33,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     let Gathered {
         calibration,
         verified,
+        late,
         mut warnings,
         unavailable,
         seconds,
@@ -47,6 +50,10 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     warnings.extend(warn::warnings(tune, cells));
     let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
     let each = cells.iter().zip(&first);
+    let others = !tune.workload.background.is_empty();
+    let all: Vec<Cell> = each
+        .map(|(runs, first)| cell(runs, *first, others, &late))
+        .collect();
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -59,7 +66,10 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         doctor: tune.doctor.clone(),
         recommendation: cases
             .iter()
-            .map(|case| case.referee.recommendation(case.bs, asked))
+            .map(|case| {
+                let answer = case.referee.recommendation(case.bs, asked);
+                with_kernel(answer, &all, &tune.spec.goal())
+            })
             .collect(),
         fidelity: fidelity::fidelity(cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
@@ -70,11 +80,32 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
             .zip(&calibration)
             .map(|(case, calibration)| lesson(case, calibration))
             .collect(),
-        cells: each.map(|(runs, first)| cell(runs, *first)).collect(),
+        cells: all,
         calibration,
         unavailable,
         warnings,
     })
+}
+
+/// Names the best of the kernel's own ways to sleep, by the goal of the run.
+fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> Recommendation {
+    let kernels = cells
+        .iter()
+        .filter(|c| c.bs == recommendation.bs && matches!(c.method, Method::HybridKernel(_)));
+    let ways = kernels.filter_map(|cell| {
+        Some(KernelWay {
+            method: &cell.method,
+            relative: cell.relative.as_ref()?,
+            cpu_pct: cell.measured.rates.cpu_pct.median,
+            p99_ns: cell.measured.latencies.p99_ns.median,
+        })
+    });
+    let ways: Vec<KernelWay<'_>> = ways.collect();
+    let (_, best) = best_of_kernel(&ways, recommendation.floor, goal);
+    Recommendation {
+        kernel: best.map(|method| MethodName(method.clone())),
+        ..recommendation
+    }
 }
 
 /// The start of a run that took `seconds` until now, Unix time in seconds.
@@ -106,7 +137,7 @@ fn lesson(case: &Case, calibration: &Calibration) -> Lesson {
 fn job(tune: &Tune<'_>) -> Job {
     let spec = tune.spec;
     Job {
-        engine: spec.engine.clone(),
+        engine: tune.workload.engine.to_string(),
         rw: spec.rw.clone(),
         block_sizes: spec.sizes.clone(),
         jobs: tune.workload.cpus.len() as u32,
@@ -142,7 +173,13 @@ fn first_prediction(
     Some(outcome.gives.into())
 }
 
-fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
+/// `others` says whether background jobs used the device, too.
+fn cell(
+    runs: &CellRuns<CellSpec, TrialOutcome>,
+    predicted_first: Option<Prediction>,
+    others: bool,
+    late: &[LateCell],
+) -> Cell {
     let spec = &runs.plan.cell;
     Cell {
         bs: spec.bs,
@@ -152,13 +189,19 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
         predicted: paired(runs),
         predicted_first,
         measured: measured(runs),
-        relative: spec
-            .has_slices()
+        // The kernel's own polling had nothing beside it in runs of earlier versions.
+        relative: runs
+            .outcomes()
+            .all(|outcome| outcome.poll_iops > 0.0)
             .then(|| relative(&evidence(runs)))
             .flatten(),
-        effective_mode: effective_mode(runs),
+        effective_mode: effective_mode(runs, others),
         series: median_series(runs),
         latency_quantiles: latency_quantiles(runs),
+        late: late
+            .iter()
+            .find(|late| late.is_of(spec))
+            .map(|late| late.late.clone()),
     }
 }
 
@@ -207,7 +250,11 @@ impl Sleeps {
                 let (rates, slept_ns) = (outcome.rates, outcome.slept_ns);
                 Some((rates.miss_rate, rates.effective_sleep_ns, Some(slept_ns)))
             };
-            let seen = || outcome.kernel_sleeps.as_ref()?.numbers();
+            let seen = || {
+                let figures = outcome.kernel_sleeps.as_ref()?.figures()?;
+                let asked = figures.effective_sleep_ns;
+                Some((figures.miss_rate, asked, figures.slept_ns))
+            };
             let Some((missed, asked, slept)) = (if by_kernel { seen() } else { own() }) else {
                 continue;
             };

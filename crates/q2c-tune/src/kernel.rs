@@ -4,25 +4,30 @@
 //!
 //! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. A probe (from
 //! Linux 5.8) counts them in a second run after the trial. It does not run in the trial itself,
-//! because it takes CPU time at each turn of the driver's poll.
+//! because it takes CPU time at each turn of the driver's poll. The series of a cell is that of the
+//! second run.
+//!
+//! A rule is carried out by the daemon of `q2c poll steer`, which runs beside the trial.
 
 use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, measured};
 use super::{Tune, TuneError, read_json};
-use q2c_capture::ProbeError;
-use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
 use q2c_engine::{EngineSpec, RunError};
+use q2c_host::block::Disk;
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::restore::Guard;
 use q2c_model::{Nanos, Rates};
 use q2c_policy::{KernelSleep, Method};
+use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
-use q2c_workbench::workload::{Site, Stages, Step, Watched, Workload};
-use serde::{Deserialize, Serialize};
+use q2c_steer::HeldPolling;
+use q2c_watch::kernel::seen_beside;
+use q2c_workbench::workload::{INTERVAL, Site, Stages, Step, Watched, Workload};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const ENGINE: &str = "pvsync2:hipri";
 /// File in the run folder with the reason why the method is not available, or null, so that a
@@ -36,59 +41,11 @@ pub(super) fn fixed(sleep_ns: f64) -> KernelSleep {
 
 /// Time before a trial counts: three of the kernel's windows. In the first one nothing sleeps.
 const SETTLE: Nanos = Nanos::from_millis(300);
+/// The same for classic polling, which has nothing to learn.
+const SETTLE_CLASSIC: Nanos = Nanos::from_millis(100);
 /// Bounds on the length of the run with the probe, which is half as long as a trial.
 const WATCHED_SHORTEST: Nanos = Nanos::from_millis(200);
 const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
-
-/// The kernel's sleeps as a probe saw them, in a run of its own after the trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KernelSleeps {
-    /// The probe counted polled requests.
-    Seen {
-        /// Polled requests that completed.
-        polled: u64,
-        /// Polled requests for which a thread slept first.
-        slept: u64,
-        /// Misses / polled requests.
-        miss_rate: f64,
-        /// Sum of sleeps asked / polled requests, ns.
-        effective_sleep_ns: f64,
-        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of no
-        /// sleep was seen.
-        slept_ns: Option<f64>,
-    },
-    /// There are no counts; the text says why.
-    Unseen(String),
-}
-
-impl KernelSleeps {
-    fn of(counts: Counts) -> KernelSleeps {
-        match (counts.miss_rate(), counts.effective_sleep_ns()) {
-            (Some(miss_rate), Some(effective_sleep_ns)) => KernelSleeps::Seen {
-                polled: counts.polled,
-                slept: counts.slept,
-                miss_rate,
-                effective_sleep_ns,
-                slept_ns: counts.mean_slept_ns(),
-            },
-            _ => KernelSleeps::Unseen("no polled request completed".to_owned()),
-        }
-    }
-
-    /// Miss rate, effective sleep (ns) and mean sleep (ns); `None` without counts.
-    pub(super) fn numbers(&self) -> Option<(f64, f64, Option<f64>)> {
-        match *self {
-            KernelSleeps::Seen {
-                miss_rate,
-                effective_sleep_ns,
-                slept_ns,
-                ..
-            } => Some((miss_rate, effective_sleep_ns, slept_ns)),
-            KernelSleeps::Unseen(_) => None,
-        }
-    }
-}
 
 /// Why the method is not available here; `None` when it is. The answer is kept in the run folder.
 pub(super) fn unavailable(
@@ -124,7 +81,7 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
     of_kernel(&tune.machine.kernel).or_else(|| {
         // The settings are tried and put back. Until 5.15 polling can be switched on where there
         // are poll queues, and only a trial shows it.
-        hold(site, tune.restore_dir, Delay::OWN).err()
+        Held::begin(site, tune.restore_dir, Some(&KernelSleep::Own)).err()
     })
 }
 
@@ -143,53 +100,81 @@ fn of_kernel(release: &str) -> Option<String> {
     ))
 }
 
-/// Switches the kernel's polling on with this delay, until the guard is dropped. The error is the
-/// reason in words.
-fn hold(site: &Site, journal: Option<&Path>, delay: Delay) -> Result<Guard, String> {
+/// The disk that is polled, and the folder of the journal of settings. The error is the reason in
+/// words why there is none.
+fn polled_disk<'a>(
+    site: &'a Site,
+    journal: Option<&'a Path>,
+) -> Result<(&'a Disk, &'a Path), String> {
     let Some(target_disk) = &site.target_disk else {
         return Err("no block device stands under the target".to_owned());
     };
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
-    let journal = journal.ok_or_else(|| nowhere.to_owned())?;
-    let queue = target_disk.disk.dir.join("queue");
-    let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
-    set(&mut guard, &queue.join("io_poll"), "1").map_err(|why| {
-        format!("{why}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
-    })?;
-    set(
-        &mut guard,
-        &queue.join("io_poll_delay"),
-        &delay.0.to_string(),
-    )?;
-    Ok(guard)
+    Ok((
+        &target_disk.disk,
+        journal.ok_or_else(|| nowhere.to_owned())?,
+    ))
 }
 
-/// Puts a setting under the guard and sets it. A value that the kernel accepts but does not keep is
-/// an error, too.
-fn set(guard: &mut Guard, file: &Path, value: &str) -> Result<(), String> {
-    guard.hold(file).map_err(|e| e.to_string())?;
-    let set = guard.set(file, value).map_err(|e| e.to_string())?;
-    match set.now == value {
-        true => Ok(()),
-        false => Err(format!(
-            "{} was set to {value} and is {} all the same",
-            file.display(),
-            set.now
-        )),
-    }
+/// Switches the kernel's polling on until the guard is dropped. The error is the reason in words.
+fn switch_on(site: &Site, journal: Option<&Path>) -> Result<Guard, String> {
+    let (disk, journal) = polled_disk(site, journal)?;
+    let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
+    guard.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|why| {
+        format!("{why}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
+    })?;
+    Ok(guard)
 }
 
 /// Expected length of a trial, seconds.
 pub(super) fn seconds(tune: &Tune<'_>) -> f64 {
-    SETTLE.as_secs_f64() + tune.spec.seconds + watched_for(tune).as_secs_f64()
+    let classic = SETTLE_CLASSIC.as_secs_f64() + slice(tune).as_secs_f64();
+    let probed = SETTLE_CLASSIC.as_secs_f64() + watched_for(tune).as_secs_f64();
+    SETTLE.as_secs_f64() + tune.spec.seconds + probed + 2.0 * classic
+}
+
+/// Length of the kernel's classic polling before and after a trial.
+fn slice(tune: &Tune<'_>) -> Nanos {
+    Nanos::from_secs_f64(tune.spec.seconds / 2.0)
 }
 
 fn watched_for(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(WATCHED_SHORTEST, WATCHED_LONGEST)
 }
 
-/// Runs one trial: settling and measured part, then the run with the probe.
+/// The kernel's polling during a trial: switched on, with a sleep or without.
+struct Held {
+    polling: HeldPolling,
+    _io_poll: Guard,
+}
+
+impl Held {
+    /// The error is the reason in words.
+    fn begin(
+        site: &Site,
+        journal: Option<&Path>,
+        sleep: Option<&KernelSleep>,
+    ) -> Result<Held, String> {
+        let io_poll = switch_on(site, journal)?;
+        let (disk, journal) = polled_disk(site, journal)?;
+        let polling = HeldPolling::begin(&site.roots, disk, journal, sleep);
+        Ok(Held {
+            polling: polling.map_err(|e| e.to_string())?,
+            _io_poll: io_poll,
+        })
+    }
+
+    /// Puts both settings back. A daemon that had ended before makes the trial a failed one.
+    fn end(self) -> Result<(), CellError> {
+        let ended = self.polling.end();
+        ended.map_err(|error| CellError::Trial(error.to_string()))
+    }
+}
+
+/// Runs one trial: the kernel's classic polling, settling and measured part, the run with the
+/// probe, and classic polling again. The figures over polling are over that classic polling, by the
+/// same interface.
 pub(super) fn trial(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -198,39 +183,86 @@ pub(super) fn trial(
     context: &Context<'_>,
 ) -> Result<TrialOutcome, CellError> {
     let site = &tune.workload.site;
-    let steered = || CellError::Cell("tune steers no kernel: `q2c poll steer` does".to_owned());
-    let delay = Delay::of(sleep).ok_or_else(steered)?;
-    let _guard = hold(site, tune.restore_dir, delay).map_err(CellError::Cell)?;
+    let (disk, _) = polled_disk(site, tune.restore_dir).map_err(CellError::Cell)?;
     let workload = Workload {
         engine: ENGINE.parse::<EngineSpec>().expect("an engine of ours"),
         ..tune.workload.clone()
     };
-    let mut stages = Stages::default();
-    stages.then(Step::POLL, SETTLE);
-    let part = stages.then(Step::Same, Nanos::from_secs_f64(tune.spec.seconds));
-    let mut probed = Stages::default();
-    probed.then(Step::POLL, watched_for(tune));
     let seed = context.seed >> 1;
-    let run = |stages: &Stages| {
-        let ran = workload.run(cell.bs, stages, seed, Some(iops_hint), context.cancel);
-        whole(ran, context.cancel)
+    // One thread and one stage that counts, after the kernel has settled.
+    let run = |settle: Nanos, length: Nanos| -> Result<TrialOutcome, CellError> {
+        let mut stages = Stages::default();
+        stages.then(Step::POLL, settle);
+        let part = stages.then(Step::Same, length);
+        let ran = workload.run(cell.bs, &stages, seed, Some(iops_hint), context.cancel);
+        let ran = whole(ran, context.cancel)?;
+        Ok(measured(&ran, &[part], cell.bs.0, site.idle_busy_cpus))
     };
-    let outcome = measured(&run(&stages)?, &[part], cell.bs.0, site.idle_busy_cpus);
-    let kernel_sleeps = sleeps(site, || run(&probed).map(drop))?;
+    let classic = || {
+        let held = Held::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;
+        let beside = run(SETTLE_CLASSIC, slice(tune));
+        held.end()?;
+        beside
+    };
+    let before = classic()?;
+    let held = Held::begin(site, tune.restore_dir, Some(sleep)).map_err(CellError::Cell)?;
+    let outcome = run(SETTLE, Nanos::from_secs_f64(tune.spec.seconds))?;
+    let interval = Duration::from_nanos(INTERVAL.0);
+    let probed = || run(SETTLE_CLASSIC, watched_for(tune));
+    let (kernel_sleeps, probed) = seen_beside(&site.roots, disk, interval, probed)?;
+    held.end()?;
+    let after = classic()?;
+    let series = match probed {
+        // The run settles for as long as one interval.
+        Some(probed) => {
+            let seen = kernel_sleeps.series().get(1..);
+            with_sleeps(probed.series, seen.unwrap_or_default())
+        }
+        // The thread sees no sleeps, so they are not known by interval.
+        None => with_sleeps(outcome.series, &[]),
+    };
+    let middle = |of: fn(&TrialOutcome) -> f64| f64::midpoint(of(&before), of(&after));
     Ok(TrialOutcome {
-        series: Series {
-            // The thread sees no sleeps, so these figures are not known by interval.
-            rates: Rates {
-                miss_rate: Vec::new(),
-                effective_sleep_ns: Vec::new(),
-                ..outcome.series.rates
-            },
-            slept_ns: Vec::new(),
-            ..outcome.series
-        },
+        series,
         kernel_sleeps: Some(kernel_sleeps),
+        poll_iops: middle(|o| o.rates.iops),
+        poll_cpu_pct: middle(|o| o.rates.cpu_pct),
+        poll_busy_cpus: before
+            .busy_cpus
+            .zip(after.busy_cpus)
+            .map(|(a, b)| f64::midpoint(a, b)),
         ..outcome
     })
+}
+
+/// The series of a run with the probe's misses and sleeps by interval. The probe's intervals have
+/// the same length and begin within one interval of the run's, so they are joined in their order.
+/// An interval that the probe did not see has no misses and sleeps.
+fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
+    let by_probe = |of: fn(&KernelInterval) -> Option<f64>| {
+        let each = 0..series.t_s.len();
+        each.map(|n| seen.get(n).and_then(of)).collect::<Vec<_>>()
+    };
+    let (miss_rate, effective_sleep_ns) = (
+        by_probe(|i| i.rates.miss_rate),
+        by_probe(|i| i.rates.effective_sleep_ns),
+    );
+    let slept_ns = match seen.is_empty() {
+        true => Vec::new(),
+        false => by_probe(|i| i.slept_ns)
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect(),
+    };
+    Series {
+        rates: Rates {
+            miss_rate,
+            effective_sleep_ns,
+            ..series.rates
+        },
+        slept_ns,
+        ..series
+    }
 }
 
 /// Returns a run that went to its end without a fault. A fault of an I/O ends the whole tune run.
@@ -244,26 +276,6 @@ pub(super) fn whole(
         None if watched.data.stopped || cancel.load(Ordering::Relaxed) => Err(CellError::Cancelled),
         None => Ok(watched),
     }
-}
-
-/// Makes a run with the probe attached, and returns the probe's counts. Without a probe there is no
-/// run.
-fn sleeps(
-    site: &Site,
-    run: impl FnOnce() -> Result<(), CellError>,
-) -> Result<KernelSleeps, CellError> {
-    let Some(target_disk) = &site.target_disk else {
-        return Ok(KernelSleeps::Unseen("no device".to_owned()));
-    };
-    let unseen = |error: ProbeError| Ok(KernelSleeps::Unseen(error.to_string()));
-    let probe = match KernelHybrid::attach(&site.roots, &target_disk.disk) {
-        Ok(probe) => probe,
-        Err(error) => return unseen(error),
-    };
-    run()?;
-    probe
-        .read()
-        .map_or_else(unseen, |counts| Ok(KernelSleeps::of(counts)))
 }
 
 #[cfg(test)]
@@ -329,19 +341,28 @@ mod tests {
                 .trim()
                 .to_owned()
         };
-        let guard = hold(&site, Some(&journal), Delay(57)).unwrap();
+        let guard = Held::begin(&site, Some(&journal), Some(&KernelSleep::Fixed(57))).unwrap();
         assert_eq!(
             (read("io_poll"), read("io_poll_delay")),
             ("1".into(), "57".into())
         );
-        let second = hold(&site, Some(&journal), Delay(0)).unwrap_err();
+        let second = Held::begin(&site, Some(&journal), Some(&KernelSleep::Own))
+            .err()
+            .expect("refused");
         assert!(second.contains("holds it"), "{second}");
-        drop(guard);
+        guard.end().unwrap();
         assert_eq!(
             (read("io_poll"), read("io_poll_delay")),
             ("0".into(), "25".into())
         );
-        let none = hold(&site, None, Delay(0)).unwrap_err();
+        // Nothing is held any longer: the classic polling after a trial finds both settings free.
+        let classic = Held::begin(&site, Some(&journal), None).unwrap();
+        assert_eq!(read("io_poll_delay"), "-1");
+        drop(classic);
+        assert_eq!(read("io_poll_delay"), "25");
+        let none = Held::begin(&site, None, Some(&KernelSleep::Own))
+            .err()
+            .expect("refused");
         assert!(none.contains("journal"), "{none}");
     }
 
@@ -350,26 +371,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal");
         let site = site(folder.path(), &[("io_poll", "1\n")]);
-        let why = hold(&site, Some(&journal), Delay(0)).unwrap_err();
+        let why = Held::begin(&site, Some(&journal), Some(&KernelSleep::Own))
+            .err()
+            .expect("refused");
         assert!(why.contains("io_poll_delay"), "{why}");
-    }
-
-    /// 50 of 200 requests were slept for, 40 ns each, so the effective sleep is 10 ns.
-    #[test]
-    fn numbers_of_the_probe() {
-        let counts = Counts {
-            polled: 200,
-            slept: 50,
-            missed: 20,
-            asked_ns: 2_000,
-            timed: 4,
-            slept_ns: 240,
-            ..Counts::default()
-        };
-        let seen = KernelSleeps::of(counts);
-        assert_eq!(seen.numbers(), Some((0.1, 10.0, Some(60.0))));
-        let text = serde_json::to_string(&seen).unwrap();
-        assert_eq!(serde_json::from_str::<KernelSleeps>(&text).unwrap(), seen);
-        assert_eq!(KernelSleeps::of(Counts::default()).numbers(), None);
     }
 }

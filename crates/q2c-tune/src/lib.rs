@@ -13,8 +13,10 @@ mod conclude;
 mod error;
 mod fidelity;
 mod kernel;
+mod late;
 mod mode;
 mod outcome;
+mod over_jobs;
 mod plan;
 mod record;
 mod rounds;
@@ -25,8 +27,8 @@ mod warn;
 
 pub use cells::CellSpec;
 pub use error::TuneError;
-pub use kernel::KernelSleeps;
 pub use outcome::{TrialOutcome, Windows};
+pub use over_jobs::TuneJobsSpec;
 pub use spec::TuneSpec;
 
 use q2c_result::tune::{Calibration, TuneResult};
@@ -112,11 +114,13 @@ impl Tune<'_> {
             })
             .collect();
         folder.publish_json(CORRECTED_FILE, &corrected)?;
+        let late = late::late(self, folder, &verified, progress)?;
         let result = conclude::conclude(
             self,
             conclude::Gathered {
                 calibration,
                 verified,
+                late,
                 warnings,
                 unavailable: unavailable.into_iter().collect(),
                 seconds: begun.elapsed().as_secs_f64(),

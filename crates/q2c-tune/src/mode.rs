@@ -1,17 +1,21 @@
 //! The effective mode of a cell, from the counts of its trials.
 
 use super::cells::CellSpec;
-use super::kernel::KernelSleeps;
 use super::outcome::TrialOutcome;
 use q2c_policy::method::Means;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
 use q2c_result::proof::Evidence;
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_run::runner::CellRuns;
+use q2c_watch::kernel::KernelSleeps;
 
-pub(super) fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
+/// The effective mode of a cell. `others` says whether background jobs used the device, too.
+pub(super) fn effective_mode(
+    runs: &CellRuns<CellSpec, TrialOutcome>,
+    others: bool,
+) -> EffectiveMode {
     let method = &runs.plan.cell.method;
-    let seen = counts(runs);
+    let seen = counts(runs, others);
     let not_run = || Mode::of(ModeKind::NotRun);
     EffectiveMode {
         asked: method.clone(),
@@ -26,12 +30,12 @@ pub(super) fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> Effecti
 
 /// Whether a cell asked for sleeps, but its threads mostly did not leave the CPU in them.
 pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {
-    let seen = counts(runs);
+    let seen = counts(runs, false);
     seen.slept > 0 && seen.stayed_on_cpu()
 }
 
 /// The counts over the trials of a cell. Facts about the engine are those of its first trial.
-fn counts(runs: &CellRuns<CellSpec, TrialOutcome>) -> WaitCounts {
+fn counts(runs: &CellRuns<CellSpec, TrialOutcome>, others: bool) -> WaitCounts {
     let sum = |of: fn(&TrialOutcome) -> u64| runs.outcomes().map(of).sum::<u64>();
     let all = |of: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(of).sum::<Option<u64>>();
     let first = runs.outcomes().next();
@@ -39,6 +43,7 @@ fn counts(runs: &CellRuns<CellSpec, TrialOutcome>) -> WaitCounts {
     WaitCounts {
         ios: sum(|o| o.ios),
         slept: sum(|o| o.slept),
+        left_to_interrupt: sum(|o| o.left_to_interrupt),
         interrupts: all(|o| o.interrupts),
         requests: all(|o| o.requests),
         switches: Switches::PerWait(runs.interval(|o| o.switches_per_io).median),
@@ -48,7 +53,8 @@ fn counts(runs: &CellRuns<CellSpec, TrialOutcome>) -> WaitCounts {
             false => first.and_then(|o| o.polls_by),
         },
         flags: first.map_or_else(String::new, |o| o.ring_flags.clone()),
-        checks_kernel: by_kernel,
+        others,
+        checks_kernel: true,
         ..WaitCounts::default()
     }
 }
@@ -69,5 +75,71 @@ fn slept_as_seen(runs: &CellRuns<CellSpec, TrialOutcome>, own: u64) -> Evidence 
     match seen {
         Some((slept, polled)) => Evidence::SleptByProbe { slept, polled },
         None => Evidence::Slept(own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Bytes;
+    use q2c_result::role::Role;
+    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+
+    /// A cell with one trial of 1,000 I/Os by IOPOLL, of which every one slept if the method
+    /// sleeps.
+    fn runs(method: &str, interrupts: u64, requests: u64) -> CellRuns<CellSpec, TrialOutcome> {
+        let cell = CellSpec {
+            bs: Bytes(4096),
+            method: method.parse().unwrap(),
+            role: Role::Linux,
+            round: 0,
+        };
+        let slept = if cell.method.sleeps() { 1_000 } else { 0 };
+        let outcome = TrialOutcome {
+            ios: 1_000,
+            slept,
+            switches_per_io: slept as f64 / 1_000.0,
+            interrupts: Some(interrupts),
+            requests: Some(requests),
+            polls_by: Some(Means::IoPoll),
+            ..TrialOutcome::default()
+        };
+        let trial = Trial {
+            trial: 0,
+            session: 1,
+            ended_unix_s: 0.0,
+            seconds: 1.0,
+            result: TrialResult::Ok(outcome),
+        };
+        CellRuns {
+            plan: CellPlan {
+                key: method.to_owned(),
+                label: method.to_owned(),
+                seconds: 1.0,
+                cell,
+            },
+            trials: vec![trial],
+        }
+    }
+
+    /// The kernel was asked to poll the device. Where the device raised an interrupt for each I/O
+    /// all the same, that is told; 700 interrupts for 700 requests of the background are not held
+    /// against the method.
+    #[test]
+    fn the_devices_interrupts_are_held_against_polling_it() {
+        for (method, kind) in [
+            ("poll", ModeKind::Poll),
+            ("hybrid:fixed:1us", ModeKind::Hybrid),
+        ] {
+            let was = |interrupts, requests, others| {
+                effective_mode(&runs(method, interrupts, requests), others).was
+            };
+            let polled = Mode::by(kind, Some(Means::IoPoll));
+            assert_eq!(was(4, 1_000, false), polled, "{method}");
+            assert_eq!(was(700, 1_700, true), polled, "{method}");
+            let ignored = Some(ModeNote::Interrupted(Means::IoPoll));
+            assert_eq!(was(990, 1_000, false).note, ignored, "{method}");
+            assert_eq!(was(1_690, 1_700, true).note, ignored, "{method}");
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! The figures of one live trial, as a line of `cells.jsonl`.
 
-use super::kernel::KernelSleeps;
 use q2c_advice::{Beside, Predicted, Trial};
 use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, combine, intervals};
@@ -8,6 +7,7 @@ use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, quantiles};
+use q2c_watch::kernel::KernelSleeps;
 use q2c_workbench::workload::{INTERVAL, StageId, Watched};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
@@ -38,6 +38,9 @@ pub struct TrialOutcome {
     pub ios: u64,
     /// I/Os that slept.
     pub slept: u64,
+    /// I/Os that a sleep rule left to the interrupt.
+    #[serde(default)]
+    pub left_to_interrupt: u64,
     /// I/Os for whose samples there was no memory, of all stages of the trial.
     pub unrecorded: u64,
     /// Interrupts of the disk; `None` when they could not be read.
@@ -143,6 +146,7 @@ pub(super) fn measured(
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.sleeps.slept,
+        left_to_interrupt: stats.sleeps.interrupted,
         unrecorded: watched.unrecorded(),
         interrupts: span.interrupts,
         requests: span.requests,
@@ -150,15 +154,18 @@ pub(super) fn measured(
         bytes: stats.ios * bs,
         quantiles: quantiles(&stats.latencies, QUANTILES),
         series: series(watched, stages),
-        ring_flags: watched
-            .data
-            .lanes
-            .first()
-            .map_or("", |lane| lane.facts.flags)
-            .to_owned(),
+        ring_flags: flags(watched, false),
         polls_by: watched.data.lanes.first().map(|lane| lane.facts.polls_by),
         ..TrialOutcome::default()
     }
+}
+
+/// The ring flags in force for I/Os that wait for interrupts if `interrupting` is set, else for
+/// polled ones.
+pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
+    let first = watched.data.lanes.first();
+    let flags = first.map_or("", |lane| lane.facts.flags_of(interrupting));
+    flags.to_owned()
 }
 
 /// The series over the given stages, with the time between them left out. The figures of an

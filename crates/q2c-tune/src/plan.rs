@@ -3,7 +3,7 @@
 use super::Tune;
 use super::cells::CellSpec;
 use super::kernel;
-use super::outcome::{TrialOutcome, Windows, measured};
+use super::outcome::{TrialOutcome, Windows, flags, measured};
 use super::record::of_stages;
 use super::timetable::{Lengths, Timetable};
 use q2c_advice::predict;
@@ -82,6 +82,7 @@ impl RoundPlan<'_> {
             poll_cpu_pct: beside.rates.cpu_pct,
             poll_busy_cpus: beside.busy_cpus,
             predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.rates.cpu_pct / 100.0)),
+            ring_flags: flags(watched, *method == LaneMethod::Interrupt),
             ..measured(watched, &timetable.parts, size.bs.0, idle)
         }
     }

@@ -64,7 +64,7 @@ fn store(
         start_unix_ns: now.ok().map(|now| now.as_nanos() as u64 - since_start),
         clock: tune.workload.clock.source().to_owned(),
         lost: watched.unrecorded(),
-        facts: facts(tune, bs),
+        facts: facts(tune, bs, polls_by(watched)),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: (tune.target.kind == TargetKind::File).then(|| tune.target.path.clone()),
@@ -91,8 +91,14 @@ fn store(
     Ok(())
 }
 
+/// Where the recorded lanes looked for completions: `ring`, `iopoll`, ...
+fn polls_by(watched: &Watched) -> &'static str {
+    let first = watched.data.lanes.first();
+    first.map_or("", |lane| lane.facts.polls_by.text())
+}
+
 /// Facts of the machine and the job for the trace's metadata.
-fn facts(tune: &Tune<'_>, bs: Bytes) -> BTreeMap<String, String> {
+fn facts(tune: &Tune<'_>, bs: Bytes, path: &str) -> BTreeMap<String, String> {
     let (machine, workload) = (tune.machine, tune.workload);
     let cpus: Vec<String> = workload.cpus.iter().map(ToString::to_string).collect();
     let facts = [
@@ -101,6 +107,7 @@ fn facts(tune: &Tune<'_>, bs: Bytes) -> BTreeMap<String, String> {
         ("target", tune.target.path.clone()),
         ("engine", workload.engine.to_string()),
         ("method", "poll".to_owned()),
+        ("path", path.to_owned()),
         ("pattern", workload.pattern.to_string()),
         ("block_size", bs.to_string()),
         ("cpus", cpus.join(", ")),

@@ -1,12 +1,12 @@
 //! Runs rounds of trials until every block size has its answer or the budget is spent.
 
-use super::cells::{self, CellSpec};
+use super::cells::{self, CellSpec, KernelProposal};
 use super::outcome::TrialOutcome;
 use super::plan::{RoundPlan, Size};
 use super::record;
 use super::simulated::median_wait;
 use super::{Tune, TuneError, note};
-use q2c_advice::{Order, Referee, Setting, Subject};
+use q2c_advice::{Order, Outlook, Referee, Setting, Subject};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::Warning;
@@ -14,6 +14,7 @@ use q2c_result::tune::Calibration;
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial};
 use q2c_sim::Recording;
+use q2c_steer::Steering;
 
 /// Most trials for each block size on average, as a multiple of the trials that an answer needs.
 const TRIALS_PER_WANTED: u32 = 6;
@@ -28,9 +29,9 @@ pub(super) struct Case {
     pub first: Vec<Recording>,
     /// IOPS of polling in one lane of the first recording.
     pub lane_iops: f64,
-    /// The mean sleep that simulation expected of the best rule when the first round was planned.
-    /// The kernel's own polling is also run with this sleep.
-    pub kernel_sleep_ns: Option<f64>,
+    /// What simulation expected of the rules when the first round was planned. The kernel's own
+    /// polling is run by it.
+    pub kernel: KernelProposal,
     /// Whether the answer is clear, or no trial is left for this block size.
     pub done: bool,
 }
@@ -142,7 +143,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
         }),
         first,
         lane_iops,
-        kernel_sleep_ns: None,
+        kernel: KernelProposal::default(),
         done: false,
     })
 }
@@ -190,9 +191,9 @@ fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
     let mut cells = cells::cells(case.bs, round, orders);
     if kernel {
         if round == 0 {
-            case.kernel_sleep_ns = expected_sleep(case);
+            case.kernel = proposal(case);
         }
-        cells.extend(cells::of_kernel(case.bs, round, case.kernel_sleep_ns));
+        cells.extend(cells::of_kernel(case.bs, round, &case.kernel));
     }
     Size {
         bs: case.bs,
@@ -202,12 +203,21 @@ fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
     }
 }
 
-/// The mean sleep of the best rule by simulation.
-fn expected_sleep(case: &Case) -> Option<f64> {
-    let sleeping = case.referee.outlooks().iter();
-    let sleeping = sleeping.filter(|o| o.follows && o.sleep_ns > 0.0);
-    let best = sleeping.max_by(|a, b| a.robust.total_cmp(&b.robust));
-    best.map(|o| o.sleep_ns)
+/// The best rule by simulation, and the best that a daemon can carry out.
+fn proposal(case: &Case) -> KernelProposal {
+    let sleeping = || {
+        let all = case.referee.outlooks().iter();
+        all.filter(|o| o.follows && o.sleep_ns > 0.0)
+    };
+    let robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
+    let followed = |o: &&Outlook| Steering::new(&o.policy).is_ok();
+    KernelProposal {
+        sleep_ns: sleeping().max_by(robust).map(|o| o.sleep_ns),
+        rule: sleeping()
+            .filter(followed)
+            .max_by(robust)
+            .map(|o| o.policy.clone()),
+    }
 }
 
 fn round_in_words(round: u32, sizes: &[Size]) -> String {

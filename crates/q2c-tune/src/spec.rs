@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct TuneSpec {
     /// Target as the user gave it.
     pub target: String,
+    /// Whether the target is a scratch file that q2c made for this run. Calibrations on such a file
+    /// hold for others of its size, also in a later session, in which it is a file like any other.
+    #[serde(default)]
+    pub scratch: bool,
     /// Foreground interface, as text.
     pub engine: String,
     /// Pattern, as text.

@@ -2,9 +2,11 @@
 
 use super::Tune;
 use super::cells::CellSpec;
+use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_model::Bytes;
 use q2c_result::Warning;
+use q2c_result::mode::paths;
 use q2c_run::runner::CellRuns;
 use q2c_stats::{median, percentile, sorted};
 
@@ -30,6 +32,7 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .chain(shared_cpu(cells))
         .chain(drift(tune, cells))
         .chain(unrecorded(cells))
+        .chain(two_paths(cells, !alone))
         .chain(cells.iter().filter_map(no_time))
         .chain(mismatches)
         .collect()
@@ -91,6 +94,27 @@ fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         })
     };
     tune.spec.sizes.iter().filter_map(of_size).collect()
+}
+
+/// Warns when the polling methods did not all look for completions in the same way. `others` says
+/// whether background jobs used the device, too.
+fn two_paths(cells: &[Runs], others: bool) -> Option<Warning> {
+    let modes: Vec<_> = cells
+        .iter()
+        .map(|runs| effective_mode(runs, others))
+        .collect();
+    let ways = paths(&modes);
+    (ways.len() > 1).then(|| Warning {
+        id: "two-paths".to_owned(),
+        found: format!(
+            "polling methods looked for completions in different ways ({})",
+            ways.iter().map(|way| way.text()).collect::<Vec<_>>().join(", ")
+        ),
+        means: "their figures differ by the path to the device, too, not by the method alone"
+            .to_owned(),
+        todo: "see the method column for each; name the path: --engine io_uring:ring, or io_uring:iopoll"
+            .to_owned(),
+    })
 }
 
 /// Warns about I/Os for whose samples there was no memory: they are counted, but have no latency.

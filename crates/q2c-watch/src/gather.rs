@@ -6,8 +6,8 @@
 //! of the number of slices in an interval.
 
 use super::WatchInterval;
-use q2c_engine::LiveSlice;
 use q2c_engine::measure::{PhaseStats, combine, in_turn};
+use q2c_engine::{LiveSlice, Sample};
 use q2c_policy::method::Means;
 use std::collections::VecDeque;
 
@@ -32,6 +32,8 @@ struct Open {
     span: (u64, u64),
     /// Statistics of the slices of each lane.
     parts: Vec<Vec<PhaseStats>>,
+    /// Samples of each lane, where the slices have them.
+    samples: Vec<Vec<Sample>>,
     polls_by: Option<Means>,
 }
 
@@ -59,6 +61,11 @@ impl Gather {
     /// Takes out the next complete interval.
     pub fn interval(&mut self) -> Option<WatchInterval> {
         self.ready.pop_front()
+    }
+
+    /// Whether a complete interval is there.
+    pub fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     pub fn take(&mut self, slice: LiveSlice) {
@@ -107,7 +114,10 @@ impl Gather {
     }
 
     fn close(&mut self) {
-        let Some(open) = self.open.take() else { return };
+        let Some(mut open) = self.open.take() else {
+            return;
+        };
+        open.samples.truncate(self.foreground);
         let lanes: Vec<PhaseStats> = open.parts.iter().map(|parts| in_turn(parts)).collect();
         let (foreground, background) = lanes.split_at(self.foreground);
         let since = |t_ns: u64| t_ns.saturating_sub(self.start_ns);
@@ -117,6 +127,8 @@ impl Gather {
             foreground: combine(foreground),
             background: combine(background),
             polls_by: open.polls_by,
+            samples: open.samples,
+            ..WatchInterval::default()
         });
     }
 }
@@ -129,15 +141,18 @@ impl Open {
             order: step.order,
             span: (slices().map(|s| s.span.0).min().unwrap_or(0), 0),
             parts: vec![Vec::new(); step.lanes.len()],
+            samples: vec![Vec::new(); step.lanes.len()],
             polls_by: slices().next().map(|s| s.facts.polls_by),
         }
     }
 
     fn add(&mut self, step: Step) {
-        for (parts, slices) in self.parts.iter_mut().zip(step.lanes) {
+        let lanes = self.parts.iter_mut().zip(&mut self.samples);
+        for ((parts, samples), slices) in lanes.zip(step.lanes) {
             for slice in slices {
                 self.span.1 = self.span.1.max(slice.span.1);
                 parts.push(slice.stats);
+                samples.extend(slice.samples);
             }
         }
     }
@@ -166,6 +181,7 @@ mod tests {
             span,
             stats,
             facts: EngineFacts::default(),
+            samples: vec![Sample::default(); ios as usize],
         }
     }
 
@@ -179,6 +195,9 @@ mod tests {
         slices.into_iter().for_each(|slice| gather.take(slice));
         let row = |i: WatchInterval| {
             let ios = (i.foreground.ios, i.background.ios);
+            // Samples are kept of the foreground alone.
+            let samples: Vec<usize> = i.samples.iter().map(Vec::len).collect();
+            assert_eq!(samples, [i.foreground.ios as usize]);
             (i.span.0, i.span.1, i.order, ios.0, ios.1)
         };
         std::iter::from_fn(|| gather.interval()).map(row).collect()

@@ -2,6 +2,7 @@
 //! use it.
 
 mod cpu;
+mod sleeps;
 
 use cpu::Cpu;
 pub use cpu::own as own_cpu;
@@ -11,6 +12,7 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::Rates;
 use q2c_result::kernel_watch::KernelInterval;
+pub use sleeps::{KernelSleeps, SleepFigures, seen_beside};
 use std::time::Instant;
 
 /// A running watch of one disk. [`KernelWatch::begin`] attaches the probe; each call of
@@ -86,6 +88,18 @@ impl KernelWatch {
         self.last = now;
         self.threads.add(&interval);
         Ok(interval)
+    }
+
+    /// Forgets all intervals so far, and begins the first interval now.
+    ///
+    /// # Errors
+    /// The kernel's counters cannot be read.
+    pub fn restart(&mut self) -> Result<(), ProbeError> {
+        self.begun = Instant::now();
+        self.first = Reading::take(&self.probe, &self.roots, self.begun)?;
+        self.last = self.first.clone();
+        self.threads = ThreadTime::default();
+        Ok(())
     }
 
     /// All intervals so far as one. Its number of threads is the largest of any interval.

@@ -6,20 +6,28 @@
 //! to one order. An interval in which a lane was late to take up its order belongs to none, and
 //! says so.
 
+mod beside;
+mod counters;
 mod gather;
 pub mod kernel;
+mod late;
 mod numbers;
 mod summary;
 
+pub use beside::Beside;
 pub use numbers::{mode, numbers};
 pub use summary::by_method;
 
+use counters::Counters;
 use gather::Gather;
+use late::LateView;
 use q2c_engine::measure::PhaseStats;
-use q2c_engine::{Activity, Heard, Live, LivePlan, RunError, live};
+use q2c_engine::{Activity, Heard, Live, LivePlan, RunError, Sample, live};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
+use q2c_result::late::{LateMisses, LateNumbers, LateWatch};
+use q2c_workbench::late::LateCapture;
 use q2c_workbench::workload::{BackgroundSpec, Stages, Step, Workload, first_fault};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -38,6 +46,33 @@ pub struct WatchInterval {
     pub background: PhaseStats,
     /// How the foreground's engine looks for completions; `None` only in a default value.
     pub polls_by: Option<Means>,
+    /// Interrupts of the device, background included; `None` when they could not be read.
+    pub interrupts: Option<u64>,
+    /// Requests that the device completed, background included; `None` when they could not be
+    /// read.
+    pub requests: Option<u64>,
+    /// Samples of each foreground lane, until they are joined with the block layer's requests;
+    /// empty without a capture.
+    pub samples: Vec<Vec<Sample>>,
+    /// The parts of U2C of the foreground; `None` without a capture.
+    pub late: Option<LateNumbers>,
+    /// The misses of the foreground; `None` without a capture, and without a miss.
+    pub misses: Option<LateMisses>,
+}
+
+/// What is watched, and how.
+pub struct WatchPlan<'a> {
+    /// Block size of the foreground.
+    pub bs: Bytes,
+    /// The method that the foreground begins with.
+    pub first: &'a LaneMethod,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// Seed of the offsets.
+    pub seed: u64,
+    /// The capture of the block layer, for the parts of U2C. It was begun before, and ends with the
+    /// watch. The workload must have a clock beside the kernel's.
+    pub capture: Option<LateCapture>,
 }
 
 /// The answer of [`Watch::see`].
@@ -56,15 +91,19 @@ pub struct Watch<'a, 'b> {
     workload: &'a Workload,
     live: &'a mut Live<'b>,
     gather: Gather,
+    counters: Counters<'a>,
+    late: Option<&'a mut LateView>,
 }
 
 /// The way in which a watched workload ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WatchEnd {
     /// Whether the stop flag ended it.
     pub stopped: bool,
     /// Text of the first I/O that failed or was short, background included. It ended the run.
     pub fault: Option<String>,
+    /// The capture of the block layer; `None` where the plan had none.
+    pub late: Option<LateWatch>,
 }
 
 /// The longest slice. Lanes take up orders and hand over buffers at the end of each slice, so at
@@ -81,46 +120,51 @@ fn slices(interval: Nanos) -> (Nanos, u64) {
     (Nanos(interval.0 / count), count)
 }
 
-/// Runs the workload until `see` returns, and returns its value. The foreground waits by `first`
-/// and the background works, until `see` orders a change. A workload without background jobs has no
-/// background lanes.
+/// Runs the workload until `see` returns, and returns its value. The foreground waits by the plan's
+/// first method and the background works, until `see` orders a change. A workload without
+/// background jobs has no background lanes.
 ///
 /// # Errors
 /// When a lane cannot be set up or an engine breaks.
 pub fn watch<T: Send>(
     workload: &Workload,
-    bs: Bytes,
-    first: &LaneMethod,
-    interval: Nanos,
-    seed: u64,
+    plan: WatchPlan<'_>,
     stop: &AtomicBool,
     see: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
 ) -> Result<(T, WatchEnd), RunError> {
-    let (slice, count) = slices(interval);
+    let (slice, count) = slices(plan.interval);
     let capacity = (slice.as_secs_f64() * MOST_IOPS) as usize + 1;
     // A watched run has one stage, which lasts until the methods change by an order.
     let mut stages = Stages::default();
-    stages.then(Step::By(first.clone()), slice);
-    let mut jobs = workload.foreground(bs, &stages, seed, capacity);
-    jobs.extend(workload.background_jobs(&stages, seed));
-    let plan = LivePlan {
+    stages.then(Step::By(plan.first.clone()), slice);
+    let mut jobs = workload.foreground(plan.bs, &stages, plan.seed, capacity);
+    jobs.extend(workload.background_jobs(&stages, plan.seed));
+    let mut late = plan.capture.map(LateView::new);
+    let live_plan = LivePlan {
         jobs,
         slice,
         listener_cpu: workload.sampler_cpu,
         clock: workload.clock,
+        samples: late.is_some(),
     };
-    let lanes = plan.jobs.len();
-    let (value, data) = live(plan, stop, |live| {
+    let lanes = live_plan.jobs.len();
+    let (value, data) = live(live_plan, stop, |live| {
         let start_ns = live.start_ns();
+        if let Some(late) = &mut late {
+            late.begin(workload.clock.since_boot(start_ns).unwrap_or(start_ns));
+        }
         see(&mut Watch {
             workload,
             live,
             gather: Gather::new(lanes, workload.cpus.len(), count, start_ns),
+            counters: Counters::new(&workload.site),
+            late: late.as_mut(),
         })
     })?;
     let end = WatchEnd {
         stopped: data.stopped,
         fault: first_fault(&data),
+        late: late.map(LateView::end),
     };
     Ok((value, end))
 }
@@ -130,16 +174,40 @@ impl Watch<'_, '_> {
     pub fn see(&mut self, patience: Duration) -> Seen {
         let until = Instant::now() + patience;
         loop {
-            if let Some(interval) = self.gather.interval() {
+            if let Some(interval) = self.interval() {
                 return Seen::Interval(Box::new(interval));
             }
             let left = until.saturating_duration_since(Instant::now());
             match self.live.hear(left) {
-                Heard::Slice(slice) => self.gather.take(*slice),
+                Heard::Slice(slice) => {
+                    self.counters.hear();
+                    self.gather.take(*slice);
+                }
                 Heard::Nothing => return Seen::Nothing,
                 Heard::End => return Seen::End,
             }
         }
+    }
+
+    /// The next complete interval; with a capture once its requests have come.
+    fn interval(&mut self) -> Option<WatchInterval> {
+        let Some(late) = self.late.take() else {
+            return self.gathered();
+        };
+        late.take();
+        while let Some(interval) = self.gathered() {
+            late.hold(interval);
+        }
+        let next = late.next(self.workload, self.live.tids());
+        self.late = Some(late);
+        next
+    }
+
+    /// The next complete interval with the device's counts, before its requests have come.
+    fn gathered(&mut self) -> Option<WatchInterval> {
+        let mut interval = self.gather.interval()?;
+        self.counters.note(&mut interval, self.gather.is_ready());
+        Some(interval)
     }
 
     /// Lets the foreground go on by `method`. Returns the number of the order.

@@ -1,10 +1,8 @@
 //! The figures of an interval, and the effective mode of its method.
 
 use super::WatchInterval;
-use q2c_engine::measure::PhaseStats;
 use q2c_model::Rates;
 use q2c_policy::LaneMethod;
-use q2c_policy::method::Means;
 use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_result::watch::WatchNumbers;
@@ -27,22 +25,33 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
         p50_ns: latency(0.50),
         p99_ns: latency(0.99),
         switches_per_io: front.switches_per_io(),
+        interrupts_per_io: interval
+            .interrupts
+            .filter(|_| front.ios > 0)
+            .map(|interrupts| interrupts as f64 / front.ios as f64),
         background_iops: when(interval.background.lanes > 0, interval.background.iops()),
+        late: interval.late,
     }
 }
 
-/// The effective mode of `method`, judged by the sleeps and context switches that were counted.
-/// `means` says how the engine looks for completions.
+/// The effective mode of `method` in an interval, judged by the sleeps, context switches and
+/// interrupts that were counted.
 #[must_use]
-pub fn mode(method: &LaneMethod, stats: &PhaseStats, means: Option<Means>) -> Mode {
+pub fn mode(method: &LaneMethod, interval: &WatchInterval) -> Mode {
+    let stats = &interval.foreground;
     if stats.ios == 0 {
         return Mode::of(ModeKind::AtRest);
     }
     let seen = WaitCounts {
         ios: stats.ios,
         slept: stats.sleeps.slept,
+        left_to_interrupt: stats.sleeps.interrupted,
+        interrupts: interval.interrupts,
+        requests: interval.requests,
+        others: interval.background.lanes > 0,
+        checks_kernel: interval.interrupts.is_some(),
         switches: Switches::PerWait(stats.switches_per_io()),
-        polls_by: means,
+        polls_by: interval.polls_by,
         ..WaitCounts::default()
     };
     let mode = seen.mode(&method.clone().into());
@@ -57,6 +66,8 @@ pub fn mode(method: &LaneMethod, stats: &PhaseStats, means: Option<Means>) -> Mo
 mod tests {
     use super::*;
     use q2c_engine::SleepCounts;
+    use q2c_engine::measure::PhaseStats;
+    use q2c_policy::method::Means;
 
     /// Two lanes of half a second each: 100 I/Os, of which hybrid polling handled 40; 20 of these
     /// slept and 5 missed.
@@ -84,6 +95,7 @@ mod tests {
     fn an_interval_by_hand() {
         let interval = WatchInterval {
             foreground: stats(),
+            interrupts: Some(20),
             ..WatchInterval::default()
         };
         let wanted = WatchNumbers {
@@ -98,7 +110,10 @@ mod tests {
             p99_ns: Some(99.0),
             // There are 15 switches on the 20 I/Os that slept.
             switches_per_io: 0.75,
+            // 20 interrupts on 100 I/Os.
+            interrupts_per_io: Some(0.2),
             background_iops: None,
+            late: None,
         };
         assert_eq!(numbers(&interval), wanted);
         let nothing = numbers(&WatchInterval::default());
@@ -116,8 +131,14 @@ mod tests {
             (stats.sleeps.slept, stats.voluntary) = (slept, voluntary);
             stats
         };
+        let of = |foreground: PhaseStats, means, interrupts| WatchInterval {
+            foreground,
+            polls_by: Some(means),
+            interrupts,
+            ..WatchInterval::default()
+        };
         let was = |method: &LaneMethod, slept, voluntary| {
-            mode(method, &with(slept, voluntary), Some(Means::Ring))
+            mode(method, &of(with(slept, voluntary), Means::Ring, Some(100)))
         };
         let by = |kind| Mode::by(kind, Some(Means::Ring));
         assert_eq!(was(&rule, 100, 100), by(ModeKind::Hybrid));
@@ -130,5 +151,15 @@ mod tests {
         assert_eq!(was(&LaneMethod::Interrupt, 0, 100), interrupt);
         let stayed = interrupt.noted(ModeNote::StayedOnCpu);
         assert_eq!(was(&LaneMethod::Interrupt, 0, 10), stayed);
+        // A kernel that was asked to poll the device raised an interrupt for each of 100 I/Os.
+        let polled = |method: &LaneMethod, interrupts| {
+            mode(method, &of(with(100, 100), Means::IoPoll, interrupts))
+        };
+        for method in [&rule, &LaneMethod::Poll] {
+            let note = polled(method, Some(100)).note;
+            let ignored = [ModeNote::Interrupted(Means::IoPoll), ModeNote::PollIgnored];
+            assert!(note.is_some_and(|note| ignored.contains(&note)), "{method}");
+            assert_eq!(polled(method, Some(1)).note, None, "{method}");
+        }
     }
 }

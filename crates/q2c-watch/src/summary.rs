@@ -2,6 +2,7 @@
 
 use q2c_model::Rates;
 use q2c_policy::LaneMethod;
+use q2c_result::late::LateNumbers;
 use q2c_result::mode::Mode;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 use q2c_stats::{median, sorted};
@@ -55,7 +56,9 @@ fn medians(intervals: &[&WatchInterval]) -> WatchNumbers {
         p50_ns: some(|n| n.p50_ns),
         p99_ns: some(|n| n.p99_ns),
         switches_per_io: some(|n| Some(n.switches_per_io)).unwrap_or(0.0),
+        interrupts_per_io: some(|n| n.interrupts_per_io),
         background_iops: some(|n| n.background_iops),
+        late: LateNumbers::together(intervals.iter().filter_map(|i| i.numbers.late)),
     }
 }
 

@@ -1,14 +1,15 @@
 //! A workload on simulated devices is watched while it runs.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
-use q2c_engine::{Medium, RunError};
+use q2c_engine::engines::SimDevices;
+use q2c_engine::{EngineSpec, RunError};
 use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
 use q2c_result::mode::{Mode, ModeKind};
 use q2c_sys::Clock;
-use q2c_watch::{Seen, Watch, WatchEnd, WatchInterval, mode, numbers};
+use q2c_watch::{Seen, Watch, WatchEnd, WatchInterval, WatchPlan, mode, numbers};
 use q2c_workbench::workload::{Site, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,9 +37,12 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
     background
         .iter_mut()
         .for_each(|job| job.cpus = vec![cpu(1)]);
+    let engine: EngineSpec = engine.parse().unwrap();
+    let simulated = SimDevices::default();
     Workload {
-        engine: engine.parse().unwrap(),
-        medium: Medium::None,
+        medium: simulated.medium(&engine).unwrap(),
+        simulated,
+        engine,
         pattern: "randread".parse().unwrap(),
         span: Bytes(1 << 30),
         cpus: vec![cpu(0)],
@@ -53,13 +57,23 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
     }
 }
 
+fn plan(first: &LaneMethod) -> WatchPlan<'_> {
+    WatchPlan {
+        bs: Bytes(4096),
+        first,
+        interval: INTERVAL,
+        seed: 1,
+        capture: None,
+    }
+}
+
 fn watch<T: Send>(
     workload: &Workload,
     first: &LaneMethod,
     watch: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
 ) -> Result<(T, WatchEnd), RunError> {
     let stop = AtomicBool::new(false);
-    q2c_watch::watch(workload, Bytes(4096), first, INTERVAL, 1, &stop, watch)
+    q2c_watch::watch(workload, plan(first), &stop, watch)
 }
 
 fn policy(text: &str) -> LaneMethod {
@@ -106,7 +120,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
             (None, None)
         );
         assert_eq!(
-            mode(&LaneMethod::Poll, &interval.foreground, interval.polls_by),
+            mode(&LaneMethod::Poll, interval),
             Mode::by(ModeKind::Poll, Some(Means::Memory))
         );
     }
@@ -118,9 +132,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
     let below =
         |stage, most: f64| of(stage).all(|i| numbers(i).rates.iops.is_some_and(|iops| iops < most));
     assert!(below(0, 1_030.0) && below(2, 690.0));
-    assert!(of(3).all(
-        |i| mode(&LaneMethod::Interrupt, &i.foreground, None) == Mode::of(ModeKind::Interrupt)
-    ));
+    assert!(of(3).all(|i| mode(&LaneMethod::Interrupt, i) == Mode::of(ModeKind::Interrupt)));
     // A change of method may cut an interval short, but no interval is much longer than asked for.
     let length = |i: &WatchInterval| i.span.1 - i.span.0;
     let longer = intervals
@@ -181,7 +193,7 @@ fn a_signal_ends_it() {
         stop.store(true, Ordering::Relaxed);
         while watch.see(Duration::from_secs(10)) != Seen::End {}
     };
-    let (bs, first) = (Bytes(4096), &LaneMethod::Poll);
-    let (_, end) = q2c_watch::watch(&workload, bs, first, INTERVAL, 1, &stop, to_the_end).unwrap();
+    let plan = plan(&LaneMethod::Poll);
+    let (_, end) = q2c_watch::watch(&workload, plan, &stop, to_the_end).unwrap();
     assert!(end.stopped && end.fault.is_none());
 }

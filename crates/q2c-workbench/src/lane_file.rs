@@ -43,6 +43,7 @@ impl LaneFile for Columns {
             submit: mapped(self.submit)?,
             wait: mapped(self.wait)?,
             gap: mapped(self.gap)?,
+            ..Recording::default()
         })
     }
 }

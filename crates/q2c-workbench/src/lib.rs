@@ -1,11 +1,15 @@
 //! The parts that the measured studies share: the workbench, which opens a target and chooses CPUs;
 //! the workload that runs in stages, with the machine's counters read between them; the
-//! calibration, which measures what sleeping and polling cost on this machine; and files for
-//! recordings that do not fit into memory.
+//! calibration, which measures what sleeping and polling cost on this machine; late time, and
+//! stages in the block layer, from runs with its capture beside them; and files for recordings that
+//! exceed memory.
 
 pub mod calibrate;
 mod examine;
 pub mod lane_file;
+pub mod late;
+pub mod polling;
+pub mod stages;
 pub mod workbench;
 mod workbench_error;
 pub mod workload;

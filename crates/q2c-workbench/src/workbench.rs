@@ -2,10 +2,12 @@
 //! facts of the machine.
 
 use crate::examine::examine;
-use crate::workload::{Site, Workload};
+use crate::polling::{Polling, polling, settle};
+use crate::workload::{BackgroundSpec, Site, Workload};
 use crate::workload_cpus::WorkloadCpus;
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device};
 use q2c_engine::EngineSpec;
+use q2c_engine::engines::{RingKind, SimDevices};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
 use q2c_host::target::{OpenNamespace, Scratch, TargetError};
@@ -43,6 +45,8 @@ pub struct Workbench {
     /// The namespace's character device, when the engine's commands go there instead of to the
     /// target that was named.
     pub character_device: Option<PathBuf>,
+    /// Whether io_uring can poll the target's device, or why not.
+    pub polling: Polling,
     seed: u64,
     file: FileBehind,
     scratch: Option<Scratch>,
@@ -66,16 +70,19 @@ impl Workbench {
         scratch: Option<Scratch>,
     ) -> Result<Self, WorkbenchError> {
         let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target)?;
+        let devices = SimDevices::new(q2c_study::service_times);
         let target = match engine.needs_file() {
             true => WorkloadTarget::open(roots, request, scratch.as_ref())?
                 .for_engine(roots, &engine)?,
-            false => WorkloadTarget::simulated(&request.target),
+            false => WorkloadTarget::simulated(&request.target, &engine, &devices)?,
         };
-        Self::around(request, engine, target, roots, scratch)
+        Self::around(request, engine, target, devices, roots, scratch)
     }
 
     /// As [`Workbench::open`], for a command that has interfaces of its own to choose among. The
-    /// target may also be a namespace's character device, or a controller's PCI address.
+    /// target may also be a namespace's character device, or a controller's PCI address. It is
+    /// opened for the request's background jobs, too, but the workload has none: they belong to
+    /// some of the command's points.
     ///
     /// # Errors
     /// As [`Workbench::open`].
@@ -86,12 +93,13 @@ impl Workbench {
     ) -> Result<Self, WorkbenchError> {
         let name = request.target.as_str();
         let engine = EngineSpec::for_target(request.engine.as_ref(), name)?;
+        let devices = SimDevices::new(q2c_study::service_times);
         let target = match engine.needs_file() {
             true if is_pci_address(name) && !Path::new(name).exists() => {
                 WorkloadTarget::controller(request)?
             }
             true => WorkloadTarget::open(roots, request, scratch.as_ref())?,
-            false => WorkloadTarget::simulated(name),
+            false => WorkloadTarget::simulated(name, &engine, &devices)?,
         };
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine may stand in on targets that io_uring cannot use.
@@ -99,23 +107,40 @@ impl Workbench {
             TargetKind::NvmeGeneric | TargetKind::Pci => EngineSpec::Null,
             _ => engine,
         };
-        Self::around(request, engine, target, roots, scratch)
+        let mut bench = Self::around(request, engine, target, devices, roots, scratch)?;
+        bench.workload.background.clear();
+        Ok(bench)
     }
 
     fn around(
         request: &WorkloadRequest,
         engine: EngineSpec,
         target: WorkloadTarget,
+        simulated: SimDevices,
         roots: &Roots,
         scratch: Option<Scratch>,
     ) -> Result<Self, WorkbenchError> {
+        // Their recordings are read now, and not when the first trial has begun.
+        let mut others = request
+            .background
+            .iter()
+            .filter_map(|job| job.engine.as_ref());
+        others.try_for_each(|engine| simulated.medium(engine).map(drop))?;
         let cpus = WorkloadCpus::choose(request, roots, target.target_disk.as_ref())?;
+        let takes_commands =
+            target.character_device.is_some() || target.facts.kind == TargetKind::NvmeGeneric;
+        let kind = match takes_commands {
+            true => RingKind::Commands,
+            false => RingKind::File,
+        };
+        let polling = polling(kind, &target.medium, &target.facts);
         let workload = Workload {
-            engine,
+            engine: settle(engine, &polling)?,
             medium: target.medium,
+            simulated,
             pattern: request.pattern,
             span: target.span,
-            background: cpus.background(request),
+            background: usable(cpus.background(request), &polling)?,
             cpus: cpus.foreground,
             sampler_cpu: cpus.spare,
             site: Site {
@@ -134,6 +159,7 @@ impl Workbench {
             target: target.facts,
             target_id: target.id,
             character_device: target.character_device,
+            polling,
             seed: request.seed,
             file: target.file,
             workload,
@@ -158,6 +184,12 @@ impl Workbench {
         }
         self.workload.site.idle_busy_cpus = least;
         Ok(())
+    }
+
+    /// Says that the target is the scratch file of an earlier session, so that its calibrations
+    /// hold as they did then.
+    pub fn on_kept_scratch(&mut self) {
+        self.calibration_target = calibration_target(&self.target, true);
     }
 
     /// Opens the character device of the NVMe namespace that the target is.
@@ -213,6 +245,16 @@ impl Workbench {
     pub fn keep_scratch(self) -> Option<PathBuf> {
         self.scratch.map(Scratch::keep)
     }
+}
+
+/// The background jobs, none of which polls the device by name where it cannot be polled.
+fn usable(
+    jobs: Vec<BackgroundSpec>,
+    polling: &Polling,
+) -> Result<Vec<BackgroundSpec>, WorkbenchError> {
+    let mut engines = jobs.iter().filter_map(|job| job.engine.clone());
+    engines.try_for_each(|engine| settle(engine, polling).map(drop))?;
+    Ok(jobs)
 }
 
 fn calibration_target(target: &Target, scratch: bool) -> String {

@@ -1,5 +1,6 @@
 //! The errors of opening a workbench.
 
+use q2c_engine::engine::EngineError;
 use q2c_engine::engines::ParseEngineError;
 use q2c_engine::{EngineSpec, RunError};
 use q2c_host::target::TargetError;
@@ -27,9 +28,22 @@ pub enum WorkbenchError {
         /// The engine.
         engine: EngineSpec,
     },
+    /// An engine was asked for that polls the device, and the device cannot be polled.
+    #[error(
+        "use {engine}: IOPOLL cannot be had: {why}; leave iopoll out to take the path that there is"
+    )]
+    NoPolling {
+        /// The engine.
+        engine: EngineSpec,
+        /// Why the device cannot be polled.
+        why: String,
+    },
     /// The CPUs could not be chosen.
     #[error(transparent)]
     Cpus(#[from] CpuChoiceError),
+    /// A simulated device could not be made.
+    #[error(transparent)]
+    Device(#[from] EngineError),
     /// The machine could not be watched at rest.
     #[error(transparent)]
     AtRest(#[from] RunError),
@@ -42,8 +56,9 @@ impl WorkbenchError {
         match self {
             WorkbenchError::Target(error) => error.exit(),
             WorkbenchError::Engine(_) => Exit::Usage,
-            WorkbenchError::CommandsAlone { .. } => Exit::Target,
+            WorkbenchError::CommandsAlone { .. } | WorkbenchError::NoPolling { .. } => Exit::Target,
             WorkbenchError::Cpus(error) => error.exit(),
+            WorkbenchError::Device(_) => Exit::Input,
             WorkbenchError::AtRest(_) => Exit::Environment,
         }
     }

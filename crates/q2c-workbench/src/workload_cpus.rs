@@ -1,6 +1,6 @@
 //! The CPUs of a workload.
 
-use crate::workload::BackgroundSpec;
+use crate::workload::{Background, BackgroundSpec};
 use crate::workload_request::WorkloadRequest;
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
@@ -38,12 +38,22 @@ impl WorkloadCpus {
 
     /// The background jobs, each with CPUs.
     pub(crate) fn background(&self, request: &WorkloadRequest) -> Vec<BackgroundSpec> {
-        let placed = request.background.iter().cloned().map(|mut job| {
-            if job.cpus.is_empty() {
-                job.cpus = vec![self.spare.unwrap_or(self.foreground[0])];
-            }
-            job
-        });
-        placed.collect()
+        let background = Background(request.background.clone());
+        let cpu = self.spare.unwrap_or(self.foreground[0]);
+        background.placed_on(cpu).0
+    }
+}
+
+impl Background {
+    /// The same jobs, each with CPUs, beside foreground threads on the CPUs `foreground`: jobs that
+    /// name no CPU get an allowed one that no foreground thread and no other job has, else the
+    /// first of the foreground's. `foreground` must not be empty.
+    ///
+    /// # Errors
+    /// The CPUs that this process may use cannot be read.
+    pub fn placed_beside(&self, foreground: &[CpuId]) -> Result<Self, CpuChoiceError> {
+        let named: Vec<CpuId> = self.0.iter().flat_map(|job| &job.cpus).copied().collect();
+        let spare = AllowedCpus::read()?.spare(foreground, &named);
+        Ok(self.placed_on(spare.unwrap_or(foreground[0])))
     }
 }

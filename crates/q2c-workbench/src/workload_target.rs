@@ -2,6 +2,8 @@
 //! controller that the kernel does not drive.
 
 use crate::workbench::{WorkbenchError, WorkloadRequest};
+use q2c_engine::engine::EngineError;
+use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
@@ -141,9 +143,20 @@ impl WorkloadTarget {
         Ok(WorkloadTarget::without_file(facts, SIMULATED_SIZE))
     }
 
-    /// Names a simulated device; nothing is opened.
-    pub(crate) fn simulated(target: &str) -> Self {
-        WorkloadTarget::without_file(simulated(target), SIMULATED_SIZE)
+    /// Makes the simulated device that `engine` names; the null engine has none.
+    pub(crate) fn simulated(
+        target: &str,
+        engine: &EngineSpec,
+        devices: &SimDevices,
+    ) -> Result<Self, EngineError> {
+        let facts = Target {
+            service_times: devices.recorded_facts(engine)?,
+            ..simulated(target)
+        };
+        Ok(WorkloadTarget {
+            medium: devices.medium(engine)?,
+            ..WorkloadTarget::without_file(facts, SIMULATED_SIZE)
+        })
     }
 
     fn without_file(facts: Target, span: Bytes) -> Self {

@@ -1,12 +1,15 @@
 //! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused.
 
-use q2c_engine::{EngineSpec, Medium, Pattern};
+use q2c_engine::engines::SimDevice;
+use q2c_engine::{EngineSpec, JobPlan, Medium, Pattern};
 use q2c_host::Roots;
 use q2c_host::target::{SIMULATED_SIZE, Scratch};
 use q2c_host::topology::AllowedCpus;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
+use q2c_workbench::workload::Stages;
+use std::sync::Arc;
 
 /// Random reads of 4 KiB by one job.
 fn reads(target: &str) -> WorkloadRequest {
@@ -33,7 +36,7 @@ fn refused(request: &WorkloadRequest) -> WorkbenchError {
 #[test]
 fn a_simulated_device_needs_no_file() {
     let bench = Workbench::open(&Roots::live(), &reads("sim:50us"), None).unwrap();
-    assert!(matches!(bench.workload.medium, Medium::None));
+    assert!(matches!(bench.workload.medium, Medium::Simulated(_)));
     assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
     assert_eq!(bench.workload.span, SIMULATED_SIZE);
     assert_eq!(bench.target.kind, TargetKind::Simulated);
@@ -43,6 +46,55 @@ fn a_simulated_device_needs_no_file() {
     );
     assert!(bench.namespace().is_err());
     assert_eq!(bench.keep_scratch(), None);
+}
+
+/// Jobs on one target have the same simulated device, unless an engine names another one.
+#[test]
+fn foreground_and_background_share_the_device() {
+    let background = |engine: &str| format!("{engine}rw=randread,bs=4k,jobs=2,cpus=0");
+    let request = WorkloadRequest {
+        jobs: 2,
+        background: ["", "engine=sim:2ms,"]
+            .map(|e| background(e).parse().unwrap())
+            .to_vec(),
+        ..reads("sim:1ms")
+    };
+    let workload = Workbench::open(&Roots::live(), &request, None)
+        .unwrap()
+        .workload;
+    let stages = Stages::default();
+    let mut jobs = workload.foreground(Bytes(4096), &stages, 1, 0);
+    jobs.extend(workload.background_jobs(&stages, 1));
+    let device = |job: &JobPlan| match &job.medium {
+        Medium::Simulated(devices) => devices.of(job.engine.simulates().unwrap()).unwrap(),
+        other => panic!("no simulated device: {other:?}"),
+    };
+    let devices: Vec<Arc<SimDevice>> = jobs.iter().map(device).collect();
+    assert_eq!(devices.len(), 6);
+    for (n, other) in devices.iter().enumerate() {
+        assert_eq!(Arc::ptr_eq(&devices[0], other), n < 4, "job {n}");
+        assert_eq!(Arc::ptr_eq(&devices[4], other), n >= 4, "job {n}");
+    }
+}
+
+/// A background on a simulated device does not need the foreground to be on one.
+#[test]
+fn a_background_has_a_device_beside_any_target() {
+    let request = WorkloadRequest {
+        background: vec!["engine=sim:2ms,bs=4k,jobs=2,cpus=0".parse().unwrap()],
+        ..reads("null")
+    };
+    let workload = Workbench::open(&Roots::live(), &request, None)
+        .unwrap()
+        .workload;
+    let jobs = workload.background_jobs(&Stages::default(), 1);
+    let mut media = jobs.iter().map(|job| &job.medium);
+    assert!(media.all(|medium| matches!(medium, Medium::Simulated(_))));
+    let absent = WorkloadRequest {
+        background: vec!["engine=sim:trace=/nowhere".parse().unwrap()],
+        ..reads("null")
+    };
+    assert_eq!(refused(&absent).exit(), Exit::Input);
 }
 
 #[test]
@@ -74,7 +126,7 @@ fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
     assert_eq!(other.exit(), Exit::Target, "{other}");
     let bench = Workbench::open(&Roots::live(), &request, Some(scratch)).unwrap();
     assert!(matches!(bench.workload.medium, Medium::File(_)));
-    assert_eq!(bench.workload.engine, EngineSpec::IO_URING);
+    assert_eq!(bench.workload.engine, EngineSpec::RING);
     assert_eq!(bench.workload.span, Bytes(1 << 20));
     assert!(
         bench.target_id.starts_with("File { dev: "),

@@ -21,6 +21,16 @@ impl Failure {
         }
     }
 
+    /// The exit code of the process.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// The message, which continues the words "q2c: failed to".
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints the message to stderr and returns the exit code of the process.
     pub fn report(&self) -> ExitCode {
         crate::output::say(&format!("q2c: failed to {}", self.message));

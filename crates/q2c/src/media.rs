@@ -2,7 +2,7 @@
 //! target, or the reason why there is nothing.
 
 use crate::failure::{Fails, Failure};
-use crate::output::say;
+use crate::output::{say, say_service_times};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_engine::Medium;
@@ -19,6 +19,14 @@ pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
     let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
     let asked = asked.or_exit(Exit::Usage)?;
     let mut media = Media::plain(place.workload.medium.clone());
+    media.simulated = place.workload.simulated.clone();
+    for engine in asked.iter().filter_map(Interface::engine) {
+        let times = media.simulated.recorded_facts(engine);
+        let times = times.or_exit(Exit::Input)?;
+        if place.target.service_times != times {
+            say_service_times(&engine.to_string(), times.as_ref());
+        }
+    }
     let path = &place.target.path;
     match place.target.kind {
         TargetKind::NvmeGeneric => {

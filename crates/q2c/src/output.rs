@@ -3,6 +3,7 @@
 use crate::failure::{Fails, Failure};
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
+use q2c_service::RecordedFacts;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
@@ -11,6 +12,14 @@ use std::path::Path;
 /// Prints a message to stderr. A closed stderr is no reason to stop.
 pub fn say(line: &str) {
     writeln!(stderr(), "{line}").ok();
+}
+
+/// Tells which recorded service times a simulated device has. Other devices have none.
+pub fn say_service_times(device: &str, times: Option<&RecordedFacts>) {
+    if let Some(times) = times {
+        let told = q2c_report::service_times(times);
+        say(&format!("{device}: service times: {told}"));
+    }
 }
 
 /// Prints a result to stdout. It is no failure when the reader has closed the pipe.

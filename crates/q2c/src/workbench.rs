@@ -3,7 +3,7 @@
 
 use crate::args::{RunArgs, WorkloadArgs};
 use crate::failure::{Fails, Failure};
-use crate::output::say;
+use crate::output::{say, say_service_times};
 use crate::requests::workload::{target, workload};
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
@@ -29,7 +29,9 @@ pub fn open_for_interfaces(
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
     let bench = Workbench::for_interfaces(&Roots::live(), request, scratch);
-    rested(bench.or_exit_of(WorkbenchError::exit)?, stop)
+    let bench = bench.or_exit_of(WorkbenchError::exit)?;
+    tell_service_times(&bench)?;
+    rested(bench, stop)
 }
 
 /// Opens the workbench of a command that resumes no run: on the named target, or on a scratch file
@@ -37,23 +39,26 @@ pub fn open_for_interfaces(
 pub fn open_new(
     command: &str,
     args: &WorkloadArgs,
+    jobs: u32,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    rested(open_new_without_rest(command, args, stop)?, stop)
+    rested(open_new_without_rest(command, args, jobs, stop)?, stop)
 }
 
 /// As [`open_new`], without the look at the machine at rest.
 pub fn open_new_without_rest(
     command: &str,
     args: &WorkloadArgs,
+    jobs: u32,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target(command, args.target.as_deref(), scratch.as_ref())?;
-    open_without_rest(&workload(args, target), scratch)
+    open_without_rest(&workload(args, jobs, target), scratch)
 }
 
-fn open_without_rest(
+/// As [`open`], without the look at the machine at rest.
+pub fn open_without_rest(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
 ) -> Result<Workbench, Failure> {
@@ -63,10 +68,32 @@ fn open_without_rest(
         let engine = &bench.workload.engine;
         say(&format!("{engine}: NVMe commands to {}", device.display()));
     }
+    tell_service_times(&bench)?;
     Ok(bench)
 }
 
+/// Tells the recorded service times of the target and of the background's simulated devices.
+fn tell_service_times(bench: &Workbench) -> Result<(), Failure> {
+    let target = &bench.target;
+    say_service_times(&target.path, target.service_times.as_ref());
+    let workload = &bench.workload;
+    for engine in workload
+        .background
+        .iter()
+        .filter_map(|job| job.engine.as_ref())
+    {
+        let times = workload.simulated.recorded_facts(engine);
+        say_service_times(&engine.to_string(), times.or_exit(Exit::Input)?.as_ref());
+    }
+    Ok(())
+}
+
 fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Failure> {
+    let device = bench.target.device.as_ref();
+    let has_queues = device.and_then(|device| device.io_poll) == Some(true);
+    if let (true, Err(why)) = (has_queues, &bench.polling) {
+        say(&format!("io_uring does not poll the device: {why}"));
+    }
     let rested = bench.watch_at_rest(stop);
     rested.or_exit_of(WorkbenchError::exit)?;
     Ok(bench)

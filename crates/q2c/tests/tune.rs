@@ -59,10 +59,20 @@ const COMMON: [&str; 6] = [
     "p99_ns",
 ];
 
+/// A list that names one number of jobs is that number: the run has no parts.
 #[test]
 fn the_result_has_what_it_promises() {
     let folder = tempfile::tempdir().unwrap();
-    let result = tune(folder.path(), "sim:200us");
+    let result = tune_with(folder.path(), "sim:200us", &["--jobs", "1,1"]);
+    assert_eq!(result["schema"], "q2c.tune/3");
+    let entries = |folder: &Path| -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    let mut runs = entries(folder.path()).into_iter();
+    let run = runs.find(|path| path.join("state.json").exists());
+    let files = entries(&run.expect("a run folder"));
+    assert!(files.iter().all(|path| path.is_file()), "{files:?}");
     let parts = [
         "schema",
         "cells",
@@ -152,6 +162,36 @@ fn the_numbers_are_the_devices() {
     ] {
         assert!(run.join(file).exists(), "{file}");
     }
+}
+
+/// On a simulated device nothing stands under the target. Each cell that was to have late time says
+/// so, and so does the report that is drawn again from the folder.
+#[test]
+fn without_a_device_there_is_no_late_time_and_the_result_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = tune(folder.path(), "sim:2ms");
+    let cells = result["cells"].as_array().unwrap();
+    let with: Vec<&Value> = cells.iter().filter(|c| !c["late"].is_null()).collect();
+    for role in ["linux", "published"] {
+        assert!(with.iter().any(|cell| cell["role"] == role), "{role}");
+    }
+    let polled = |cell: &&Value| cell["method"] == "poll" && !cell["late"].is_null();
+    assert!(cells.iter().any(|cell| polled(&cell)));
+    assert!(
+        with.iter()
+            .all(|cell| cell["late"]["unseen"] == "no-device")
+    );
+    let run = std::fs::read_dir(folder.path()).unwrap();
+    let mut run = run.filter_map(Result::ok).map(|e| e.path());
+    let run = run.find(|p| p.join("result.json").exists()).unwrap();
+    let again = Command::new(env!("CARGO_BIN_EXE_q2c"))
+        .arg("report")
+        .arg(run)
+        .output()
+        .expect("q2c runs");
+    let text = String::from_utf8_lossy(&again.stdout).into_owned();
+    let told = "late time: none: no block device stands under the target";
+    assert!(text.contains(told), "{text}");
 }
 
 /// A wide range around half of 2 ms, ns. I/Os before the first window poll. On a busy machine a

@@ -1,9 +1,11 @@
 //! Tests the analysis on hand-made I/Os. Expected figures are worked out by hand or by a second,
 //! tiny implementation.
 
+mod captured;
 mod figures;
 mod flight;
 mod hostile;
+mod late;
 mod live;
 mod load;
 mod recording;

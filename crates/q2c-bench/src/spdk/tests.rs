@@ -95,6 +95,7 @@ fn a_program_is_run_watched_and_read() {
     let Ok(trial) = place.trial(&spots[0], 1, &AtomicBool::new(false)) else {
         panic!("no trial");
     };
+    let [trial] = trial.try_into().expect("one phase");
     assert_eq!((trial.ios, trial.wall_s), (135_405, 1.0));
     assert_eq!(trial.lat_ns, [236_310.0, 230_400.0, 608_329.0, 1_763_474.0]);
     // The script spins for about a second; its CPU time depends on what else runs on this machine.
@@ -164,7 +165,7 @@ impl Stand {
     }
 }
 
-fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
+pub fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
     BenchSpec {
         target: ADDRESS.to_owned(),
         engines: vec!["spdk".to_owned()],
@@ -185,6 +186,10 @@ fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
         seed: 1,
         span: None,
         points: Vec::new(),
+        backgrounds: vec![String::new()],
+        phases: false,
+        tuned: None,
+        stages: false,
     }
 }
 

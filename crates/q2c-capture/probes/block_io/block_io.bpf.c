@@ -56,8 +56,6 @@ enum req_flag_bits {
 	__REQ_PREFLUSH = 18,
 	__REQ_RAHEAD = 19,
 };
-enum req_flag_bits___until_515 { __REQ_HIPRI = 0 };
-enum req_flag_bits___since_516 { __REQ_POLLED = 0 };
 enum rqf_flags___since_610 { __RQF_FLUSH_SEQ = 0 };
 #define FLUSH_SEQ_BEFORE (1U << 4) /* RQF_FLUSH_SEQ before 6.10 */
 
@@ -68,6 +66,7 @@ volatile const u32 least_bytes = 0;
 volatile const u32 most_bytes = 0;
 volatile const u32 wanted_pid = 0; /* 0: all */
 volatile const u64 latency_above = 0;
+volatile const u32 all_have_requests = 0; /* no disk takes bios alone */
 
 /*
  * The one wanted disk and its number, once it was seen, so that most bios need
@@ -164,17 +163,7 @@ static __always_inline u32 flags_of(u32 opf)
 
 static __always_inline u32 polled(u32 flags)
 {
-	if (ENUM_EXISTS(enum req_flag_bits___since_516, __REQ_POLLED))
-		return bit(flags,
-			   ENUM_VALUE(enum req_flag_bits___since_516,
-				      __REQ_POLLED),
-			   FLAG_POLLED);
-	if (ENUM_EXISTS(enum req_flag_bits___until_515, __REQ_HIPRI))
-		return bit(flags,
-			   ENUM_VALUE(enum req_flag_bits___until_515,
-				      __REQ_HIPRI),
-			   FLAG_POLLED);
-	return 0;
+	return is_polled(flags) ? FLAG_POLLED : 0;
 }
 
 static __always_inline u8 op_of(u32 opf, u32 bytes)
@@ -226,12 +215,33 @@ static __always_inline int by_whom(struct io *io)
 	return 1;
 }
 
+static __always_inline struct io *found(u64 key)
+{
+	return key ? map_lookup(&ios, &key) : NULL;
+}
+
+/*
+ * The bio is queued again, and the end of the I/O that it was before was not
+ * seen. An I/O that may not wait ends without a request when it would have to
+ * wait for one, or would have to be split; its submitter queues it again.
+ */
+static __always_inline void was_over(u64 key)
+{
+	struct io *before = found(key);
+
+	if (before && all_have_requests && !before->getrq_ns &&
+	    !before->issue_ns)
+		COUNT(refused);
+	else
+		COUNT(unended);
+}
+
 static __always_inline void keep(u64 key, struct io *io)
 {
 	long failed = map_update(&ios, &key, io, NOEXIST);
 
 	if (failed == ERRNO_EXISTS) {
-		COUNT(unended);
+		was_over(key);
 		failed = map_update(&ios, &key, io, ANY);
 	}
 	if (failed)
@@ -271,11 +281,6 @@ static __always_inline int queue(struct bio *bio)
 	return 0;
 }
 
-static __always_inline struct io *found(u64 key)
-{
-	return key ? map_lookup(&ios, &key) : NULL;
-}
-
 /* The bio joins another's request (M), or gets one of its own (G). */
 static __always_inline int merges(struct bio *bio)
 {
@@ -304,6 +309,7 @@ static __always_inline int split(struct bio *front)
 	if (!io)
 		return 0;
 	COUNT(splits);
+	io->flags |= FLAG_SPLIT;
 	part = *io;
 	part.bio = (u64)front;
 	part.sector = READ(front, bi_iter.bi_sector);

@@ -42,6 +42,7 @@ enum flag {
 	FLAG_FUA = 4,
 	FLAG_READAHEAD = 8,
 	FLAG_POLLED = 16,
+	FLAG_SPLIT = 32, /* a part of a bio that was split */
 };
 
 #define NO_QUEUE 0xffffffffU
@@ -66,6 +67,8 @@ struct counts {
 	u64 parts;	/* partial completions */
 	/* flushes of the kernel's own, which carry out those asked for */
 	u64 flushes;
+	/* I/Os that ended without a request: they might not wait (REQ_NOWAIT) */
+	u64 refused;
 };
 
 #endif

@@ -26,9 +26,6 @@ struct hrtimer_sleeper {
 };
 #pragma clang attribute pop
 
-enum req_flag_bits___until_515 { __REQ_HIPRI = 0 };
-enum req_flag_bits___since_516 { __REQ_POLLED = 0 };
-
 #define MODE_RELATIVE 1U /* HRTIMER_MODE_REL: a restart is absolute */
 #define COOKIE_INTERNAL (1U << 31) /* BLK_QC_T_INTERNAL */
 #define COOKIE_SHIFT 16 /* BLK_QC_T_SHIFT */
@@ -145,18 +142,6 @@ int driver_poll(struct registers *regs)
 	return 0;
 }
 
-static __always_inline int is_polled(struct request *rq)
-{
-	u32 flags = READ(rq, cmd_flags);
-	u64 bit;
-
-	if (ENUM_EXISTS(enum req_flag_bits___until_515, __REQ_HIPRI))
-		bit = ENUM_VALUE(enum req_flag_bits___until_515, __REQ_HIPRI);
-	else
-		bit = ENUM_VALUE(enum req_flag_bits___since_516, __REQ_POLLED);
-	return (flags >> bit) & 1;
-}
-
 /*
  * The sleep for @rq, or NULL. The request's cookie has the scheduler's tag when
  * there is a scheduler, else the driver's.
@@ -187,7 +172,7 @@ int complete(u64 *args)
 	struct key key = {};
 	u32 tid;
 
-	if (!is_wanted(rq) || !is_polled(rq))
+	if (!is_wanted(rq) || !is_polled(READ(rq, cmd_flags)))
 		return 0;
 	counts = of_this_cpu(&counted);
 	if (!counts)

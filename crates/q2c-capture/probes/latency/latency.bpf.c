@@ -11,15 +11,22 @@ struct completion {
 	u64 latency_ns;
 	u32 bytes;
 	u32 op;		/* enum req_op */
+	u32 tid;	/* of the thread that issued it */
+	u32 polled;	/* 1 when its submitter polls for it */
 };
 
 #define OP_MASK 255U /* REQ_OP_MASK */
+
+struct begun {
+	u64 at_ns;
+	u64 tid;
+};
 
 struct {
 	__uint(type, MAP_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u64);
-	__type(value, u64);
+	__type(value, struct begun);
 } issued SEC(".maps");
 
 struct {
@@ -38,12 +45,13 @@ ONE_PER_CPU(losses, struct lost);
 
 static __always_inline int issue(struct request *rq)
 {
-	u64 now_ns = ktime_get_ns(), key = (u64)rq;
+	struct begun begun = { ktime_get_ns(), (u32)get_current_pid_tgid() };
+	u64 key = (u64)rq;
 	struct lost *lost;
 
 	if (!is_wanted(rq))
 		return 0;
-	if (map_update(&issued, &key, &now_ns, ANY) != 0) {
+	if (map_update(&issued, &key, &begun, ANY) != 0) {
 		lost = of_this_cpu(&losses);
 		if (lost)
 			lost->no_room++;
@@ -68,8 +76,10 @@ SEC("raw_tp/complete")
 int complete(u64 *args)
 {
 	struct request *rq = (void *)args[0];
-	u64 *begun, key = (u64)rq;
+	u64 key = (u64)rq;
 	struct completion done = {};
+	struct begun *begun;
+	u32 flags;
 	struct lost *lost;
 
 	if (!is_wanted(rq))
@@ -82,9 +92,12 @@ int complete(u64 *args)
 		return 0;
 	}
 	done.at_ns = ktime_get_ns();
-	done.latency_ns = done.at_ns - *begun;
+	done.latency_ns = done.at_ns - begun->at_ns;
 	done.bytes = (u32)args[2];
-	done.op = READ(rq, cmd_flags) & OP_MASK;
+	flags = READ(rq, cmd_flags);
+	done.op = flags & OP_MASK;
+	done.tid = begun->tid;
+	done.polled = is_polled(flags);
 	map_delete(&issued, &key);
 	if (ringbuf_output(&completions, &done, sizeof(done), RB_NO_WAKEUP) &&
 	    lost)

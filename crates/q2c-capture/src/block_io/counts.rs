@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Number of fields of the program's `struct counts`; [`Counts::of`] takes them in the order of the
 /// struct.
-pub(super) const FIELDS: usize = 12;
+pub(super) const FIELDS: usize = 13;
 
 /// The program's counts since the recording began, summed over all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub struct Counts {
     pub parts: u64,
     /// Flush requests of the kernel's own, which carry out the flushes that were asked for.
     pub flushes: u64,
+    /// I/Os that ended without a request, because they may not wait: they would have had to wait
+    /// for a request or to be split. Their submitter queues them again, so nothing is lost. Counted
+    /// when their bio was queued again.
+    pub refused: u64,
 }
 
 impl Counts {
@@ -52,6 +56,7 @@ impl Counts {
             requeues: sum(9),
             parts: sum(10),
             flushes: sum(11),
+            refused: sum(12),
         }
     }
 }
@@ -110,7 +115,10 @@ impl Lost {
         let counts = &self.counts;
         let reasons = [
             ("completion without queue", counts.unqueued),
-            ("never had a request", self.unfinished.queued),
+            (
+                "never had a request",
+                self.unfinished.queued + counts.refused,
+            ),
             ("never issued", self.unfinished.requested),
             ("never completed", self.unfinished.issued),
             ("queued again, its end not seen", counts.unended),
@@ -174,7 +182,7 @@ mod tests {
         };
         assert_eq!(lost.lost(), 102 + 103 + 105 + 2);
         let reasons = lost.reasons();
-        assert_eq!(reasons["never had a request"], 1);
+        assert_eq!(reasons["never had a request"], 1 + 112);
         assert_eq!(reasons["never issued"], 1);
         assert_eq!(reasons["never completed"], 2);
         assert_eq!(reasons["queued again, its end not seen"], 105);

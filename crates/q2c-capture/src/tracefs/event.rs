@@ -18,8 +18,12 @@ pub(super) const POINTS: [(&str, u16); 11] = [
     ("block_rq_complete", action::COMPLETE),
     (OF_BIOS, action::COMPLETE),
 ];
-/// The completion of bios; it is needed for disks without requests alone.
+/// The completion of bios. For disks without requests it is that of the I/Os. On disks with
+/// requests it is recorded for bios alone that end without a request.
 pub(super) const OF_BIOS: &str = "block_bio_complete";
+/// The error of a bio that may not wait (REQ_NOWAIT) and would have had to wait for a request or to
+/// be split. Its submitter queues it again.
+pub(super) const EAGAIN: i32 = 11;
 /// Tracepoints without which no I/O could be recorded.
 pub(super) const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
 

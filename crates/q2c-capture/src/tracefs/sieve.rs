@@ -1,6 +1,7 @@
 //! Picks the wanted I/Os from the matched ones, with the filters that the BPF program applies in
 //! the kernel, and finds the process of each thread.
 
+use super::event::EAGAIN;
 use crate::wanted::Wanted;
 use q2c_host::Roots;
 use q2c_model::Op;
@@ -30,6 +31,8 @@ pub(super) struct Sieve {
     pub(super) unqueued: u64,
     /// I/Os that never completed.
     pub(super) unfinished: u64,
+    /// I/Os that ended without a request, because they may not wait.
+    pub(super) refused: u64,
 }
 
 impl Sieve {
@@ -44,6 +47,7 @@ impl Sieve {
             filtered: 0,
             unqueued: 0,
             unfinished: 0,
+            refused: 0,
         }
     }
 
@@ -74,6 +78,10 @@ impl Sieve {
         };
         let thread = self.threads.get(&tid).copied().unwrap_or(unknown);
         if !self.is_of_kind(span.op) || self.wanted.pid.is_some_and(|pid| pid != thread.process) {
+            return None;
+        }
+        if is_refused(span) {
+            self.refused += 1;
             return None;
         }
         let (least, most) = (self.wanted.min_size.0, self.wanted.max_size.0);
@@ -116,6 +124,11 @@ impl Sieve {
     fn is_of_kind(&self, op: Op) -> bool {
         self.wanted.ops.is_empty() || self.wanted.ops.contains(&op)
     }
+}
+
+/// Whether the I/O ended without a request, because it may not wait. Its submitter queues it again.
+fn is_refused(span: &Span) -> bool {
+    span.error == -EAGAIN && span.getrq_ns == NONE && span.issue_ns == NONE
 }
 
 /// The process id in a thread's `status` (`Tgid:`).

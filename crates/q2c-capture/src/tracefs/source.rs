@@ -1,6 +1,6 @@
 //! Enables the tracepoints and reads their events from the per-CPU buffers.
 
-use super::event::{NEEDED, OF_BIOS, POINTS, Point, id};
+use super::event::{EAGAIN, NEEDED, OF_BIOS, POINTS, Point, id};
 use super::format::Format;
 use super::instance::{Failed, Instance};
 use super::page::Layout;
@@ -37,8 +37,7 @@ impl Points {
             let file = format!("events/block/{name}/format");
             let needed = NEEDED.contains(&name) || name == OF_BIOS && any_bios;
             let of_use = match name {
-                OF_BIOS => any_bios,
-                "block_bio_queue" | "block_split" => true,
+                OF_BIOS | "block_bio_queue" | "block_split" => true,
                 _ => any_requests,
             };
             if !of_use || !needed && !instance.has(&file) {
@@ -55,12 +54,14 @@ impl Points {
     pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), Failed> {
         for (name, _) in &self.points {
             let is_of_bios = *name == OF_BIOS;
-            // On a disk with requests the completion is seen from the request; the bio's would be a
-            // second one.
-            let disks = disks
+            let tests = disks
                 .iter()
-                .filter(|disk| !is_of_bios || !has_requests(disk));
-            let tests = disks.map(|disk| format!("dev == {}", number(disk.dev)));
+                .map(|disk| match is_of_bios && has_requests(disk) {
+                    // On a disk with requests the completion is seen from the request; the bio's
+                    // would be a second one. Only a bio that might not wait ends without a request.
+                    true => format!("(dev == {} && error == -{EAGAIN})", number(disk.dev)),
+                    false => format!("dev == {}", number(disk.dev)),
+                });
             let filter = tests.collect::<Vec<_>>().join(" || ");
             instance.write(&format!("events/block/{name}/filter"), &filter)?;
             instance.write(&format!("events/block/{name}/enable"), "1")?;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::request::tests::request;
+use q2c_engine::engines::SimDevice;
 use q2c_model::Nanos;
 use q2c_replay::TraceDevice;
 
@@ -37,6 +38,50 @@ fn one_target_takes_all_devices() {
     assert_eq!(open.site.targets[0].size, q2c_host::target::SIMULATED_SIZE);
     let again = OpenSite::of_one(&Roots::live(), &request(), "null", &trace(3), 1).unwrap();
     assert_eq!(again.site.name, "null (2)");
+}
+
+/// The simulated device behind the only target of a site.
+fn device(open: &OpenSite) -> Arc<SimDevice> {
+    let target = &open.site.targets[0];
+    let Medium::Simulated(devices) = &target.medium else {
+        panic!("no simulated device: {:?}", target.medium);
+    };
+    devices.of(target.engine.simulates().unwrap()).unwrap()
+}
+
+/// Submitting threads open the target's medium, so they share its device; a comparison of a device
+/// with itself compares two.
+#[test]
+fn each_target_has_a_simulated_device_of_its_own() {
+    let open = |before| {
+        let name = "fault:eio@9:sim:50us,servers=2";
+        OpenSite::of_one(&Roots::live(), &request(), name, &trace(1), before).unwrap()
+    };
+    let (first, second) = (open(0), open(1));
+    assert!(Arc::ptr_eq(&device(&first), &device(&first)));
+    assert!(!Arc::ptr_eq(&device(&first), &device(&second)));
+}
+
+/// A device that takes its times from the given file.
+fn recorded(path: &Path) -> Result<OpenSite, SiteError> {
+    let name = format!("sim:trace={},unit=us", path.display());
+    OpenSite::of_one(&Roots::live(), &request(), &name, &trace(1), 0)
+}
+
+#[test]
+fn a_device_tells_the_times_that_it_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("times.txt");
+    std::fs::write(&path, "70\n90\n80\n").unwrap();
+    let open = recorded(&path).unwrap();
+    let times = open.site.facts[0].service_times.clone().unwrap();
+    assert_eq!(
+        (times.classes[0].recorded, times.classes[0].median),
+        (3, Nanos(80_000))
+    );
+    let error = recorded(&folder.path().join("nowhere")).unwrap_err();
+    assert_eq!(error.exit(), Exit::Input, "{error}");
+    assert!(error.to_string().contains("nowhere"), "{error}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn opened_until(
     };
     let told = RefCell::new(Vec::new());
     let tell = |line: &str| told.borrow_mut().push(line.to_owned());
-    let opened = TraceSource::open(&asked, request, &AtomicBool::new(stop), &tell);
+    let opened = TraceSource::open(&asked, request.part, &AtomicBool::new(stop), &tell);
     if opened.is_ok() {
         let told = told.borrow();
         assert!(told[0].starts_with("importing "), "{told:?}");
@@ -75,7 +75,8 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
         share: ShareBy::Cpu,
         ..request()
     };
-    let lacks = opened(folder.path(), name, &by_cpu).unwrap_err();
+    let by_any = opened(folder.path(), name, &by_cpu);
+    let lacks = by_any.unwrap().fits(&by_cpu).unwrap_err();
     assert!(
         matches!(lacks, SourceError::Unfit(ReplayError::NoKey("CPU"))),
         "{lacks}"

@@ -1,5 +1,5 @@
 use super::*;
-use q2c_model::replay::{Count, Idle};
+use q2c_model::replay::{Count, Idle, Writes};
 use q2c_result::Target;
 use q2c_result::replay::Invalid;
 use q2c_stats::Interval;
@@ -50,7 +50,7 @@ fn by_time(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
 /// The findings of a timed replay on the devices a and b.
 fn findings(runs: &[DeviceRun], separations: &[Separation]) -> Vec<CompareFinding> {
     let (job, facts) = (ReplayJob::default(), ReplayFacts::default());
-    verdict(&job, &facts, runs, separations, CompareMetric::SumQ2c)
+    verdict(&job, &facts, runs, separations, CompareMetric::SumQ2c, None)
 }
 
 /// The kind of each finding.
@@ -64,6 +64,8 @@ fn kinds(found: &[CompareFinding]) -> Vec<&'static str> {
         CompareFinding::TimeCannotTell { .. } => "time cannot tell",
         CompareFinding::TraceIdles { .. } => "trace idles",
         CompareFinding::SumsOfU2c { .. } => "sums of U2C",
+        CompareFinding::ReadsOnly { .. } => "reads only",
+        CompareFinding::TermsDiffer { .. } => "terms differ",
         CompareFinding::NoValidTrial { .. } => "no valid trial",
         CompareFinding::Told(_) => "told",
     };
@@ -164,7 +166,15 @@ fn an_outstanding_replay_tells_the_idle_time() {
     let near = Some([1.0, 0.9, 1.1]);
     let pair = [by_sum(near, false), by_time(near, false)];
     let facts = ReplayFacts::default();
-    let found = verdict(&job, &facts, &runs, &pair, CompareMetric::SumU2c);
+    let off = NotCaptured::NotAsked;
+    let found = verdict(
+        &job,
+        &facts,
+        &runs,
+        &pair,
+        CompareMetric::SumU2c,
+        Some(&off),
+    );
     assert_eq!(
         kinds(&found),
         ["alike", "alike", "trace idles", "sums of U2C"]
@@ -173,11 +183,65 @@ fn an_outstanding_replay_tells_the_idle_time() {
         share: 0.0,
         idle: Idle::Keep,
     };
-    let some_have_q2c = true;
-    assert_eq!(
-        found[2..],
-        [idles, CompareFinding::SumsOfU2c { some_have_q2c }]
-    );
+    // These devices have sums of Q2C, so something was captured.
+    let sums = CompareFinding::SumsOfU2c {
+        some_have_q2c: true,
+        not_captured: None,
+    };
+    assert_eq!(found[2..], [idles, sums]);
+}
+
+#[test]
+fn nothing_captured_has_a_reason_in_the_answer() {
+    let mut runs = [device("a", 100), device("b", 100)];
+    runs.iter_mut().for_each(|run| run.sum_q2c_s = None);
+    let (job, facts) = (ReplayJob::default(), ReplayFacts::default());
+    let why = NotCaptured::Refused("failed to load it".to_owned());
+    let sum = CompareMetric::SumU2c;
+    let found = verdict(&job, &facts, &runs, &[], sum, Some(&why));
+    let sums = CompareFinding::SumsOfU2c {
+        some_have_q2c: false,
+        not_captured: Some(why),
+    };
+    assert_eq!(found, [sums]);
+}
+
+/// A hundredth of the requests may have several terms, or none.
+#[test]
+fn a_sum_with_more_terms_than_requests_is_told() {
+    let with = |excess| {
+        let mut run = device("b", 400);
+        run.shown.as_mut().unwrap().q2c_excess = excess;
+        kinds(&findings(&[device("a", 400), run], &[]))
+    };
+    assert_eq!(with(4), [""; 0]);
+    assert_eq!(with(5), ["terms differ"]);
+    assert_eq!(with(-5), ["terms differ"]);
+}
+
+#[test]
+fn writes_that_were_not_written_are_told_whoever_left_them_out() {
+    let job = ReplayJob {
+        writes: Writes::Skip,
+        ..ReplayJob::default()
+    };
+    let changed = |kind, n| BTreeMap::from([(ChangeKind::Known(kind), n)]);
+    let mut runs = [device("a", 100), device("b", 100)];
+    assert_eq!(reads_only(&job, &runs, None), None);
+    let profile = Profile {
+        device: "a".to_owned(),
+        invalid: Vec::new(),
+        changed: changed(Change::WriteLeftOut, 9),
+    };
+    let left_out = |writes| CompareFinding::ReadsOnly {
+        writes,
+        treatment: Writes::Skip,
+    };
+    assert_eq!(reads_only(&job, &runs, Some(&profile)), Some(left_out(9)));
+    runs[1].shown.as_mut().unwrap().changed = changed(Change::WriteLeftOut, 12);
+    assert_eq!(reads_only(&job, &runs, None), Some(left_out(12)));
+    runs[1].shown.as_mut().unwrap().changed = changed(Change::Modulo, 12);
+    assert_eq!(reads_only(&job, &runs, None), None);
 }
 
 #[test]

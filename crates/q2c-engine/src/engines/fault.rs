@@ -71,6 +71,10 @@ impl Engine for FaultEngine {
         self.inner.submit(requests)
     }
 
+    fn submit_interrupting(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        self.inner.submit_interrupting(requests)
+    }
+
     fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
         if self.held.is_some() {
             return Ok(self.released());

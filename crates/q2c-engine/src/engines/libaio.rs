@@ -59,6 +59,7 @@ impl Engine for Libaio {
             flags: "",
             // A completion wakes only a thread that waits in io_getevents.
             sleeps_undisturbed: true,
+            interrupting: None,
             helper: None,
         }
     }

@@ -12,8 +12,9 @@ mod uring;
 
 pub use fault::FaultKind;
 pub use memory::{Memory, SharedBuffers};
-pub use sim::{Service, SimSpec};
-pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError};
-// Types of q2c-sys that hold the options of engines.
+pub use sim::{ReadTimes, Service, SimDevice, SimDevices, SimSpec};
+pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError, RingKind};
+// Types of other crates that hold the options of engines.
+pub use q2c_service::{RecordedTimes, ServiceTimes};
 pub use q2c_sys::aio::ReapFrom;
 pub use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};

@@ -81,6 +81,7 @@ impl Engine for Pvsync2 {
             waits: Waits::Not,
             flags: names(self.flags),
             sleeps_undisturbed: true,
+            interrupting: None,
             helper: None,
         }
     }

@@ -1,10 +1,13 @@
 //! `io_uring`: one ring for each lane, with registered file and buffers; completions run only when
-//! the lane looks. The options say who submits and how completions are found.
+//! the lane looks. The options say who submits and how completions are found. Where the lane polls
+//! the device, a second ring beside takes the requests that wait for interrupts.
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
 use q2c_policy::method::Means;
-use q2c_sys::{Buffers, EncodedRing, FileEncoding, Ring, RingEncoding, RingOptions};
+use q2c_sys::{
+    Buffers, CompletionPath, EncodedRing, FileEncoding, Ring, RingEncoding, RingOptions,
+};
 use std::fs::File;
 
 /// The engine: an open ring, whatever its entries are.
@@ -28,6 +31,12 @@ impl<E: RingEncoding> RingEngine<E> {
         RingEngine { ring }
     }
 
+    #[inline]
+    fn queue(&mut self, requests: &[Request], path: CompletionPath) {
+        let queue = |&request: &Request| self.ring.queue(request, path);
+        requests.iter().for_each(queue);
+    }
+
     /// Takes a completion. Waiting has returned, so there is one, unless the kernel's polling was
     /// interrupted; then it waits again.
     #[inline]
@@ -44,10 +53,13 @@ impl<E: RingEncoding> RingEngine<E> {
 impl<E: RingEncoding> Engine for RingEngine<E> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
-        requests
-            .iter()
-            .for_each(|&request| self.ring.queue(request));
-        Ok(self.ring.submit()?)
+        self.queue(requests, CompletionPath::Options);
+        Ok(self.ring.submit(CompletionPath::Options)?)
+    }
+
+    fn submit_interrupting(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        self.queue(requests, CompletionPath::Interrupt);
+        Ok(self.ring.submit(CompletionPath::Interrupt)?)
     }
 
     #[inline]
@@ -69,10 +81,8 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
     }
 
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {
-        requests
-            .iter()
-            .for_each(|&request| self.ring.queue(request));
-        self.ring.submit_and_wait()?;
+        self.queue(requests, CompletionPath::Interrupt);
+        self.ring.submit_and_wait(CompletionPath::Interrupt)?;
         self.popped()
     }
 
@@ -92,6 +102,7 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
                 false => Waits::Asleep,
             },
             flags: self.ring.names(),
+            interrupting: self.ring.interrupting_names(),
             // Polled completions, and those of a helper, bring no work to this thread.
             sleeps_undisturbed: options.iopoll || helped || taskrun.sleeps_undisturbed(),
             helper: self.ring.helper(),

@@ -25,7 +25,7 @@ impl Lane<'_> {
     /// Keeps `depth` requests in flight: each completed request is replaced at once.
     pub(super) fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
         while self.in_flight < self.depth {
-            self.launch(self.in_flight)?;
+            self.launch(self.in_flight, poll)?;
             self.in_flight += 1;
         }
         while self.in_flight > 0 {
@@ -35,7 +35,7 @@ impl Lane<'_> {
                 self.in_flight -= 1;
                 continue;
             }
-            self.launch(slot)?;
+            self.launch(slot, poll)?;
             if over {
                 break;
             }
@@ -55,10 +55,13 @@ impl Lane<'_> {
         Ok((done.slot, now))
     }
 
-    fn launch(&mut self, slot: u16) -> Result<(), EngineError> {
+    fn launch(&mut self, slot: u16, poll: bool) -> Result<(), EngineError> {
         let request = self.next_request(slot);
         self.slots[slot as usize] = (self.clock.now(), request.offset);
-        self.engine.submit(&[request])
+        match poll {
+            true => self.engine.submit(&[request]),
+            false => self.engine.submit_interrupting(&[request]),
+        }
     }
 
     pub(super) fn land(&mut self, done: Completion, now: u64) {

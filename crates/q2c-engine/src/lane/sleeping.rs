@@ -1,6 +1,7 @@
 //! Hybrid polling with several requests in flight.
 //!
-//! Every request is put to the rule when its submission has returned, and has its own token. The
+//! Every request is put to the rule when its submission has returned (before the submission, where
+//! the rule's decision chooses between two paths of the engine), and has its own token. The
 //! sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once, for the
 //! oldest request in flight, until its due time. Then it looks until any request is complete,
 //! submits anew, and turns to the oldest again. It does not sleep for a request whose due time is
@@ -14,7 +15,7 @@
 
 use super::Lane;
 use super::flights::HybridFlight;
-use crate::engine::{Completion, EngineError, Waits};
+use crate::engine::{Completion, EngineError};
 use crate::sample::{Sample, short};
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Outcome};
@@ -74,14 +75,13 @@ impl Lane<'_> {
     fn start(&mut self, rule: &mut dyn q2c_policy::Lane, slot: u16) -> Result<(), EngineError> {
         let request = self.next_request(slot);
         let submit_ns = self.clock.now();
-        self.engine.submit(&[request])?;
+        let early = self.submit_by(rule, request, submit_ns)?;
         let submitted_ns = self.clock.now();
-        let (decision, token) = rule.decide(self.io(), Nanos(submitted_ns));
+        let (decision, token) =
+            early.unwrap_or_else(|| rule.decide(self.io(), Nanos(submitted_ns)));
         let (asked, flags) = match decision {
             Decision::Sleep(asked) => (asked.0, Sample::HYBRID),
-            Decision::Interrupt if self.waits == Waits::Asleep => {
-                (0, Sample::HYBRID | Sample::INTERRUPT)
-            }
+            Decision::Interrupt if self.can_interrupt() => (0, Sample::HYBRID | Sample::INTERRUPT),
             Decision::Interrupt | Decision::Poll => (0, Sample::HYBRID),
         };
         let sample = Sample {
@@ -106,6 +106,7 @@ impl Lane<'_> {
     /// Waits until at least one request is complete, in the way that the rule decided for the
     /// oldest.
     fn find(&mut self) -> Result<(), EngineError> {
+        let can_interrupt = self.can_interrupt();
         loop {
             self.look()?;
             if !self.flights.found.is_empty() {
@@ -128,7 +129,7 @@ impl Lane<'_> {
                     // so the due time has come.
                     oldest.due_ns = oldest.due_ns.min(woke);
                 }
-                Decision::Interrupt if self.waits == Waits::Asleep => {
+                Decision::Interrupt if can_interrupt => {
                     let done = self.engine.wait()?;
                     let now = self.clock.now();
                     self.note(done, now);

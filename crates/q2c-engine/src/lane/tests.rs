@@ -4,28 +4,29 @@ use super::*;
 use crate::engine::EngineFacts;
 use q2c_model::Bytes;
 use q2c_policy::Token;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 /// The calls that one I/O made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Calls {
     submits: u32,
+    for_interrupt: u32,
     looks: u32,
     waits: u32,
     both_in_one: u32,
+    /// Whether the rule decided when nothing was submitted yet.
+    decided_first: bool,
 }
 
 /// An engine that counts its calls. Every request is complete at the second look, or when it is
 /// waited for.
-struct Counting(Rc<Cell<Calls>>);
+struct Counting(Arc<Mutex<Calls>>);
 
 impl Counting {
     fn note(&self, change: impl Fn(&mut Calls)) -> Calls {
-        let mut calls = self.0.get();
+        let mut calls = self.0.lock().expect("one thread");
         change(&mut calls);
-        self.0.set(calls);
-        calls
+        *calls
     }
 }
 
@@ -37,6 +38,11 @@ const DONE: Completion = Completion {
 impl Engine for Counting {
     fn submit(&mut self, _: &[Request]) -> Result<(), EngineError> {
         self.note(|c| c.submits += 1);
+        Ok(())
+    }
+
+    fn submit_interrupting(&mut self, _: &[Request]) -> Result<(), EngineError> {
+        self.note(|c| c.for_interrupt += 1);
         Ok(())
     }
 
@@ -60,11 +66,13 @@ impl Engine for Counting {
     }
 }
 
-/// A rule that always gives the same decision.
-struct Says(Decision);
+/// A rule that always gives the same decision, and notes when it was asked.
+struct Says(Decision, Counting);
 
 impl q2c_policy::Lane for Says {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
+        self.1
+            .note(|c| c.decided_first = c.submits + c.for_interrupt == 0);
         (self.0, Token::default())
     }
 
@@ -73,13 +81,20 @@ impl q2c_policy::Lane for Says {
     }
 }
 
-/// Does one I/O, and returns the calls that it made and the flags of its sample.
-fn one(wait: &mut Wait) -> (Calls, u64) {
-    let calls = Rc::new(Cell::new(Calls::default()));
+/// A lane's way of waiting: by a rule that says this.
+fn ruled(decision: Decision) -> impl Fn(&Arc<Mutex<Calls>>) -> Wait {
+    move |calls| Wait::Hybrid(Box::new(Says(decision, Counting(Arc::clone(calls)))))
+}
+
+/// Does one I/O on an engine that waits in this way, and returns the calls that it made and the
+/// flags of its sample. An engine that waits by polling has two paths.
+fn one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) {
+    let calls = Arc::new(Mutex::new(Calls::default()));
+    let wait = &mut wait(&calls);
     let (bs, span) = (Bytes(512), Bytes(1 << 20));
     let pattern = "randread".parse().expect("a known pattern");
     let mut lane = Lane {
-        engine: Box::new(Counting(Rc::clone(&calls))),
+        engine: Box::new(Counting(Arc::clone(&calls))),
         offsets: Offsets::new(pattern, bs, span, 1),
         clock: Clock::new(),
         recorder: Recorder::new(1),
@@ -87,7 +102,8 @@ fn one(wait: &mut Wait) -> (Calls, u64) {
         length: 512,
         stop: &AtomicBool::new(false),
         stop_on_fault: false,
-        waits: Waits::Asleep,
+        waits,
+        two_paths: waits == Waits::Polling,
         helper: None,
         depth: 1,
         slots: Vec::new(),
@@ -98,7 +114,7 @@ fn one(wait: &mut Wait) -> (Calls, u64) {
     };
     lane.run_until(wait, 0).expect("one I/O");
     let samples = lane.recorder.into_samples();
-    (calls.get(), samples[0].flags)
+    (*calls.lock().expect("one thread"), samples[0].flags)
 }
 
 #[test]
@@ -122,13 +138,44 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
         (Decision::Sleep(Nanos::ZERO), looked, hybrid),
         (Decision::Sleep(Nanos(1_000)), looked, slept),
     ] {
-        let got = one(&mut Wait::Hybrid(Box::new(Says(decision))));
+        let got = one(Waits::Asleep, ruled(decision));
         assert_eq!(got, (calls, flags), "{decision:?}");
     }
     let together = Calls {
         both_in_one: 1,
         ..Calls::default()
     };
-    assert_eq!(one(&mut Wait::Interrupt), (together, Sample::ONE_CALL));
-    assert_eq!(one(&mut Wait::Poll), (looked, 0));
+    let asleep = |wait: fn() -> Wait| one(Waits::Asleep, |_| wait());
+    assert_eq!(asleep(|| Wait::Interrupt), (together, Sample::ONE_CALL));
+    assert_eq!(asleep(|| Wait::Poll), (looked, 0));
+}
+
+/// The rule is asked first, because its decision names the path. A miss is told by one look after
+/// the sleep; after that the engine polls in one call.
+#[test]
+fn on_two_paths_the_decision_chooses_one_before_the_submission() {
+    let decided = Calls {
+        waits: 1,
+        decided_first: true,
+        ..Calls::default()
+    };
+    let interrupted = Calls {
+        for_interrupt: 1,
+        ..decided
+    };
+    let polled = Calls {
+        submits: 1,
+        ..decided
+    };
+    let looked = Calls { looks: 1, ..polled };
+    let (hybrid, slept) = (Sample::HYBRID, Sample::HYBRID | Sample::SLEPT);
+    for (decision, calls, flags) in [
+        (Decision::Interrupt, interrupted, hybrid | Sample::INTERRUPT),
+        (Decision::Poll, polled, hybrid),
+        (Decision::Sleep(Nanos::ZERO), polled, hybrid),
+        (Decision::Sleep(Nanos(1_000)), looked, slept),
+    ] {
+        let got = one(Waits::Polling, ruled(decision));
+        assert_eq!(got, (calls, flags), "{decision:?}");
+    }
 }

@@ -41,6 +41,8 @@ pub struct PhaseData {
 pub struct LaneData {
     /// Name from the plan.
     pub name: String,
+    /// Id of its thread, as the kernel has it; 0 when the run never began.
+    pub tid: u32,
     /// The facts that its engine told at the end.
     pub facts: EngineFacts,
     /// Its phases; fewer than planned when the run was stopped.

@@ -70,6 +70,7 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
     let facts = engine.facts();
     Ok(Lane {
         waits: facts.waits,
+        two_paths: facts.interrupting.is_some(),
         helper: facts.helper,
         engine,
         offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed),
@@ -125,6 +126,7 @@ fn left_behind(lane: Lane<'_>, name: String, phases: Vec<PhaseData>) -> LaneData
     LaneData {
         name,
         phases,
+        tid: q2c_sys::thread::id(),
         facts: lane.engine.facts(),
         ios: lane.recorder.ios(),
         samples: lane.recorder.into_samples(),

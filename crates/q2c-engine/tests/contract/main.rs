@@ -1,16 +1,17 @@
 //! The contract that every engine keeps: one suite of tests, run on each of them.
 //!
-//! `Q2C_TEST_ENGINE` names one engine and leaves the others out. `Q2C_TEST_NG` gives `io_uring_cmd`
-//! a device, see `opening.rs`.
+//! `Q2C_TEST_ENGINE` names one engine, with or without options, and leaves the others out.
+//! `Q2C_TEST_NG` gives `io_uring_cmd` a device, and `Q2C_TEST_FOLDER` the others a folder, see
+//! `opening.rs`.
 
 mod files;
 mod opening;
 mod storm;
 
 use opening::open;
+use q2c_engine::EngineSpec;
 use q2c_engine::engine::{Engine, Operation, Request};
-use q2c_engine::engines::ENGINES;
-use q2c_engine::{EngineSpec, Medium};
+use q2c_engine::engines::{ENGINES, SimDevices};
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::switches;
 use std::collections::BTreeSet;
@@ -25,8 +26,9 @@ const SIZE: usize = 2 * BLOCK;
 const DEPTH: usize = 32;
 const BLOCKS: u64 = 256;
 
-const PLAIN: [&str; 19] = [
+const PLAIN: [&str; 22] = [
     "io_uring",
+    "io_uring:ring",
     "io_uring:taskrun=coop",
     "io_uring:taskrun=none",
     "io_uring:sqpoll",
@@ -40,11 +42,13 @@ const PLAIN: [&str; 19] = [
     "pvsync2",
     "pvsync2:hipri,dsync",
     "io_uring_cmd",
+    "io_uring_cmd:ring",
     "io_uring_cmd:iopoll",
     "null",
     "sim:20us",
     "sim:lognormal=20us/0.5,servers=1",
-    "sim:lognormal=20us/0.5,servers=4",
+    "sim:lognormal(20us,0.5),servers=4",
+    "sim:constant(20us),servers=3",
 ];
 /// Faults that come so late that no test here reaches them.
 const FAULTS: [&str; 3] = ["eio@1000000000", "short@1000000000", "late=1s@1000000000"];
@@ -54,7 +58,8 @@ fn plain() -> Vec<&'static str> {
     let only = std::env::var("Q2C_TEST_ENGINE").ok();
     let wanted = |text: &&str| {
         let name = text.split(':').next();
-        only.is_none() || name == only.as_deref()
+        let only = only.as_deref();
+        only.is_none() || name == only || Some(*text) == only
     };
     PLAIN.iter().copied().filter(wanted).collect()
 }
@@ -143,7 +148,8 @@ fn switches_in_polls(spec: &EngineSpec, engine: &mut dyn Engine) -> u64 {
 fn poll_looks_once() {
     for text in ["sim:10s", "fault:late=10s@1:null", "fault:eio@1:sim:10s"] {
         let spec: EngineSpec = text.parse().unwrap();
-        let mut engine = spec.open(&Medium::None, DEPTH, SIZE, 1).unwrap();
+        let medium = SimDevices::default().medium(&spec).unwrap();
+        let mut engine = spec.open(&medium, DEPTH, SIZE, 1).unwrap();
         let (batch, _) = Storm::new(1).batch();
         engine.submit(&batch[..1]).expect(SOUND);
         let start = Instant::now();

@@ -2,6 +2,7 @@
 
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
 use q2c_engine::engine::{Engine, EngineError, Operation, Request};
+use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::RingError;
 use q2c_sys::nvme::NvmeError;
@@ -18,6 +19,8 @@ const CHARACTER_DEVICE: &str = "Q2C_TEST_NG";
 /// Environment variable that names the same namespace's block device, through which the written
 /// data is read back. All tests share the megabyte: run them with `--test-threads=1`.
 const ITS_BLOCK_DEVICE: &str = "Q2C_TEST_NG_BLOCK";
+/// A folder for the targets of engines on files, on a device of one's choice.
+const FOLDER: &str = "Q2C_TEST_FOLDER";
 
 /// Whether the data that an engine writes can be read back in another way.
 pub fn has_content(spec: &EngineSpec) -> bool {
@@ -77,7 +80,8 @@ impl Bench {
 /// A target that is deleted when its handles are closed, and whether it is open for direct I/O,
 /// which not every file system has.
 fn target() -> (File, bool) {
-    let folder = env!("CARGO_TARGET_TMPDIR");
+    let elsewhere = std::env::var(FOLDER);
+    let folder = elsewhere.unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
     let mut named = tempfile::NamedTempFile::new_in(folder).expect("a temporary file");
     named
         .write_all(&vec![0; BLOCKS as usize * BLOCK])
@@ -128,7 +132,10 @@ fn try_bench(spec: &EngineSpec) -> Result<Bench, String> {
         (_, false) => (None, false),
     };
     let file = file.map(Arc::new);
-    let medium = file.clone().map_or(Medium::None, Medium::File);
+    let medium = match &file {
+        Some(file) => Medium::File(Arc::clone(file)),
+        None => SimDevices::default().medium(spec).expect("its devices"),
+    };
     let engine = match spec.open(&medium, DEPTH, SIZE, 7) {
         Ok(engine) => engine,
         Err(EngineError::Ring(e @ (RingError::Forbidden(_) | RingError::Options { .. }))) => {

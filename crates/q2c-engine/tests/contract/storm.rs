@@ -9,7 +9,7 @@ use q2c_stats::Rng;
 pub enum By {
     Poll,
     Wait,
-    /// Sometimes submits and waits in one call; otherwise polls or waits.
+    /// Sometimes submits for interrupts, or submits and waits in one call; polls or waits.
     All,
 }
 
@@ -95,10 +95,14 @@ impl Storm {
     fn round(&mut self, engine: &mut dyn Engine, by: By) {
         let (batch, n) = self.batch();
         let batch = &batch[..n];
-        if matches!(by, By::All) && self.rng.below(2) == 0 && self.in_flight() > 0 {
-            self.take(engine.submit_and_wait(batch).expect(SOUND));
-        } else {
-            engine.submit(batch).expect(SOUND);
+        let way = match by {
+            By::All => self.rng.below(3),
+            By::Poll | By::Wait => 0,
+        };
+        match way {
+            1 if self.in_flight() > 0 => self.take(engine.submit_and_wait(batch).expect(SOUND)),
+            2 => engine.submit_interrupting(batch).expect(SOUND),
+            _ => engine.submit(batch).expect(SOUND),
         }
         let leave = self.rng.below(DEPTH as u64) as usize;
         while self.in_flight() > leave {

@@ -1,7 +1,7 @@
 //! Hybrid polling with several requests in flight, on devices of known truth.
 
 use crate::plan::{Scripted, alone, hybrid, job, plan, run};
-use q2c_engine::engines::{Service, SimSpec};
+use q2c_engine::engines::{Service, ServiceTimes, SimDevices, SimSpec};
 use q2c_engine::measure::{PhaseStats, phase_stats};
 use q2c_engine::{Activity, EngineSpec, LaneData, Sample, Wait};
 use q2c_model::Nanos;
@@ -101,12 +101,13 @@ fn a_rule_hears_of_every_request_by_its_token() {
 #[test]
 fn the_oldest_is_slept_for_once() {
     let _machine = alone();
-    let service = Service::List([10, 1, 1, 1, 1].map(Nanos::from_millis).to_vec());
+    let times = ServiceTimes::Sequence([10, 1, 1, 1, 1].map(Nanos::from_millis).into());
     let engine = EngineSpec::Sim(SimSpec {
-        service,
+        service: Service::Model(times),
         servers: 2,
     });
     let mut job = job("null", vec![Activity::Start(hybrid("fixed:500us"))]);
+    job.medium = SimDevices::default().medium(&engine).expect("its device");
     (job.engine, job.depth) = (engine, 2);
     let data = run(plan(&[100], vec![job])).expect("a run");
     let samples = &data.lanes[0].samples;

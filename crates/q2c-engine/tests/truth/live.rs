@@ -26,6 +26,7 @@ fn live<T: Send>(
         slice: SLICE,
         listener_cpu: Some(cpu(1)),
         clock: clock(),
+        samples: false,
     };
     q2c_engine::live(plan, &AtomicBool::new(false), listen)
 }
@@ -268,6 +269,7 @@ fn orders_that_cannot_be_carried_out_are_refused() {
         slice: Nanos::ZERO,
         listener_cpu: None,
         clock: clock(),
+        samples: false,
     };
     let stop = AtomicBool::new(false);
     let refused = q2c_engine::live(plan, &stop, |_| ())
@@ -281,6 +283,7 @@ fn orders_that_cannot_be_carried_out_are_refused() {
         slice: SLICE,
         listener_cpu: None,
         clock: clock(),
+        samples: false,
     };
     let listened = AtomicBool::new(false);
     let refused = q2c_engine::live(plan, &stop, |_| listened.store(true, Ordering::Relaxed));
@@ -323,6 +326,7 @@ fn a_raised_flag_ends_the_run() {
         slice: SLICE,
         listener_cpu: None,
         clock: clock(),
+        samples: false,
     };
     let (heard, data) = q2c_engine::live(plan, &stop, |live| {
         let heard = hear(live, 2);
@@ -354,4 +358,34 @@ fn who_panics_ends_the_run() {
         matches!(&error, RunError::Panic(who) if who == "listener"),
         "{error}"
     );
+}
+
+/// Samples come only when they are asked for, and are those that the statistics were made of. The
+/// ids of the lanes' threads are those that the kernel lists.
+#[test]
+fn samples_come_when_they_are_asked_for() {
+    let _machine = alone();
+    for asked in [false, true] {
+        let plan = LivePlan {
+            jobs: vec![first("sim:100us", Wait::Poll)],
+            slice: SLICE,
+            listener_cpu: None,
+            clock: clock(),
+            samples: asked,
+        };
+        let stop = AtomicBool::new(false);
+        let heard = q2c_engine::live(plan, &stop, |live| {
+            let task = format!("/proc/self/task/{}", live.tids()[0]);
+            (hear(live, 5), std::path::Path::new(&task).exists())
+        });
+        let ((slices, exists), _) = heard.unwrap();
+        assert!(exists, "the lane's thread");
+        for slice in &slices {
+            let ios = if asked { slice.stats.ios } else { 0 };
+            assert_eq!(slice.samples.len() as u64, ios);
+            let mut told: Vec<f64> = slice.samples.iter().map(|s| s.u2c().0 as f64).collect();
+            told.sort_unstable_by(f64::total_cmp);
+            assert!(!asked || told == slice.stats.latencies);
+        }
+    }
 }

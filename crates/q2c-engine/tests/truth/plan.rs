@@ -1,6 +1,9 @@
 //! Short plans on simulated devices, of which one is run at a time.
 
-use q2c_engine::{Activity, JobPlan, LaneData, Medium, Observer, RunData, RunError, RunPlan, Wait};
+use q2c_engine::engines::SimDevices;
+use q2c_engine::{
+    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait,
+};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use q2c_sys::Clock;
@@ -34,12 +37,13 @@ pub fn cpu(n: usize) -> CpuId {
     cpus[n % cpus.len()]
 }
 
-/// One lane of depth 1 on `engine` that keeps every sample.
+/// One lane of depth 1 on `engine` that keeps every sample. A simulated device is the lane's own.
 pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
+    let spec: EngineSpec = engine.parse().expect("a known engine");
     JobPlan {
         name: format!("lane on {engine}"),
-        engine: engine.parse().expect("a known engine"),
-        medium: Medium::None,
+        medium: SimDevices::default().medium(&spec).expect("its device"),
+        engine: spec,
         pattern: "randread".parse().expect("a known pattern"),
         bs: Bytes(BLOCK.into()),
         span: Bytes(1 << 30),

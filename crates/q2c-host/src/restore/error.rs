@@ -33,6 +33,16 @@ pub enum RestoreError {
         /// The system's error.
         source: io::Error,
     },
+    /// The kernel took a value and did not keep it.
+    #[error("set {}: expected {wanted}, found {found} after the write; the kernel or the device does not obey it", path.display())]
+    NotKept {
+        /// The setting's file.
+        path: PathBuf,
+        /// The value that was written.
+        wanted: String,
+        /// The value that was read back.
+        found: String,
+    },
     /// Another run holds the setting.
     #[error("change the setting {}: process {holder} holds it; wait for that run to end", path.display())]
     Busy {

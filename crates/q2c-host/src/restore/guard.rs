@@ -117,6 +117,24 @@ impl Guard {
         Ok(outcome(&now))
     }
 
+    /// Locks the setting in `file`, also where it has the value already, and sets it to exactly
+    /// `value`.
+    ///
+    /// # Errors
+    /// As [`Guard::hold`] and [`Guard::set`], or the kernel took the value and did not keep it.
+    pub fn keep(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
+        self.hold(file)?;
+        let set = self.set(file, value)?;
+        match set.now == value {
+            true => Ok(()),
+            false => Err(RestoreError::NotKept {
+                path: file.to_owned(),
+                wanted: set.asked,
+                found: set.now,
+            }),
+        }
+    }
+
     /// Sets the setting in `file` to `value`, for callers that do so again and again. The journal
     /// grows only when a value is used for the first time. The value before the first change is the
     /// one that is put back. Only the first value is read back.

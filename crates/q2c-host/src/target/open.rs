@@ -129,6 +129,7 @@ fn open_namespace(
             Some(target_disk) => target_disk.unproved.clone(),
             None => vec![missing()],
         },
+        service_times: None,
     };
     Ok(OpenTarget {
         id: FileId::Character(open.character_device.dev),
@@ -320,6 +321,7 @@ fn facts(
             Ok(target_disk) => target_disk.unproved.clone(),
             Err(why) => vec![format!("that I/O reaches a device; failed to {why}")],
         },
+        service_times: None,
     }
 }
 

@@ -8,19 +8,24 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes written by one call.
 const CHUNK: Bytes = Bytes(1 << 20);
 /// An alignment that direct I/O accepts on every device.
 const ALIGNMENT: Bytes = Bytes(4096);
 
-/// A file that this run made and filled with random data. Dropping the value removes the file,
-/// unless [`Scratch::keep`] was called.
+/// A file that this run made and filled with random data. When the last clone of the value is
+/// dropped, the file is removed, unless [`Scratch::keep`] was called on one of them.
+#[derive(Clone, Debug)]
+pub struct Scratch(Arc<Made>);
+
 #[derive(Debug)]
-pub struct Scratch {
+struct Made {
     path: PathBuf,
     id: FileId,
-    kept: bool,
+    kept: AtomicBool,
 }
 
 impl Scratch {
@@ -42,11 +47,11 @@ impl Scratch {
         let file = create_new(path).map_err(|e| call("create the scratch file", path, e))?;
         let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
         // From here on every error drops the value, which removes the file.
-        let scratch = Scratch {
+        let scratch = Scratch(Arc::new(Made {
             path: path.to_owned(),
             id: FileId::of(&meta),
-            kept: false,
-        };
+            kept: AtomicBool::new(false),
+        }));
         scratch.fill(&file, size, seed, progress)?;
         Ok(scratch)
     }
@@ -54,18 +59,18 @@ impl Scratch {
     /// The file's path.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.0.path
     }
 
     /// Adds the file to what may be written, as this run made it.
     pub fn grant(&self, leave: &mut WriteLeave) {
-        leave.grant(self.id);
+        leave.grant(self.0.id);
     }
 
     /// Keeps the file, and returns its path.
-    pub fn keep(mut self) -> PathBuf {
-        self.kept = true;
-        self.path.clone()
+    pub fn keep(self) -> PathBuf {
+        self.0.kept.store(true, Ordering::Relaxed);
+        self.0.path.clone()
     }
 
     fn fill(
@@ -83,24 +88,25 @@ impl Scratch {
             // The last chunk is written whole, as direct I/O takes no odd lengths; the file is cut
             // afterwards.
             let written = file.write_all_at(buffer.bytes(), done);
-            written.map_err(|e| call("write the scratch file", &self.path, e))?;
+            written.map_err(|e| call("write the scratch file", self.path(), e))?;
             done = (done + CHUNK.0).min(size.0);
             if !progress(Bytes(done)) {
                 return Err(TargetError::Stopped {
-                    path: self.path.clone(),
+                    path: self.path().to_owned(),
                     done: Bytes(done),
                 });
             }
         }
         let end = file.set_len(size.0).and_then(|()| file.sync_all());
-        end.map_err(|e| call("write back the scratch file", &self.path, e))
+        end.map_err(|e| call("write back the scratch file", self.path(), e))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for Made {
     fn drop(&mut self) {
         // Only the file made here is removed: somebody may have put another one under the name.
-        if !self.kept && FileId::at(&self.path) == Some(self.id) {
+        let kept = self.kept.load(Ordering::Relaxed);
+        if !kept && FileId::at(&self.path) == Some(self.id) {
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -72,6 +72,25 @@ fn scratch_files_are_fit_targets() {
     assert!(!path.exists());
 }
 
+/// Several users of one scratch file: the last one removes it, unless one of them kept it.
+#[test]
+fn a_scratch_file_lives_as_long_as_its_last_user() {
+    let dir = folder();
+    let first = scratch(dir.path());
+    let path = first.path().to_owned();
+    let second = first.clone();
+    drop(first);
+    assert!(path.exists());
+    drop(second);
+    assert!(!path.exists());
+
+    let first = scratch(dir.path());
+    let second = first.clone();
+    assert_eq!(first.keep(), path);
+    drop(second);
+    assert!(path.exists());
+}
+
 #[test]
 fn scratch_files_never_replace_anything() {
     let dir = folder();

@@ -35,5 +35,27 @@ pub enum Change {
     Unrecorded,
 }
 
+impl Change {
+    /// What became of the requests, in words, as reports and warnings tell it behind a number.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Change::NoTarget => "devices without a target, left out",
+            Change::WriteRead => "writes, read instead",
+            Change::WriteLeftOut => "writes, left out",
+            Change::DiscardLeftOut => "discards, left out",
+            Change::OtherLeftOut => "other operations, left out",
+            Change::Empty => "requests of no bytes, left out",
+            Change::Beyond => "requests beyond the target's end, left out",
+            Change::Aligned => "requests aligned to the target's blocks",
+            Change::Shortened => "requests shortened to what there is room for",
+            Change::Scaled => "offsets scaled to the target",
+            Change::Dense => "offsets moved together",
+            Change::Modulo => "offsets begun again at the target's start (modulo)",
+            Change::Unrecorded => "I/Os that the recording lost",
+        }
+    }
+}
+
 /// Numbers of requests by what was changed in them. One request can count under several changes.
 pub type Changes = BTreeMap<Change, u64>;

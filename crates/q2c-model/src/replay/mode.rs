@@ -26,6 +26,18 @@ pub enum Mode {
     },
 }
 
+impl Mode {
+    /// The mode's name, as it is typed and as results hold it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Mode::Timed { .. } => "timed",
+            Mode::Outstanding { .. } => "outstanding",
+            Mode::Closed { .. } => "closed",
+        }
+    }
+}
+
 impl Default for Mode {
     /// Timed, as fast as the trace.
     fn default() -> Self {
@@ -57,6 +69,7 @@ mod tests {
             ),
         ] {
             assert_eq!(serde_json::to_value(mode).unwrap(), written);
+            assert_eq!(written["mode"], mode.name());
             assert_eq!(serde_json::from_value::<Mode>(written).unwrap(), mode);
         }
     }

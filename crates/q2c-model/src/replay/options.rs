@@ -66,11 +66,12 @@ named_values! {
     /// The unit in which the amount in flight is counted.
     Count {
         /// Requests.
-        #[default]
         Requests = "requests",
         /// Bytes.
         Bytes = "bytes",
-        /// Blocks of 4 KiB; a block that is begun counts whole.
+        /// Blocks of 4 KiB; a block that is begun counts whole. Published outstanding replays count
+        /// blocks.
+        #[default]
         Blocks = "blocks",
     }
 

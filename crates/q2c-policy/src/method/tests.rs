@@ -56,6 +56,15 @@ fn a_part_of_a_list_begins_a_method_or_belongs_to_one() {
 }
 
 #[test]
+fn linux_is_a_name_of_its_rule() {
+    let method: Method = "hybrid:linux".parse().unwrap();
+    assert_eq!(method.to_string(), "hybrid:mean:ratio=50%,period=100ms");
+    let steered: Method = "hybrid-kernel:linux".parse().unwrap();
+    assert_eq!(steered.detail(), "mean:ratio=50%,period=100ms");
+    assert!("linux".parse::<Method>().is_err());
+}
+
+#[test]
 fn a_method_in_two_fields() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Flattened {
@@ -92,5 +101,30 @@ fn only_rules_that_read_the_device_follow_it() {
     ] {
         let method: LaneMethod = text.parse().unwrap();
         assert_eq!(method.follows_the_device(), follows, "{text}");
+    }
+}
+
+#[test]
+fn methods_that_differ_in_numbers_alone_are_alike() {
+    for (a, b, alike) in [
+        ("poll", "poll", true),
+        ("poll", "interrupt", false),
+        ("hybrid:min:70%,10ms", "hybrid:min:85%,50ms", true),
+        ("hybrid:min", "hybrid:mean", false),
+        ("hybrid:fixed:20us", "hybrid-kernel:20us", false),
+        ("hybrid:rule:min - 4us", "hybrid:rule:min - 5us", false),
+        (
+            "hybrid:rule:period=5ms,sleep=min - 4us",
+            "hybrid:rule:min - 4us",
+            true,
+        ),
+        ("hybrid-kernel:57us", "hybrid-kernel:60us", true),
+        ("hybrid-kernel", "hybrid-kernel:60us", false),
+        ("hybrid-kernel:min:70%", "hybrid-kernel:min:80%", true),
+        ("hybrid-kernel:min:70%", "hybrid:min:70%", false),
+    ] {
+        let (a, b): (Method, Method) = (a.parse().unwrap(), b.parse().unwrap());
+        assert_eq!(a.alike(&b), alike, "{a} {b}");
+        assert_eq!(b.alike(&a), alike, "{b} {a}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{NO_NUMBER, PolicySpec, SpecError, SpecErrorKind, within};
 use crate::formula::{Formula, Written};
-use crate::registry::{Kind, RULES, Rule, find};
+use crate::registry::{Kind, LINUX, LINUX_NAME, RULES, Rule, find};
 
 /// Reads the whole text of a policy.
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
@@ -10,6 +10,9 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
         Some((name, params)) => (name, Some(params)),
         None => (text, None),
     };
+    if name.trim().eq_ignore_ascii_case(LINUX_NAME) {
+        return linux(text, params.unwrap_or_default());
+    }
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
     let mut given = Given::new(rule);
@@ -37,6 +40,19 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     given
         .finish()
         .map_err(|kind| SpecError::new(text, text.trim_end().len(), kind))
+}
+
+/// Linux's rule, by its second name with `params` behind it.
+fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
+    if params.trim().is_empty() {
+        return spec(LINUX);
+    }
+    let offset = text.len() - params.trim_start().len();
+    let kind = SpecErrorKind::TooMany {
+        rule: LINUX_NAME,
+        expected: "none".to_owned(),
+    };
+    Err(SpecError::new(text, offset, kind))
 }
 
 /// Splits the parameters of the rule `name` in two: those before the formula, and the rest of the

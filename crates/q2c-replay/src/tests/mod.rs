@@ -33,7 +33,7 @@ const BIG: Bytes = Bytes(1 << 40);
 fn plan(mode: Mode) -> Plan {
     let memory = Memory {
         slots: 64,
-        size: 4096,
+        size: 1 << 16,
         shared: None,
     };
     Plan {

@@ -128,6 +128,37 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     );
 }
 
+/// Counted by hand: a request of eight blocks is over in the trace before the third begins, and the
+/// second, of one block, is not. Here the first takes longer than the second. When the second is
+/// complete, one request is in flight, as in the trace, but eight blocks: a replay that counts
+/// blocks, which is the default, waits for the first as well.
+#[test]
+fn blocks_are_counted_unless_requests_are_asked_for() {
+    let record = |(id, (start_ns, end_ns, blocks)): (u64, (u64, u64, u64))| {
+        let (sector, bytes) = (Sectors(id * 64), Bytes(blocks * 4096));
+        let device = DevId { major: 8, minor: 0 };
+        IoRecord {
+            queue_ns: Some(Nanos(start_ns)),
+            complete_ns: Some(Nanos(end_ns)),
+            ..IoRecord::new(id, Layer::Block, device, Op::Read, sector, bytes)
+        }
+    };
+    let rows = [(0, 10, 8), (1, 101, 1), (50, 60, 1)];
+    let records: Vec<IoRecord> = (0..).zip(rows).map(record).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.parquet");
+    write_records(&path, &records);
+    let times = |count| {
+        let idle = Idle::Squeeze;
+        let mode = Mode::Outstanding { count, idle };
+        let done = replayed(&path, mode, vec![300, 100, 50], 8);
+        let times = done.log.iter().map(|(at, ..)| *at);
+        times.collect::<Vec<u64>>()
+    };
+    assert_eq!(times(Count::Requests), [0, 0, 100]);
+    assert_eq!(times(Count::default()), [0, 0, 300]);
+}
+
 /// The thread looks for a completion for a millisecond, in which each look takes 20 us here, and
 /// then sleeps. All this time counts as waiting.
 #[test]

@@ -5,6 +5,7 @@ use crate::calls::SubmissionCalls;
 use crate::counts::ReplayCounts;
 use crate::io::{ScheduledIo, TargetIo};
 use crate::record::{Row, RowSender};
+use q2c_engine::engine::Operation;
 
 /// Counts the requests of one submitting thread: how late they went, how long they took, and how
 /// far the replay was from the trace. Points in time are ns from the replay's start.
@@ -35,6 +36,8 @@ impl Account {
     pub fn batched(&mut self, request: &ScheduledIo, in_flight: u32, now_ns: u64) {
         let counts = &mut self.counts;
         counts.most_in_flight = counts.most_in_flight.max(u64::from(in_flight) + 1);
+        let moves_data = !matches!(request.io.operation, Operation::Flush | Operation::Discard);
+        counts.transfers += u64::from(moves_data);
         if request.in_flight_before != ScheduledIo::UNKNOWN {
             let off = in_flight.abs_diff(request.in_flight_before);
             counts.in_flight_off += u128::from(off);

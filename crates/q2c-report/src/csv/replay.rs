@@ -6,7 +6,7 @@ use q2c_result::compare::CompareResult;
 use q2c_result::replay::{CapturedBy, Lateness, ReplayResult, ReplayTrial, Spread};
 
 /// Names of a trial's columns behind its number, in the order of [`row`].
-const HEAD: [&str; 25] = [
+const HEAD: [&str; 27] = [
     "valid",
     "invalid",
     "complete",
@@ -19,6 +19,8 @@ const HEAD: [&str; 25] = [
     "sum_q2c_s",
     "q2c_source",
     "q2c_ios",
+    "q2c_parts",
+    "q2c_excess",
     "q2c_lost",
     "end_drift_ns",
     "issued",
@@ -46,18 +48,29 @@ pub fn replay(result: &ReplayResult) -> Result<String, ::csv::Error> {
     )
 }
 
-/// The trials of `q2c compare`, one row for each device and trial. A quantity that was not measured
-/// is an empty field.
+/// The trials of `q2c compare`, one row for each trace, mode, device and trial. A quantity that was
+/// not measured is an empty field.
 ///
 /// # Errors
 /// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn compare(result: &CompareResult) -> Result<String, ::csv::Error> {
-    let rows = result.devices.iter().flat_map(|device| {
-        let trials = device.trials.iter().enumerate();
-        let path = &device.target.path;
-        trials.map(move |(at, trial)| (vec![path.clone(), (at + 1).to_string()], trial))
+    let devices = result.comparisons.iter().flat_map(|one| {
+        let devices = one.devices.iter();
+        devices.map(move |device| (one, device))
     });
-    write(&["device", "trial"], rows)
+    let rows = devices.flat_map(|(one, device)| {
+        let names = [
+            one.trace.path.clone(),
+            one.job.mode.name().to_owned(),
+            device.target.path.clone(),
+        ];
+        let trials = device.trials.iter().enumerate();
+        trials.map(move |(at, trial)| {
+            let names = names.iter().cloned();
+            (names.chain([(at + 1).to_string()]).collect(), trial)
+        })
+    });
+    write(&["trace", "mode", "device", "trial"], rows)
 }
 
 fn write<'a>(
@@ -99,6 +112,10 @@ fn row(trial: &ReplayTrial) -> impl Iterator<Item = String> {
         maybe(trial.sum_q2c_s),
         trial.q2c_source.map_or("", CapturedBy::name).to_owned(),
         captured(trial.q2c_ios),
+        captured(trial.q2c_parts),
+        trial
+            .sum_q2c_s
+            .map_or_else(String::new, |_| trial.q2c_excess.to_string()),
         captured(trial.q2c_lost),
         trial.end_drift_ns.to_string(),
         trial.issued.to_string(),

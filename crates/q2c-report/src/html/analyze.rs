@@ -71,10 +71,11 @@ fn verdicts(result: &AnalyzeResult) -> Vec<(String, String)> {
         all.push(("shares of Q2C".to_owned(), told::shares(&found.shares)));
     }
     all.extend(named("hardware queues", told::balance(result)));
+    all.extend(told::device_queues(&result.queues));
     all.extend(told::words(result));
     let failed = (result.failed > 0).then(|| format!("{} I/Os", result.failed));
     all.extend(named("failed", failed));
-    all.extend(named("unmatched", told::unmatched(result)));
+    all.extend(named("unmatched", told::unmatched(&result.unmatched)));
     all
 }
 

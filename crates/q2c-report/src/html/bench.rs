@@ -1,14 +1,15 @@
-//! A benchmark as a page: a table and a chart for each block size, pattern and depth, then scaling
-//! curves, warnings and the machine.
+//! A benchmark as a page: tables and charts for each block size, pattern and depth, then phases,
+//! scaling curves, warnings and the machine.
 
-use super::chart::{Chart, over_jobs};
+use super::chart::{Chart, over_jobs, phases, stages_over_jobs};
 use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
 use super::page::RenderError;
 use super::shell::Shell;
 use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
+use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
-use crate::proof;
+use crate::{proof, stages};
 use askama::Template;
 use q2c_result::bench::{BenchCell, BenchResult};
 
@@ -24,7 +25,10 @@ struct Panel {
     id: usize,
     name: String,
     rows: Vec<Row>,
+    remarks: Vec<String>,
     charts: Vec<Chart>,
+    stages: Vec<[String; 7]>,
+    of_stages: Vec<(String, String)>,
 }
 
 /// A scaling curve in words, with the suspects for its shape and the causes that were not looked
@@ -43,7 +47,12 @@ struct Page<'a> {
     columns: [String; 10],
     legend: &'static str,
     panels: Vec<Panel>,
+    stage_columns: [&'static str; 7],
+    stage_legend: &'static str,
+    phases: Vec<Chart>,
     curves: Vec<Told>,
+    leads: Vec<String>,
+    tuned: Option<String>,
     left_out: Vec<String>,
     harness: String,
     checks: Vec<CheckRow<'a>>,
@@ -62,6 +71,7 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         .enumerate()
         .map(|(id, section)| panel(result, section, id))
         .collect();
+    let phases = phases::charts(result);
     let told = |line| Told {
         text: curve(line),
         suspects: line.suspects.clone(),
@@ -75,12 +85,17 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
                 "{} trials of {} s, shuffled; CPUs {}",
                 job.trials, job.trial_seconds, job.cpu_order
             ),
-            panels.iter().flat_map(|panel| &panel.charts),
+            panels.iter().flat_map(|panel| &panel.charts).chain(&phases),
         ),
         columns: head(result),
         legend: LEGEND,
         panels,
+        stage_columns: stages::HEAD,
+        stage_legend: stages::LEGEND,
+        phases,
         curves: result.scaling.iter().map(told).collect(),
+        leads: leads(result),
+        tuned: tuned(result),
         left_out: left_out(result),
         harness: format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
@@ -96,11 +111,16 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
 
 fn panel(result: &BenchResult, section: &Section, id: usize) -> Panel {
     let cells = result.cells.iter().filter(|c| section.holds(&c.point));
+    let mut charts = vec![over_jobs::chart(result, section, id)];
+    charts.extend(stages_over_jobs::charts(result, section, id));
     Panel {
         id,
         name: section.title(),
         rows: cells.map(table_row).collect(),
-        charts: vec![over_jobs::chart(result, section, id)],
+        remarks: remarks(result, section),
+        charts,
+        stages: stages::rows(&stages::seen(result, section)),
+        of_stages: stages::told(result, section),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::label::ranges;
 use crate::quantity::{duration, seconds, size};
+use crate::service::service_times;
 use q2c_model::CpuId;
 use q2c_result::tune::Calibration;
 use q2c_result::{Device, Machine, Target};
@@ -73,6 +74,8 @@ pub(super) fn target(t: &Target) -> Vec<Fact> {
         None => facts.push(fact("Device", "not found")),
     }
     facts.extend(t.unproved.iter().map(|what| fact("Not proved", what)));
+    let times = t.service_times.iter();
+    facts.extend(times.map(|times| fact("Service times", service_times(times))));
     facts
 }
 

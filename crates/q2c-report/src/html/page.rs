@@ -43,6 +43,8 @@ struct Page<'a> {
     /// size.
     lessons: Vec<String>,
     trust: Vec<Trust>,
+    /// Why cells that were to have late time have none.
+    no_late_time: Vec<String>,
     fallbacks: Vec<String>,
     warnings: &'a [Warning],
     panels: Vec<Panel>,
@@ -69,6 +71,7 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
         advice: summary::advice(result),
         lessons: summary::lessons(result),
         trust: summary::trust(result),
+        no_late_time: label::no_late_time(result),
         fallbacks: label::fallbacks(result),
         warnings: &result.warnings,
         panels,

@@ -1,6 +1,6 @@
 //! A replay as a page.
 
-use super::chart::replay::Line;
+use super::chart::{self, replay::Line};
 use super::page::RenderError;
 use super::replayed::{self, Content, Facts, Made, Table, Told};
 use crate::replay;
@@ -23,7 +23,7 @@ pub fn replay(result: &ReplayResult) -> Result<String, RenderError> {
             complete: result.complete,
             warnings: &result.warnings,
         },
-        title: &trace.path,
+        title: trace.path.clone(),
         about: replay::about(result),
         seed: job.seed,
         notices: notices(result, &words),
@@ -33,7 +33,7 @@ pub fn replay(result: &ReplayResult) -> Result<String, RenderError> {
             Told::new("What it says", words),
             Told::new("How it was replayed", replay::job(job, trace)),
         ],
-        lines: vec![Line::only(&result.trial)],
+        charts: chart::replay::all(&[Line::only(&result.trial)], true),
         facts: facts(result),
     })
 }
@@ -53,7 +53,7 @@ fn notices(result: &ReplayResult, words: &[Said]) -> Vec<Said> {
 }
 
 fn tables(result: &ReplayResult) -> Vec<Table> {
-    let table = |title, of| Table { title, of };
+    let table = |title: &str, of| Table::new(title, of);
     let mut tables = vec![
         table("Time and sums", replay::sums(result)),
         table("Latency", replay::latencies(&result.job, &result.trial)),

@@ -1,6 +1,6 @@
 //! The page that replays and comparisons share: verdict, tables, sentences, charts and facts.
 
-use super::chart::{Chart, replay::Line};
+use super::chart::Chart;
 use super::facts::{self, Fact};
 use super::page::{RenderError, started};
 use super::shell::Shell;
@@ -33,8 +33,17 @@ impl From<said::Said> for Sentence {
 
 /// A table with its heading.
 pub(super) struct Table {
-    pub title: &'static str,
-    pub of: said::Table,
+    title: String,
+    of: said::Table,
+}
+
+impl Table {
+    pub fn new(title: impl Into<String>, of: said::Table) -> Self {
+        Table {
+            title: title.into(),
+            of,
+        }
+    }
 }
 
 /// Sentences with their heading.
@@ -88,7 +97,7 @@ pub(super) struct Made<'a> {
 pub(super) struct Content<'a> {
     pub command: &'static str,
     pub result: Made<'a>,
-    pub title: &'a str,
+    pub title: String,
     pub about: String,
     pub seed: u64,
     /// Notices at the top of the page, behind those that any result may have.
@@ -97,7 +106,7 @@ pub(super) struct Content<'a> {
     pub verdict: Vec<String>,
     pub tables: Vec<Table>,
     pub told: Vec<Told>,
-    pub lines: Vec<Line<'a>>,
+    pub charts: Vec<Chart>,
     pub facts: Vec<Facts>,
 }
 
@@ -106,7 +115,7 @@ pub(super) struct Content<'a> {
 struct Page<'a> {
     result: Made<'a>,
     shell: Shell,
-    title: &'a str,
+    title: String,
     seed: u64,
     notices: Vec<Sentence>,
     verdict: Vec<String>,
@@ -118,7 +127,7 @@ struct Page<'a> {
 
 /// Renders the page.
 pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
-    let charts = super::chart::replay::all(&content.lines);
+    let charts = content.charts;
     let page = Page {
         shell: Shell::new(
             content.command,

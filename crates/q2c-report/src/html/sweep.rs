@@ -7,6 +7,7 @@ use super::shell::Shell;
 use crate::columns::RATES;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
+use crate::taken_as;
 use askama::Template;
 use q2c_model::Simulated;
 use q2c_result::Warning;
@@ -134,9 +135,9 @@ fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
             "{} I/Os, {}; latency from {least} over p10 {p10}, median {p50}, p99 {p99} to {most}{}",
             count(input.ios),
             input.span_ns,
-            match input.taken_as.as_str() {
-                "" => String::new(),
-                taken => format!("; taken as {taken}"),
+            match taken_as::words(&input.taken_as, input.lanes).join("; ") {
+                taken if taken.is_empty() => taken,
+                taken => format!("; taken as: {taken}"),
             }
         ),
         verdict: verdict(result, answer),

@@ -1,7 +1,6 @@
 //! What a replay changed in requests of the trace, in words.
 
 use crate::quantity::count;
-use q2c_model::replay::Change;
 use q2c_result::replay::{ChangeKind, ReplayTrial};
 
 /// The changes of a trial with their counts, in the order of their words; `None` when nothing was
@@ -18,30 +17,16 @@ pub(super) fn changed(trial: &ReplayTrial) -> Option<String> {
 }
 
 fn words(kind: &ChangeKind) -> &str {
-    let change = match kind {
-        ChangeKind::Known(change) => change,
-        ChangeKind::Told(words) => return words,
-    };
-    match change {
-        Change::NoTarget => "devices without a target, left out",
-        Change::WriteRead => "writes, read instead",
-        Change::WriteLeftOut => "writes, left out",
-        Change::DiscardLeftOut => "discards, left out",
-        Change::OtherLeftOut => "other operations, left out",
-        Change::Empty => "requests of no bytes, left out",
-        Change::Beyond => "requests beyond the target's end, left out",
-        Change::Aligned => "requests aligned to the target's blocks",
-        Change::Shortened => "requests shortened to what there is room for",
-        Change::Scaled => "offsets scaled to the target",
-        Change::Dense => "offsets moved together",
-        Change::Modulo => "offsets begun again at the target's start (modulo)",
-        Change::Unrecorded => "I/Os that the recording lost",
+    match kind {
+        ChangeKind::Known(change) => change.text(),
+        ChangeKind::Told(words) => words,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::replay::Change;
 
     #[test]
     fn changes_are_told_in_the_order_of_their_words() {

@@ -1,8 +1,11 @@
 //! The answer of a comparison in words.
 
 use super::invalid;
-use q2c_model::replay::Idle;
-use q2c_result::compare::{CompareFinding, CompareMetric, NoneValid, WorkDone};
+use crate::quantity::count;
+use q2c_model::replay::{Idle, Writes};
+use q2c_result::compare::{
+    CompareFinding, CompareMetric, NoneValid, NotCaptured, Overall, WorkDone,
+};
 use q2c_stats::Ratio;
 
 /// The name of a metric.
@@ -16,10 +19,47 @@ pub(crate) fn metric(metric: CompareMetric) -> &'static str {
 
 /// The answer, one sentence for each finding.
 pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
-    findings.iter().map(sentence).collect()
+    let reads = |finding: &CompareFinding| matches!(finding, CompareFinding::ReadsOnly { .. });
+    let scope = match findings.iter().any(reads) {
+        true => " (reads only)",
+        false => "",
+    };
+    let sentences = findings.iter().map(|finding| sentence(finding, scope));
+    sentences.collect()
 }
 
-fn sentence(finding: &CompareFinding) -> String {
+/// A device against the first one over all comparisons, in a sentence.
+pub(crate) fn overall(of: &Overall) -> String {
+    let Overall { device, with, .. } = of;
+    let all = of.better + of.worse + of.alike + of.unknown;
+    let mut parts = vec![
+        format!("{device} serves {} better", of.better),
+        format!("{with} {}", of.worse),
+    ];
+    if of.alike > 0 {
+        parts.push(format!("{} do not tell them apart", of.alike));
+    }
+    if of.unknown > 0 {
+        parts.push(format!("{} have no answer", of.unknown));
+    }
+    let sums = match of.by_u2c {
+        0 => "sums of Q2C".to_owned(),
+        n if n == all => "sums of U2C".to_owned(),
+        n => format!("sums, of U2C in {n} and of Q2C in the others"),
+    };
+    let scope = match of.reads_only {
+        0 => String::new(),
+        n if n == all => " (reads only)".to_owned(),
+        n => format!(" (reads only in {n})"),
+    };
+    format!(
+        "of {all} comparisons by their {sums}{scope}, {}",
+        parts.join(", ")
+    )
+}
+
+/// `scope` says behind an answer what it is on, when that is not the whole trace.
+fn sentence(finding: &CompareFinding, scope: &str) -> String {
     match finding {
         CompareFinding::WorkDiffers {
             device,
@@ -34,14 +74,16 @@ fn sentence(finding: &CompareFinding) -> String {
             ratio,
         } => {
             let (by, ratio) = (metric(*by), interval(ratio));
-            format!("{device} serves this trace better: its {by} is {ratio} of that of {than}")
+            format!(
+                "{device} serves this trace better{scope}: its {by} is {ratio} of that of {than}"
+            )
         }
         CompareFinding::Alike {
             device,
             with,
             metric,
             ratio,
-        } => alike([device, with], *metric, ratio),
+        } => alike([device, with], *metric, ratio, scope),
         CompareFinding::FewTrials {
             device,
             with,
@@ -77,7 +119,20 @@ fn sentence(finding: &CompareFinding) -> String {
             )
         }
         CompareFinding::TraceIdles { share, idle } => trace_idles(*share, *idle),
-        CompareFinding::SumsOfU2c { some_have_q2c } => sums_of_u2c(*some_have_q2c).to_owned(),
+        CompareFinding::SumsOfU2c {
+            some_have_q2c,
+            not_captured,
+        } => sums_of_u2c(*some_have_q2c, not_captured.as_ref()),
+        CompareFinding::ReadsOnly { writes, treatment } => reads_only(*writes, *treatment),
+        CompareFinding::TermsDiffer {
+            device,
+            requests,
+            excess,
+        } => format!(
+            "the sum of Q2C of {device} is not one by request: for {} requests it has {}",
+            count(*requests),
+            super::words::excess(*excess)
+        ),
         CompareFinding::NoValidTrial { device, why } => {
             format!("{device} has no valid trial: {}", none_valid(why))
         }
@@ -95,11 +150,13 @@ fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {
     )
 }
 
-fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &Ratio) -> String {
+fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &Ratio, scope: &str) -> String {
     let (name, ratio) = (metric(by), interval(ratio));
     match by {
         CompareMetric::CompletionTime => format!("{name} does not separate them: ratio {ratio}"),
-        _ => format!("{device} and {with} cannot be told apart by their {name}: ratio {ratio}"),
+        _ => format!(
+            "{device} and {with} cannot be told apart by their {name}{scope}: ratio {ratio}"
+        ),
     }
 }
 
@@ -137,13 +194,30 @@ fn trace_idles(share: f64, idle: Idle) -> String {
     }
 }
 
-fn sums_of_u2c(some_have_q2c: bool) -> &'static str {
-    match some_have_q2c {
-        true => "sums are of U2C: not every device has a valid sum of Q2C",
-        false => {
-            "sums are of U2C, what the replayer sees; \
-             the block layer's sum of Q2C needs --capture and devices of the kernel's"
+fn sums_of_u2c(some_have_q2c: bool, not_captured: Option<&NotCaptured>) -> String {
+    const SEEN: &str = "sums are of U2C, what the replayer sees";
+    match (some_have_q2c, not_captured) {
+        (true, _) => "sums are of U2C: not every device has a valid sum of Q2C".to_owned(),
+        (_, None) => format!(
+            "{SEEN}; the block layer's sum of Q2C needs --capture and devices of the kernel's"
+        ),
+        (_, Some(NotCaptured::NotAsked)) => {
+            format!("{SEEN}: the capture of the block layer was switched off")
         }
+        (_, Some(NotCaptured::NoDisk(device))) => {
+            format!("{SEEN}: {device} has no disk of the kernel's that could be captured")
+        }
+        (_, Some(NotCaptured::Refused(why))) => {
+            format!("{SEEN}: the block layer cannot be captured here, {why}")
+        }
+    }
+}
+
+fn reads_only(writes: u64, treatment: Writes) -> String {
+    let writes = count(writes);
+    match treatment {
+        Writes::Skip => format!("reads only: {writes} writes of the trace were left out"),
+        _ => format!("reads only: {writes} writes of the trace were read instead"),
     }
 }
 

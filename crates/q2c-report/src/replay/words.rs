@@ -98,11 +98,31 @@ fn captured(trial: &ReplayTrial) -> Option<Said> {
     let by = by.map_or("an unknown source", CapturedBy::name);
     let mut words = format!("captured by {by}, {} I/Os", count(trial.q2c_ios));
     let mut weight = Weight::Plain;
+    if trial.q2c_parts > trial.q2c_ios {
+        let parts = count(trial.q2c_parts);
+        words += &format!(", which the block layer split to {parts} and which count as whole");
+    }
+    if trial.q2c_excess != 0 {
+        words += &format!("; {}", excess(trial.q2c_excess));
+        weight = Weight::Caution;
+    }
     if trial.q2c_lost > 0 {
         words += &format!("; {} more are missing from the sum", count(trial.q2c_lost));
         weight = Weight::Caution;
     }
     Some(Said::new(weight, "Q2C", words))
+}
+
+/// The difference between the I/Os in the sum of Q2C and the requests, in words.
+pub(super) fn excess(excess: i64) -> String {
+    let by = count(excess.unsigned_abs());
+    match excess > 0 {
+        true => format!(
+            "{by} more than the reads and writes submitted: extents of a file, disks below the \
+             target or the longest bio made several I/Os of a request, and each is in the sum"
+        ),
+        false => format!("{by} fewer than the reads and writes submitted"),
+    }
 }
 
 fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Said> {

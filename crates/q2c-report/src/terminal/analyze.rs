@@ -82,7 +82,11 @@ fn queues(result: &AnalyzeResult, screen: Screen) -> String {
         "uneven" => Tone::Caution,
         _ => Tone::Good,
     };
-    text + &screen.note(tone, "balance:", &words)
+    let mut text = text + &screen.note(tone, "balance:", &words);
+    for (head, words) in analysis::device_queues(&result.queues) {
+        text += &screen.note(Tone::Plain, &format!("{head}:"), &words);
+    }
+    text
 }
 
 fn bottleneck(found: &Bottleneck, screen: Screen) -> String {
@@ -99,7 +103,7 @@ fn bottleneck(found: &Bottleneck, screen: Screen) -> String {
 
 fn qualified(result: &AnalyzeResult, screen: Screen) -> String {
     let mut text = String::new();
-    if let Some(reasons) = analysis::unmatched(result) {
+    if let Some(reasons) = analysis::unmatched(&result.unmatched) {
         text += &screen.note(Tone::Caution, "unmatched:", &reasons);
     }
     if result.failed > 0 {

@@ -4,9 +4,11 @@
 use super::doctor;
 use super::screen::{Screen, Tone, printable};
 use super::table;
-use crate::bench::{LEGEND, curve, head, left_out, row, sections};
+use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
+use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
+use crate::stages;
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::bench::{BenchCell, BenchResult};
 
@@ -33,9 +35,30 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
         let title = screen.paint(Tone::Strong, &section.title());
         let cells = result.cells.iter().filter(|c| section.holds(&c.point));
         text += &format!("\n{title}\n{}", rows(&head(result), cells, screen));
+        for remark in remarks(result, &section) {
+            text += &screen.note(Tone::Dim, "·", &printable(&remark));
+        }
+        text += &stages_of(result, &section, screen);
     }
     text += &format!("{LEGEND}\n");
+    if stages::any(result) {
+        text += &format!("{}\n", stages::LEGEND);
+    }
     text += &qualified(result, screen);
+    text
+}
+
+/// The stages of a section's points; nothing where they were not asked for.
+fn stages_of(result: &BenchResult, section: &Section, screen: Screen) -> String {
+    let mut text = String::new();
+    let rows = stages::rows(&stages::seen(result, section));
+    if !rows.is_empty() {
+        let rows = rows.into_iter().map(Vec::from);
+        text += &format!("\n{}", table::plain(&stages::HEAD, rows, screen));
+    }
+    for (what, words) in stages::told(result, section) {
+        text += &screen.note(Tone::Plain, &format!("{what}:"), &words);
+    }
     text
 }
 
@@ -81,6 +104,12 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
                 text += &screen.note(Tone::Dim, "  not looked at:", &missing);
             }
         }
+    }
+    for lead in leads(result) {
+        text += &screen.note(Tone::Strong, "lead:", &printable(&lead));
+    }
+    if let Some(tuned) = tuned(result) {
+        text += &screen.note(Tone::Dim, "tuned:", &printable(&tuned));
     }
     for line in left_out(result) {
         text += &screen.note(Tone::Dim, "left out:", &printable(&line));

@@ -5,6 +5,7 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
+use crate::taken_as;
 use comfy_table::Cell;
 use q2c_model::Simulated;
 use q2c_result::sweep::{Best, SweepAnswer, SweepResult};
@@ -65,18 +66,35 @@ fn one(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
         count(input.ios),
         input.span_ns
     );
-    if !input.taken_as.is_empty() {
-        about += &format!("; taken as {}", input.taken_as);
+    let taken = taken_as::words(&input.taken_as, input.lanes);
+    if !taken.is_empty() {
+        about += &format!("; taken as: {}", taken.join("; "));
     }
     let mut text = screen.note(Tone::Strong, &format!("{}:", input.path), &about);
     text += &screen.note(
         Tone::Dim,
         "costs:",
-        &format!("{}; {} loop", result.cost, result.arrival),
+        &format!(
+            "{}; {} loop{}",
+            result.cost,
+            result.arrival,
+            time(result, answer.input)
+        ),
     );
     text += &rows(result, answer, screen);
     text += "late: time lost by oversleeping / device time (T_over); polled: time polled / device time (T_under)\n";
     text + &verdict(result, answer, screen)
+}
+
+/// The simulated time on a trace; nothing where the result is one of before it was kept.
+fn time(result: &SweepResult, input: usize) -> String {
+    let measured = result.measured_ns.get(input);
+    measured.map_or_else(String::new, |measured| {
+        format!(
+            "; {measured} simulated after {} of warm-up",
+            result.warm_up_ns
+        )
+    })
 }
 
 fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
@@ -144,14 +162,7 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String
                     .of_oracle
                     .map(|s| format!("saves {:.1} % of the CPU that the oracle saves", s * 100.0)),
             );
-            words.extend(answer.of_linux.map(|s| {
-                format!(
-                    "{s:.2} times the KIOPS/core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
-                    answer.linux.rates.iops,
-                    answer.linux.rates.cpu_pct,
-                    answer.linux.rates.miss_rate * 100.0
-                )
-            }));
+            words.push(of_linux(answer));
             text += &screen.note(
                 Tone::Good,
                 &format!("▸ {}:", cell.policy),
@@ -167,6 +178,20 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String
         text += &screen.note(Tone::Plain, "note:", note);
     }
     text + "\n"
+}
+
+/// The best configuration over Linux's rule.
+fn of_linux(answer: &SweepAnswer) -> String {
+    let rates = &answer.linux.rates;
+    match answer.of_linux {
+        Some(times) => format!(
+            "{times:.2} times the KIOPS/core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
+            rates.iops,
+            rates.cpu_pct,
+            rates.miss_rate * 100.0
+        ),
+        None => "Linux's rule never slept, so it is not compared with".to_owned(),
+    }
 }
 
 fn neighbours(answer: &SweepAnswer, screen: Screen) -> String {

@@ -23,6 +23,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     }
     text += &fidelity(&result.fidelity, screen);
     text += &harness_floor(result, screen);
+    text += &late_time(result, screen);
     text += &effective_modes(result, screen);
     text += &unavailable(result, screen);
     text += &screen.warnings(&result.warnings);
@@ -130,6 +131,13 @@ fn harness_floor(result: &TuneResult, screen: Screen) -> String {
         "{floor} of CPU per I/O are q2c's own (null engine, recording on; {bare} with nothing kept)"
     );
     screen.note(Tone::Strong, "harness floor:", &text)
+}
+
+/// A line for each cell with late time, and one for each reason why there is none.
+fn late_time(result: &TuneResult, screen: Screen) -> String {
+    let told = label::late(result, "u").into_iter();
+    told.map(|told| screen.note(Tone::Strong, "late time:", &told))
+        .collect()
 }
 
 /// A line for each cell that ran another method than was asked for, with the counts that prove it.

@@ -2,9 +2,11 @@
 
 use super::screen::{Screen, Tone, printable};
 use super::table::{empty, text};
+use crate::late;
 use crate::mode;
 use crate::quantity::{self, NOTHING};
 use comfy_table::{CellAlignment, ColumnConstraint};
+use q2c_result::late::{LateMisses, Lateness};
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers, WatchResult};
 
 /// A number of an interval: how to read it and how to show it.
@@ -61,6 +63,35 @@ pub static GAUGES: [Gauge; 7] = [
         name: "p99",
         value: |n| n.p99_ns,
         text: time,
+        top: None,
+    },
+];
+
+/// The parts of U2C that tell sleep and device apart, shown beside [`GAUGES`] where the block layer
+/// is captured.
+pub static LATE_GAUGES: [Gauge; 4] = [
+    Gauge {
+        name: "device",
+        value: |n| Some(n.late?.parts?.device_ns),
+        text: time,
+        top: None,
+    },
+    Gauge {
+        name: "overslp",
+        value: |n| Some(n.late?.parts?.oversleep_ns),
+        text: time,
+        top: None,
+    },
+    Gauge {
+        name: "wake-up",
+        value: |n| Some(n.late?.parts?.wakeup_ns),
+        text: time,
+        top: None,
+    },
+    Gauge {
+        name: "beside",
+        value: |n| Some(n.late?.beside_misses?.requests),
+        text: quantity::number,
         top: None,
     },
 ];
@@ -123,6 +154,34 @@ pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     ))
 }
 
+/// The parts of U2C of an interval in a line that stands below [`watch_line`]; `None` where the
+/// block layer is not captured.
+#[must_use]
+pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
+    let late = interval.numbers.late.as_ref()?;
+    let misses = late.miss_late_ns.map(|over| {
+        let beside = late.beside_misses.map_or(0.0, |of| of.requests);
+        let (over, beside) = (time(over), quantity::number(beside));
+        let spread = interval.misses.as_ref().map_or(String::new(), spread);
+        format!("; misses late by {over}{spread}, beside {beside} requests")
+    });
+    let unmatched = late::unmatched(late).map(|told| format!("; {told}"));
+    let each = [Some(late::numbers(late, "u")), misses, unmatched];
+    let text: String = each.into_iter().flatten().collect();
+    Some(format!("{:>9}{text}", ""))
+}
+
+fn spread(misses: &LateMisses) -> String {
+    let Lateness {
+        p50_ns,
+        p99_ns,
+        max_ns,
+        ..
+    } = misses.lateness;
+    let [p50, p99, most] = [p50_ns, p99_ns, max_ns].map(time);
+    format!(" (median {p50}, p99 {p99}, at most {most})")
+}
+
 /// The report of a watched run: the medians of each method over its settled intervals, and notes.
 #[must_use]
 pub fn watch(result: &WatchResult, screen: Screen) -> String {
@@ -152,6 +211,16 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
     note(
         "medians over settled intervals, which are no independent trials: q2c tune compares methods",
     );
+    for method in &result.methods {
+        if let Some(numbers) = method.median.and_then(|m| m.late) {
+            let unmatched = late::unmatched(&numbers).map(|told| format!("; {told}"));
+            let told = late::numbers(&numbers, "u") + &unmatched.unwrap_or_default();
+            note(&format!("late time of {}: {told}", named(method)));
+        }
+    }
+    if let Some(capture) = &result.late {
+        note(&format!("late time: {}", late::watched(capture)));
+    }
     if result.not_kept > 0 {
         note(&format!(
             "{} older intervals were not kept",
@@ -192,8 +261,9 @@ fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_tab
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Rates;
+    use q2c_model::{Rates, U2cParts};
     use q2c_policy::method::Means;
+    use q2c_result::late::{LateNumbers, OnDevice};
     use q2c_result::mode::{Mode, ModeKind};
 
     fn numbers() -> WatchNumbers {
@@ -208,7 +278,9 @@ mod tests {
             p50_ns: Some(80_900.0),
             p99_ns: Some(2.5e6),
             switches_per_io: 1.0,
+            interrupts_per_io: None,
             background_iops: Some(850.0),
+            late: None,
         }
     }
 
@@ -243,6 +315,53 @@ mod tests {
     }
 
     #[test]
+    fn late_time_stands_below_its_line() {
+        let mut interval = WatchInterval {
+            numbers: numbers(),
+            ..WatchInterval::default()
+        };
+        assert_eq!(watch_late_line(&interval), None);
+        interval.numbers.late = Some(LateNumbers {
+            matched: 10,
+            parts: Some(U2cParts {
+                submission_ns: 10e3,
+                device_ns: 60e3,
+                return_ns: 0.0,
+                oversleep_ns: 15e3,
+                wakeup_ns: 5e3,
+                reap_ns: 1e3,
+            }),
+            overslept: 4,
+            misses: 4,
+            miss_late_ns: Some(50e3),
+            beside_misses: Some(OnDevice {
+                requests: 1.5,
+                bytes: 6_144.0,
+            }),
+            ..LateNumbers::default()
+        });
+        interval.misses = Some(LateMisses {
+            lateness: Lateness {
+                mean_ns: 50e3,
+                p50_ns: 10e3,
+                p99_ns: 170e3,
+                max_ns: 2e6,
+            },
+            ..LateMisses::default()
+        });
+        let line = watch_late_line(&interval).expect("late time");
+        let wanted = "         U2C 91.0 us = submission 10.0 us + device 60.0 us + return 0 ns + oversleep 15.0 us + \
+                      wake-up 5.00 us + reap 1.00 us; misses late by 50.0 us \
+                      (median 10.0 us, p99 170 us, at most 2.00 ms), beside 1.50 requests";
+        assert_eq!(line, wanted);
+        let shown: Vec<String> = LATE_GAUGES
+            .iter()
+            .map(|gauge| gauge.show(&interval.numbers))
+            .collect();
+        assert_eq!(shown, ["60.0 us", "15.0 us", "5.00 us", "1.50"]);
+    }
+
+    #[test]
     fn the_table_tells_what_counts() {
         let never = WatchMethod {
             settling: 2,
@@ -258,6 +377,7 @@ mod tests {
             methods: vec![method(), never],
             intervals: Vec::new(),
             not_kept: 7,
+            late: None,
         };
         let screen = Screen {
             width: 120,

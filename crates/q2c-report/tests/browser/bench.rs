@@ -2,8 +2,13 @@
 
 #[path = "../fixture/bench.rs"]
 mod bench_fixture;
+#[path = "../fixture/bench_phases.rs"]
+mod bench_phases_fixture;
+#[path = "../fixture/bench_stages.rs"]
+mod bench_stages_fixture;
 
 use crate::page::Page;
+use q2c_result::bench::BenchResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
@@ -102,4 +107,126 @@ fn the_dark_scheme_reaches_the_chart() {
     assert_ne!(light, dark);
     page.wait_for_value(colours, &dark);
     page.assert_quiet();
+}
+
+/// The page of a changed result of the fixture.
+fn open_changed(test: &str, change: fn(BenchResult) -> BenchResult) -> Option<Page> {
+    let html = q2c_report::html::bench(&change(bench_fixture::result())).expect("make the page");
+    Page::open_html(test, &html)
+}
+
+/// Four stages stand upon each other to the mean Q2C: 61.5 us and 1 us for each job.
+#[test]
+fn stages_are_drawn_over_the_jobs() {
+    let test = "stages_are_drawn_over_the_jobs";
+    let Some(mut page) = open_changed(test, bench_stages_fixture::with_stages) else {
+        return;
+    };
+    for (view, title, traces) in [(0, "mean time, µs", 4), (1, "time", 5), (2, "time", 5)] {
+        let plot = page.show_view("stages-0-0", view);
+        assert_eq!(plot["y"], json!(title), "{plot}");
+        assert_eq!(plot["traces"], json!(traces), "{plot}");
+        assert_eq!(plot["broken"], json!(0), "{plot}");
+    }
+    page.show_view("stages-0-0", 0);
+    let data = "document.querySelector('[data-chart=stages-0-0] .plot').data";
+    let means = page.evaluate(&format!("{data}.map((t) => [t.name, t.x[5], t.y[5]])"));
+    let wanted = json!([
+        ["Q2G", "18", 1],
+        ["G2I", "18", 0.5],
+        ["I2D", "18", 18],
+        ["D2C", "18", 60]
+    ]);
+    assert_eq!(means, wanted);
+    page.show_view("stages-0-0", 2);
+    let slow = page.evaluate(&format!("{data}.map((t) => [t.name, t.y[5]])"));
+    let wanted = json!([
+        ["Q2G", 2],
+        ["G2I", 1],
+        ["I2D", 36],
+        ["D2C", 120],
+        ["Q2C", 159]
+    ]);
+    assert_eq!(slow, wanted);
+    let plot = page.scroll_to("queues-0-0");
+    assert_eq!(plot["broken"], json!(0), "{plot}");
+    let map = "(() => { const t = document.querySelector('[data-chart=queues-0-0] .plot').data[0];
+        return [t.y, t.z.map((row) => row.slice(0, 2))]; })()";
+    let names = json!(["259:0 queue 0", "259:0 queue 1", "259:0 queue 2"]);
+    assert_eq!(
+        page.evaluate(map),
+        json!([names, [[100, 75], [0, 25], [0, 0]]])
+    );
+    let text = page.evaluate("document.body.innerText");
+    let text = text.as_str().expect("the page's text");
+    for said in [
+        "Stages in the block layer",
+        "I2D at 18, 22 jobs (22.6, 26.3 % of Q2C)",
+        "40 were lost",
+        "none: failed to capture the block layer: load a program: EPERM",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    page.assert_quiet();
+}
+
+/// The first of three trials has the median IOPS: 20 K alone and half beside the background, which
+/// comes after 1 s.
+#[test]
+fn phases_are_drawn_over_time() {
+    let test = "phases_are_drawn_over_time";
+    let Some(mut page) = open_changed(test, bench_phases_fixture::with_phases) else {
+        return;
+    };
+    // The background, the jobs' CPUs and the sleep have a view each; misses stand below.
+    for (view, title, traces) in [
+        (0, "KIOPS", 3),
+        (1, "KIOPS of the background", 3),
+        (2, "CPUs of the jobs' threads", 3),
+        (3, "effective sleep, µs", 3),
+    ] {
+        let plot = page.show_view("phases-0", view);
+        assert_eq!(plot["y"], json!(title), "{plot}");
+        assert_eq!(plot["traces"], json!(traces), "{plot}");
+        assert_eq!(plot["broken"], json!(0), "{plot}");
+    }
+    page.show_view("phases-0", 0);
+    let line = page.evaluate(
+        "(() => { const t = document.querySelector('[data-chart=phases-0] .plot').data[0];
+          return [t.name, t.x, t.y, t.marker.symbol]; })()",
+    );
+    let (warm, counts) = ("circle-open", "circle");
+    let points = [warm, counts, counts, counts, warm, counts, counts, counts];
+    let times = [0.125, 0.375, 0.625, 0.875, 1.125, 1.375, 1.625, 1.875];
+    let kiops = [20, 20, 20, 20, 10, 10, 10, 10];
+    assert_eq!(
+        line,
+        json!(["io_uring poll, jobs: 1", times, kiops, points])
+    );
+    let marks = page.evaluate(
+        "(() => { const l = document.querySelector('[data-chart=phases-0] .plot').layout;
+          return [l.shapes.map((s) => [s.type, s.x0, s.x1]),
+            l.annotations.map((a) => [a.x, a.text])]; })()",
+    );
+    let shapes = json!([["line", 1, 1]]);
+    let names = json!([[0, "alone"], [1, "rw=randread,bs=32768&lt;img src=x&gt;"]]);
+    assert_eq!(marks, json!([shapes, names]));
+    let missed = page.evaluate(
+        "(() => { const t = document.querySelector('[data-chart=phases-0] .plot').data[2];
+          return [t.name, t.yaxis, t.y[7]]; })()",
+    );
+    assert_eq!(missed, json!(["libaio poll, jobs: 1", "y2", 25]));
+    page.assert_quiet();
+}
+
+#[test]
+fn without_stages_and_phases_there_are_no_charts_of_them() {
+    let html = q2c_report::html::bench(&bench_fixture::result()).expect("make the page");
+    for absent in [
+        "data-chart=\"stages",
+        "data-chart=\"queues",
+        "data-chart=\"phases",
+    ] {
+        assert!(!html.contains(absent), "{absent}");
+    }
 }

@@ -13,19 +13,22 @@ mod fixture;
 mod page;
 mod replay;
 mod sweep;
+mod tune_jobs;
 
 use page::Page;
 use q2c_result::tune::TuneResult;
 use serde_json::json;
 
 /// Charts of one block size of the fixture, with the number of traces that each must have.
-const CHARTS: [(&str, u64); 11] = [
+const CHARTS: [(&str, u64); 12] = [
     // Two rules, the front, the best, the oracle, simulated poll, and seven measured cells.
     ("pareto", 13),
     // Seven lines above, the five sleeping cells below.
     ("over-time", 12),
     // Asked, slept and missed for five cells.
     ("sleep-over-time", 15),
+    // Five parts, and the misses with and without a request beside them.
+    ("late-time-0", 8),
     ("latency", 7),
     // Two maps, the crosses of both, one ring.
     ("heat-map", 5),
@@ -110,6 +113,34 @@ fn charts_show_the_measured_numbers() {
     for (number, expected) in numbers.iter().zip([43.0, 12.11, 0.16954, 0.135_63]) {
         assert!((number - expected).abs() < 1e-4, "{numbers:?}");
     }
+    page.assert_quiet();
+}
+
+/// The fixture's device is slow in the fourth interval and its sleep too long in the eighth. The
+/// areas say which, each with the number of the fixture, and the points below are the misses.
+#[test]
+fn late_time_tells_the_sleep_from_the_device() {
+    let test = "late_time_tells_the_sleep_from_the_device";
+    let Some(mut page) = Page::open(test, &fixture::realistic()) else {
+        return;
+    };
+    page.scroll_to("late-time-0-4096");
+    let drawn = page.evaluate(
+        "(() => { const d = document.querySelector('[data-chart=late-time-0-4096] .plot').data;
+          const of = (name) => d.find((t) => t.name === name);
+          const [device, over] = [of('device'), of('oversleep')];
+          return [device.y[3], over.y[3], device.y[7], over.y[7], d.filter((t) => t.stackgroup).length,
+                  of('miss, alone on the device').x.length, of('miss, beside others').x.length]; })()",
+    );
+    assert_eq!(drawn, json!([300, 3, 70, 135, 6, 225, 75]));
+    let note = page.evaluate(
+        "document.querySelector('[data-chart=late-time-0-4096] figcaption p').textContent",
+    );
+    let note = note.as_str().expect("a note");
+    assert!(
+        note.contains("took longer by the device (99.0 %)"),
+        "{note}"
+    );
     page.assert_quiet();
 }
 

@@ -4,6 +4,7 @@
 mod replay_fixture;
 
 use crate::page::Page;
+use q2c_result::compare::CompareResult;
 use q2c_result::replay::ReplayResult;
 use serde_json::{Value, json};
 
@@ -12,8 +13,8 @@ fn open(test: &str, result: &ReplayResult) -> Option<Page> {
     Page::open_html(test, &html)
 }
 
-fn open_comparison(test: &str) -> Option<Page> {
-    let html = q2c_report::html::compare(&replay_fixture::compare()).expect("make the page");
+fn open_comparison(test: &str, result: &CompareResult) -> Option<Page> {
+    let html = q2c_report::html::compare(result).expect("make the page");
     Page::open_html(test, &html)
 }
 
@@ -66,10 +67,25 @@ fn a_replay_whose_times_do_not_count_is_drawn_alone() {
     assert_eq!(page.drawn(), 3);
 }
 
+/// U2C and Q2C of two devices for two traces in two modes, and no chart over time.
+#[test]
+fn several_comparisons_are_drawn_by_their_latencies() {
+    let test = "several_comparisons_are_drawn_by_their_latencies";
+    let Some(mut page) = open_comparison(test, &replay_fixture::published()) else {
+        return;
+    };
+    let latency = page.show_view("latency", 0);
+    assert_eq!(latency["traces"], json!(16), "{latency}");
+    assert_eq!(page.drawn(), 1);
+    page.assert_quiet();
+}
+
 #[test]
 fn a_comparison_is_drawn_with_a_line_for_each_device() {
-    let Some(mut page) = open_comparison("a_comparison_is_drawn_with_a_line_for_each_device")
-    else {
+    let Some(mut page) = open_comparison(
+        "a_comparison_is_drawn_with_a_line_for_each_device",
+        &replay_fixture::compare(),
+    ) else {
         return;
     };
     // Two of three devices have a trial to show. Latency has U2C and Q2C of each; the others have
@@ -86,7 +102,10 @@ fn a_comparison_is_drawn_with_a_line_for_each_device() {
 
 #[test]
 fn a_comparison_shows_the_numbers_it_was_given() {
-    let Some(mut page) = open_comparison("a_comparison_shows_the_numbers_it_was_given") else {
+    let Some(mut page) = open_comparison(
+        "a_comparison_shows_the_numbers_it_was_given",
+        &replay_fixture::compare(),
+    ) else {
         return;
     };
     page.scroll_to("in-flight");
@@ -121,7 +140,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
 #[test]
 fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
     let test = "the_answer_is_on_the_page_and_no_string_is_obeyed";
-    let Some(mut page) = open_comparison(test) else {
+    let Some(mut page) = open_comparison(test, &replay_fixture::compare()) else {
         return;
     };
     let text = page.evaluate("document.body.innerText");

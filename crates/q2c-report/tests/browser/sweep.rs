@@ -65,6 +65,7 @@ fn result() -> SweepResult {
         arrival: "closed".to_owned(),
         warm_up_ns: Nanos::ZERO,
         measure_ns: None,
+        measured_ns: vec![Nanos::from_millis(2_000)],
         seed: 1,
         objective: "kiops-per-core".to_owned(),
         limits: vec![],

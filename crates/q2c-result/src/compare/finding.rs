@@ -2,7 +2,7 @@
 
 use super::CompareMetric;
 use crate::replay::Invalid;
-use q2c_model::replay::Idle;
+use q2c_model::replay::{Idle, Writes};
 use q2c_stats::Ratio;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,26 @@ pub enum CompareFinding {
     SumsOfU2c {
         /// Whether some device has a valid sum of Q2C.
         some_have_q2c: bool,
+        /// The reason why nothing was captured; `None` where something was, and in results of
+        /// versions 1 and 2.
+        #[serde(default)]
+        not_captured: Option<NotCaptured>,
+    },
+    /// The answer is on reads alone, although the trace has writes.
+    ReadsOnly {
+        /// Writes of the trace that were not written.
+        writes: u64,
+        /// What happened to them: they were left out, or read instead.
+        treatment: Writes,
+    },
+    /// The sum of Q2C of a device has not one Q2C for each request, by more than a hundredth.
+    TermsDiffer {
+        /// The device.
+        device: String,
+        /// Reads and writes that were submitted.
+        requests: u64,
+        /// Reads and writes in the sum, less those submitted.
+        excess: i64,
     },
     /// A device has no valid trial.
     NoValidTrial {
@@ -110,6 +130,20 @@ pub struct WorkDone {
     pub requests: u64,
     /// Bytes moved.
     pub bytes: u64,
+}
+
+/// Why a comparison has not captured Q2C.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotCaptured {
+    /// It was switched off.
+    NotAsked,
+    /// A device is simulated, or has no disk that can be captured, so that no sum of Q2C could be
+    /// compared with its own.
+    NoDisk(String),
+    /// The kernel, or a lack of permission, refuses it: the error, in the words of the part that
+    /// failed.
+    Refused(String),
 }
 
 /// Why a device has no valid trial.

@@ -28,7 +28,13 @@ impl WaitCounts {
         }
         match asked {
             Method::Lane(LaneMethod::Interrupt) => Mode::of(ModeKind::Interrupt),
-            Method::Lane(LaneMethod::Hybrid(_)) => self.by_rule(),
+            Method::Lane(LaneMethod::Hybrid(_)) => match self.polls_by {
+                Some(means) if self.checks_kernel && self.was_interrupted(means) => {
+                    Mode::by(self.by_rule().kind, Some(Means::Memory))
+                        .noted(ModeNote::Interrupted(means))
+                }
+                _ => self.by_rule(),
+            },
             _ => match self.polls_by.filter(|means| means.asks_device()) {
                 Some(means) if self.checks_kernel => self.by_kernel(asked, means),
                 _ => self.polled(asked),
@@ -43,6 +49,26 @@ impl WaitCounts {
         matches!(self.switches, Switches::PerWait(n) if n < REALLY_SLEPT)
     }
 
+    /// The same counts, where the device's interrupts and requests are also those of other jobs
+    /// that did `others` I/Os, with one interrupt each at most. Interrupts are kept where they
+    /// show what these I/Os waited for, whoever raised them: where there are hardly any, or where
+    /// there are many more than the other jobs can have caused. Else they are not known, and
+    /// neither are requests.
+    #[must_use]
+    pub fn beside(self, others: u64) -> Self {
+        let surely = self.interrupts.map(|all| all.saturating_sub(others));
+        let interrupts = match (self.interrupts, surely) {
+            (Some(all), _) if self.per_io(all) < NOT_BY_INTERRUPT => Some(all),
+            (_, Some(own)) if self.per_io(own) >= BY_INTERRUPT => Some(own),
+            _ => None,
+        };
+        WaitCounts {
+            interrupts,
+            requests: None,
+            ..self
+        }
+    }
+
     fn looked(&self) -> Mode {
         Mode::by(ModeKind::Poll, self.polls_by)
     }
@@ -50,7 +76,13 @@ impl WaitCounts {
     /// The mode of a method that should sleep by a rule in q2c's own threads.
     fn by_rule(&self) -> Mode {
         if self.slept == 0 {
-            return self.looked().noted(ModeNote::NeverSlept);
+            let left = self.per_io(self.left_to_interrupt);
+            return match left >= BY_INTERRUPT {
+                true => {
+                    Mode::by(ModeKind::Hybrid, self.polls_by).noted(ModeNote::LeftToInterrupt(left))
+                }
+                false => self.looked().noted(ModeNote::NeverSlept),
+            };
         }
         Mode {
             note: self.stayed_on_cpu().then_some(ModeNote::StayedOnCpu),
@@ -96,12 +128,29 @@ impl WaitCounts {
         }
     }
 
+    /// Whether I/Os that q2c's own threads should have polled for, by asking the device, came by
+    /// interrupts.
+    fn was_interrupted(&self, means: Means) -> bool {
+        means.asks_device() && self.interrupted() == Some(true)
+    }
+
     /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
     /// interrupts at depth, so that few interrupts prove polling only when there are hardly any.
+    ///
+    /// The I/Os that a rule left to the interrupt have had one each, and so may the requests of
+    /// others. What is beyond them are interrupts of polled I/Os. Beside others, whose interrupts
+    /// may be fewer than their requests, nothing proves that there was none.
     fn interrupted(&self) -> Option<bool> {
-        match self.per_io(self.interrupts?) {
-            n if n >= BY_INTERRUPT => Some(true),
-            n if n < NOT_BY_INTERRUPT => Some(false),
+        let polled = self.ios.saturating_sub(self.left_to_interrupt);
+        let others = match self.others {
+            true => self.requests?.saturating_sub(self.ios),
+            false => 0,
+        };
+        let expected = self.left_to_interrupt + others;
+        let beyond = self.interrupts?.saturating_sub(expected);
+        match beyond as f64 / polled.max(1) as f64 {
+            n if n >= BY_INTERRUPT && polled > 0 => Some(true),
+            n if n < NOT_BY_INTERRUPT && !self.others => Some(false),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::{fs, io};
 
 pub(super) const JOURNAL: &str = "cells.jsonl";
+pub(super) const LOG: &str = "log.txt";
 pub(super) const PLAN: &str = "plan.toml";
 pub(super) const STATE: &str = "state.json";
 

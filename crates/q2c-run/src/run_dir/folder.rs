@@ -7,8 +7,8 @@ use super::log::Log;
 use super::publish::{check_final_name, publish};
 use super::record::{RunRecord, RunState};
 use super::utc;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -23,6 +23,12 @@ pub struct RunDir {
     pub(super) journal: Journal,
     pub(super) log: Log,
     pub(super) record: RunRecord,
+}
+
+/// The part of a journal's entry that tells whose it is.
+#[derive(Deserialize)]
+struct Keyed {
+    key: String,
 }
 
 impl RunDir {
@@ -69,6 +75,29 @@ impl RunDir {
             serde_json::from_str(line).map_err(|e| corrupt(&path, i + 1, &e))
         };
         lines.iter().enumerate().map(typed).collect()
+    }
+
+    /// The entries of the journal whose field `key` is `wanted`, oldest first. The others need not
+    /// fit `E`: they may be of another plan.
+    ///
+    /// # Errors
+    /// A line without a key, or a wanted one that does not fit `E`. The error names its number.
+    pub fn entries_of<E: DeserializeOwned>(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<E>, RunDirError> {
+        let path = self.path.join(JOURNAL);
+        let text = read(&self.path, JOURNAL)?;
+        let (lines, _) = scan(&path, &text)?;
+        let typed = |(i, line): (usize, &&str)| {
+            let keyed: Result<Keyed, _> = serde_json::from_str(line);
+            let entry = keyed.and_then(|keyed| match wanted(&keyed.key) {
+                true => serde_json::from_str(line).map(Some),
+                false => Ok(None),
+            });
+            entry.map_err(|e| corrupt(&path, i + 1, &e)).transpose()
+        };
+        lines.iter().enumerate().filter_map(typed).collect()
     }
 
     /// Writes the final file `name`. It appears with everything that `write` wrote, or not at all.

@@ -1,13 +1,13 @@
 //! Makes, resumes and inspects run folders.
 
 use super::error::RunDirError;
-use super::files::{JOURNAL, PLAN, encode, missing_or_io, read, read_record};
+use super::files::{JOURNAL, LOG, PLAN, STATE, encode, missing_or_io, read, read_record};
 use super::folder::RunDir;
 use super::identity::Identity;
 use super::journal::{Journal, Torn};
 use super::lock::{LockedFile, is_held};
 use super::log::Log;
-use super::publish::{check_name, publish, sweep, sync_folder};
+use super::publish::{check_final_name, check_name, publish, sweep, sync_folder};
 use super::record::{RunRecord, RunState, SCHEMA, Status};
 use super::utc;
 use serde::Serialize;
@@ -30,9 +30,47 @@ impl RunDir {
         identity: &Identity,
     ) -> Result<RunDir, RunDirError> {
         check_name(name)?;
-        let plan = toml::to_string_pretty(plan).map_err(|e| encode(&root.join(PLAN), &e))?;
+        let plan = encoded(plan, root)?;
         let now = SystemTime::now();
         let path = make_folder(root, &format!("{}-{name}", utc::compact(now)))?;
+        Self::begin(&path, name, &plan, now, identity)
+    }
+
+    /// Makes the folder `name` within this one, for a part of the run that is a run itself, writes
+    /// the part's plan into it and sets its state to running. [`RunDir::part`] names its path.
+    ///
+    /// # Errors
+    /// As [`RunDir::create`]; also when a run is in that folder already.
+    pub fn create_part(
+        &self,
+        name: &str,
+        plan: &impl Serialize,
+        identity: &Identity,
+    ) -> Result<RunDir, RunDirError> {
+        check_final_name(name)?;
+        let path = self.part(name);
+        let plan = encoded(plan, &path)?;
+        remove_unfinished(&path)?;
+        let made = fs::create_dir(&path);
+        made.map_err(|e| RunDirError::io("make the folder", &path, e))?;
+        sync_folder(self.path())?;
+        Self::begin(&path, name, &plan, SystemTime::now(), identity)
+    }
+
+    /// Path of the folder of a part of this run.
+    #[must_use]
+    pub fn part(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Furnishes a folder that was just made, or removes it.
+    fn begin(
+        path: &Path,
+        name: &str,
+        plan: &str,
+        now: SystemTime,
+        identity: &Identity,
+    ) -> Result<RunDir, RunDirError> {
         let record = RunRecord {
             schema: SCHEMA.to_owned(),
             state: RunState::Running,
@@ -43,10 +81,10 @@ impl RunDir {
             pid: std::process::id(),
             identity: identity.clone(),
         };
-        Self::furnish(&path, &plan, record).inspect_err(|_| {
+        Self::furnish(path, plan, record).inspect_err(|_| {
             // The folder was made a moment ago and holds no measurement. An error of the removal is
             // ignored, since the first error is the one to report.
-            let _ = fs::remove_dir_all(&path);
+            let _ = fs::remove_dir_all(path);
         })
     }
 
@@ -132,6 +170,28 @@ fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
         }
     }
     unreachable!("more than four thousand million runs in one second")
+}
+
+/// The plan as the text of the file in `folder`.
+fn encoded(plan: &impl Serialize, folder: &Path) -> Result<String, RunDirError> {
+    toml::to_string_pretty(plan).map_err(|e| encode(&folder.join(PLAN), &e))
+}
+
+/// Removes the folder of a part whose making a crash cut short: it has no state yet, and so no
+/// measurement. A folder with other files than those is left, and cannot be made anew.
+fn remove_unfinished(path: &Path) -> Result<(), RunDirError> {
+    if !path.is_dir() || path.join(STATE).exists() {
+        return Ok(());
+    }
+    sweep(path)?;
+    let failed = |e| RunDirError::io("remove", path, e);
+    for name in [JOURNAL, PLAN, LOG] {
+        match fs::remove_file(path.join(name)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
+            _ => {}
+        }
+    }
+    fs::remove_dir(path).map_err(failed)
 }
 
 fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {

@@ -50,7 +50,7 @@ pub enum Event {
 pub struct TrialFacts {
     /// Length of the trial, seconds.
     pub seconds: f64,
-    /// The trial's [`Plan::metric`](super::Plan::metric).
+    /// The trial's [`Plan::metric`](super::Plan::metric); NaN where it has none.
     pub metric: f64,
 }
 
@@ -77,6 +77,9 @@ impl fmt::Display for Event {
         match self {
             Event::Forecast(forecast) => forecast.fmt(f),
             Event::Begins(subject, _) => write!(f, "{subject} begins"),
+            Event::Done(subject, position, facts) if facts.metric.is_nan() => {
+                write!(f, "{subject}: took {} ({position})", spoken(facts.seconds))
+            }
             Event::Done(subject, position, facts) => {
                 let (took, metric) = (spoken(facts.seconds), short(facts.metric));
                 write!(f, "{subject}: took {took}, metric {metric} ({position})")
@@ -116,6 +119,34 @@ pub(super) fn spoken(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_without_a_metric_shows_none() {
+        let told = |metric| {
+            let subject = Subject {
+                label: "a cell".to_owned(),
+                trial: 0,
+                sentinel: false,
+            };
+            let position = Position {
+                finished: 1,
+                total: 2,
+                left_s: 3.0,
+                ..Position::default()
+            };
+            let facts = TrialFacts {
+                seconds: 0.5,
+                metric,
+            };
+            Event::Done(subject, position, facts).to_string()
+        };
+        let with = "a cell, trial 1: took 0.5 s, metric 7.000 (1 of 2, 3.0 s left)";
+        assert_eq!(told(7.0), with);
+        assert_eq!(
+            told(f64::NAN),
+            "a cell, trial 1: took 0.5 s (1 of 2, 3.0 s left)"
+        );
+    }
 
     #[test]
     fn times_for_people() {

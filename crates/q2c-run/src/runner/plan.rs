@@ -30,7 +30,8 @@ pub trait Plan {
         None
     }
 
-    /// The number by which drift and precision are judged, in any unit of the plan's choice.
+    /// The number by which drift and precision are judged, in any unit of the plan's choice; NaN
+    /// for an outcome without one.
     fn metric(&self, outcome: &Self::Outcome) -> f64;
 
     /// Runs one trial of `cell`.

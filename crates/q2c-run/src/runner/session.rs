@@ -60,11 +60,8 @@ impl Runner<'_> {
     ) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
         self.settings.check()?;
         let mut ledger = Ledger::new(plan)?;
-        for entry in folder.entries::<Entry<P::Cell, P::Outcome>>()? {
-            if plan.owns(&entry.key) {
-                ledger.absorb(entry)?;
-            }
-        }
+        let own = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
+        own.into_iter().try_for_each(|entry| ledger.absorb(entry))?;
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),
             spent_before_s: ledger.spent_s,

@@ -73,6 +73,17 @@ pub enum End {
     },
 }
 
+impl End {
+    /// The state to pass to [`RunDir::finish`](crate::RunDir::finish).
+    #[must_use]
+    pub fn state(&self) -> RunState {
+        match self {
+            End::Complete => RunState::Complete,
+            End::Cancelled | End::Aborted { .. } => RunState::Interrupted,
+        }
+    }
+}
+
 /// The cells of a run with their trials, and how the run went.
 #[derive(Debug)]
 pub struct Summary<C, O> {
@@ -97,10 +108,7 @@ impl<C, O> Summary<C, O> {
     /// The state to pass to [`RunDir::finish`](crate::RunDir::finish).
     #[must_use]
     pub fn state(&self) -> RunState {
-        match self.end {
-            End::Complete => RunState::Complete,
-            End::Cancelled | End::Aborted { .. } => RunState::Interrupted,
-        }
+        self.end.state()
     }
 }
 

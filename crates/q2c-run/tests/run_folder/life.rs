@@ -90,3 +90,53 @@ fn a_folder_that_is_no_run_is_refused() {
     }
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
 }
+
+/// A part is a run of its own: it is resumed and inspected as any other, and keeps its state when
+/// the whole ends.
+#[test]
+fn a_part_of_a_run_is_a_run() {
+    let root = tempfile::tempdir().unwrap();
+    let whole = new(root.path());
+    let part = whole.create_part("jobs-2", &plan(), &identity()).unwrap();
+    assert_eq!(part.path(), whole.path().join("jobs-2"));
+    let path = whole.part("jobs-2");
+    assert_eq!(status(&path), Status::Running);
+    let twice = whole.create_part("jobs-2", &plan(), &identity());
+    assert!(matches!(twice, Err(RunDirError::Io { .. })), "it is there");
+    drop(part);
+    assert_eq!(status(&path), Status::Interrupted);
+    whole.finish(RunState::Complete).unwrap();
+    let (part, _) = RunDir::resume(&path, &identity()).unwrap();
+    part.finish(RunState::Complete).unwrap();
+    assert_eq!(status(&path), Status::Complete);
+    assert_eq!(read_plan::<Plan>(&path).unwrap(), plan());
+}
+
+/// A crash can leave the folder of a part without a state: the part is made anew, unless there is
+/// something in the folder that q2c did not put there.
+#[test]
+fn a_part_that_was_not_finished_in_the_making_is_made_anew() {
+    let root = tempfile::tempdir().unwrap();
+    let whole = new(root.path());
+    let path = whole.part("jobs-2");
+    for file in ["cells.jsonl", "plan.toml", ".state.json.tmp", "notes"] {
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join(file), "x").unwrap();
+        let made = whole.create_part("jobs-2", &plan(), &identity());
+        match file {
+            "notes" => {
+                assert!(matches!(made, Err(RunDirError::Io { .. })));
+                assert_eq!(fs::read(path.join("notes")).unwrap(), b"x");
+            }
+            _ => {
+                drop(made.unwrap());
+                assert_eq!(fs::read(path.join("cells.jsonl")).unwrap(), b"");
+                fs::remove_dir_all(&path).unwrap();
+            }
+        }
+    }
+    for bad in ["cells.jsonl", "..", "a/b"] {
+        let made = whole.create_part(bad, &plan(), &identity());
+        assert!(matches!(made, Err(RunDirError::BadName { .. })), "{bad}");
+    }
+}

@@ -2,8 +2,9 @@
 
 use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run, trials};
 use q2c_run::run_dir::{RunDir, Status};
+use q2c_run::runner::progress::SilentProgress;
 use q2c_run::runner::{End, Entry, RunError};
-use q2c_run::{CellError, RunState, Settings};
+use q2c_run::{CellError, CellPlan, Context, Plan, RunState, Runner, Settings};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -245,5 +246,62 @@ fn plans_that_follow_each_other_leave_each_others_trials_alone() {
                 .iter()
                 .all(|c| c.plan.key.starts_with(keys) && c.trials.len() == 2)
         );
+    }
+}
+
+/// A plan whose outcomes are texts, with keys of its own.
+struct Texts;
+
+impl Plan for Texts {
+    type Cell = String;
+    type Outcome = Vec<String>;
+
+    fn cells(&self) -> Vec<CellPlan<String>> {
+        vec![CellPlan {
+            key: "t0".to_owned(),
+            label: "texts".to_owned(),
+            seconds: 1.0,
+            cell: "of texts".to_owned(),
+        }]
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        key.starts_with('t')
+    }
+
+    fn metric(&self, texts: &Vec<String>) -> f64 {
+        texts.len() as f64
+    }
+
+    fn run(&mut self, _: &CellPlan<String>, _: &mut Context<'_>) -> Result<Vec<String>, CellError> {
+        Ok(vec!["a".to_owned(), "b".to_owned()])
+    }
+}
+
+/// A second plan whose cells and outcomes are of other types runs in the folder of the first, and a
+/// resume finds the trials of both.
+#[test]
+fn plans_of_other_types_follow_each_other_in_one_folder() {
+    let root = root();
+    let mut folder = folder(&root);
+    let numbers = || FakePlan {
+        keys: "n",
+        ..FakePlan::new(2)
+    };
+    for session in ["first", "resumed"] {
+        let mut first = numbers();
+        let clock = first.clock.clone();
+        let summary = run(&mut first, &settings(), &mut folder).unwrap();
+        let ran = if session == "first" { 4 } else { 0 };
+        assert_eq!((first.ran.len(), summary.trials), (ran, 2), "{session}");
+        let mut runner = Runner {
+            settings: &settings(),
+            cancel: &AtomicBool::new(false),
+            clock: &clock,
+            progress: &mut SilentProgress,
+        };
+        let summary = runner.run(&mut Texts, &mut folder).unwrap();
+        let outcomes: Vec<&Vec<String>> = summary.cells[0].outcomes().collect();
+        assert_eq!(outcomes, [&["a", "b"], &["a", "b"]], "{session}");
     }
 }

@@ -152,6 +152,7 @@ fn a_trace_may_come_in_parts() {
                 submit: whole.submit[from..to].to_vec().into(),
                 wait: whole.wait[from..to].to_vec().into(),
                 gap: whole.gap[from..to].to_vec().into(),
+                ..Recording::default()
             };
             parts.feed(&part).expect("short times");
             from = to;

@@ -34,17 +34,20 @@ pub(super) struct Snapshot {
     submitted: i64,
     /// Recorded submission and think times.
     between: i64,
+    /// Whether think time takes no CPU.
+    idle: bool,
 }
 
 impl Snapshot {
     /// The state before I/O `n` of `piece`.
-    pub fn new(totals: Totals, piece: &Piece, n: usize) -> Self {
+    pub fn new(totals: Totals, piece: &Piece, n: usize, idle: bool) -> Self {
         Snapshot {
             totals,
             ios: (piece.first + n as u64) as i64,
             waited: piece.waited[n],
             submitted: piece.submitted + piece.submit_until(n),
             between: piece.between_until(n),
+            idle,
         }
     }
 
@@ -65,13 +68,16 @@ impl Snapshot {
         let t = self.totals - earlier.totals;
         let ios = self.ios - earlier.ios;
         let submitted = self.submitted - earlier.submitted + t.added;
-        let between = self.between - earlier.between + t.added;
+        let running = match self.idle {
+            true => submitted,
+            false => self.between - earlier.between + t.added,
+        };
         let waited = (self.waited - earlier.waited) as f64;
         let n = ios as f64;
         if ios == 0 || wall <= 0.0 {
             return Outcome::default();
         }
-        let cpu = (t.cpu + between) as f64;
+        let cpu = (t.cpu + running) as f64;
         let other = t.slept as f64 * costs.other_sleep + (ios - t.slept) as f64 * costs.other_poll;
         let iops = n / wall * 1e9;
         Outcome {

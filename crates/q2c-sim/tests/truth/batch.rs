@@ -261,8 +261,9 @@ proptest! {
         cost in prop_oneof![plain_cost(), drawn_cost()],
         warm_up in 0u64..200_000,
         measure in prop_oneof![1u64..2_000_000, Just(Drive::ONE_PASS.0)],
+        idle in any::<bool>(),
     ) {
-        let lanes = [lane];
+        let lanes = [Recording { idle, ..lane }];
         let on = Configuration {
             lanes: &lanes,
             cost: &cost,

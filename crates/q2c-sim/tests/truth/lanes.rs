@@ -1,7 +1,7 @@
 //! Several lanes on one device.
 
 use crate::cases::{close, drive, free, recording, rule};
-use q2c_sim::{Outcome, Recording, Waiting, simulate};
+use q2c_sim::{Arrival, Configuration, Drive, Outcome, Recording, Waiting, simulate, sweep};
 
 /// Simulates one lane of 10 us and one of 30 us; nothing else takes time.
 fn ten_and_thirty(text: &str, from: u64, length: u64) -> Outcome {
@@ -102,5 +102,56 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
             together.gives.rates.cpu_pct,
             alone.iter().map(|o| o.gives.rates.cpu_pct).sum::<f64>() / 4.0,
         );
+    }
+}
+
+/// Two reads of 20 us by a lane that begins at 100 us, and ten of 10 us by one that begins at 0 and
+/// ends at 100 us. Replayed once, the whole takes 140 us. Repeated, the second round begins where
+/// the first one ended: the lanes never overlap.
+#[test]
+fn a_lane_that_begins_later_does_so_in_every_round() {
+    let early = Recording {
+        // Until the end of the trace the lane thinks.
+        gap: vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 40_000.0].into(),
+        ..recording(0, [10_000; 10], 0)
+    };
+    let late = Recording {
+        first_at: 100_000.0,
+        ..recording(0, [20_000; 2], 0)
+    };
+    let lanes = [early, late];
+    let once = simulate(&lanes, &free(), Waiting::poll(2), Drive::once(1));
+    assert_eq!(once.ios, 12);
+    close(once.gives.rates.iops, 12.0 / 140e-6);
+    let poll = |from, length| simulate(&lanes, &free(), Waiting::poll(2), drive(from, length)).ios;
+    assert_eq!((poll(140_000, 100_000), poll(240_000, 40_000)), (10, 2));
+}
+
+/// A round has 30 us of device time and 70 us of think time, which takes CPU unless it is idle. A
+/// sleep of 10 or 20 us on a machine without any cost leaves 20 or 10 us to poll. One lane goes
+/// through the batch, two through the reference simulator.
+#[test]
+fn idle_think_time_takes_no_cpu() {
+    let cpu = |idle, lanes: usize, policy: &str| {
+        let lane = Recording {
+            idle,
+            ..recording(0, [30_000], 70_000)
+        };
+        let (lanes, cost) = (vec![lane; lanes], free());
+        let on = Configuration {
+            lanes: &lanes,
+            cost: &cost,
+            drive: drive(0, 1_000_000),
+            arrival: Arrival::Think,
+        };
+        sweep(&[policy.parse().unwrap()], &on)[0]
+            .gives
+            .cpu_ns_per_io
+    };
+    for lanes in [1, 2] {
+        close(cpu(false, lanes, "fixed:10us"), 90_000.0);
+        close(cpu(true, lanes, "fixed:10us"), 20_000.0);
+        close(cpu(false, lanes, "fixed:20us"), 80_000.0);
+        close(cpu(true, lanes, "fixed:20us"), 10_000.0);
     }
 }

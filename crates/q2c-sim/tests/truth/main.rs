@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod batch;
+mod block;
 mod by_hand;
 mod cases;
 mod known;

@@ -4,8 +4,7 @@
 //! The encoding is checked against the bytes of the specification, and live in guests
 //! (`guest/tests/passthrough.sh`).
 
-use super::core::Core;
-use super::setup;
+use super::encoded::Cores;
 use super::{Completion, EncodedRing, RingEncoding, RingError, RingOptions, TaskRun, Transfer};
 use crate::Buffers;
 use crate::nvme::{Namespace, URING_CMD_IO, rw_command};
@@ -36,15 +35,14 @@ impl EncodedRing<NvmeEncoding> {
             iopoll,
             ..RingOptions::default()
         };
-        let core = Core::new(buffers.slots() as u32, options)?;
-        let file = core.register_file(file)?;
+        let cores = Cores::new(buffers.slots() as u32, options, file)?;
         // Registered buffers in commands came with Linux 6.1, as DEFER_TASKRUN did.
-        let fixed = core.taskrun == TaskRun::Deferred;
+        let fixed = cores.core.taskrun == TaskRun::Deferred;
         if fixed {
-            setup::register_buffers(&core.ring, &buffers)?;
+            cores.register_buffers(&buffers)?;
         }
         let encoding = NvmeEncoding { namespace, fixed };
-        Ok(Self::of(core, encoding, buffers, file))
+        Ok(Self::of(cores, encoding, buffers))
     }
 }
 

@@ -5,7 +5,6 @@ use super::setup::{SetUp, build, register_ring, unregister_ring};
 use super::{RingError, helper};
 use crate::clock::monotonic_ns;
 use io_uring::{IoUring, cqueue, squeue, types};
-use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -74,11 +73,9 @@ where
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     /// Registers the file that entries name as number 0. It must stay open as long as the ring.
-    pub fn register_file(&self, file: File) -> Result<OwnedFd, RingError> {
-        let file = OwnedFd::from(file);
+    pub fn register_file(&self, file: &OwnedFd) -> Result<(), RingError> {
         let registered = self.ring.submitter().register_files(&[file.as_raw_fd()]);
-        registered.map_err(RingError::Register)?;
-        Ok(file)
+        registered.map_err(RingError::Register)
     }
 
     /// Queues an entry; [`Core::submit`] hands it to the kernel.

@@ -1,9 +1,12 @@
 //! A ring with one registered file and its buffers, whatever its entries are.
 
 use super::core::Core;
-use super::{Completion, Operation, RingError, RingOptions, TaskRun, Transfer};
+use super::setup::{SetUp, register_buffers};
+use super::{Completion, CompletionPath, Operation, RingError, RingOptions, TaskRun, Transfer};
 use crate::Buffers;
-use io_uring::{cqueue, squeue};
+use crate::clock::monotonic_ns;
+use io_uring::{IoUring, cqueue, squeue};
+use std::fs::File;
 use std::os::fd::OwnedFd;
 
 /// How a ring writes transfers into its entries and reads completions from them.
@@ -37,6 +40,9 @@ pub struct EncodedRing<E: RingEncoding> {
     /// The first field, so that it is dropped first: its drop waits until nothing is in flight, and
     /// the memory and the file must live until then.
     pub(super) core: Core<E::Submission, E::Completion>,
+    /// The ring of transfers whose completion is to interrupt, where `core` polls the device.
+    /// Dropped before memory and file for the same reason.
+    interrupting: Option<Core<E::Submission, E::Completion>>,
     encoding: E,
     /// Transfers that no entry can express. They wait here to be popped with EINVAL.
     refused: Vec<Completion>,
@@ -45,22 +51,57 @@ pub struct EncodedRing<E: RingEncoding> {
     _file: OwnedFd,
 }
 
+/// The rings of one [`EncodedRing`], set up and with the file registered.
+pub(super) struct Cores<E: RingEncoding> {
+    pub core: Core<E::Submission, E::Completion>,
+    pub interrupting: Option<Core<E::Submission, E::Completion>>,
+    pub file: OwnedFd,
+}
+
+impl<E: RingEncoding> Cores<E>
+where
+    IoUring<E::Submission, E::Completion>: SetUp,
+{
+    /// Sets up a ring of `depth` entries with `options`, and the second ring that belongs to them.
+    pub fn new(depth: u32, options: RingOptions, file: File) -> Result<Self, RingError> {
+        let core = Core::new(depth, options)?;
+        let interrupting = options
+            .interrupting()
+            .map(|beside| Core::new(depth, beside));
+        let interrupting = interrupting.transpose()?;
+        let file = OwnedFd::from(file);
+        core.register_file(&file)?;
+        interrupting
+            .iter()
+            .try_for_each(|core| core.register_file(&file))?;
+        Ok(Cores {
+            core,
+            interrupting,
+            file,
+        })
+    }
+}
+
+impl<E: RingEncoding> Cores<E> {
+    /// Pins all buffers as the rings' fixed buffers.
+    pub fn register_buffers(&self, buffers: &Buffers) -> Result<(), RingError> {
+        let all = [Some(&self.core), self.interrupting.as_ref()];
+        let mut all = all.into_iter().flatten();
+        all.try_for_each(|core| register_buffers(&core.ring, buffers))
+    }
+}
+
 impl<E: RingEncoding> EncodedRing<E> {
-    /// The ring of a core on which the file, and the buffers as far as `encoding` names them, are
-    /// registered.
-    pub(super) fn of(
-        core: Core<E::Submission, E::Completion>,
-        encoding: E,
-        buffers: Buffers,
-        file: OwnedFd,
-    ) -> Self {
+    /// The ring of cores on which the buffers are registered, as far as `encoding` names them.
+    pub(super) fn of(cores: Cores<E>, encoding: E, buffers: Buffers) -> Self {
         let room = if E::REFUSES { buffers.slots() } else { 0 };
         EncodedRing {
-            core,
+            core: cores.core,
+            interrupting: cores.interrupting,
             encoding,
             refused: Vec::with_capacity(room),
             buffers,
-            _file: file,
+            _file: cores.file,
         }
     }
 
@@ -82,6 +123,14 @@ impl<E: RingEncoding> EncodedRing<E> {
         self.core.options.names(self.core.taskrun)
     }
 
+    /// The names of the flags of the second ring, whose completions interrupt; `None` when there is
+    /// only one ring.
+    #[must_use]
+    pub fn interrupting_names(&self) -> Option<&'static str> {
+        let beside = self.interrupting.as_ref();
+        beside.map(|core| core.options.names(core.taskrun))
+    }
+
     /// The thread id of the SQPOLL helper. `None` without SQPOLL, or where the kernel does not tell
     /// it.
     #[must_use]
@@ -92,7 +141,35 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// Transfers queued or submitted and not yet popped.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
-        self.core.in_flight
+        self.core.in_flight + self.interrupts_due()
+    }
+
+    /// Transfers in flight in the second ring.
+    #[inline]
+    fn interrupts_due(&self) -> u32 {
+        self.interrupting.as_ref().map_or(0, |core| core.in_flight)
+    }
+
+    /// The ring of transfers whose completion is found by `path`.
+    #[inline]
+    fn on(&mut self, path: CompletionPath) -> &mut Core<E::Submission, E::Completion> {
+        match (path, &mut self.interrupting) {
+            (CompletionPath::Interrupt, Some(core)) => core,
+            _ => &mut self.core,
+        }
+    }
+
+    /// The only ring that has transfers in flight; `None` when both have some. When none is in
+    /// flight it is the first ring.
+    #[inline]
+    fn only(&mut self) -> Option<&mut Core<E::Submission, E::Completion>> {
+        match &mut self.interrupting {
+            Some(core) if core.in_flight > 0 => match self.core.in_flight {
+                0 => Some(core),
+                _ => None,
+            },
+            _ => Some(&mut self.core),
+        }
     }
 
     /// Whether a transfer that was refused waits to be popped.
@@ -101,14 +178,15 @@ impl<E: RingEncoding> EncodedRing<E> {
         E::REFUSES && !self.refused.is_empty()
     }
 
-    /// Queues one transfer; [`EncodedRing::submit`] hands it to the kernel. With SQPOLL the helper
-    /// thread may take it at once. A transfer that no entry can express completes with EINVAL.
+    /// Queues one transfer whose completion is found by `path`; [`EncodedRing::submit`] with the
+    /// same path hands it to the kernel. With SQPOLL the helper thread may take it at once. A
+    /// transfer that no entry can express completes with EINVAL.
     ///
     /// # Panics
     /// When the slot does not exist, is too small, or more transfers are queued than there are
     /// slots.
     #[inline]
-    pub fn queue(&mut self, transfer: Transfer) {
+    pub fn queue(&mut self, transfer: Transfer, path: CompletionPath) {
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits || transfer.operation == Operation::Discard);
         let buffer = self.buffers.of(transfer.slot, transfer.operation.writes());
@@ -118,19 +196,19 @@ impl<E: RingEncoding> EncodedRing<E> {
             let (slot, result) = (transfer.slot, -libc::EINVAL);
             return self.refused.push(Completion { slot, result });
         };
-        // SAFETY: the buffer slot is checked to be large enough and outlives the ring: both are
-        // fields of `self`, the ring is dropped first, and dropping waits until nothing is in
-        // flight.
-        unsafe { self.core.push(&entry) };
+        // SAFETY: the buffer slot is checked to be large enough and outlives the rings: all are
+        // fields of `self`, the rings are dropped first, and dropping one waits until nothing is in
+        // flight in it.
+        unsafe { self.on(path).push(&entry) };
     }
 
-    /// Hands everything queued to the kernel. It runs no completion work.
+    /// Hands everything that is queued for `path` to the kernel. It runs no completion work.
     ///
     /// # Errors
     /// When the kernel refuses.
     #[inline]
-    pub fn submit(&mut self) -> Result<(), RingError> {
-        self.core.submit()
+    pub fn submit(&mut self, path: CompletionPath) -> Result<(), RingError> {
+        self.on(path).submit()
     }
 
     /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL,
@@ -140,33 +218,63 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// When the kernel refuses.
     #[inline]
     pub fn look(&mut self) -> Result<bool, RingError> {
-        Ok(self.has_refused() || self.core.look()?)
+        if self.has_refused() {
+            return Ok(true);
+        }
+        match self.only() {
+            Some(core) => core.look(),
+            None => self.look_at_both(),
+        }
+    }
+
+    fn look_at_both(&mut self) -> Result<bool, RingError> {
+        let beside = self.interrupting.as_mut().map(Core::look);
+        Ok(self.core.look()? | beside.unwrap_or(Ok(false))?)
     }
 
     /// Stays in the kernel until a completion can be popped: asleep, or polling with IOPOLL. The
     /// kernel's polling loop may end early, without a completion: the caller has to look again.
+    /// With transfers in flight in both rings it does not sleep, since nobody else would find the
+    /// completions of the polled ones: it looks at both rings in turn.
     ///
     /// # Errors
     /// When the kernel refuses; interruptions by signals are resumed.
     #[inline]
     pub fn wait(&mut self) -> Result<(), RingError> {
-        match self.has_refused() {
-            true => Ok(()),
-            false => self.core.wait(),
+        if self.has_refused() {
+            return Ok(());
+        }
+        match self.only() {
+            Some(core) => core.wait(),
+            None => self.wait_for_both(),
         }
     }
 
-    /// Hands everything queued to the kernel and waits until one completion can be popped, in one
-    /// system call. With SQPOLL the helper thread takes the queued transfers, and the call only
-    /// waits.
+    fn wait_for_both(&mut self) -> Result<(), RingError> {
+        while !self.look_at_both()? {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    /// Hands everything that is queued for `path` to the kernel and waits as [`EncodedRing::wait`]
+    /// does until one completion can be popped, in one system call where one ring alone has
+    /// transfers in flight. With SQPOLL the helper thread takes the queued transfers, and the call
+    /// only waits.
     ///
     /// # Errors
     /// When the kernel refuses.
     #[inline]
-    pub fn submit_and_wait(&mut self) -> Result<(), RingError> {
-        match self.has_refused() {
-            true => self.core.submit(),
-            false => self.core.submit_and_wait(),
+    pub fn submit_and_wait(&mut self, path: CompletionPath) -> Result<(), RingError> {
+        if self.has_refused() {
+            return self.submit(path);
+        }
+        match self.only() {
+            Some(core) => core.submit_and_wait(),
+            None => {
+                self.submit(path)?;
+                self.wait_for_both()
+            }
         }
     }
 
@@ -178,7 +286,9 @@ impl<E: RingEncoding> EncodedRing<E> {
         {
             return Some(done);
         }
-        self.core.pop().map(E::completion)
+        let polled = self.core.pop();
+        let done = polled.or_else(|| self.interrupting.as_mut()?.pop());
+        done.map(E::completion)
     }
 
     /// Waits as [`EncodedRing::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC.
@@ -187,10 +297,16 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// When the kernel refuses.
     #[inline]
     pub fn wait_until(&mut self, deadline_ns: u64) -> Result<(), RingError> {
-        match self.has_refused() {
-            true => Ok(()),
-            false => self.core.wait_until(deadline_ns, self.waits_timed()),
+        if self.has_refused() {
+            return Ok(());
         }
+        if self.interrupting.is_none() {
+            return self.core.wait_until(deadline_ns, self.waits_timed());
+        }
+        while !self.look()? && monotonic_ns() < deadline_ns {
+            std::hint::spin_loop();
+        }
+        Ok(())
     }
 
     /// Whether [`EncodedRing::wait_until`] sleeps: it does for files and block devices on Linux

@@ -1,7 +1,6 @@
 //! Transfers as entries for a file or block device: fixed reads and writes, flushes, discards.
 
-use super::core::Core;
-use super::setup;
+use super::encoded::Cores;
 use super::{Completion, EncodedRing, Operation, RingEncoding, RingError, RingOptions, Transfer};
 use crate::Buffers;
 use io_uring::{cqueue, opcode, squeue, types};
@@ -25,10 +24,9 @@ impl EncodedRing<FileEncoding> {
     /// # Errors
     /// When the kernel refuses the options; otherwise as [`EncodedRing::new`].
     pub fn with(file: File, buffers: Buffers, options: RingOptions) -> Result<Self, RingError> {
-        let core = Core::new(buffers.slots() as u32, options)?;
-        let file = core.register_file(file)?;
-        setup::register_buffers(&core.ring, &buffers)?;
-        Ok(Self::of(core, FileEncoding, buffers, file))
+        let cores = Cores::new(buffers.slots() as u32, options, file)?;
+        cores.register_buffers(&buffers)?;
+        Ok(Self::of(cores, FileEncoding, buffers))
     }
 }
 

@@ -16,6 +16,11 @@
 //! | `iopoll`, `hybrid` | as `iopoll` | the kernel sleeps once for each I/O, then polls |
 //! | `sqpoll` | the ring | sleeps until the helper thread has a completion |
 //! | `sqpoll`, `iopoll` | the ring | sleeps; the helper polls the device |
+//!
+//! With `iopoll` alone a second ring is set up beside the first, on the same file and buffers, for
+//! transfers whose completion is to interrupt ([`CompletionPath::Interrupt`]): the kernel reserves
+//! an IOPOLL ring for polled requests. A look then looks at the rings that have transfers in
+//! flight, and a wait sleeps only if no polled transfer is in flight.
 
 mod command;
 mod core;
@@ -73,6 +78,17 @@ impl Operation {
     pub const fn writes(self) -> bool {
         matches!(self, Operation::Write | Operation::Durable)
     }
+}
+
+/// The way in which the completion of a transfer is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompletionPath {
+    /// As the [`RingOptions`] say.
+    Options,
+    /// By the device's interrupt, also where the options poll the device. Only a ring with
+    /// HYBRID_IOPOLL, or with a helper that polls, has no such path; there it is the same as
+    /// [`CompletionPath::Options`].
+    Interrupt,
 }
 
 /// One transfer between the registered file and a buffer slot.

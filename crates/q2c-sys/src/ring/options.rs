@@ -115,6 +115,15 @@ impl RingOptions {
         self.iopoll && self.sqpoll.is_none()
     }
 
+    /// The options of the second ring, whose completions interrupt; `None` where these options poll
+    /// nothing, sleep in the kernel, or have a helper.
+    pub(super) fn interrupting(&self) -> Option<RingOptions> {
+        (self.polls_in_call() && !self.hybrid).then_some(RingOptions {
+            iopoll: false,
+            ..*self
+        })
+    }
+
     /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
     #[must_use]
     pub fn names(&self, taskrun: TaskRun) -> &'static str {

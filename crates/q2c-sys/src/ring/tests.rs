@@ -13,7 +13,7 @@ fn file(content: &[u8]) -> File {
 
 /// Submits and waits for the only transfer in flight.
 fn finish(ring: &mut Ring) -> Completion {
-    ring.submit().unwrap();
+    ring.submit(CompletionPath::Options).unwrap();
     ring.wait().unwrap();
     ring.pop().unwrap()
 }
@@ -22,12 +22,15 @@ fn finish(ring: &mut Ring) -> Completion {
 fn reads_come_into_their_slot() {
     let content: Vec<u8> = (0..8192u32).map(|i| (i / 4096 + 1) as u8).collect();
     let mut ring = Ring::new(file(&content), Buffers::new(2, 4096).unwrap()).unwrap();
-    ring.queue(Transfer {
-        operation: Operation::Read,
-        offset: 4096,
-        length: 4096,
-        slot: 1,
-    });
+    ring.queue(
+        Transfer {
+            operation: Operation::Read,
+            offset: 4096,
+            length: 4096,
+            slot: 1,
+        },
+        CompletionPath::Options,
+    );
     assert_eq!(
         finish(&mut ring),
         Completion {
@@ -46,12 +49,15 @@ fn writes_reach_the_file() {
     let mut buffers = Buffers::new(1, 4096).unwrap();
     buffers.slot_mut(0).fill(9);
     let mut ring = Ring::new(target, buffers).unwrap();
-    ring.queue(Transfer {
-        operation: Operation::Write,
-        offset: 0,
-        length: 4096,
-        slot: 0,
-    });
+    ring.queue(
+        Transfer {
+            operation: Operation::Write,
+            offset: 0,
+            length: 4096,
+            slot: 0,
+        },
+        CompletionPath::Options,
+    );
     assert_eq!(finish(&mut ring).result, 4096);
     let mut content = Vec::new();
     back.rewind().unwrap();
@@ -62,24 +68,30 @@ fn writes_reach_the_file() {
 #[test]
 fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
     let mut ring = Ring::new(file(&[1; 1000]), Buffers::new(1, 4096).unwrap()).unwrap();
-    ring.queue(Transfer {
-        operation: Operation::Read,
-        offset: 0,
-        length: 4096,
-        slot: 0,
-    });
+    ring.queue(
+        Transfer {
+            operation: Operation::Read,
+            offset: 0,
+            length: 4096,
+            slot: 0,
+        },
+        CompletionPath::Options,
+    );
     assert_eq!(finish(&mut ring).result, 1000);
     let write_only = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/null")
         .unwrap();
     let mut ring = Ring::new(write_only, Buffers::new(1, 4096).unwrap()).unwrap();
-    ring.queue(Transfer {
-        operation: Operation::Read,
-        offset: 0,
-        length: 512,
-        slot: 0,
-    });
+    ring.queue(
+        Transfer {
+            operation: Operation::Read,
+            offset: 0,
+            length: 512,
+            slot: 0,
+        },
+        CompletionPath::Options,
+    );
     assert_eq!(finish(&mut ring).result, -libc::EBADF);
 }
 
@@ -87,13 +99,16 @@ fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
 fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
     let mut ring = Ring::new(file(&[1; 4096]), Buffers::new(1, 4096).unwrap()).unwrap();
     assert!(!ring.look().unwrap(), "nothing was submitted");
-    ring.queue(Transfer {
-        operation: Operation::Read,
-        offset: 0,
-        length: 4096,
-        slot: 0,
-    });
-    ring.submit().unwrap();
+    ring.queue(
+        Transfer {
+            operation: Operation::Read,
+            offset: 0,
+            length: 4096,
+            slot: 0,
+        },
+        CompletionPath::Options,
+    );
+    ring.submit(CompletionPath::Options).unwrap();
     while !ring.look().unwrap() {}
     assert_eq!(
         ring.pop(),
@@ -131,7 +146,7 @@ fn a_helper_takes_submissions_and_is_woken() {
     let before = crate::thread::cpu_ns_of(helper).unwrap();
     for pause_ms in [0, 0, 1_300] {
         std::thread::sleep(std::time::Duration::from_millis(pause_ms));
-        ring.queue(read(1));
+        ring.queue(read(1), CompletionPath::Options);
         assert_eq!(finish(&mut ring).result, 4096);
     }
     let spent = crate::thread::cpu_ns_of(helper).unwrap() - before;
@@ -213,8 +228,8 @@ fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
     };
     let mut ring = with(options).unwrap();
     assert!(ring.names().starts_with("IOPOLL|"), "{}", ring.names());
-    ring.queue(read(0));
-    ring.submit().unwrap();
+    ring.queue(read(0), CompletionPath::Options);
+    ring.submit(CompletionPath::Options).unwrap();
     let done = loop {
         if ring.look().unwrap() {
             break ring.pop().unwrap();
@@ -230,7 +245,73 @@ fn rings_leave_nothing_behind() {
     for _ in 0..40 {
         let mut ring = with(RingOptions::default()).unwrap();
         assert_ne!(ring.core.fd_flag, 0, "the ring's descriptor is registered");
-        ring.queue(read(0));
+        ring.queue(read(0), CompletionPath::Options);
         assert_eq!(finish(&mut ring).result, 4096);
     }
+}
+
+/// Reads of a disk's file, by direct I/O where the file system has it. A file in memory would do no
+/// I/O that could interrupt.
+fn on_disk(options: RingOptions) -> Ring {
+    use std::os::unix::fs::OpenOptionsExt;
+    let program = std::env::current_exe().unwrap();
+    let mut named = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
+    named.write_all(&[7; 8192]).unwrap();
+    named.as_file().sync_all().unwrap();
+    let mut wanted = std::fs::OpenOptions::new();
+    let direct = wanted
+        .read(true)
+        .custom_flags(libc::O_DIRECT)
+        .open(named.path());
+    let file = direct.or_else(|_| File::open(named.path())).unwrap();
+    Ring::with(file, Buffers::new(2, 4096).unwrap(), options).unwrap()
+}
+
+/// The first of the transfers is polled and may fail for want of poll queues. The second one
+/// interrupts, and succeeds everywhere.
+#[test]
+fn a_polling_ring_has_a_path_with_interrupts_beside() {
+    let options = RingOptions {
+        iopoll: true,
+        ..RingOptions::default()
+    };
+    let mut ring = on_disk(options);
+    let beside = ring.interrupting_names().expect("a second ring");
+    assert_eq!(format!("IOPOLL|{beside}"), ring.names());
+    for _ in 0..20 {
+        ring.queue(read(0), CompletionPath::Options);
+        ring.submit(CompletionPath::Options).unwrap();
+        ring.queue(read(1), CompletionPath::Interrupt);
+        ring.submit_and_wait(CompletionPath::Interrupt).unwrap();
+        let mut results = [None; 2];
+        while ring.in_flight() > 0 {
+            match ring.pop() {
+                Some(done) => results[done.slot as usize] = Some(done.result),
+                None => ring.wait().unwrap(),
+            }
+        }
+        let polled = results[0].expect("the polled one comes back");
+        assert!([4096, -libc::EOPNOTSUPP].contains(&polled), "{polled}");
+        assert_eq!(results[1], Some(4096));
+    }
+    let plain = on_disk(RingOptions::default());
+    assert_eq!(plain.interrupting_names(), None);
+}
+
+/// A wait for interrupts alone sleeps, which shows as a voluntary context switch. Disks may answer
+/// before the thread has left its CPU, so one such wait of many suffices; polling never leaves it.
+#[test]
+fn a_wait_for_interrupts_beside_a_polling_ring_sleeps() {
+    let options = RingOptions {
+        iopoll: true,
+        ..RingOptions::default()
+    };
+    let mut ring = on_disk(options);
+    let before = crate::thread::switches().voluntary;
+    for _ in 0..200 {
+        ring.queue(read(1), CompletionPath::Interrupt);
+        ring.submit_and_wait(CompletionPath::Interrupt).unwrap();
+        assert_eq!(ring.pop().map(|done| done.result), Some(4096));
+    }
+    assert!(crate::thread::switches().voluntary > before);
 }

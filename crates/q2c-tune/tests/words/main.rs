@@ -49,6 +49,7 @@ fn cell(contender: &Contender) -> Cell {
         },
         series: Series::default(),
         latency_quantiles: Vec::new(),
+        late: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::point::{Interrupted, Point};
 use q2c_model::{Bytes, CostModel, Curve, WakeDelay};
-use q2c_stats::{mean, median, percentile, sorted};
+use q2c_stats::{Shape, mean, median, sorted};
 
 /// The fewest I/Os on which a statistic is based.
 const ENOUGH: usize = 30;
@@ -13,12 +13,9 @@ const HIT: f64 = 0.90;
 /// Most deviations kept of each point: consecutive ones from the middle of its I/Os. The limit is
 /// the same for all points, so that they weigh the same.
 const KEPT: usize = 128;
-/// Deviations are rounded to steps, of which the spread has this number. A step is some tens of
-/// nanoseconds.
-const PARTS: f64 = 100.0;
-/// Delays are clamped at this percentile and at its mirror at the lower end. Beyond them lie stalls
-/// of the machine, which the recordings contain already.
-const CUT: f64 = 0.995;
+/// Delays are clamped at these percentiles. Beyond them lie stalls of the machine, which the
+/// recordings contain already.
+const CUTS: [f64; 2] = [0.005, 0.995];
 
 /// The cost model at `bs`. `shared` holds the points of a larger block size. They tell the cost of
 /// a clear sleep where this block size has no room for one.
@@ -80,39 +77,12 @@ fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> 
     }
 }
 
-/// The wake delays of one point in the order of its I/Os, and the four numbers that describe them,
-/// all in ns.
-struct Delays {
-    ordered: Vec<f64>,
-    base: f64,
-    spread: f64,
-    least: f64,
-    most: f64,
-}
-
-impl Delays {
-    fn of(point: &Point, counts: impl Fn(bool) -> bool) -> Self {
-        let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
-        let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
-        let ascending = sorted(&ordered);
-        let at = |q| percentile(&ascending, q);
-        Delays {
-            base: median(&ascending),
-            spread: ((at(0.84) - at(0.16)) / 2.0).max(100.0),
-            least: at(1.0 - CUT),
-            most: at(CUT),
-            ordered,
-        }
-    }
-
-    /// Standardised deviations of consecutive I/Os. Delays beyond `least` and `most` are clamped to
-    /// them.
-    fn deviations(&self) -> impl Iterator<Item = f64> {
-        let from = self.ordered.len().saturating_sub(KEPT) / 2;
-        let kept = self.ordered.iter().skip(from).take(KEPT);
-        let deviation = |d: &f64| (d.clamp(self.least, self.most) - self.base) / self.spread;
-        kept.map(move |d| (deviation(d) * PARTS).round() / PARTS)
-    }
+/// The shape of the wake delays of one point, ns. `counts` says whether an I/O counts, given
+/// whether it was a hit.
+fn delays(point: &Point, counts: impl Fn(bool) -> bool) -> Shape {
+    let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
+    let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
+    Shape::of(&ordered, CUTS, KEPT)
 }
 
 /// The curves of a wake delay over `x`, from `points`. `counts` says whether an I/O counts, given
@@ -122,17 +92,14 @@ fn wake(
     x: impl Fn(&Point) -> f64,
     counts: impl Fn(bool) -> bool + Copy,
 ) -> WakeDelay {
-    let each: Vec<(f64, Delays)> = points
-        .iter()
-        .map(|p| (x(p), Delays::of(p, counts)))
-        .collect();
-    let over = |value: fn(&Delays) -> f64| curve(each.iter().map(|(x, d)| (*x, value(d))));
+    let each: Vec<(f64, Shape)> = points.iter().map(|p| (x(p), delays(p, counts))).collect();
+    let over = |value: fn(&Shape) -> f64| curve(each.iter().map(|(x, d)| (*x, value(d))));
     WakeDelay {
-        base_ns: over(|d| d.base),
+        base_ns: over(|d| d.middle),
         spread_ns: over(|d| d.spread),
         least_ns: over(|d| d.least),
         most_ns: over(|d| d.most),
-        z: each.iter().flat_map(|(_, d)| d.deviations()).collect(),
+        z: each.iter().flat_map(|(_, d)| d.z.clone()).collect(),
     }
 }
 
@@ -310,10 +277,11 @@ mod tests {
             ordered: ordered.collect(),
             ..Point::default()
         };
-        let z: Vec<f64> = Delays::of(&point, |_| true).deviations().collect();
-        assert_eq!(z.len(), KEPT);
-        assert!(z[..64].iter().all(|&v| v == z[0]) && z[64..].iter().all(|&v| v < z[0]));
-        assert_eq!(Delays::of(&point, |hit| hit).ordered.len(), 500);
+        let every_other = |hit| hit;
+        for z in [delays(&point, |_| true).z, delays(&point, every_other).z] {
+            assert_eq!(z.len(), KEPT);
+            assert!(z[..64].iter().all(|&v| v == z[0]) && z[64..].iter().all(|&v| v < z[0]));
+        }
     }
 
     /// A wake delay of 10 us plus a tenth of the sleep and 5 us of CPU per sleep are put in, and

@@ -96,15 +96,31 @@ struct Bench<'a> {
 const ROOMY_BLOCKS: [u64; 3] = [256 << 10, 1 << 20, 4 << 20];
 const ROOM: Nanos = Nanos::from_micros(140);
 
+/// The block sizes to try when the block layer splits requests above `most` bytes.
+fn roomy_blocks(most: Option<u64>) -> Vec<u64> {
+    let limited = |block: u64| most.map_or(block, |most| block.min(most));
+    let mut blocks = ROOMY_BLOCKS.map(limited).to_vec();
+    blocks.dedup();
+    blocks
+}
+
+/// The largest request that a polled device does as one, bytes: the block layer polls for no parts
+/// of a split request, which complete by interrupts (`bio_split_rw` in block/blk-merge.c). `None`
+/// where the workload does not poll the device, or the limit cannot be read.
+fn unsplit(workload: &Workload) -> Option<u64> {
+    let polls = workload.engine.needs_poll_queues();
+    let disk = workload.site.target_disk.as_ref().filter(|_| polls)?;
+    let text = std::fs::read_to_string(disk.disk.dir.join("queue/max_sectors_kb")).ok()?;
+    text.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
 impl Bench<'_> {
     /// Points in which the completion comes after the wake-up. They are measured on the first block
     /// size that is slow enough, else on the largest that fits the target.
     fn roomy_points(&self) -> Result<Vec<Point>, CalibrateError> {
-        let mut chosen = None;
-        for block in ROOMY_BLOCKS
-            .into_iter()
-            .filter(|&block| block <= self.workload.span.0)
-        {
+        let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
+        blocks.retain(|&block| block <= self.workload.span.0);
+        for block in blocks {
             let p10 = self.look(Bytes(block))?.wait(0.1);
             chosen = Some((Bytes(block), p10));
             if p10 >= ROOM.0 as f64 {
@@ -195,5 +211,17 @@ impl Bench<'_> {
             true => Err(CalibrateError::Stopped),
             false => Ok(watched),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clear_sleeps_are_measured_on_requests_that_are_not_split() {
+        assert_eq!(roomy_blocks(None), ROOMY_BLOCKS);
+        assert_eq!(roomy_blocks(Some(128 << 10)), [128 << 10]);
+        assert_eq!(roomy_blocks(Some(512 << 10)), [256 << 10, 512 << 10]);
     }
 }

@@ -1,7 +1,8 @@
-//! Background jobs as text: `rw=randread,bs=32k,depth=4,jobs=2,cpus=1`.
+//! Background jobs as text: `rw=randread,bs=32k,depth=4,jobs=2,cpus=1`, several of them joined by
+//! `;`.
 
 use super::{StageId, Stages};
-use q2c_engine::{Activity, EngineSpec, Pattern, Wait};
+use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, Wait};
 use q2c_model::{Bytes, CpuId, parse_size};
 use std::fmt;
 use std::str::FromStr;
@@ -42,6 +43,18 @@ pub struct ParseBackgroundError {
 }
 
 impl BackgroundSpec {
+    /// The engine of the jobs beside this foreground: their own, else that of the foreground. A
+    /// name that leaves the path open takes the foreground's. Beside a foreground that polls within
+    /// its calls, which no other job can do by interrupts, it is io_uring.
+    #[must_use]
+    pub fn engine_beside(&self, foreground: &EngineSpec) -> EngineSpec {
+        match &self.engine {
+            Some(own) => own.clone().settled(foreground.needs_poll_queues()),
+            None if foreground.polls_in_call() => EngineSpec::RING,
+            None => foreground.clone(),
+        }
+    }
+
     /// One job of random reads of 32 KiB at depth 1 that waits for interrupts, as in the published
     /// tuning run.
     #[must_use]
@@ -160,9 +173,132 @@ impl fmt::Display for BackgroundSpec {
     }
 }
 
+/// All background jobs that run at the same time.
+///
+/// Its text joins them by `;`, and `none` stands for no job.
+///
+/// ```
+/// use q2c_workbench::workload::Background;
+///
+/// let two: Background = "bs=32k; rw=randwrite,bs=4k,cpus=1".parse()?;
+/// assert_eq!(two.0.len(), 2);
+/// assert_eq!("none".parse::<Background>()?.to_string(), "none");
+/// # Ok::<(), q2c_workbench::workload::ParseBackgroundError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Background(pub Vec<BackgroundSpec>);
+
+/// Text of a background without jobs.
+const NONE: &str = "none";
+
+/// Where the lanes of background jobs do their I/O.
+pub struct BackgroundPlace<'a> {
+    /// Engine of jobs that name none.
+    pub engine: &'a EngineSpec,
+    /// The medium that an engine's I/O goes to.
+    pub medium: &'a dyn Fn(&EngineSpec) -> Medium,
+    /// Bytes of the target that are used, counted from its start.
+    pub span: Bytes,
+    /// Seed of the offsets.
+    pub seed: u64,
+}
+
+impl Background {
+    /// The same jobs; those that name no CPU get `cpu`.
+    #[must_use]
+    pub fn placed_on(&self, cpu: CpuId) -> Self {
+        let placed = self.0.iter().cloned().map(|mut job| {
+            if job.cpus.is_empty() {
+                job.cpus = vec![cpu];
+            }
+            job
+        });
+        Background(placed.collect())
+    }
+
+    /// The CPU of each lane. Every job must have CPUs.
+    #[must_use]
+    pub fn cpus(&self) -> Vec<CpuId> {
+        let lanes = self.lanes().enumerate();
+        lanes.map(|(n, job)| job.cpus[n % job.cpus.len()]).collect()
+    }
+
+    /// One plan for each lane, with the activities that `activities` gives its job. Every job must
+    /// have CPUs.
+    #[must_use]
+    pub fn plans(
+        &self,
+        place: &BackgroundPlace<'_>,
+        activities: &dyn Fn(&BackgroundSpec) -> Vec<Activity>,
+    ) -> Vec<JobPlan> {
+        let plan = |((n, job), cpu): ((usize, &BackgroundSpec), CpuId)| {
+            let engine = job.engine_beside(place.engine);
+            JobPlan {
+                name: format!("background job {n}"),
+                medium: (place.medium)(&engine),
+                engine,
+                pattern: job.pattern,
+                bs: job.bs,
+                span: place.span,
+                depth: job.depth,
+                cpu,
+                seed: place.seed.wrapping_add(104_729 * (n as u64 + 1)),
+                activities: activities(job),
+                capacity: 0,
+                tally: false,
+                rate: None,
+                stop_on_fault: true,
+            }
+        };
+        let lanes = self.lanes().enumerate().zip(self.cpus());
+        lanes.map(plan).collect()
+    }
+
+    /// The job of each lane.
+    fn lanes(&self) -> impl Iterator<Item = &BackgroundSpec> {
+        let jobs = self.0.iter();
+        jobs.flat_map(|job| std::iter::repeat_n(job, job.jobs as usize))
+    }
+}
+
+impl FromStr for Background {
+    type Err = ParseBackgroundError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim() == NONE {
+            return Ok(Background::default());
+        }
+        let jobs = text.split(';').map(|job| job.trim().parse());
+        jobs.collect::<Result<_, _>>().map(Background)
+    }
+}
+
+impl fmt::Display for Background {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let jobs: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(if jobs.is_empty() { NONE } else { "" })?;
+        f.write_str(&jobs.join(";"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_without_an_engine_take_one_that_can_wait_for_interrupts() {
+        let beside = |own: &str, foreground: &str| {
+            let job: BackgroundSpec = own.parse().unwrap();
+            let engine = job.engine_beside(&foreground.parse().unwrap());
+            engine.to_string()
+        };
+        assert_eq!(beside("bs=4k", "libaio"), "libaio");
+        assert_eq!(beside("bs=4k", "pvsync2:hipri"), "io_uring:ring");
+        assert_eq!(beside("engine=null,bs=4k", "pvsync2:hipri"), "null");
+        assert_eq!(
+            beside("engine=io_uring,bs=4k", "io_uring:iopoll"),
+            "io_uring:iopoll"
+        );
+    }
 
     #[test]
     fn text_round_trips() {
@@ -181,5 +317,20 @@ mod tests {
             let error = text.parse::<BackgroundSpec>().unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn jobs_of_one_background_are_joined_and_none_is_a_value() {
+        let text = "rw=randread,bs=32768,depth=1,jobs=1,wait=interrupt;\
+                    rw=randwrite,bs=4096,depth=2,jobs=3,cpus=1+3,wait=poll";
+        let both: Background = text.parse().unwrap();
+        assert_eq!(both.to_string(), text);
+        let placed = both.placed_on(CpuId(7));
+        assert_eq!(placed.cpus(), [7, 3, 1, 3].map(CpuId));
+        assert_eq!("none".parse(), Ok(Background::default()));
+        assert_eq!(Background::default().to_string(), "none");
+        let wrong = "bs=4k;speed=9".parse::<Background>().unwrap_err();
+        assert!(wrong.to_string().contains("speed=9"), "{wrong}");
+        assert!("none;bs=4k".parse::<Background>().is_err());
     }
 }

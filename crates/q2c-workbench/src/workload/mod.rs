@@ -8,10 +8,11 @@ mod background;
 mod stages;
 mod watch;
 
-pub use background::{BackgroundSpec, ParseBackgroundError};
+pub use background::{Background, BackgroundPlace, BackgroundSpec, ParseBackgroundError};
 pub use stages::{Stage, StageId, Stages, Step};
 pub use watch::{Boundary, Site, Span, Watched, first_fault};
 
+use q2c_engine::engines::SimDevices;
 use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_sys::Clock;
@@ -25,6 +26,9 @@ pub struct Workload {
     pub engine: EngineSpec,
     /// The file or device that the I/O goes to.
     pub medium: Medium,
+    /// The simulated devices of jobs whose engine simulates: those of the target, or devices beside
+    /// it.
+    pub simulated: SimDevices,
     /// Access pattern of the foreground lanes.
     pub pattern: Pattern,
     /// Bytes of the target that are used, counted from its start.
@@ -144,27 +148,14 @@ impl Workload {
     /// One job per background lane, with an activity for each stage.
     #[must_use]
     pub fn background_jobs(&self, stages: &Stages, seed: u64) -> Vec<JobPlan> {
-        let jobs = self
-            .background
-            .iter()
-            .flat_map(|spec| (0..spec.jobs).map(move |_| spec));
-        let job = |(n, spec): (usize, &BackgroundSpec)| JobPlan {
-            name: format!("background job {n}"),
-            engine: spec.engine.clone().unwrap_or_else(|| self.engine.clone()),
-            medium: self.medium.clone(),
-            pattern: spec.pattern,
-            bs: spec.bs,
+        let place = BackgroundPlace {
+            engine: &self.engine,
+            medium: &|engine| self.simulated.beside(&self.medium, engine),
             span: self.span,
-            depth: spec.depth,
-            cpu: spec.cpus[n % spec.cpus.len()],
-            seed: seed.wrapping_add(104_729 * (n as u64 + 1)),
-            activities: spec.activities(stages),
-            capacity: 0,
-            tally: false,
-            rate: None,
-            stop_on_fault: true,
+            seed,
         };
-        jobs.enumerate().map(job).collect()
+        let background = Background(self.background.clone());
+        background.plans(&place, &|job| job.activities(stages))
     }
 }
 

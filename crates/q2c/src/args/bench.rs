@@ -1,11 +1,12 @@
 //! Arguments of `q2c bench`.
 
-use super::RunArgs;
+use super::{Counts, RunArgs};
 use clap::Args;
 use q2c_bench::interface::Interface;
 use q2c_engine::Pattern;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_policy::Method;
+use q2c_workbench::workload::Background;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -45,6 +46,21 @@ pub struct BenchArgs {
     /// Patterns: randread, randwrite, read, write [default: randread]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub rw: Option<Vec<Pattern>>,
+    /// Background jobs beside the points, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1, or
+    /// none; several that run at once are joined by `;`, and given again it is a further value of
+    /// the axis
+    #[arg(long, value_name = "JOBS")]
+    pub background: Vec<Background>,
+    /// Make the backgrounds phases of one trial: the jobs run on while the background changes
+    #[arg(long, requires = "background")]
+    pub phases: bool,
+    /// Also measure the method that this run of `q2c tune` recommends for each block size
+    #[arg(long, value_name = "RUN")]
+    pub tuned: Option<PathBuf>,
+    /// After all trials, run each point once more with the block layer captured: where its I/Os
+    /// spend their time, stage by stage, and which hardware queues take them (needs root)
+    #[arg(long)]
+    pub stages: bool,
     /// Measured part of each trial, seconds [default: 3]
     #[arg(long, value_parser = seconds)]
     pub seconds: Option<f64>,
@@ -123,38 +139,6 @@ impl FromStr for Methods {
     }
 }
 
-/// Whole numbers from 1 to 1024, each once, in the order given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts(pub Vec<u16>);
-
-impl FromStr for Counts {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("expected whole numbers from 1 to 1024, such as 1,2,4 or 1..8, found `{text}`")
-        };
-        let one = |part: &str| {
-            let n: Option<u16> = part.trim().parse().ok();
-            n.filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
-        };
-        let mut counts: Vec<u16> = Vec::new();
-        for part in text.split(',') {
-            let (from, to) = part.split_once("..").unwrap_or((part, part));
-            let (from, to) = (one(from)?, one(to)?);
-            if from > to {
-                return Err(wrong());
-            }
-            counts.extend(
-                (from..=to)
-                    .filter(|n| !counts.contains(n))
-                    .collect::<Vec<_>>(),
-            );
-        }
-        Ok(Counts(counts))
-    }
-}
-
 /// Range of the seconds of a trial's warm-up and of its measured part.
 pub const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
 
@@ -202,13 +186,5 @@ mod tests {
                 .unwrap_err()
                 .contains("often")
         );
-    }
-
-    #[test]
-    fn counts_are_lists_and_ranges() {
-        assert_eq!("1..3,8,2".parse(), Ok(Counts(vec![1, 2, 3, 8])));
-        for wrong in ["", "0", "4..2", "a", "1,,2"] {
-            assert!(wrong.parse::<Counts>().is_err(), "{wrong}");
-        }
     }
 }

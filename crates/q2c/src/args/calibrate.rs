@@ -1,6 +1,6 @@
 //! Arguments of `q2c calibrate`.
 
-use super::WorkloadArgs;
+use super::{JobsArg, WorkloadArgs};
 use clap::Args;
 
 /// Measure what sleeping, waking, polling and interrupts cost here.
@@ -9,4 +9,7 @@ pub struct CalibrateArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// Number of jobs.
+    #[command(flatten)]
+    pub jobs: JobsArg,
 }

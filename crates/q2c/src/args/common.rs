@@ -3,8 +3,9 @@
 use clap::Args;
 use q2c_engine::{EngineSpec, Pattern};
 use q2c_model::{Bytes, parse_size};
-use q2c_workbench::workload::BackgroundSpec;
+use q2c_workbench::workload::{Background, BackgroundSpec};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Target, job and place.
 #[derive(Clone, Debug, Args)]
@@ -21,22 +22,68 @@ pub struct WorkloadArgs {
     /// Block sizes, separated by commas
     #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,
-    /// Foreground threads, depth 1 each
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub jobs: u32,
     /// CPUs of the foreground threads, separated by commas [default: the last ones, leaving CPU 0
     /// to others]
     #[arg(long, value_delimiter = ',')]
     pub cpu: Vec<u32>,
-    /// A background job, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1 (may be given again)
-    #[arg(long, value_name = "JOB")]
-    pub background: Vec<BackgroundSpec>,
+    /// Background jobs, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1; several are joined by `;`
+    /// or given again, and none stands for no job
+    #[arg(long, value_name = "JOBS")]
+    pub background: Vec<Background>,
     /// I/O interface [default: io_uring, or what a simulated target names]
     #[arg(long)]
     pub engine: Option<EngineSpec>,
     /// Place of the run.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+impl WorkloadArgs {
+    /// All background jobs: those of one value run beside those of the others.
+    pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
+        let all = self.background.iter().flat_map(|some| &some.0);
+        all.cloned().collect()
+    }
+}
+
+/// The number of jobs of a command that takes one.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct JobsArg {
+    /// Foreground threads, depth 1 each
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: u32,
+}
+
+/// Whole numbers from 1 to 1024, each once, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts(pub Vec<u16>);
+
+impl FromStr for Counts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("expected whole numbers from 1 to 1024, such as 1,2,4 or 1..8, found `{text}`")
+        };
+        let one = |part: &str| {
+            let n: Option<u16> = part.trim().parse().ok();
+            n.filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
+        };
+        let mut counts: Vec<u16> = Vec::new();
+        for part in text.split(',') {
+            let (from, to) = part.split_once("..").unwrap_or((part, part));
+            let (from, to) = (one(from)?, one(to)?);
+            if from > to {
+                return Err(wrong());
+            }
+            counts.extend(
+                (from..=to)
+                    .filter(|n| !counts.contains(n))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        Ok(Counts(counts))
+    }
 }
 
 /// Options of every command that may write and leaves a run.
@@ -54,4 +101,17 @@ pub struct RunArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_lists_and_ranges() {
+        assert_eq!("1..3,8,2".parse(), Ok(Counts(vec![1, 2, 3, 8])));
+        for wrong in ["", "0", "4..2", "a", "1,,2"] {
+            assert!(wrong.parse::<Counts>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -18,12 +18,13 @@ mod source;
 mod steer;
 mod trace;
 mod tune;
+mod tune_kernel;
 mod watch;
 
 pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
-pub use common::{RunArgs, WorkloadArgs};
+pub use common::{Counts, JobsArg, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
@@ -38,6 +39,7 @@ pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
 pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
+pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;
 
 use crate::failure::Failure;
@@ -136,9 +138,9 @@ pub mod tests {
     }
 
     /// The arguments of `q2c calibrate`, split at blanks.
-    pub fn calibrate(words: &str) -> WorkloadArgs {
+    pub fn calibrate(words: &str) -> CalibrateArgs {
         match command(&format!("calibrate {words}")) {
-            Command::Calibrate(args) => args.workload,
+            Command::Calibrate(args) => args,
             other => panic!("{other:?}"),
         }
     }
@@ -155,6 +157,14 @@ pub mod tests {
     pub fn bench(words: &str) -> BenchArgs {
         match command(&format!("bench {words}")) {
             Command::Bench(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The arguments of `q2c compare`, split at blanks.
+    pub fn compare(words: &str) -> CompareArgs {
+        match command(&format!("compare {words}")) {
+            Command::Compare(args) => args,
             other => panic!("{other:?}"),
         }
     }

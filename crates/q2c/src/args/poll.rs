@@ -1,6 +1,6 @@
 //! Arguments of `q2c poll sim` and `q2c poll sweep`, and the commands of `q2c poll`.
 
-use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, WatchArgs};
+use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, TuneKernelArgs, WatchArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
@@ -29,6 +29,9 @@ pub enum PollCommand {
     /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies,
     /// write io_poll_delay (Linux 5.8 to 5.18)
     Steer(SteerArgs),
+    /// Find the rule that the kernel's own hybrid polling should sleep by: record its latencies
+    /// under your load, simulate, steer by the best rule, verify in the kernel (Linux 5.8 to 5.18)
+    TuneKernel(TuneKernelArgs),
 }
 
 /// Arguments of every simulation.
@@ -48,7 +51,8 @@ pub struct SimulatedArgs {
 /// Which rules on which trace, at which costs.
 #[derive(Clone, Debug, Args)]
 pub struct SimArgs {
-    /// Trace of classic polling: a run's trace-BS.parquet, or an imported one
+    /// Trace of the block layer (q2c trace record, blktrace, or imported), or of classic polling: a
+    /// run's trace-BS.parquet
     pub trace: PathBuf,
     /// Sleep rule, such as mean or min:70%,10ms (may be given again)
     #[arg(long, required_unless_present = "rule", value_name = "POLICY")]
@@ -78,8 +82,8 @@ pub struct SimArgs {
 /// What is swept on what, and what counts as best.
 #[derive(Clone, Debug, Args)]
 pub struct SweepArgs {
-    /// Traces of classic polling: q2c's own, lists of latencies (name their --unit), CSV (name its
-    /// --columns)
+    /// Traces of the block layer (q2c trace record, blktrace, or imported), or of classic polling:
+    /// q2c's own, lists of latencies (name their --unit), CSV (name its --columns)
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Rule or family of rules, such as pas or min:ratio=5%..95%/5%,period=1ms|10ms|100ms (may be
@@ -94,9 +98,10 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub goal: GoalArgs,
     /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "0ns", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
     pub warm_up: Nanos,
-    /// Simulated time that counts, the traces repeated as long [default: each trace once]
+    /// Simulated time that counts; a trace is repeated as long [default: each trace's length, at
+    /// least 2s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub measure: Option<Nanos>,
     /// Open loop: submissions come when they came in the recording, not when the last completion

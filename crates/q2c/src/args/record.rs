@@ -1,7 +1,7 @@
 //! Arguments of `q2c trace record`, and those that it shares with `q2c analyze --live`.
 
 use clap::Args;
-use q2c_capture::{By, Wanted};
+use q2c_capture::{CapturedBy, Wanted};
 use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct CaptureArgs {
     pub seconds: Option<f64>,
     /// bpf or tracefs [default: bpf, or tracefs where that is refused]
     #[arg(long, value_name = "WAY")]
-    pub by: Option<By>,
+    pub by: Option<CapturedBy>,
     /// Only I/Os of this length or longer, such as 8k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub min_size: Option<Bytes>,

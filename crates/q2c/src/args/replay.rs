@@ -3,7 +3,7 @@
 use super::{RecordingArgs, RunArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use q2c_capture::By;
+use q2c_capture::CapturedBy;
 use q2c_compare::{DeviceMap, Precondition};
 use q2c_engine::EngineSpec;
 use q2c_model::replay::{
@@ -25,6 +25,10 @@ pub struct ReplayArgs {
     /// left out
     #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target")]
     pub map: Vec<Map>,
+    /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
+    /// its place in the trace; closed: each lane a recorded think time after its last completion
+    #[arg(long, value_enum, default_value = "timed")]
+    pub mode: ModeName,
     /// Trials
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
@@ -36,15 +40,28 @@ pub struct ReplayArgs {
     pub how: HowArgs,
 }
 
-/// Replay a trace on several devices in turns, and say which serves it better.
+/// Replay traces on several devices in turns, and say which serves them better.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
     /// A q2c trace, or a recording that can be imported
     pub trace: PathBuf,
-    /// Two or more files, block devices or simulated devices
+    /// Two or more files, block devices or simulated devices; files in front of them that are
+    /// recognised as traces or recordings are further traces
     #[arg(required = true, num_args = 2.., value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Trials of each target, in turns
+    /// A further trace, also where its format is not recognised; as often as needed
+    #[arg(long = "trace", value_name = "FILE")]
+    pub more: Vec<PathBuf>,
+    /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
+    /// its place in the trace; closed: each lane a recorded think time after its last completion.
+    /// Several, as in timed,outstanding, are compared one by one
+    #[arg(long, value_enum, default_value = "timed", value_delimiter = ',')]
+    pub mode: Vec<ModeName>,
+    /// Compare sums of U2C, without a capture of the block layer [default: capture where every
+    /// target has disks and the kernel permits it]
+    #[arg(long, conflicts_with_all = ["capture", "by"])]
+    pub no_capture: bool,
+    /// Trials of each target, in turns, for each trace and mode
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// How.
@@ -55,10 +72,6 @@ pub struct CompareArgs {
 /// How a trace is replayed.
 #[derive(Clone, Debug, Args)]
 pub struct HowArgs {
-    /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
-    /// its place in the trace; closed: each lane a recorded think time after its last completion
-    #[arg(long, value_enum, default_value = "timed")]
-    pub mode: ModeName,
     /// timed: so many times as fast, such as 2 or 0.5
     #[arg(long, default_value = "1", value_parser = speed)]
     pub speed: f64,
@@ -66,7 +79,7 @@ pub struct HowArgs {
     #[arg(long, value_parser = one_of::<Idle>(idle()), default_value = "squeeze")]
     pub idle: Idle,
     /// outstanding: what in flight is counted in; blocks are of 4 KiB
-    #[arg(long, value_parser = one_of::<Count>(Count::NAMES), default_value = "requests")]
+    #[arg(long, value_parser = one_of::<Count>(Count::NAMES), default_value = "blocks")]
     pub count: Count,
     /// closed: what a lane is
     #[arg(long, value_parser = one_of::<LaneBy>(LaneBy::NAMES), default_value = "lane")]
@@ -112,12 +125,12 @@ pub struct HowArgs {
     /// When a request fails: stop, or go on and count
     #[arg(long, value_parser = one_of::<OnError>(OnError::NAMES), default_value = "stop")]
     pub on_error: OnError,
-    /// Sum Q2C in the block layer while replaying; needs root
+    /// Sum Q2C in the block layer while replaying, and fail where that cannot be done; needs root
     #[arg(long)]
     pub capture: bool,
     /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
     #[arg(long, requires = "capture")]
-    pub by: Option<By>,
+    pub by: Option<CapturedBy>,
     /// The replayer's own lateness above this at the 99th percentile makes a trial invalid
     #[arg(long, default_value = "100us", value_name = "DURATION", value_parser = parse_duration)]
     pub max_lateness: Nanos,

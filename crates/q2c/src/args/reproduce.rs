@@ -1,6 +1,6 @@
 //! Arguments of `q2c reproduce`.
 
-use super::WorkloadArgs;
+use super::{JobsArg, WorkloadArgs};
 use clap::Args;
 
 /// Run a published experiment here and print its figures beside the published ones.
@@ -11,6 +11,9 @@ pub struct ReproduceArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// Number of jobs.
+    #[command(flatten)]
+    pub jobs: JobsArg,
     /// Length of a phase, seconds, after its settling
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,

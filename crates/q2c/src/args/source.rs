@@ -3,7 +3,8 @@
 use super::recording::{RecordingArgs, temporary};
 use clap::Args;
 use q2c_host::{Roots, machine};
-use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_model::{Bytes, DevId, DeviceTime, LanesBy, Nanos, parse_duration, parse_size};
+use q2c_sim::Taking;
 use q2c_study::{Holding, SourceOptions};
 use std::path::PathBuf;
 
@@ -20,6 +21,18 @@ pub struct SourceArgs {
     /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
+    /// Block layer: the interval that is the device's time: d2c (from the hand-over to the driver),
+    /// i2c (from the insertion into the scheduler) or q2c (from queued); what is before it is the
+    /// submission [default: d2c, or q2c of a trace without hand-overs]
+    #[arg(long, value_name = "INTERVAL")]
+    pub latency: Option<DeviceTime>,
+    /// Block layer: whose requests form lanes of depth 1, thread or device; requests that overlap
+    /// are dealt to several [default: thread]
+    #[arg(long, value_name = "WHOSE")]
+    pub lanes: Option<LanesBy>,
+    /// Take the requests of this device alone, such as 259:0
+    #[arg(long, value_name = "MAJOR:MINOR")]
+    pub device: Option<DevId>,
     /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files
     /// [default: half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -37,6 +50,11 @@ impl SourceArgs {
         SourceOptions {
             format: self.recording.format.clone(),
             import: self.recording.options(),
+            taking: Taking {
+                latency: self.latency,
+                lanes: self.lanes,
+                device: self.device,
+            },
             holding: Holding {
                 memory: Bytes(memory.0 / inputs.max(1) as u64),
                 folder: self.spill.clone().unwrap_or_else(temporary),

@@ -1,6 +1,6 @@
 //! Arguments of `q2c tune`.
 
-use super::{GoalArgs, RuleArgs, WorkloadArgs};
+use super::{Counts, GoalArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::PolicySpec;
@@ -12,6 +12,10 @@ pub struct TuneArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// Numbers of foreground threads, depth 1 each: 1,2,4 or 1..4; several are tuned one after
+    /// another, and the answer is told over them
+    #[arg(long, value_name = "LIST", default_value = "1")]
+    pub jobs: Counts,
     /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
     /// given again)
     #[arg(long, value_name = "POLICY")]
@@ -29,7 +33,8 @@ pub struct TuneArgs {
     /// What is best.
     #[command(flatten)]
     pub goal: GoalArgs,
-    /// Time for all trials, such as 90s: they end when it is spent, but for the first round
+    /// Time for all trials, such as 90s: they end when it is spent, but for the first round;
+    /// several numbers of jobs get equal shares of it
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Go on with this interrupted run

@@ -1,6 +1,6 @@
 //! Arguments of `q2c poll watch`.
 
-use super::{RuleArgs, WorkloadArgs};
+use super::{JobsArg, RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{LaneMethod, SpecError};
@@ -12,6 +12,9 @@ pub struct WatchArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// Number of jobs.
+    #[command(flatten)]
+    pub jobs: JobsArg,
     /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may
     /// be given again); the first runs at the start [default: poll, interrupt, mean:50%,100ms,
     /// min:70%,10ms, pas]
@@ -33,6 +36,10 @@ pub struct WatchArgs {
     /// uses it: no I/O is done, and the options of a job mean nothing
     #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
     pub kernel: bool,
+    /// Split the latency into submission, device, return, oversleep, wake-up and reap, by the block
+    /// layer's capture (root); it slows each I/O
+    #[arg(long, conflicts_with = "kernel")]
+    pub parts: bool,
     /// A line per interval, as where there is no terminal
     #[arg(long)]
     pub plain: bool,

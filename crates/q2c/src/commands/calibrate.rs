@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Calibrates, keeps the calibrations for later runs, and prints them.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let bench = open_new("calibrate", &args.workload, stop)?;
+    let bench = open_new("calibrate", &args.workload, args.jobs.jobs, stop)?;
     let calibrations = calibrate(
         &bench.workload,
         &args.workload.bs,

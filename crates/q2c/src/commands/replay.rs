@@ -1,14 +1,19 @@
-//! The commands `q2c replay` and `q2c compare`.
+//! The commands `q2c replay` and, in `compare`, `q2c compare`.
+
+mod compare;
+
+pub use compare::compare;
 
 use super::run_folder;
-use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
+use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::exit::replay_exit;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{print, print_json, say, say_service_times, screen};
 use crate::requests::replay::request;
+use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, ReplaySite, Replaying, RunStart,
-    SiteError, SourceRequest, TraceSource, align_alike,
+    self, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
+    RunStart, SiteError, SourceRequest, TraceSource, Variant,
 };
 use q2c_host::Roots;
 use q2c_host::topology::CpuChoiceError;
@@ -21,8 +26,6 @@ use q2c_sys::Clock;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// How often `q2c compare` repeats a trial in which the replayer was late by its own fault.
-const REPEATS: u32 = 3;
 /// Memory for the rows of `--record`; the rest is held in an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
@@ -43,23 +46,39 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Exit::Usage, why));
     }
-    let request = request(&args.how);
-    let source = source(&args.trace, &args.how, &request, stop)?;
+    let request = request(&args.how, args.mode);
+    let source = source(&args.trace, &args.how, stop)?;
+    source.fits(&request).or_exit_of(replay_exit)?;
     let open = site(args, &request, &source.facts)?;
+    let roots = Roots::live();
+    let sites = std::slice::from_ref(&open);
+    let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials);
+    let ready = ready.or_exit_of(CpuChoiceError::exit)?;
+    let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by);
+    let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
+    let variant = Variant {
+        name: String::new(),
+        plan: ready.plan,
+        facts: &source.facts,
+        sites: vec![open.site.clone()],
+    };
+    let variants = [variant];
     let run = Run {
-        name: "replay",
-        out: &args.how.run.out,
         request: &request,
         trials: args.trials,
         repeats: 0,
+        capture: match request.capture {
+            CaptureWish::By(by) => Some(by),
+            CaptureWish::Off | CaptureWish::WherePermitted => None,
+        },
         record: args.record.as_deref(),
-        sites: vec![open],
     };
-    let (start, sites, ran, folder) = run.go(&source, stop)?;
+    let mut folder = created.or_exit(Exit::Device)?;
+    let ran = run.go(&variants, &mut folder, stop)?;
     let path = folder.path().to_owned();
-    let result = q2c_compare::replay(&start, &source.facts, &sites[0], &ran);
+    let result = q2c_compare::replay(&start, &variants[0], &ran);
     let Some(result) = result else {
-        return Err(nothing(&ran, &sites));
+        return Err(nothing(&ran, &variants));
     };
     let page = q2c_report::html::replay(&result).or_exit(Exit::Internal)?;
     run_folder::publish(folder, ran.state(), &result, &page)?;
@@ -74,52 +93,12 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(exit(ran.state(), result.trials.iter()))
 }
 
-/// Replays a trace on several devices in turns.
-pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let request = request(&args.how);
-    let source = source(&args.trace, &args.how, &request, stop)?;
-    let roots = Roots::live();
-    let opens = args.targets.iter().enumerate().map(|(nth, target)| {
-        let before = args.targets[..nth].iter().filter(|other| *other == target);
-        OpenSite::of_one(&roots, &request, target, &source.facts, before.count())
-    });
-    let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
-    let mut opens = opens.or_exit_of(SiteError::exit)?;
-    align_alike(&mut opens, &source.facts);
-    let run = Run {
-        name: "compare",
-        out: &args.how.run.out,
-        request: &request,
-        trials: args.trials,
-        repeats: REPEATS,
-        record: None,
-        sites: opens,
-    };
-    let (start, sites, ran, folder) = run.go(&source, stop)?;
-    let path = folder.path().to_owned();
-    if sites.iter().all(|site| ran.of(&site.name).0.is_empty()) {
-        return Err(nothing(&ran, &sites));
-    }
-    let result = q2c_compare::compare(&start, &source.facts, &sites, &ran);
-    let page = q2c_report::html::compare(&result).or_exit(Exit::Internal)?;
-    run_folder::publish(folder, ran.state(), &result, &page)?;
-    match args.how.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::compare(&result, screen()))?,
-    }
-    run_folder::tell_report(&path);
-    let trials = result.devices.iter().flat_map(|device| &device.trials);
-    Ok(exit(ran.state(), trials))
-}
-
 /// The reason why there is no number at all, as a failure.
-fn nothing(ran: &Ran, sites: &[ReplaySite]) -> Failure {
+fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Failure {
     if let Some(why) = ran.aborted() {
         return Failure::new(Exit::Device, format!("replay on {why}"));
     }
-    let first = sites
-        .iter()
-        .find_map(|site| ran.of(&site.name).1.into_iter().next());
+    let first = keys(variants).find_map(|key| ran.of(&key).1.into_iter().next());
     match first {
         // The reason begins with "failed to" itself.
         Some(why) => Failure::new(
@@ -131,6 +110,12 @@ fn nothing(ran: &Ran, sites: &[ReplaySite]) -> Failure {
             "replay: stopped by a signal before the first request",
         ),
     }
+}
+
+/// The keys of all cells.
+fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
+    let of = |variant: &'a Variant<'_>| variant.sites.iter().map(move |site| variant.key(site));
+    variants.iter().flat_map(of)
 }
 
 /// The exit code: a device that failed counts before a replayer that was late. A run that is not
@@ -151,19 +136,15 @@ fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> E
 }
 
 /// Opens the trace, and tells the user about what takes long.
-fn source(
-    path: &Path,
-    how: &HowArgs,
-    request: &ReplayRequest,
-    stop: &AtomicBool,
-) -> Result<TraceSource, Failure> {
+fn source(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<TraceSource, Failure> {
     let asked = SourceRequest {
         path,
         format: how.recording.format.as_deref(),
         import: &how.recording.options(),
         temporary: &temporary(),
     };
-    TraceSource::open(&asked, request, stop, &say).or_exit_of(replay_exit)
+    let part = how.part.map(|part| (part.from, part.to));
+    TraceSource::open(&asked, part, stop, &say).or_exit_of(replay_exit)
 }
 
 /// Opens the one target, or the targets of `--map`.
@@ -184,70 +165,58 @@ fn site(
             OpenSite::of_maps(&roots, request, &maps, facts)
         }
     };
-    open.or_exit_of(SiteError::exit)
+    let open = open.or_exit_of(SiteError::exit)?;
+    say_simulated(&open);
+    Ok(open)
+}
+
+/// Says of each simulated target what its service times are.
+fn say_simulated(open: &OpenSite) {
+    for target in &open.site.facts {
+        say_service_times(&target.path, target.service_times.as_ref());
+    }
 }
 
 /// The part of a replay that both commands share.
 struct Run<'a> {
-    name: &'static str,
-    out: &'a Path,
     request: &'a ReplayRequest,
     trials: u32,
     repeats: u32,
+    /// Whether the block layer is captured, and by which means, as [`Replaying::capture`].
+    capture: Option<Option<CapturedBy>>,
     record: Option<&'a Path>,
-    sites: Vec<OpenSite>,
 }
 
 impl Run<'_> {
+    /// Runs all trials. The targets' sites must be open until it returns.
     fn go(
-        self,
-        source: &TraceSource,
+        &self,
+        variants: &[Variant<'_>],
+        folder: &mut RunDir,
         stop: &AtomicBool,
-    ) -> Result<(RunStart, Vec<ReplaySite>, Ran, RunDir), Failure> {
-        let Run {
-            name,
-            out,
-            request,
-            trials,
-            repeats,
-            record,
-            sites,
-        } = self;
-        let facts = &source.facts;
-        let roots = Roots::live();
-        let ready = PreparedReplay::new(&roots, request, facts, &sites, trials);
-        let PreparedReplay {
-            plan,
-            job,
-            identity,
-        } = ready.or_exit_of(CpuChoiceError::exit)?;
-        let start = RunStart::new(&roots, job, &source.name, &source.made_by);
-        let mut folder = RunDir::create(out, name, &start.job, &identity).or_exit(Exit::Device)?;
+    ) -> Result<Ran, Failure> {
         say(&format!("run folder {}", folder.path().display()));
-        let (held_open, sites): (Vec<_>, Vec<ReplaySite>) = sites
-            .into_iter()
-            .map(|open| (open.held_open, open.site))
-            .unzip();
-        let replaying = Replaying {
-            plan,
-            facts,
-            sites: &sites,
-            trials,
-            repeats,
-            max_lateness: request.max_lateness,
-            capture: request.capture,
-            precondition: request.precondition,
-            record,
+        let mut progress = runner::progress::on_stderr();
+        let replaying = self.replaying(variants, stop);
+        let ran = replaying.run(self.request.seed, folder, progress.as_mut());
+        ran.or_exit(Exit::Device)
+    }
+
+    fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], stop: &'a AtomicBool) -> Replaying<'a> {
+        Replaying {
+            variants,
+            trials: self.trials,
+            repeats: self.repeats,
+            max_lateness: self.request.max_lateness,
+            capture: self.capture,
+            precondition: self.request.precondition,
+            record: self.record,
             memory: MEMORY,
             spill: temporary(),
-            roots,
+            roots: Roots::live(),
             clock: Clock::new(),
             stop,
             partial: None,
-        };
-        let mut progress = runner::progress::on_stderr();
-        let ran = replaying.run(request.seed, &mut folder, progress.as_mut());
-        drop(held_open);
-        Ok((start, sites, ran.or_exit(Exit::Device)?, folder))
+        }
     }
 }

@@ -5,7 +5,7 @@ mod kinds;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::output::{print, say, screen, write_new};
-use kinds::{KINDS, Kept, Kind};
+use kinds::{KINDS, Kept};
 use q2c_result::Exit;
 use serde::Deserialize;
 use std::fs;
@@ -49,19 +49,20 @@ fn result(run: &Path) -> Result<Box<dyn Kept>, Failure> {
     let head: Head = serde_json::from_str(&text)
         .map_err(|e| bad(format!("expected a result of q2c, found {e}")))?;
     let schema = head.schema.as_str();
-    let Some(kind) = Kind::of(schema) else {
+    let Some(kind) = kinds::of(schema) else {
         return Err(bad(format!(
             "expected schema {}, found `{}`; use the q2c that wrote it",
             schemas(),
             schema.escape_debug()
         )));
     };
-    (kind.read)(&text).map_err(|e| bad(format!("expected schema {schema}, found {e}")))
+    kind.read(&text)
+        .map_err(|e| bad(format!("expected schema {schema}, found {e}")))
 }
 
 /// The schemas of this version in words: `a, b or c`.
 fn schemas() -> String {
-    let all: Vec<&str> = KINDS.iter().map(|kind| kind.schema).collect();
+    let all: Vec<&str> = KINDS.iter().map(|kind| kind.schema()).collect();
     match all.split_last() {
         Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
         None => String::new(),

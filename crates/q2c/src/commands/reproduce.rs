@@ -15,7 +15,10 @@ use std::sync::atomic::AtomicBool;
 /// Runs an experiment, and prints its figures beside the published ones.
 pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let experiment = experiment(&args.name)?;
-    let bench = open_new("reproduce", &args.workload, stop)?;
+    let mut workload = args.workload.clone();
+    let engine = experiment.engine().or_exit(Exit::Input)?;
+    workload.engine = workload.engine.or(engine);
+    let bench = open_new("reproduce", &workload, args.jobs.jobs, stop)?;
     let spare = bench.workload.sampler_cpu.ok_or_else(|| {
         Failure::new(
             Exit::Environment,
@@ -57,17 +60,19 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let summary = runner.run(&mut plan, &mut folder).or_exit(Exit::Device)?;
     let state = summary.state();
-    let result = q2c_reproduce::result(&experiment, &summary);
+    let result = q2c_reproduce::result(&experiment, &bench.workload.engine, &summary);
     folder
         .publish_json("result.json", &result)
         .or_exit(Exit::Device)?;
     folder
         .publish("result.txt", |out| {
-            out.write_all(table(&experiment, &summary).as_bytes())
+            let table = table(&experiment, &bench.workload.engine, &summary);
+            out.write_all(table.as_bytes())
         })
         .or_exit(Exit::Device)?;
     folder.finish(state).or_exit(Exit::Device)?;
-    conclude(args, &experiment, &summary, &result)
+    let table = table(&experiment, &bench.workload.engine, &summary);
+    conclude(args, &table, &summary, &result)
 }
 
 /// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
@@ -82,7 +87,7 @@ fn experiment(name: &str) -> Result<Experiment, Failure> {
 
 fn conclude(
     args: &ReproduceArgs,
-    experiment: &Experiment,
+    table: &str,
     summary: &Summary<Bytes, PhaseTrial>,
     result: &ReproduceResult,
 ) -> Result<Exit, Failure> {
@@ -91,7 +96,7 @@ fn conclude(
     }
     match args.workload.run.json {
         true => print_json(result)?,
-        false => print(&table(experiment, summary))?,
+        false => print(table)?,
     }
     Ok(match &summary.end {
         End::Complete => Exit::Done,

@@ -11,7 +11,7 @@ use q2c_sys::Clock;
 use q2c_workbench::workbench::Workbench;
 use serde::Serialize;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// q2c's version, and a hash of the program where it can be read: it tells one build from another
 /// in the identity of a run.
@@ -56,17 +56,27 @@ pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     if state == RunState::Complete {
         return Exit::Done;
     }
-    say(&format!(
-        "stopped: the finished trials are in the report; --resume {} goes on",
-        folder.display()
-    ));
+    tell_stopped(folder);
     keep_for_resume(bench, folder);
     Exit::Interrupted
 }
 
+/// Says that a run was stopped after some of its trials, and how to go on.
+pub fn tell_stopped(folder: &Path) {
+    say(&format!(
+        "stopped: the finished trials are in the report; --resume {} goes on",
+        folder.display()
+    ));
+}
+
 /// Keeps the scratch file of a run that ended early. `--resume` could not go on without it.
 pub fn keep_for_resume(bench: Workbench, folder: &Path) {
-    if let Some(scratch) = bench.keep_scratch() {
+    tell_kept(bench.keep_scratch(), folder);
+}
+
+/// Names the scratch file that was kept for the run in `folder`, if there is one.
+pub fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
+    if let Some(scratch) = scratch {
         say(&format!(
             "kept {} for --resume {}; remove it when it is not wanted",
             scratch.display(),

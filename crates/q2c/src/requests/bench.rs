@@ -3,13 +3,16 @@
 use crate::args::{BenchArgs, SECONDS};
 use q2c_bench::BenchSpec;
 use q2c_bench::asked::Asked;
+use q2c_bench::stages::never_seen;
 use q2c_engine::Pattern;
 use q2c_host::topology::ChosenCpus;
 use q2c_model::Bytes;
 use q2c_policy::Method;
+use q2c_result::late::Unseen;
 use q2c_result::{Target, TargetKind};
 use q2c_workbench::LEAST_BLOCKS;
 use q2c_workbench::workbench::WorkloadRequest;
+use q2c_workbench::workload::{Background, BackgroundSpec, Site};
 
 /// The points that the flags ask for. A field is `None` where its flag was not given.
 pub fn asked(args: &BenchArgs) -> Asked {
@@ -32,8 +35,32 @@ pub fn asked(args: &BenchArgs) -> Asked {
         warm_up_seconds: args.warm_up,
         rate: args.rate,
         cpus: args.cpus.clone(),
+        backgrounds: backgrounds(&args.background),
         ..Asked::default()
     }
+}
+
+/// The values of the axis of backgrounds, each once; `None` where there is none.
+fn backgrounds(given: &[Background]) -> Option<Vec<String>> {
+    let mut values: Vec<String> = Vec::new();
+    for background in given {
+        let text = match background.0.is_empty() {
+            true => String::new(),
+            false => background.to_string(),
+        };
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    }
+    (!values.is_empty()).then_some(values)
+}
+
+/// All background jobs of the axis.
+fn background_jobs(values: &[String]) -> Result<Vec<BackgroundSpec>, String> {
+    let there = values.iter().filter(|text| !text.is_empty());
+    let parsed = there.map(|text| text.parse::<Background>().map_err(|e| e.to_string()));
+    let all: Vec<Background> = parsed.collect::<Result<_, String>>()?;
+    Ok(all.into_iter().flat_map(|some| some.0).collect())
 }
 
 /// Checks the times of a fio job file: those of flags are checked where they are parsed. The error
@@ -69,18 +96,20 @@ pub fn workload(
     target: String,
     sizes: Vec<Bytes>,
     pattern: Pattern,
-) -> WorkloadRequest {
-    WorkloadRequest {
+    backgrounds: &[String],
+) -> Result<WorkloadRequest, String> {
+    let background = background_jobs(backgrounds)?;
+    Ok(WorkloadRequest {
         target,
         engine: None,
         pattern,
         sizes,
         jobs: 1,
         cpus: Vec::new(),
-        background: Vec::new(),
+        background,
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,
-    }
+    })
 }
 
 /// The pattern that the target is opened for: one that writes, if there is one.
@@ -160,7 +189,33 @@ pub fn plan(
         seed: args.run.seed,
         span,
         points: asked.points,
+        backgrounds: asked.backgrounds.unwrap_or(vec![String::new()]),
+        phases: args.phases,
+        tuned: None,
+        stages: args.stages,
     }
+}
+
+/// Refuses `--stages` where none of the interfaces can ever be seen in the block layer. The error
+/// says why.
+pub fn check_stages(spec: &BenchSpec, site: &Site) -> Result<(), String> {
+    let why = |name: &String| never_seen(&name.parse().ok()?, site);
+    let reasons: Option<Vec<Unseen>> = spec.engines.iter().map(why).collect();
+    let Some(why) = reasons
+        .filter(|_| spec.stages)
+        .and_then(|all| all.into_iter().next())
+    else {
+        return Ok(());
+    };
+    let why = match why {
+        Unseen::NoDevice => "no block device stands under it",
+        _ => "its I/O does not go through the block layer",
+    };
+    Err(format!(
+        "capture the block layer under {} for --stages: {why}; name a block device or a file on \
+         one, and an engine that reads it, or leave --stages out",
+        spec.target
+    ))
 }
 
 #[cfg(test)]
@@ -168,7 +223,9 @@ mod tests {
     use super::*;
     use crate::args::tests::bench;
     use q2c_fio::Size;
-    use q2c_model::CpuId;
+    use q2c_host::Roots;
+    use q2c_host::block::{Disk, TargetDisk};
+    use q2c_model::{CpuId, DevId};
 
     fn planned(words: &str, kind: TargetKind) -> BenchSpec {
         let args = bench(words);
@@ -265,5 +322,47 @@ mod tests {
             wrong,
             "ramp_time is 9999 s, and q2c bench has 0.2 to 3600 s"
         );
+    }
+
+    fn site(disk: Option<&str>) -> Site {
+        let disk = disk.map(|name| Disk {
+            name: name.to_owned(),
+            dev: DevId::default(),
+            dir: "/nowhere".into(),
+        });
+        Site {
+            roots: Roots::live(),
+            target_disk: disk.map(|disk| TargetDisk {
+                disk,
+                partition: None,
+                below: Vec::new(),
+                unproved: Vec::new(),
+            }),
+            idle_busy_cpus: 0.0,
+        }
+    }
+
+    /// Where one of the interfaces can be seen, the others say at their points why they cannot.
+    #[test]
+    fn stages_are_refused_where_no_interface_can_be_seen() {
+        let check = |words: &str, kind, disk| check_stages(&planned(words, kind), &site(disk));
+        let disk = Some("vda");
+        assert_eq!(check("d --stages", TargetKind::File, disk), Ok(()));
+        assert_eq!(check("d", TargetKind::File, None), Ok(()));
+        let without = check("d --stages", TargetKind::File, None).unwrap_err();
+        assert!(
+            without.contains("no block device stands under it"),
+            "{without}"
+        );
+        let mixed = "d --stages --engine io_uring_cmd,libaio,null";
+        assert_eq!(check(mixed, TargetKind::Block, disk), Ok(()));
+        for engines in ["io_uring_cmd,null", "spdk", "sim:50us"] {
+            let words = format!("d --stages --engine {engines}");
+            let past = check(&words, TargetKind::Block, disk).unwrap_err();
+            assert!(
+                past.contains("does not go through the block layer"),
+                "{past}"
+            );
+        }
     }
 }

@@ -6,5 +6,6 @@ pub mod bench;
 pub mod poll;
 pub mod replay;
 pub mod tune;
+pub mod tuned;
 pub mod watch;
 pub mod workload;

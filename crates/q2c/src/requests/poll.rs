@@ -4,11 +4,8 @@
 use crate::args::{RuleArg, SimArgs, SteerArgs, SweepArgs};
 use q2c_model::Nanos;
 use q2c_policy::{Family, FamilyError, PolicySpec, RULES, SpecError};
-use q2c_sim::{Arrival, Drive, Grid};
-
-/// The simulated time of `q2c poll sim` that counts is at least this long unless `--measure` is
-/// given: rules with windows need many of their periods.
-const MEASURE: Nanos = Nanos::from_millis(2_000);
+use q2c_sim::{Arrival, Grid};
+use q2c_study::Timing;
 
 /// When submissions come: as recorded with `--open`, else after the recorded think time.
 pub fn arrival(open: bool) -> Arrival {
@@ -18,11 +15,11 @@ pub fn arrival(open: bool) -> Arrival {
     }
 }
 
-/// The simulated times of `q2c poll sim` on a trace of this length.
-pub fn sim_drive(args: &SimArgs, length: Nanos) -> Drive {
-    Drive {
+/// The simulated time of `q2c poll sim`.
+pub fn sim_timing(args: &SimArgs) -> Timing {
+    Timing {
         warm_up: args.warm_up,
-        measure: args.measure.unwrap_or_else(|| length.max(MEASURE)),
+        measure: args.measure,
         seed: args.seed,
     }
 }
@@ -33,11 +30,11 @@ pub fn sim_policies(args: &SimArgs) -> Result<Vec<PolicySpec>, SpecError> {
     Ok([args.policy.clone(), own].concat())
 }
 
-/// The simulated times of `q2c poll sweep`.
-pub fn sweep_drive(args: &SweepArgs) -> Drive {
-    Drive {
+/// The simulated time of `q2c poll sweep`.
+pub fn sweep_timing(args: &SweepArgs) -> Timing {
+    Timing {
         warm_up: args.warm_up,
-        measure: args.measure.unwrap_or(Drive::ONE_PASS),
+        measure: args.measure,
         seed: args.seed,
     }
 }
@@ -119,21 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn a_simulation_is_as_long_as_its_trace_and_at_least_two_seconds() {
-        let of = |words: &str, length_ms| {
-            let drive = sim_drive(&sim(words), Nanos::from_millis(length_ms));
-            (drive.warm_up, drive.measure)
-        };
-        let ms = Nanos::from_millis;
-        assert_eq!(of("t --policy pas", 10), (ms(400), ms(2_000)));
-        assert_eq!(of("t --policy pas", 3_000), (ms(400), ms(3_000)));
-        let named = of("t --policy pas --measure 10ms --warm-up 1ms", 3_000);
-        assert_eq!(named, (ms(1), ms(10)));
-        let pass = sweep_drive(&sweep("t"));
+    fn a_sweep_is_as_long_as_a_simulation() {
         assert_eq!(
-            (pass.warm_up, pass.measure),
-            (ms(0), Drive::ONE_PASS.max(ms(0)))
+            sweep_timing(&sweep("t")),
+            sim_timing(&sim("t --policy pas"))
         );
+        let named = "--measure 10ms --warm-up 1ms --seed 9";
+        let of_sim = sim_timing(&sim(&format!("t --policy pas {named}")));
+        assert_eq!(sweep_timing(&sweep(&format!("t {named}"))), of_sim);
+        assert_eq!(of_sim.measure, Some(Nanos::from_millis(10)));
     }
 
     #[test]

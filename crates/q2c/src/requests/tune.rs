@@ -17,7 +17,14 @@ const SLICE_S: f64 = 0.0417;
 /// Length of the first recording, in trials.
 const RECORD_TRIALS: f64 = 2.0;
 
-/// The job of a new run on `target`.
+/// The numbers of jobs of a new run, ascending.
+pub fn numbers_of_jobs(args: &TuneArgs) -> Vec<u32> {
+    let mut numbers: Vec<u32> = args.jobs.0.iter().map(|&jobs| jobs.into()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The job of a new run on `target`. The CPUs are those that the user named.
 pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
     let own = args.own.policies().or_exit(Exit::Usage)?;
@@ -27,11 +34,12 @@ pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     Ok(TuneSpec {
         engine: engine.or_exit(Exit::Usage)?.to_string(),
         target,
+        scratch: workload.scratch.is_some(),
         rw: workload.rw.to_string(),
         sizes: workload.bs.clone(),
         cpus: workload.cpu.clone(),
         background: workload
-            .background
+            .background_jobs()
             .iter()
             .map(ToString::to_string)
             .collect(),
@@ -57,14 +65,13 @@ pub fn stored_workload(spec: &TuneSpec, args: &TuneArgs) -> Result<WorkloadReque
     Ok(WorkloadRequest {
         pattern: spec.rw.parse().map_err(|_| "rw")?,
         sizes: spec.sizes.clone(),
-        jobs: spec.cpus.len() as u32,
         cpus: spec.cpus.iter().copied().map(CpuId).collect(),
         background: background
             .collect::<Result<_, _>>()
             .map_err(|_| "background")?,
         engine: Some(spec.engine.parse().map_err(|_| "engine")?),
         seed: spec.seed,
-        ..workload(&args.workload, spec.target.clone())
+        ..workload(&args.workload, spec.cpus.len() as u32, spec.target.clone())
     })
 }
 
@@ -90,6 +97,33 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_jobs_are_a_list_or_a_range() {
+        let numbers = |jobs: &str| numbers_of_jobs(&tune(&format!("sim:50us {jobs}")));
+        assert_eq!(numbers(""), [1]);
+        assert_eq!(numbers("--jobs 3"), [3]);
+        assert_eq!(numbers("--jobs 4,1,2"), [1, 2, 4]);
+        assert_eq!(numbers("--jobs 8,1..3,2"), [1, 2, 3, 8]);
+    }
+
+    /// Four jobs have the CPUs of two and two more, and with two numbers of jobs each has half of
+    /// the budget.
+    #[test]
+    fn numbers_of_jobs_share_cpus_and_budget() {
+        let args = tune("sim:50us --jobs 2,4 --cpu 3,1,0 --budget 90s");
+        let mut each = new_job(&args, "sim:50us".to_owned()).unwrap();
+        assert_eq!(each.cpus, [3, 1, 0]);
+        // As the workbench chooses them for four jobs.
+        each.cpus = vec![3, 1, 0, 3];
+        let all = q2c_tune::TuneJobsSpec {
+            jobs: numbers_of_jobs(&args),
+            each,
+        };
+        let (two, four) = (all.of(2), all.of(4));
+        assert_eq!((two.cpus, two.budget_s), (vec![3, 1], Some(45.0)));
+        assert_eq!((four.cpus, four.budget_s), (vec![3, 1, 0, 3], Some(45.0)));
+    }
+
+    #[test]
     fn a_stored_job_wins_over_the_command_line() {
         let first = tune("d --bs 8k --cpu 1,0 --seed 5 --background rw=randread,bs=32k,cpus=1");
         let spec = new_job(&first, "d".to_owned()).unwrap();
@@ -99,7 +133,7 @@ mod tests {
         assert_eq!((asked.jobs, asked.seed), (2, 5));
         assert_eq!(asked.cpus, [CpuId(1), CpuId(0)]);
         assert_eq!(asked.sizes, spec.sizes);
-        assert_eq!(asked.background, first.workload.background);
+        assert_eq!(asked.background, first.workload.background_jobs());
         assert_eq!(asked.engine, Some(EngineSpec::IO_URING));
         assert_eq!(asked.allow_write.len(), 1);
         for (field, broken) in [

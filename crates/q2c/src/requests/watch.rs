@@ -19,6 +19,8 @@ pub struct WatchRequest {
     pub seconds: Option<f64>,
     /// The watch goes on to the next method by itself each time this is over.
     pub every: Option<Nanos>,
+    /// Whether the block layer is captured, for the parts of U2C.
+    pub parts: bool,
 }
 
 impl WatchRequest {
@@ -44,6 +46,7 @@ impl WatchRequest {
             interval,
             seconds: args.seconds,
             every: args.every,
+            parts: args.parts,
         })
     }
 }

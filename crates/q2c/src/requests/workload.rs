@@ -7,16 +7,16 @@ use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_workbench::workbench::WorkloadRequest;
 
-/// The workload of `args` on `target`.
-pub fn workload(args: &WorkloadArgs, target: String) -> WorkloadRequest {
+/// The workload of `args` with `jobs` foreground jobs on `target`.
+pub fn workload(args: &WorkloadArgs, jobs: u32, target: String) -> WorkloadRequest {
     WorkloadRequest {
         target,
         engine: args.engine.clone(),
         pattern: args.rw,
         sizes: args.bs.clone(),
-        jobs: args.jobs,
+        jobs,
         cpus: args.cpu.iter().copied().map(CpuId).collect(),
-        background: args.background.clone(),
+        background: args.background_jobs(),
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,
     }
@@ -50,7 +50,7 @@ mod tests {
     fn arguments_become_the_workload() {
         let args =
             calibrate("--rw randwrite --bs 4k,32k --jobs 2 --cpu 3,1 --seed 9 --allow-write d d");
-        let asked = workload(&args, "d".to_owned());
+        let asked = workload(&args.workload, args.jobs.jobs, "d".to_owned());
         assert!(asked.pattern.write && asked.engine.is_none());
         assert_eq!(asked.sizes, [Bytes(4096), Bytes(32768)]);
         assert_eq!((asked.jobs, asked.seed), (2, 9));

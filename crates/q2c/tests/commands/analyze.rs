@@ -2,7 +2,9 @@
 
 use crate::blktrace::Event;
 use crate::program::{number, q2c};
-use serde_json::Value;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_trace::TraceWriter;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -249,4 +251,95 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     );
     let table = q2c(folder.path(), &["report", "result.json", "--csv"]).done();
     assert!(table.contains("all,,D2C,10,70000,70000,"), "{table}");
+}
+
+/// Writes a trace of 259:0, which had four queues of two CPUs each while it was recorded, and of
+/// 8:0, of which the trace does not tell the queues. Of 259:0 CPU 0 reads 300 times and CPU 2 100
+/// times, each in the queue of its own. CPU 4 writes 60 times, 15 of them in queue 3, which is not
+/// its own.
+fn queued(path: &Path) {
+    let map = (
+        "device.259:0.queues".to_owned(),
+        "0:0-1 1:2-3 2:4-5 3:6-7".to_owned(),
+    );
+    let meta = TraceMeta {
+        facts: [map].into(),
+        ..TraceMeta::default()
+    };
+    let mut writer = TraceWriter::create(path, meta).unwrap();
+    let mut records = Vec::new();
+    for (device, op, hctx, cpu, n) in [
+        ((259, 0), Op::Read, 0, 0, 300),
+        ((259, 0), Op::Read, 1, 2, 100),
+        ((259, 0), Op::Write, 2, 4, 45),
+        ((259, 0), Op::Write, 3, 4, 15),
+        ((8, 0), Op::Read, 0, 0, 10),
+    ] {
+        for _ in 0..n {
+            let (major, minor) = device;
+            let (id, sector) = (records.len() as u64, Sectors(8 * records.len() as u64));
+            let device = DevId { major, minor };
+            let new = IoRecord::new(id, Layer::Block, device, op, sector, Bytes(4096));
+            records.push(IoRecord {
+                queue_ns: Some(Nanos(1_000 * id)),
+                complete_ns: Some(Nanos(1_000 * id + 500)),
+                cpu_submit: Some(cpu),
+                hctx: Some(hctx),
+                ..new
+            });
+        }
+    }
+    writer.push(&records).unwrap();
+    writer.finish().unwrap();
+}
+
+/// Against all queues neither is even. Against the map from CPUs to queues the reads are where they
+/// belong, and of the writes 15 of 60 are not.
+#[test]
+fn queues_by_device_and_direction() {
+    let folder = tempfile::tempdir().unwrap();
+    queued(&folder.path().join("t.parquet"));
+    let result = q2c(folder.path(), &["analyze", "t.parquet", "--json"]).json();
+    let devices = result["queues"].as_array().unwrap();
+    let of = |name: &str| {
+        devices
+            .iter()
+            .find(|device| device["device"] == name)
+            .unwrap()
+    };
+    let (known, unknown) = (of("259:0"), of("8:0"));
+    assert_eq!(
+        (&known["queues"], &unknown["queues"]),
+        (&json!(4), &Value::Null)
+    );
+    let (reads, writes) = (&known["reads"], &known["writes"]);
+    assert_eq!(
+        (&reads["unused"], &writes["unused"]),
+        (&json!([2, 3]), &json!([0, 1]))
+    );
+    assert_eq!(
+        (&reads["even"]["verdict"], &reads["map"]["verdict"]),
+        (&json!("uneven"), &json!("as-mapped"))
+    );
+    assert_eq!(number(reads, "/queues/0/expected"), 0.75);
+    assert_eq!(number(reads, "/even/queues"), 4.0);
+    assert_eq!(number(writes, "/map/misplaced"), 0.25);
+    assert_eq!(number(writes, "/map/off_map"), 15.0);
+    assert_eq!(writes["map"]["verdict"], "otherwise");
+    assert_eq!(number(known, "/all/requests"), 460.0);
+    assert_eq!(
+        (&unknown["all"]["unused"], &unknown["writes"]),
+        (&Value::Null, &Value::Null)
+    );
+    fs::write(folder.path().join("r.json"), result.to_string()).unwrap();
+    let again = q2c(folder.path(), &["report", "r.json"]).done();
+    let said = again.replace("\n  ", " ");
+    for words in [
+        "reads by queue of 259:0: 400 in 2 of 4 queues (unused: 2-3); over all queues uneven",
+        "writes by queue of 259:0: 60 in 2 of 4 queues (unused: 0-1)",
+        "not spread as the map from CPUs to queues has it (25.0 % in other queues than expected)",
+        "reads by queue of 8:0: 10 in 1 queue; how many the device has, the trace does not tell",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests of `q2c bench` on devices whose speed is known.
 
 use crate::program::{number, q2c};
+use q2c_testkit::skip;
 use serde_json::Value;
 
 fn bench(more: &[&str]) -> crate::program::Finished {
@@ -17,16 +18,16 @@ fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value
         .unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
 }
 
-/// Jobs, depth, and the IOPS of devices that serve two requests of 5 ms at once.
+/// Jobs, depth, and the IOPS of a device that serves two requests of 5 ms at once.
 const POINTS: [(u64, u64, f64); 5] = [
     (1, 1, 200.0),
     (1, 2, 400.0),
     (1, 4, 400.0),
     (2, 1, 400.0),
-    (4, 2, 1600.0),
+    (4, 2, 400.0),
 ];
 
-fn slow_devices() -> Value {
+fn slow_device() -> Value {
     let device = ["sim:5ms,servers=2", "--method", "interrupt", "--json"];
     let axes = ["--jobs", "1,2,4", "--depth", "1,2,4"];
     bench(&[&device[..], &axes].concat()).json()
@@ -40,14 +41,14 @@ fn undisturbed(result: &Value) -> bool {
     })
 }
 
-/// Each job has a device of its own that serves two requests at once, 5 ms each: 200 per second at
-/// depth 1, 400 from depth 2 on, and twice as many for two jobs. A run that was disturbed is
+/// The device serves two requests at once, 5 ms each: 200 per second with one in flight, and 400
+/// with two or more, whether one job has them in flight or several. A run that was disturbed is
 /// repeated.
 #[test]
 fn throughput_is_that_of_the_device() {
-    let mut runs = std::iter::repeat_with(slow_devices).take(4);
+    let mut runs = std::iter::repeat_with(slow_device).take(4);
     let result = runs.find(undisturbed);
-    let result = result.expect("one of four runs in which the devices are not slower than told");
+    let result = result.expect("one of four runs in which the device is not slower than told");
     assert_eq!(result["schema"], "q2c.bench/2");
     assert_eq!(result["cells"].as_array().unwrap().len(), 9);
     for (jobs, depth, wanted) in POINTS {
@@ -78,12 +79,117 @@ fn throughput_is_that_of_the_device() {
     );
 }
 
+/// IOPS of one job and of four on a device with this many servers of 5 ms.
+fn one_and_four(servers: u32) -> (f64, f64) {
+    let device = format!("sim:5ms,servers={servers}");
+    let axes = ["--jobs", "1,4", "--depth", "1", "--method", "interrupt"];
+    let result = bench(&[&[device.as_str(), "--json"], &axes[..]].concat()).json();
+    let iops = |jobs| number(cell(&result, "interrupt", jobs, 1), "/iops/median");
+    (iops(1), iops(4))
+}
+
+/// A device is one, whoever uses it: four jobs on one server have the IOPS of one job, and on four
+/// servers four times as many. That a server does no more than 200 per second holds on any machine.
+/// The rest needs jobs that wake in time: runs in which one job alone has less than 195 IOPS were
+/// disturbed by other work. When nothing but such runs can be had, the test is skipped.
+#[test]
+fn jobs_share_the_servers_of_their_device() {
+    let within = |(one, four): (f64, f64), times: f64| (four / one / times - 1.0).abs() < 0.05;
+    let mut quiet = Vec::new();
+    for _ in 0..6 {
+        let (single, fourfold) = (one_and_four(1), one_and_four(4));
+        assert!(single.1 < 200.0 * 1.02, "one server: {single:?}");
+        assert!(fourfold.1 < 800.0 * 1.02, "four servers: {fourfold:?}");
+        if within(single, 1.0) && within(fourfold, 4.0) {
+            return;
+        }
+        if single.0.min(fourfold.0) >= 195.0 {
+            quiet.push((single, fourfold));
+        }
+    }
+    assert!(quiet.len() < 3, "undisturbed runs: {quiet:?}");
+    let reason = "other work took the CPUs: one job of 5 ms had less than 195 IOPS";
+    skip("jobs_share_the_servers_of_their_device", reason);
+}
+
+/// A device that takes its times from a recording: U2C of 1 and 3 ms, of which both are drawn
+/// equally often.
+#[test]
+fn a_device_has_the_times_of_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let list: String = (0..500)
+        .map(|n| format!("{}\n", 1_000 + n % 2 * 2_000))
+        .collect();
+    std::fs::write(folder.path().join("times.txt"), list).unwrap();
+    let device = "sim:trace=times.txt,unit=us,servers=2";
+    let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "1"];
+    let how = ["bench", device, "--method", "interrupt", "--json"];
+    let ended = q2c(folder.path(), &[&how[..], &short].concat());
+    let told = "service times: U2C of 500 recorded I/Os";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let result = ended.json();
+    let times = &result["target"]["service_times"];
+    assert_eq!(times["measure"], "u2c");
+    let class = serde_json::json!({
+        "direction": "read", "from_sectors": 8, "recorded": 500, "kept": 500, "median_ns": 1_000_000,
+    });
+    assert_eq!(times["classes"], serde_json::json!([class]));
+    let cell = cell(&result, "interrupt", 1, 1);
+    let (mean, p99) = (number(cell, "/lat_ns/mean"), number(cell, "/lat_ns/p99"));
+    // The mean of some 500 draws of 1 or 3 ms is 2 ms with a standard error of 45 us; a wake-up
+    // comes on top.
+    assert!((1.8e6..4e6).contains(&mean) && p99 >= 2.95e6, "{cell:#}");
+    let run = std::fs::read_dir(folder.path().join("runs")).unwrap();
+    let run = run.last().unwrap().unwrap().path();
+    let again = ["report", run.to_str().unwrap(), "--html", "again.html"];
+    q2c(folder.path(), &again).done();
+    let page = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
+    assert!(page.contains("U2C of 500 recorded I/Os"));
+    let refused = |device: &str, code, words: &[&str]| {
+        let ended = q2c(folder.path(), &["bench", device, "--method", "interrupt"]);
+        ended.refused(code, words);
+    };
+    refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
+    refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
+    refused("sim:trace=times.txt,unit=us,time=d2c", 3, &["D2C"]);
+    refused("sim:trace=times.txt,unt=us", 2, &["the nearest is unit"]);
+}
+
+/// Runs a benchmark until `share` finds more than `least` of a CPU in it, four times at most:
+/// others may be at work on this machine. After the last one the lack is a counted skip, and
+/// `None`.
+fn with_a_cpu(
+    test: &str,
+    args: &[&str],
+    least: f64,
+    share: impl Fn(&Value) -> f64,
+) -> Option<Value> {
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        let result = bench(args).json();
+        let got = share(&result);
+        if got > least {
+            return Some(result);
+        }
+        found.push(got);
+    }
+    // Others take a share of a CPU, and never all of it four times.
+    assert!(found.iter().any(|got| *got > 0.02), "{found:?} of a CPU");
+    let why = format!("others are at work: {found:.2?} of a CPU were had, {least} are needed");
+    skip(test, &why);
+    None
+}
+
 #[test]
 fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
-    let result = bench(&["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"]).json();
+    let test = "bench::a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu";
+    let args = ["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"];
+    let polling = |result: &Value| number(cell(result, "poll", 1, 1), "/cpu/job_s/median");
+    let Some(result) = with_a_cpu(test, &args, 0.7, polling) else {
+        return;
+    };
     let rule = result["cells"][1]["method"].as_str().unwrap().to_owned();
     let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, &rule, 1, 1));
-    assert!(number(poll, "/cpu/job_s/median") > 0.7, "{poll:#}");
     assert_eq!(number(hybrid, "/miss_rate/median"), 1.0);
     assert_eq!(poll["miss_rate"], Value::Null);
     assert!(number(hybrid, "/lat_ns/p50") >= 4e6 * 0.99);
@@ -126,7 +232,7 @@ fn a_failed_request_leaves_no_number() {
 /// although the CPU usage of the job's own thread does not contain it.
 #[test]
 fn the_kernel_thread_of_sqpoll_is_charged() {
-    let result = bench(&[
+    let args = [
         "--scratch",
         "4m",
         "--engine",
@@ -134,8 +240,12 @@ fn the_kernel_thread_of_sqpoll_is_charged() {
         "--method",
         "interrupt,sqpoll",
         "--json",
-    ])
-    .json();
+    ];
+    let helper = |result: &Value| number(cell(result, "sqpoll", 1, 1), "/cpu/helper_s/median");
+    let test = "bench::the_kernel_thread_of_sqpoll_is_charged";
+    let Some(result) = with_a_cpu(test, &args, 0.15, helper) else {
+        return;
+    };
     let (interrupt, sqpoll) = (
         cell(&result, "interrupt", 1, 1),
         cell(&result, "sqpoll", 1, 1),
@@ -148,7 +258,7 @@ fn the_kernel_thread_of_sqpoll_is_charged() {
     assert_eq!(number(interrupt, "/cpu/helper_s/median"), 0.0);
     // The thread never rests, but it shares the machine with everything else that runs here.
     let helper = number(sqpoll, "/cpu/helper_s/median");
-    assert!(helper > 0.15 && helper < 1.1, "{helper} CPUs");
+    assert!(helper < 1.1, "{helper} CPUs");
     let (busy, own) = (
         number(sqpoll, "/cpu/busy_s/median"),
         number(sqpoll, "/cpu/job_s/median"),

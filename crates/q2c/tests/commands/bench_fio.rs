@@ -12,7 +12,7 @@ fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Finished {
 }
 
 /// Each section is a point, and flags replace the target and its engine. The device serves two
-/// requests at once, 5 ms each.
+/// requests at once, 5 ms each, also if two jobs have two in flight each.
 #[test]
 fn sections_are_the_points_and_flags_win() {
     let folder = tempfile::tempdir().unwrap();
@@ -22,7 +22,7 @@ fn sections_are_the_points_and_flags_win() {
     let result = with(folder.path(), job, &[device, "--engine", device, "--json"]).json();
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2, "{result:#}");
-    for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 800.0)] {
+    for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
         assert_eq!(
             (&cell["jobs"], &cell["depth"]),
             (&jobs.into(), &depth.into())

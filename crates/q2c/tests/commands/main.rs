@@ -5,8 +5,11 @@
 mod analyze;
 #[cfg(test)]
 mod bench;
+mod bench_background;
 #[cfg(test)]
 mod bench_fio;
+#[cfg(test)]
+mod bench_stages;
 #[cfg(test)]
 mod blktrace;
 #[cfg(test)]
@@ -15,6 +18,8 @@ mod btt;
 mod live;
 #[cfg(test)]
 mod poll;
+#[cfg(test)]
+mod poll_block;
 #[cfg(test)]
 mod poll_kernel;
 #[cfg(test)]

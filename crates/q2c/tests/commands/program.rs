@@ -65,6 +65,12 @@ pub fn number(value: &Value, pointer: &str) -> f64 {
     found.unwrap_or_else(|| panic!("{pointer} in {value}"))
 }
 
+/// Checks simulated IOPS: a simulation of 2 s counts whole I/Os, so they come in steps of 0.5.
+#[track_caller]
+pub fn close_iops(found: f64, wanted: f64) {
+    assert!((found - wanted).abs() <= 0.5, "{found}, expected {wanted}");
+}
+
 /// Checks that two numbers are equal up to the rounding of sums of floats.
 #[track_caller]
 pub fn close(got: f64, wanted: f64) {

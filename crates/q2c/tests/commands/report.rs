@@ -138,8 +138,11 @@ fn results_of_earlier_versions_are_drawn_as_then() {
         "tune-2",
         "bench-1",
         "replay-1",
+        "replay-2",
         "compare-1",
+        "compare-2",
         "compare-outstanding-1",
+        "compare-outstanding-2",
     ] {
         let result = kept.join(format!("{name}.json"));
         let result = result.to_str().unwrap();

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll sweep`.
 
-use crate::program::{close, entry, number, q2c, shared_data};
+use crate::program::{close, close_iops, entry, number, q2c, shared_data};
 use serde_json::Value;
 use std::fs;
 
@@ -56,11 +56,11 @@ fn constant_latencies_have_closed_forms() {
     let result = q2c(folder.path(), &args).json();
     assert_eq!(result["cells"].as_array().unwrap().len(), 4);
     let clear = cell(&result, "fixed:sleep=20us");
-    close(number(clear, "/iops"), 1.0 / 30e-6);
+    close_iops(number(clear, "/iops"), 1.0 / 30e-6);
     close(number(clear, "/t_under"), 8.0 / 30.0);
     close(number(clear, "/cpu_ns_per_io"), 8_000.0);
     let late = cell(&result, "fixed:sleep=40us");
-    close(number(late, "/iops"), 1.0 / 42e-6);
+    close_iops(number(late, "/iops"), 1.0 / 42e-6);
     close(number(late, "/t_over"), 12.0 / 30.0);
     close(number(late, "/miss_rate"), 1.0);
     // Percentiles are the middles of classes 1.6 % wide.
@@ -68,7 +68,7 @@ fn constant_latencies_have_closed_forms() {
     assert!((p99 - 42_000.0).abs() <= 0.008 * 42_000.0, "{p99}");
     // The floor rules out the policies that wake late. The longest of the other sleeps is best.
     assert_eq!(result["best"]["policy"], "fixed:sleep=20us");
-    close(number(&result, "/oracle/iops"), 1.0 / 30e-6);
+    close_iops(number(&result, "/oracle/iops"), 1.0 / 30e-6);
     for field in ["pareto", "speed", "answers", "inputs"] {
         assert!(!result[field].is_null(), "{field}");
     }
@@ -117,18 +117,11 @@ fn the_public_trace() {
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
     assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
     assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
+    // The trace lasts 54 ms and is repeated, so the windows of 100 ms close, too.
     let mean = cell(&result, "mean:ratio=50%,period=100ms");
-    assert_eq!(
-        number(mean, "/effective_sleep_ns"),
-        0.0,
-        "54 ms close no window"
-    );
+    assert!(number(mean, "/effective_sleep_ns") > 20e3, "{mean}");
     let notes = result["answers"][0]["notes"].to_string();
-    for word in [
-        "no window closed",
-        "only ever falls",
-        "balance at such a rate",
-    ] {
+    for word in ["only ever falls", "balance at such a rate"] {
         assert!(notes.contains(word), "{notes}");
     }
     let cells = result["cells"].as_array().unwrap().len();
@@ -183,15 +176,21 @@ fn from_files_as_from_memory() {
             "ewma",
         ];
         let mut result = q2c(folder.path(), &[&input[..], &rules, more].concat()).json();
-        let taken_as = result["inputs"][0]["taken_as"].take();
+        let in_files = result["inputs"][0]["taken_as"]["in_files"].take();
         result["speed"].take();
-        (result, taken_as.as_str().unwrap().to_owned())
+        (result, in_files.as_u64().unwrap())
     };
-    let (in_memory, plainly) = swept(&[]);
-    let (in_files, told) = swept(&["--memory", "64KiB", "--spill", "."]);
+    let (in_memory, none) = swept(&[]);
+    let (in_files, bytes) = swept(&["--memory", "64KiB", "--spill", "."]);
     assert_eq!(in_files, in_memory);
-    assert!(!plainly.contains("files"), "{plainly}");
-    assert!(told.contains("625 KiB of it in unnamed files"), "{told}");
+    // 40,000 I/Os of 16 bytes.
+    assert_eq!((none, bytes), (0, 640_000));
+    let table = [
+        "poll", "sweep", "list.txt", "--unit", "us", "--policy", "pas",
+    ];
+    let table = [&table[..], &["--memory", "64KiB", "--spill", "."]].concat();
+    let said = q2c(folder.path(), &table).done().replace("\n  ", " ");
+    assert!(said.contains("625 KiB of it in unnamed files"), "{said}");
     let nowhere = ["--unit", "us", "--memory", "16", "--spill", "missing"];
     let args = [&["poll", "sweep", "list.txt"], &nowhere[..]].concat();
     q2c(folder.path(), &args).refused(4, &["list.txt", "missing", "--spill"]);
@@ -239,5 +238,138 @@ fn bad_input_is_refused_with_what_to_do() {
         &["a.txt", "--unit", "us", "--policy", many],
         2,
         &["10000000", "--yes"],
+    );
+}
+
+/// Latencies in us, one per line: of a steady device, of one with two levels, of one that drifts,
+/// and of one with a rare stall.
+fn shapes() -> [(&'static str, String); 4] {
+    let mut x = 88_172_645_463_325_252_u64;
+    let mut noise = move || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x % 1_000) as f64 / 1_000.0
+    };
+    let mut list = |of: &dyn Fn(u32, f64) -> f64| {
+        let lines = (0..1_500).map(|n| format!("{:.3}\n", of(n, noise())));
+        lines.collect::<String>()
+    };
+    [
+        ("steady", list(&|_, noise| 80.0 + 4.0 * noise)),
+        (
+            "levels",
+            list(&|_, noise| if noise < 0.7 { 20.0 } else { 95.0 } + noise),
+        ),
+        (
+            "drift",
+            list(&|n, noise| 30.0 + f64::from(n) * 0.05 + 10.0 * noise),
+        ),
+        (
+            "stalls",
+            list(&|n, noise| {
+                if n % 400 == 399 {
+                    5_000.0
+                } else {
+                    12.0 + noise
+                }
+            }),
+        ),
+    ]
+}
+
+/// One rule on one trace has the same figures in both commands, which go through two simulators.
+#[test]
+fn a_sweep_and_a_simulation_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    let policies = [
+        "linux410",
+        "min:70%,1ms",
+        "min:55%,100ms",
+        "mean:50%,10ms",
+        "fixed:15us",
+        "pas",
+        "qt",
+        "ewma",
+        "quantile",
+    ];
+    let asked: Vec<&str> = policies
+        .iter()
+        .flat_map(|policy| ["--policy", policy])
+        .collect();
+    for (name, list) in shapes() {
+        fs::write(folder.path().join(name), list).unwrap();
+        let json = |command| {
+            let args = [
+                &["poll", command, name, "--unit", "us", "--json"],
+                &asked[..],
+            ]
+            .concat();
+            q2c(folder.path(), &args).json()
+        };
+        let (sweep, sim) = (json("sweep"), json("sim"));
+        for cell in sweep["cells"].as_array().unwrap() {
+            let policy = cell["policy"].as_str().unwrap();
+            let same = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
+            for figure in [
+                "/iops",
+                "/cpu_pct",
+                "/miss_rate",
+                "/effective_sleep_ns",
+                "/kiops_per_core",
+            ] {
+                let (a, b) = (number(cell, figure), number(same, figure));
+                let off = (a - b).abs();
+                assert!(
+                    off <= 0.002 * b.abs(),
+                    "{name}, {policy}, {figure}: {a} and {b}"
+                );
+            }
+        }
+        let best = sweep["best"]["policy"].as_str().unwrap();
+        let of = |policy: &str| {
+            let method = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
+            number(method, "/kiops_per_core")
+        };
+        assert!(
+            of(best) > number(&sim["methods"][0], "/kiops_per_core"),
+            "{name}: {best}"
+        );
+    }
+}
+
+/// A rule whose window does not end within the simulated time never sleeps. It is classic polling,
+/// and no baseline.
+#[test]
+fn a_rule_that_never_slept_is_no_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let args = [
+        "poll",
+        "sweep",
+        "a.txt",
+        "--unit",
+        "us",
+        "--policy",
+        "min:70%,1ms|50ms",
+        "--warm-up",
+        "10ms",
+        "--measure",
+        "20ms",
+    ];
+    let told = q2c(folder.path(), &args).done().replace("\n  ", " ");
+    assert!(
+        told.contains("Linux's rule never slept, so it is not compared with"),
+        "{told}"
+    );
+    assert!(
+        told.contains("min:ratio=70%,period=50ms never slept: 30.0 ms were simulated"),
+        "{told}"
+    );
+    let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();
+    assert!(
+        result["answers"][0]["of_linux"].is_null(),
+        "{}",
+        result["answers"][0]
     );
 }

@@ -1,11 +1,12 @@
 //! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
 
-use crate::bench::{Bench, Q2C, lines, state_of, works};
+use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, lines, state_of, works};
 use crate::skip;
 use q2c_result::Exit;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A word that q2c prints when a trial has been run.
@@ -265,4 +266,100 @@ fn cpus_that_are_not_there() {
     let outcome = bench.start(bench.command("taskset", &confined)).end();
     outcome.fails(Exit::Usage, &["CPU 1", "CPUs 0 here"]);
     bench.left_nothing();
+}
+
+const STAGES: [&str; 9] = [
+    "--stages",
+    "--engine",
+    "io_uring",
+    "--method",
+    "interrupt",
+    "--jobs",
+    "1,2",
+    "--trials",
+    "1",
+];
+
+/// What stands in `stages` of each point.
+fn stages(result: &Value) -> Vec<Value> {
+    let cells = result["cells"].as_array().unwrap().iter();
+    cells.map(|cell| cell["stages"].clone()).collect()
+}
+
+/// A user without rights gets the trials, and the reason for the lack of stages at each point.
+#[test]
+fn stages_without_the_right_to_capture_say_why() {
+    let test = "stages_without_the_right_to_capture_say_why";
+    if !can_be_nobody() {
+        return skip(test, "setpriv: not root, or the program is out of reach");
+    }
+    let bench = Bench::new();
+    let target = bench.target();
+    let out = bench.path("out");
+    fs::create_dir(&out).unwrap();
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
+    let out = out.display().to_string();
+    let mut words = vec![NOBODY[0], NOBODY[1], "--inh-caps=-all", Q2C];
+    words.extend(args(&target, &STAGES));
+    words.extend(["--out", &out, "--json"]);
+    let outcome = bench.start(bench.command("setpriv", &words)).end();
+    outcome.exits(Exit::Done);
+    let (before, _) = outcome.stderr.split_once(TRIAL_DONE).expect("a trial");
+    assert!(
+        before.contains("there will be no stages: failed to"),
+        "{before}"
+    );
+    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(told["complete"], true);
+    for (cell, why) in cells(&told).iter().zip(stages(&told)) {
+        assert_eq!(cell.3, 1, "the trial stands: {told:#}");
+        let why = why["unseen"]["refused"].as_str().expect("a reason");
+        assert!(
+            why.contains("record by BPF") && why.contains("tracefs"),
+            "{why}"
+        );
+    }
+}
+
+/// A signal among the runs for stages keeps the trials; points without a run say that they were
+/// stopped. The resumed run has all.
+#[test]
+fn an_interrupted_benchmark_goes_on_with_its_stages() {
+    let test = "an_interrupted_benchmark_goes_on_with_its_stages";
+    let bench = Bench::new();
+    let target = bench.target();
+    let mut running = bench.start(bench.command(Q2C, &args(&target, &STAGES)));
+    running
+        .says("stages: a run of each point")
+        .signal(Signal::INT);
+    let outcome = running.end();
+    if outcome.status.code() == Some(0) {
+        return skip(test, "the runs for stages ended at once: no capture here");
+    }
+    outcome.exits(Exit::Interrupted);
+    let run = bench.run_is("interrupted");
+    let told = result(&run);
+    assert!(cells(&told).iter().all(|cell| cell.3 == 1), "{told:#}");
+    let stopped = stages(&told)
+        .iter()
+        .filter(|of| of["unseen"] == "stopped")
+        .count();
+    assert!(stopped >= 1, "{told:#}");
+    let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
+
+    let name = run.display().to_string();
+    bench.q2c(&["bench", "--resume", &name]).exits(Exit::Done);
+    let told = result(&run);
+    assert_eq!(told["complete"], true);
+    assert!(
+        stages(&told).iter().all(|of| of["unseen"] != "stopped"),
+        "{told:#}"
+    );
+    let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
+    assert!(journal.starts_with(&kept), "{journal}");
+    assert_eq!(
+        lines(&run.join("cells.jsonl")),
+        4,
+        "a trial and a run of each point"
+    );
 }

@@ -7,6 +7,7 @@ mod benchmark;
 mod environment;
 mod first_sectors;
 mod interfaces;
+mod over_jobs;
 mod replay;
 mod running;
 mod signals;

@@ -101,7 +101,10 @@ fn a_stopped_comparison_keeps_finished_trials() {
     outcome.exits(Exit::Interrupted);
     let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(result["complete"], false);
-    let trials = result["devices"].as_array().unwrap().iter();
+    let trials = result["comparisons"][0]["devices"]
+        .as_array()
+        .unwrap()
+        .iter();
     let whole: usize = trials
         .map(|device| {
             device["trials"]

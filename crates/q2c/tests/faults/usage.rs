@@ -106,7 +106,16 @@ fn numbers_out_of_range_are_refused() {
         &["tune", SIM, "--cpu", "4095"],
         &["4095", "may run on CPUs"],
     );
-    refused(&["tune", SIM, "--jobs", "0"], &["--jobs", "1..="]);
+    for jobs in ["0", "1,0", "4..2", "1,,2", "1025", "two"] {
+        let wanted = ["--jobs", "whole numbers from 1 to 1024", jobs];
+        refused(&["tune", SIM, "--jobs", jobs], &wanted);
+    }
+    refused(&["calibrate", SIM, "--jobs", "0"], &["--jobs", "1..="]);
+    refused(&["calibrate", SIM, "--jobs", "1,2"], &["--jobs", "1,2"]);
+    refused(
+        &["tune", SIM, "--jobs", "1,2", "--cpu", "4095"],
+        &["4095", "may run on CPUs"],
+    );
     refused(&["tune", SIM, "--trials", "0"], &["--trials", "1..="]);
 }
 

@@ -1,6 +1,6 @@
 //! The completion methods of each engine.
 
-use super::EngineSpec;
+use super::{EngineSpec, RingKind};
 use q2c_policy::{LaneMethod, Method};
 use q2c_sys::{RingOptions, SqPoll};
 
@@ -11,7 +11,7 @@ impl EngineSpec {
     #[must_use]
     pub fn for_method(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         match self {
-            EngineSpec::IoUring(_) => match ring(method) {
+            EngineSpec::ByDevice(RingKind::File) | EngineSpec::IoUring(_) => match ring(method) {
                 Some(options) => Some((EngineSpec::IoUring(options), LaneMethod::Poll)),
                 None => self.as_it_is(method),
             },
@@ -31,20 +31,6 @@ impl EngineSpec {
     /// Interrupts, polling of memory, and sleep rules need no options of the engine.
     fn as_it_is(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         Some((self.clone(), method.lane()?.clone()))
-    }
-
-    /// The engine with IOPOLL, by which the kernel asks the device for completions. An engine whose
-    /// options were chosen, or that has no IOPOLL, stays as it is.
-    #[must_use]
-    pub fn asking_device(self) -> Self {
-        match self {
-            EngineSpec::IO_URING => EngineSpec::IoUring(RingOptions {
-                iopoll: true,
-                ..RingOptions::default()
-            }),
-            EngineSpec::IoUringCmd { .. } => EngineSpec::IoUringCmd { iopoll: true },
-            other => other,
-        }
     }
 
     /// Whether the kernel polls within the call that does the I/O (RWF_HIPRI), after a sleep where
@@ -137,18 +123,6 @@ mod tests {
         };
         assert_eq!(waits("io_uring", "hybrid-uring"), LaneMethod::Poll);
         assert_eq!(waits("pvsync2", "interrupt"), LaneMethod::Interrupt);
-    }
-
-    #[test]
-    fn the_device_is_asked_where_nothing_else_was_chosen() {
-        for (text, wanted) in [
-            ("io_uring", "io_uring:iopoll"),
-            ("io_uring:taskrun=coop", "io_uring:taskrun=coop"),
-            ("io_uring_cmd", "io_uring_cmd:iopoll"),
-            ("libaio", "libaio"),
-        ] {
-            assert_eq!(spec(text).asking_device().to_string(), wanted);
-        }
     }
 
     #[test]

@@ -3,8 +3,10 @@
 
 mod method;
 mod parse;
+mod path;
 mod refuse;
 mod registry;
+mod sim;
 mod target;
 mod text;
 
@@ -16,7 +18,7 @@ use super::libaio::Libaio;
 use super::memory::Memory;
 use super::null::Null;
 use super::pvsync2::Pvsync2;
-use super::sim::{Sim, SimSpec};
+use super::sim::{Sim, SimDevices, SimSpec};
 use super::uring::Uring;
 use crate::engine::{Engine, EngineError};
 use q2c_sys::aio::ReapFrom;
@@ -27,6 +29,10 @@ use std::sync::Arc;
 /// An engine and its settings, ready to be opened in each lane's thread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineSpec {
+    /// A ring that polls the device where the device can be polled, else looks at the ring.
+    /// [`EngineSpec::settled`] makes one of the next two of it; opened as it is, it looks at the
+    /// ring.
+    ByDevice(RingKind),
     /// io_uring on a file or block device.
     IoUring(RingOptions),
     /// NVMe commands by io_uring on a namespace's character device.
@@ -53,19 +59,33 @@ pub enum EngineSpec {
     },
 }
 
+/// The kinds of rings whose path the device decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingKind {
+    /// `io_uring`.
+    File,
+    /// `io_uring_cmd`.
+    Commands,
+}
+
 /// The target of the I/O.
 #[derive(Clone, Debug)]
 pub enum Medium {
     /// A file or block device, opened for direct I/O; for `io_uring_cmd` a namespace's character
     /// device.
     File(Arc<File>),
-    /// No target, for engines that simulate.
+    /// Simulated devices, which all engines on the target share.
+    Simulated(SimDevices),
+    /// No target, for the null engine.
     None,
 }
 
 impl EngineSpec {
-    /// `io_uring` by interrupts, with the best flags that the kernel has.
-    pub const IO_URING: EngineSpec = EngineSpec::IoUring(RingOptions {
+    /// `io_uring`, whose path the device decides, with the best flags that the kernel has.
+    pub const IO_URING: EngineSpec = EngineSpec::ByDevice(RingKind::File);
+
+    /// `io_uring:ring`: io_uring that never polls the device.
+    pub const RING: EngineSpec = EngineSpec::IoUring(RingOptions {
         iopoll: false,
         hybrid: false,
         sqpoll: None,
@@ -76,7 +96,7 @@ impl EngineSpec {
     /// flight.
     ///
     /// # Errors
-    /// The engine needs a file and there is none, or the kernel refuses.
+    /// The engine needs a file or simulated devices and there are none, or the kernel refuses.
     pub fn open(
         &self,
         medium: &Medium,
@@ -105,9 +125,10 @@ impl EngineSpec {
         let slots = memory.slots;
         let file = |name| match medium {
             Medium::File(file) => Ok(file),
-            Medium::None => Err(EngineError::NoTarget(name)),
+            Medium::Simulated(_) | Medium::None => Err(EngineError::NoTarget(name)),
         };
         Ok(match self {
+            EngineSpec::ByDevice(kind) => kind.by_ring().open_in(medium, memory, seed)?,
             EngineSpec::IoUring(options) => {
                 Box::new(Uring::open(file("io_uring")?, memory.buffers()?, *options)?)
             }
@@ -123,7 +144,12 @@ impl EngineSpec {
                 Box::new(Pvsync2::open(file("pvsync2")?, memory.buffers()?, *flags)?)
             }
             EngineSpec::Null => Box::new(Null::open(slots)),
-            EngineSpec::Sim(spec) => Box::new(Sim::open(spec, slots, seed)),
+            EngineSpec::Sim(spec) => match medium {
+                Medium::Simulated(devices) => Box::new(Sim::open(devices.of(spec)?, slots, seed)),
+                Medium::File(_) | Medium::None => {
+                    return Err(EngineError::NoDevices(self.to_string()));
+                }
+            },
             EngineSpec::Fault { kind, nth, inner } => Box::new(FaultEngine::open(
                 inner.open_in(medium, memory, seed)?,
                 *kind,
@@ -136,6 +162,16 @@ impl EngineSpec {
     #[must_use]
     pub fn needs_file(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Null | EngineSpec::Sim(_))
+    }
+
+    /// The simulated device that the engine's requests go to; `None` for an engine that does not
+    /// simulate.
+    #[must_use]
+    pub fn simulates(&self) -> Option<&SimSpec> {
+        match self.plain() {
+            EngineSpec::Sim(spec) => Some(spec),
+            _ => None,
+        }
     }
 
     /// Whether the engine's target is a namespace's character device instead of a file or block
@@ -170,14 +206,14 @@ impl EngineSpec {
         self
     }
 
-    /// The engine that does the work, without the faults around it.
+    /// The engine that does the work, without the faults around it, as it is opened.
     #[must_use]
     pub fn plain(&self) -> &EngineSpec {
-        let mut at = self;
-        while let EngineSpec::Fault { inner, .. } = at {
-            at = inner;
+        match self {
+            EngineSpec::Fault { inner, .. } => inner.plain(),
+            EngineSpec::ByDevice(kind) => kind.by_ring(),
+            own => own,
         }
-        at
     }
 }
 

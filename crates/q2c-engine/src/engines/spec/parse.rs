@@ -1,13 +1,15 @@
 //! Parsing of each engine's options.
 
 use super::super::fault::FaultKind;
-use super::super::sim::{Service, SimSpec};
-use super::{EngineSpec, ParseEngineError};
+use super::{EngineSpec, ParseEngineError, RingKind};
 use q2c_model::{Nanos, parse_duration};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};
 
 type Parsed = Result<EngineSpec, String>;
+
+/// Why `ring` and `iopoll` exclude each other.
+const BOTH: &str = "ring never polls the device, and iopoll always does: leave one of them out";
 
 /// The options between commas. An empty text has none.
 fn options(text: &str) -> impl Iterator<Item = &str> {
@@ -19,10 +21,14 @@ fn unknown<T>(option: &str, known: &str) -> Result<T, String> {
 }
 
 pub(super) fn io_uring(text: &str) -> Parsed {
-    const KNOWN: &str = "iopoll, hybrid, sqpoll, cpu=N, taskrun=defer|coop|none";
-    let (mut ring, mut cpu) = (RingOptions::default(), None);
+    const KNOWN: &str = "ring, iopoll, hybrid, sqpoll, cpu=N, taskrun=defer|coop|none";
+    if options(text).next().is_none() {
+        return Ok(EngineSpec::ByDevice(RingKind::File));
+    }
+    let (mut ring, mut cpu, mut never_iopoll) = (RingOptions::default(), None, false);
     for option in options(text) {
         match option.split_once('=') {
+            None if option == "ring" => never_iopoll = true,
             None if option == "iopoll" => ring.iopoll = true,
             None if option == "hybrid" => ring.hybrid = true,
             None if option == "sqpoll" => ring.sqpoll = Some(SqPoll::default()),
@@ -32,6 +38,9 @@ pub(super) fn io_uring(text: &str) -> Parsed {
             Some(("taskrun", "none")) => ring.taskrun = Some(TaskRun::Default),
             _ => return unknown(option, KNOWN),
         }
+    }
+    if never_iopoll && ring.iopoll {
+        return Err(BOTH.to_owned());
     }
     match (&mut ring.sqpoll, cpu) {
         (None, Some(_)) => return Err("cpu=N is the SQPOLL thread's: add sqpoll".to_owned()),
@@ -48,14 +57,19 @@ pub(super) fn io_uring(text: &str) -> Parsed {
 }
 
 pub(super) fn io_uring_cmd(text: &str) -> Parsed {
-    let mut iopoll = false;
+    let mut path = None;
     for option in options(text) {
-        match option {
-            "iopoll" => iopoll = true,
-            _ => return unknown(option, "iopoll"),
+        let iopoll = match option {
+            "ring" => false,
+            "iopoll" => true,
+            _ => return unknown(option, "ring, iopoll"),
+        };
+        if path.replace(iopoll) == Some(!iopoll) {
+            return Err(BOTH.to_owned());
         }
     }
-    Ok(EngineSpec::IoUringCmd { iopoll })
+    let by_device = EngineSpec::ByDevice(RingKind::Commands);
+    Ok(path.map_or(by_device, |iopoll| EngineSpec::IoUringCmd { iopoll }))
 }
 
 pub(super) fn libaio(text: &str) -> Parsed {
@@ -91,28 +105,6 @@ pub(super) fn null(text: &str) -> Parsed {
         "" => Ok(EngineSpec::Null),
         _ => Err(format!("it takes no arguments, found `{text}`")),
     }
-}
-
-pub(super) fn sim(args: &str) -> Parsed {
-    let (service, servers) = args.split_once(",servers=").unwrap_or((args, "1"));
-    let servers = servers.parse().ok().filter(|&n| n > 0);
-    let servers = servers.ok_or("servers must be a whole number above 0")?;
-    let service = match service.strip_prefix("lognormal=") {
-        Some(shape) => lognormal(shape)?,
-        None => Service::Constant(time(service)?),
-    };
-    Ok(EngineSpec::Sim(SimSpec { service, servers }))
-}
-
-fn lognormal(shape: &str) -> Result<Service, String> {
-    let (median, sigma) = shape
-        .split_once('/')
-        .ok_or("expected lognormal=MEDIAN/SIGMA")?;
-    let sigma: Option<f64> = sigma.parse().ok().filter(|s: &f64| (0.0..=5.0).contains(s));
-    Ok(Service::Lognormal {
-        median: time(median)?,
-        sigma: sigma.ok_or("sigma must lie between 0 and 5")?,
-    })
 }
 
 fn time(text: &str) -> Result<Nanos, String> {

@@ -11,8 +11,7 @@ impl EngineSpec {
     pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
         let why = match self.plain() {
             EngineSpec::Pvsync2(flags) => pvsync2(flags.hipri, depth, wait),
-            EngineSpec::IoUring(ring) if ring.polls_in_call() => polled(ring.hybrid, wait),
-            EngineSpec::IoUringCmd { iopoll: true } => polled(false, wait),
+            EngineSpec::IoUring(ring) if ring.polls_in_call() && ring.hybrid => polled_asleep(wait),
             _ => None,
         };
         why.map(str::to_owned)
@@ -38,16 +37,17 @@ fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
     }
 }
 
-/// The reason for a ring with IOPOLL and without a helper.
-fn polled(hybrid: bool, wait: &Wait) -> Option<&'static str> {
+/// The reason for a ring with HYBRID_IOPOLL and without a helper.
+fn polled_asleep(wait: &Wait) -> Option<&'static str> {
     match wait {
         Wait::Interrupt => Some(
-            "requests on an IOPOLL ring raise no interrupt: poll, or leave iopoll out to wait for the interrupt",
+            "requests on a HYBRID_IOPOLL ring raise no interrupt: poll, or leave hybrid out to have a second ring \
+             with interrupts beside",
         ),
-        Wait::Hybrid(_) if hybrid => Some(
+        Wait::Hybrid(_) => Some(
             "HYBRID_IOPOLL sleeps by a rule of the kernel's own, and a second one would sleep on top: poll, or leave \
              hybrid out",
         ),
-        _ => None,
+        Wait::Poll => None,
     }
 }

@@ -1,7 +1,6 @@
 //! The registry of engines: their names, and the parsing of a text to an engine.
 
-use super::EngineSpec;
-use super::parse;
+use super::{EngineSpec, parse, sim};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -18,7 +17,7 @@ pub struct EngineKind {
 pub const ENGINES: &[EngineKind] = &[
     EngineKind {
         name: "io_uring",
-        help: "asynchronous I/O by io_uring; options iopoll, hybrid, sqpoll, cpu=N, taskrun=defer|coop|none",
+        help: "asynchronous I/O by io_uring; options ring, iopoll, hybrid, sqpoll, cpu=N, taskrun=defer|coop|none",
         parse: parse::io_uring,
     },
     EngineKind {
@@ -33,7 +32,7 @@ pub const ENGINES: &[EngineKind] = &[
     },
     EngineKind {
         name: "io_uring_cmd",
-        help: "NVMe commands by io_uring to a character device such as /dev/ng0n1; option iopoll",
+        help: "NVMe commands by io_uring to a character device such as /dev/ng0n1; options ring, iopoll",
         parse: parse::io_uring_cmd,
     },
     EngineKind {
@@ -43,8 +42,8 @@ pub const ENGINES: &[EngineKind] = &[
     },
     EngineKind {
         name: "sim",
-        help: "a device of known truth: sim:50us, sim:lognormal=50us/0.3, with ,servers=N",
-        parse: parse::sim,
+        help: "a device of known truth: sim:50us, sim:lognormal(50us,0.3), sim:trace=FILE, with ,servers=N",
+        parse: sim::parse,
     },
     EngineKind {
         name: "fault",

@@ -12,6 +12,7 @@ fn spec(text: &str) -> EngineSpec {
 fn names_round_trip() {
     for text in [
         "io_uring",
+        "io_uring:ring",
         "io_uring:iopoll",
         "io_uring:iopoll,hybrid",
         "io_uring:sqpoll",
@@ -20,6 +21,7 @@ fn names_round_trip() {
         "io_uring:taskrun=coop",
         "io_uring:taskrun=none",
         "io_uring_cmd",
+        "io_uring_cmd:ring",
         "io_uring_cmd:iopoll",
         "libaio",
         "libaio:reap=kernel",
@@ -28,6 +30,8 @@ fn names_round_trip() {
         "null",
         "sim:50000ns,servers=2",
         "sim:lognormal=50000ns/0.3,servers=1",
+        "sim:trace=/data/x.parquet,servers=8",
+        "sim:trace=x.txt,time=u2c,unit=us,servers=1",
         "fault:eio@7:io_uring",
         "fault:eio@7:io_uring:sqpoll,cpu=1",
         "fault:late=1000000ns@2:sim:1ns,servers=1",
@@ -35,10 +39,36 @@ fn names_round_trip() {
         assert_eq!(spec(text).to_string(), text);
     }
     assert_eq!(spec("io_uring"), EngineSpec::IO_URING);
+    assert_eq!(spec("io_uring:ring"), EngineSpec::RING);
+    assert_eq!(spec("io_uring:ring,sqpoll"), spec("io_uring:sqpoll"));
     assert_eq!(
         spec("io_uring:sqpoll,iopoll"),
         spec("io_uring:iopoll,sqpoll")
     );
+}
+
+/// Other ways of writing the same device.
+#[test]
+fn a_simulated_device_has_one_canonical_text() {
+    for (text, canonical) in [
+        ("sim:50us", "sim:50000ns,servers=1"),
+        ("sim:constant(50us),servers=2", "sim:50000ns,servers=2"),
+        (
+            "sim:lognormal(50us,0.3)",
+            "sim:lognormal=50000ns/0.3,servers=1",
+        ),
+        (
+            "sim:lognormal(50us,0.3),servers=4",
+            "sim:lognormal=50000ns/0.3,servers=4",
+        ),
+        (
+            "sim:trace=x,servers=8,time=d2c",
+            "sim:trace=x,time=d2c,servers=8",
+        ),
+    ] {
+        assert_eq!(spec(text).to_string(), canonical);
+        assert_eq!(spec(canonical), spec(text));
+    }
 }
 
 #[test]
@@ -67,14 +97,29 @@ fn wrong_names_say_what_exists() {
 #[test]
 fn wrong_options_say_which_there_are_or_what_they_need() {
     for (text, words) in [
-        ("io_uring:poll", "none of its options: iopoll, hybrid"),
+        ("io_uring:poll", "none of its options: ring, iopoll, hybrid"),
         ("io_uring:taskrun=maybe", "taskrun=defer|coop|none"),
         ("io_uring:hybrid", "add iopoll"),
         ("io_uring:cpu=1", "add sqpoll"),
         ("io_uring:sqpoll,cpu=one", "a CPU's number"),
         ("io_uring:sqpoll,taskrun=defer", "leave taskrun out"),
-        ("io_uring_cmd:sqpoll", "none of its options: iopoll"),
+        ("io_uring_cmd:sqpoll", "none of its options: ring, iopoll"),
+        ("io_uring:ring,iopoll", "leave one of them out"),
+        ("io_uring_cmd:iopoll,ring", "leave one of them out"),
         ("libaio:hipri", "reap=kernel"),
+        ("sim:lognormall(5us,0.3)", "the nearest is lognormal"),
+        ("sim:tracee=x", "the nearest is trace"),
+        ("sim:lognormal(5us)", "lognormal(MEDIAN,SIGMA)"),
+        ("sim:lognormal(5us,9)", "sigma must lie between 0 and 5"),
+        ("sim:lognormal(5us,0.3),4", "the nearest is servers"),
+        ("sim:fast", "lognormal(MEDIAN,SIGMA) or trace=FILE"),
+        ("sim:5us,server=2", "servers; the nearest is servers"),
+        ("sim:5us,servers=none", "a whole number above 0"),
+        ("sim:5us,time=d2c", "time belongs to recorded times"),
+        ("sim:trace=,servers=2", "found no file"),
+        ("sim:trace=x,time=q2c", "d2c or u2c"),
+        ("sim:trace=x,unit=h", "ns, us, ms or s"),
+        ("sim:trace=x,unt=us", "the nearest is unit"),
         (
             "pvsync2:hipri,iopoll",
             "`iopoll` is none of its options: hipri",
@@ -96,6 +141,17 @@ fn a_list_keeps_options_with_their_engine() {
         "sim:5us,servers=2",
     ];
     assert_eq!(EngineSpec::parse_list(text), Ok(names.map(spec).to_vec()));
+    let simulated = "null,sim:lognormal(5us,0.3),servers=2,sim:trace=x,time=d2c,libaio";
+    let names = [
+        "null",
+        "sim:lognormal(5us,0.3),servers=2",
+        "sim:trace=x,time=d2c",
+        "libaio",
+    ];
+    assert_eq!(
+        EngineSpec::parse_list(simulated),
+        Ok(names.map(spec).to_vec())
+    );
     assert!(EngineSpec::parse_list("libaio,uring").is_err());
     assert!(EngineSpec::parse_list("").is_err());
 }
@@ -121,10 +177,11 @@ fn what_an_engine_cannot_do_is_refused() {
     for (text, expected) in [
         ("io_uring", [false, false, false]),
         ("io_uring:sqpoll", [false, false, false]),
-        ("io_uring:iopoll", [true, false, false]),
+        // Requests that wait for interrupts have a ring beside the polled one.
+        ("io_uring:iopoll", [false, false, false]),
         ("io_uring:iopoll,hybrid", [true, false, true]),
         ("io_uring:iopoll,sqpoll", [false, false, false]),
-        ("io_uring_cmd:iopoll", [true, false, false]),
+        ("io_uring_cmd:iopoll", [false, false, false]),
         ("libaio", [false, false, false]),
         ("pvsync2", [false, true, true]),
         ("pvsync2:hipri", [true, false, true]),

@@ -1,8 +1,7 @@
 //! The text that names an engine.
 
 use super::super::fault::FaultKind;
-use super::super::sim::{Service, SimSpec};
-use super::EngineSpec;
+use super::{EngineSpec, RingKind, sim};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{RingOptions, TaskRun, VectoredFlags};
 use std::fmt::{self, Display, Formatter};
@@ -10,9 +9,12 @@ use std::fmt::{self, Display, Formatter};
 impl Display for EngineSpec {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            EngineSpec::ByDevice(RingKind::File) => f.write_str("io_uring"),
+            EngineSpec::ByDevice(RingKind::Commands) => f.write_str("io_uring_cmd"),
             EngineSpec::IoUring(options) => named(f, "io_uring", &ring(options)),
             EngineSpec::IoUringCmd { iopoll } => {
-                named(f, "io_uring_cmd", &switches(&[(*iopoll, "iopoll")]))
+                let path = [(*iopoll, "iopoll"), (!*iopoll, "ring")];
+                named(f, "io_uring_cmd", &switches(&path))
             }
             EngineSpec::Libaio(reap) => {
                 let kernel = *reap == ReapFrom::Kernel;
@@ -20,7 +22,7 @@ impl Display for EngineSpec {
             }
             EngineSpec::Pvsync2(flags) => named(f, "pvsync2", &call(*flags)),
             EngineSpec::Null => f.write_str("null"),
-            EngineSpec::Sim(spec) => sim(f, spec),
+            EngineSpec::Sim(spec) => sim::write(f, spec),
             EngineSpec::Fault { kind, nth, inner } => match kind {
                 FaultKind::Eio => write!(f, "fault:eio@{nth}:{inner}"),
                 FaultKind::Short => write!(f, "fault:short@{nth}:{inner}"),
@@ -45,7 +47,9 @@ fn switches(all: &[(bool, &str)]) -> Vec<String> {
 }
 
 fn ring(options: &RingOptions) -> Vec<String> {
+    let chosen = *options != RingOptions::default();
     let mut words = switches(&[
+        (!chosen, "ring"),
         (options.iopoll, "iopoll"),
         (options.hybrid, "hybrid"),
         (options.sqpoll.is_some(), "sqpoll"),
@@ -69,13 +73,4 @@ fn call(flags: VectoredFlags) -> Vec<String> {
         (flags.sync, "sync"),
         (flags.append, "append"),
     ])
-}
-
-fn sim(f: &mut Formatter<'_>, SimSpec { service, servers }: &SimSpec) -> fmt::Result {
-    match service {
-        Service::Constant(time) => write!(f, "sim:{}ns", time.0)?,
-        Service::Lognormal { median, sigma } => write!(f, "sim:lognormal={}ns/{sigma}", median.0)?,
-        Service::List(times) => write!(f, "sim:list of {}", times.len())?,
-    }
-    write!(f, ",servers={servers}")
 }

@@ -38,6 +38,8 @@ pub struct LivePlan {
     pub listener_cpu: Option<CpuId>,
     /// The clock of all times in the run.
     pub clock: Clock,
+    /// Whether slices come with their samples.
+    pub samples: bool,
 }
 
 /// The data of one lane in one slice.
@@ -56,6 +58,8 @@ pub struct LiveSlice {
     pub stats: PhaseStats,
     /// Facts about the lane's engine.
     pub facts: EngineFacts,
+    /// Its samples, if [`LivePlan::samples`] asked for them; else empty.
+    pub samples: Vec<Sample>,
 }
 
 /// The answer of [`Live::hear`].
@@ -80,6 +84,8 @@ pub struct Live<'a> {
     clock: Clock,
     slice_ns: u64,
     start_ns: u64,
+    samples: bool,
+    tids: Vec<u32>,
     board: &'a Board,
     full: Receiver<RawSlice>,
     empty: Vec<SyncSender<Vec<Sample>>>,
@@ -118,13 +124,14 @@ pub fn live<T: Send>(
         |channels| move |lane: &mut Lane<'_>, job, begin| in_slices(lane, job, begin, &channels);
     let works = lanes.into_iter().map(work);
     let jobs = plan.jobs.into_iter().zip(works).collect();
-    let beside = |start_ns, _: &[u32]| {
+    let beside = |start_ns, tids: &[u32]| {
         if let Some(cpu) = plan.listener_cpu {
             // If pinning fails, the listener may cost the lanes a little, but no number changes its
             // meaning.
             pin(cpu).ok();
         }
         ears.start_ns = start_ns;
+        ears.tids = tids.to_vec();
         let heard = listen(&mut ears);
         halt.store(true, Ordering::Relaxed);
         heard
@@ -179,6 +186,8 @@ impl<'a> Live<'a> {
             clock: plan.clock,
             slice_ns,
             start_ns: 0,
+            samples: plan.samples,
+            tids: Vec::new(),
             board,
             full,
             empty,
@@ -192,6 +201,12 @@ impl<'a> Live<'a> {
     #[must_use]
     pub fn start_ns(&self) -> u64 {
         self.start_ns
+    }
+
+    /// Ids of the lanes' threads, as the kernel has them, in the order of the plan.
+    #[must_use]
+    pub fn tids(&self) -> &[u32] {
+        &self.tids
     }
 
     /// Waits for the next slice, at most for `patience`.
@@ -219,6 +234,10 @@ impl<'a> Live<'a> {
             span: (raw.data.begin.t_ns, raw.data.end.t_ns),
             stats: stats_of(&raw.data, &raw.samples),
             facts: raw.facts,
+            samples: match self.samples {
+                true => raw.samples.clone(),
+                false => Vec::new(),
+            },
         };
         // A lane that has ended takes no buffer back.
         self.empty[raw.lane].try_send(raw.samples).ok();

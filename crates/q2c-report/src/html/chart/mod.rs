@@ -8,13 +8,18 @@ mod axis;
 mod calibration;
 mod fidelity;
 mod heat_map;
+pub(super) mod kernel_tune;
+mod late;
 mod latency;
 mod line;
 pub(super) mod over_jobs;
 mod over_time;
 mod pareto;
+pub(super) mod phases;
 pub(super) mod replay;
+pub(super) mod stages_over_jobs;
 pub(super) mod timeline;
+pub(super) mod tune_jobs;
 
 pub(super) use line::{Line, coloured};
 
@@ -66,6 +71,7 @@ pub(super) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
     let mut charts = vec![pareto::chart(sweep, &cells)];
     charts.push(over_time::throughput(&cells));
     charts.push(over_time::sleep(&cells));
+    charts.extend(late::charts(&cells));
     charts.push(latency::chart(&cells));
     charts.extend(sweep.map(heat_map::chart));
     charts.extend(calibration.into_iter().flat_map(calibration::charts));

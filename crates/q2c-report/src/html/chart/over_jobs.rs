@@ -11,7 +11,8 @@ use q2c_stats::Interval;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const COLOURS: [&str; 9] = [
+/// Names of the colours of lines, each with an interface and a method.
+pub(super) const COLOURS: [&str; 9] = [
     "@interrupt",
     "@poll",
     "@chosen",

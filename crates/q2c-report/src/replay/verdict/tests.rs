@@ -159,7 +159,10 @@ fn what_the_figures_do_not_show_is_told() {
         "outstanding replay: the trace's devices have nothing in flight 95 % of their time, \
          which was kept",
     );
-    let u2c = |some_have_q2c| CompareFinding::SumsOfU2c { some_have_q2c };
+    let u2c = |some_have_q2c| CompareFinding::SumsOfU2c {
+        some_have_q2c,
+        not_captured: None,
+    };
     assert_says(
         &u2c(true),
         "sums are of U2C: not every device has a valid sum of Q2C",
@@ -172,5 +175,86 @@ fn what_the_figures_do_not_show_is_told() {
     assert_says(
         &CompareFinding::Told("a is better".to_owned()),
         "a is better",
+    );
+}
+
+#[test]
+fn sums_of_u2c_say_why_nothing_was_captured() {
+    let why = |why| CompareFinding::SumsOfU2c {
+        some_have_q2c: false,
+        not_captured: Some(why),
+    };
+    for (not_captured, end) in [
+        (
+            NotCaptured::NotAsked,
+            ": the capture of the block layer was switched off",
+        ),
+        (
+            NotCaptured::NoDisk("sim:50us".to_owned()),
+            ": sim:50us has no disk of the kernel's that could be captured",
+        ),
+        (
+            NotCaptured::Refused("failed to load: no".to_owned()),
+            ": the block layer cannot be captured here, failed to load: no",
+        ),
+    ] {
+        let sentence = format!("sums are of U2C, what the replayer sees{end}");
+        assert_says(&why(not_captured), &sentence);
+    }
+}
+
+#[test]
+fn an_answer_from_reads_alone_says_so_itself() {
+    let (device, with) = paths();
+    let reads = |treatment| CompareFinding::ReadsOnly {
+        writes: 7,
+        treatment,
+    };
+    let better = CompareFinding::Better {
+        device: device.clone(),
+        than: with.clone(),
+        metric: CompareMetric::SumQ2c,
+        ratio: ratio(0.5, 0.4, 0.6),
+    };
+    let alike = CompareFinding::Alike {
+        device,
+        with,
+        metric: CompareMetric::SumU2c,
+        ratio: ratio(1.0, 0.9, 1.1),
+    };
+    let said = verdict(&[reads(Writes::Skip), better, alike]);
+    assert_eq!(
+        said,
+        [
+            "reads only: 7 writes of the trace were left out",
+            "/dev/sdb serves this trace better (reads only): its sum of Q2C is \
+             0.500 [0.400, 0.600] of that of /dev/sda",
+            "/dev/sdb and /dev/sda cannot be told apart by their sum of U2C (reads only): \
+             ratio 1.000 [0.900, 1.100]",
+        ]
+    );
+    assert_says(
+        &reads(Writes::AsReads),
+        "reads only: 7 writes of the trace were read instead",
+    );
+}
+
+#[test]
+fn a_sum_that_is_not_by_request_is_told() {
+    let differ = |excess| CompareFinding::TermsDiffer {
+        device: "/dev/sda".to_owned(),
+        requests: 400,
+        excess,
+    };
+    assert_says(
+        &differ(110),
+        "the sum of Q2C of /dev/sda is not one by request: for 400 requests it has 110 more than \
+         the reads and writes submitted: extents of a file, disks below the target or the longest \
+         bio made several I/Os of a request, and each is in the sum",
+    );
+    assert_says(
+        &differ(-5),
+        "the sum of Q2C of /dev/sda is not one by request: for 400 requests it has 5 fewer than \
+         the reads and writes submitted",
     );
 }

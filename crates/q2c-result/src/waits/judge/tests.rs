@@ -99,6 +99,74 @@ fn sleeps_by_a_rule_are_told_by_switches_per_wait() {
     assert_eq!(with(0, Switches::PerWait(0.0)), never);
 }
 
+/// A rule on an engine that polls the device: each I/O slept once.
+fn ruled(interrupts: u64) -> WaitCounts {
+    WaitCounts {
+        slept: 1_000,
+        switches: Switches::PerWait(1.0),
+        ..counts(Means::IoPoll, Some(interrupts), 0.0)
+    }
+}
+
+#[test]
+fn a_rule_that_polls_the_device_has_no_interrupts() {
+    let rule = asked("hybrid:min:70%,10ms");
+    let by_iopoll = Mode::by(ModeKind::Hybrid, Some(Means::IoPoll));
+    assert_eq!(ruled(3).mode(&rule), by_iopoll);
+    let ignored = Mode::by(ModeKind::Hybrid, Some(Means::Memory));
+    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
+    assert_eq!(ruled(990).mode(&rule), ignored);
+    let on_the_ring = WaitCounts {
+        polls_by: Some(Means::Ring),
+        ..ruled(990)
+    };
+    let by_ring = Mode::by(ModeKind::Hybrid, Some(Means::Ring));
+    assert_eq!(on_the_ring.mode(&rule), by_ring, "a ring is interrupted");
+}
+
+/// 600 I/Os were left to the interrupt and had one each; the 400 others were polled for, or had one
+/// each as well.
+#[test]
+fn interrupts_that_the_rule_asked_for_are_its_own() {
+    let rule = asked("hybrid:dpas");
+    let with = |interrupts, slept| WaitCounts {
+        left_to_interrupt: 600,
+        slept,
+        ..ruled(interrupts)
+    };
+    let by_iopoll = Mode::by(ModeKind::Hybrid, Some(Means::IoPoll));
+    assert_eq!(with(602, 400).mode(&rule), by_iopoll);
+    let ignored = Mode::by(ModeKind::Hybrid, Some(Means::Memory));
+    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
+    assert_eq!(with(990, 400).mode(&rule), ignored);
+    let never = by_iopoll.noted(ModeNote::LeftToInterrupt(0.6));
+    assert_eq!(with(602, 0).mode(&rule), never);
+    let left = Evidence::LeftToInterrupt(600);
+    let Proof::Seen(proof) = with(602, 400).proof_by_sums(Evidence::Slept(400)) else {
+        panic!("told in words");
+    };
+    assert!(proof.contains(&left));
+}
+
+/// The device did 500 requests of others, which had up to 500 interrupts.
+#[test]
+fn interrupts_of_others_are_not_held_against_a_method() {
+    let beside = |interrupts, method: &Method| {
+        let seen = WaitCounts {
+            requests: Some(1_500),
+            others: true,
+            ..counts(Means::IoPoll, Some(interrupts), 0.0)
+        };
+        seen.mode(method)
+    };
+    let polled = Mode::by(ModeKind::Poll, Some(Means::IoPoll));
+    assert_eq!(beside(500, &Method::POLL), polled);
+    let ignored = Mode::by(ModeKind::Poll, Some(Means::Memory));
+    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
+    assert_eq!(beside(1_490, &Method::POLL), ignored);
+    assert_eq!(beside(0, &Method::INTERRUPT).kind, ModeKind::Interrupt);
+}
+
 #[test]
 fn a_thread_that_should_submit_has_to_be_seen() {
     let seen = |sqpoll_threads| WaitCounts {
@@ -119,4 +187,20 @@ fn a_program_polls_when_it_takes_its_cpus() {
     let polled = Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver));
     assert_eq!(was(0.99), polled);
     assert_eq!(was(0.45).kind, ModeKind::NotProved);
+}
+
+/// Beside a background of 400 I/Os, interrupts tell something of 1,000 own I/Os where there are
+/// hardly any at all, or more than the background can have raised.
+#[test]
+fn interrupts_beside_a_background_are_those_that_are_sure() {
+    for (all, wanted) in [
+        (Some(40), Some(40)),
+        (Some(400), None),
+        (Some(800), None),
+        (Some(1_400), Some(1_000)),
+        (None, None),
+    ] {
+        let seen = counts(Means::IoPoll, all, 0.0).beside(400);
+        assert_eq!((seen.interrupts, seen.requests), (wanted, None), "{all:?}");
+    }
 }

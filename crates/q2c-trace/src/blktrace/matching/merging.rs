@@ -164,6 +164,7 @@ impl Matcher {
         self.counts.splits += 1;
         self.counts.ios += 1;
         let slot = self.window.get_mut(id);
+        slot.split = true;
         let whole = *slot;
         slot.to = at;
         slot.bytes = (at - slot.from) * 512;

@@ -3,7 +3,7 @@
 
 use super::super::event::{self, Event, category};
 use crate::span::{NONE, NONE_32, Span, first_known};
-use q2c_model::Layer;
+use q2c_model::{Layer, OpFlags};
 
 /// Name that stands for no slot.
 pub(super) const NIL: u32 = u32::MAX;
@@ -84,6 +84,8 @@ pub(super) struct Slot {
     pub(super) state: State,
     /// True for the rest of a split until its next event: older kernels report its Q again.
     pub(super) rest: bool,
+    /// Whether it is a part of a bio that was split.
+    pub(super) split: bool,
 }
 
 /// The category bits that all events of one request share: direction, discard, passthrough, zone.
@@ -122,6 +124,7 @@ impl Slot {
             error: 0,
             state,
             rest: false,
+            split: false,
         }
     }
 
@@ -156,7 +159,10 @@ impl Slot {
             }
             .device(),
             op: event::op(self.category, self.bytes as u32),
-            flags: event::flags(self.category),
+            flags: event::flags(self.category).union(match self.split {
+                true => OpFlags::SPLIT,
+                false => OpFlags(0),
+            }),
             sector: self.sector,
             bytes: self.bytes,
             begin_ns: self.queue_ns,

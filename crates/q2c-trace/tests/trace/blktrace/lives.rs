@@ -1,10 +1,11 @@
 //! Lives of requests, each with its expected times beside it.
 
 use super::encode::{e, file};
-use super::expect::expect;
-use super::{read_limited, times, unmatched};
-use q2c_model::Op;
-use q2c_trace::Span;
+use super::expect::{events, expect};
+use super::{lives, read_limited, times, unmatched};
+use q2c_model::{Op, OpFlags};
+use q2c_trace::recording::Recorded;
+use q2c_trace::{Span, Wholes};
 
 /// Id of the carrier of an I/O that has its own request.
 const NONE: u64 = u64::MAX;
@@ -106,8 +107,62 @@ fn a_split_makes_two_that_were_queued_together() {
             &[],
         );
         assert!(spans.iter().all(|span| span.bytes == 512 * 1024));
+        assert!(spans.iter().all(|span| span.flags.contains(OpFlags::SPLIT)));
         assert_eq!(read.counts.splits, 1);
     }
+}
+
+/// A bio that may not wait ends without a request, and is queued again.
+#[test]
+fn a_bio_that_ends_without_a_request_is_not_the_one_queued_again() {
+    let refused = "8+8 1Q 2C";
+    let again = "8+8 3Q 4G 5D 9C";
+    let wanted = [[1, -1, -1, -1, 2], [3, 4, -1, 5, 9]];
+    let (_, read) = expect(&[refused, again], &wanted, &[]);
+    assert_eq!(read.counts.without_issue, 1);
+}
+
+/// Sum of Q2C in us and number of I/Os, of the parts as they are and of whole I/Os.
+fn sums(lines: &[&str]) -> [(u64, u64); 2] {
+    let (spans, _) = lives(&events(lines));
+    let (mut parts, mut whole) = ((0, 0), (0, 0));
+    let add = |sum: &mut (u64, u64), ns| *sum = (sum.0 + ns / 1000, sum.1 + 1);
+    let mut wholes = Wholes::default();
+    for span in spans {
+        add(&mut parts, span.end_ns - span.begin_ns);
+        let io = Recorded {
+            span,
+            key: span.id + 1,
+            lead: 0,
+            carries: false,
+            tid: span.pid,
+            comm: [0; 16],
+        };
+        wholes.take(&io, &mut |io| add(&mut whole, io.q2c_ns));
+    }
+    wholes.finish(&mut |io| add(&mut whole, io.q2c_ns));
+    [parts, whole]
+}
+
+/// Two devices do the same read from 1 to 41 us, and another from 60 to 70 us. One takes 2048
+/// sectors at a time and the other 512, so the latter has four parts, of which the last two are cut
+/// from the rest of the rest.
+#[test]
+fn parts_are_put_together_to_what_was_queued() {
+    let coarse = ["0+2048 1Q 2G 3D 41C", "4096+8 60Q 61G 62D 70C"];
+    let fine = [
+        "0+2048 1Q",
+        "0+512 2X>512 3G 4D 11C",
+        "512+1536 3X>1024",
+        "512+512 4G 5D 31C",
+        "1024+1024 5X>1536",
+        "1024+512 6G 7D 41C",
+        "1536+512 7G 8D 21C",
+        "4096+8 60Q 61G 62D 70C",
+    ];
+    // 40 + 10 us, and 10 + 30 + 40 + 20 + 10 us by parts.
+    assert_eq!(sums(&coarse), [(50, 2), (50, 2)]);
+    assert_eq!(sums(&fine), [(110, 5), (50, 2)]);
 }
 
 #[test]

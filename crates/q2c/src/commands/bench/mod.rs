@@ -7,7 +7,8 @@ use crate::args::BenchArgs;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::{print, print_json, say, screen};
-use crate::requests::bench::{asked, opened_with, plan, span, strongest, workload};
+use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
+use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
 use crate::workbench::{open_for_interfaces, scratch};
 use q2c_bench::asked::Asked;
@@ -99,13 +100,26 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
         None => None,
     };
     let (sizes, pattern) = opened_with(&mut asked).or_exit(Exit::Usage)?;
+    let tuned = match &args.tuned {
+        Some(run) => {
+            let jobs = asked.jobs.as_deref().unwrap_or(&[1]);
+            Some(tuned(run, &sizes, jobs).or_exit(Exit::Input)?)
+        }
+        None => None,
+    };
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target("bench", asked.target.as_deref(), scratch.as_ref())?;
-    let workload = workload(args, target.clone(), sizes.clone(), pattern);
+    let backgrounds = asked.backgrounds.clone().unwrap_or_default();
+    let workload = workload(args, target.clone(), sizes.clone(), pattern, &backgrounds);
+    let workload = workload.or_exit(Exit::Usage)?;
     let place = open_for_interfaces(&workload, scratch, stop)?;
     let cpus = cpus(&asked, &place).or_exit_of(CpuChoiceError::exit)?;
     let span = span(asked.size, place.target.size, &sizes).or_exit(Exit::Target)?;
-    let spec = plan(args, asked, target, &place.target, &cpus, span);
+    let spec = BenchSpec {
+        tuned,
+        ..plan(args, asked, target, &place.target, &cpus, span)
+    };
+    check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity).or_exit(Exit::Device)?;
     if let Some(text) = job_file {
@@ -127,7 +141,9 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     let spec: BenchSpec = read_plan(path).or_exit(Exit::Input)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
-    let workload = workload(args, spec.target.clone(), spec.sizes.clone(), pattern);
+    let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
+    let workload = workload(args, target, sizes, pattern, &spec.backgrounds);
+    let workload = workload.or_exit(Exit::Input)?;
     let place = open_for_interfaces(&workload, None, stop)?;
     let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
     let borders = borders(&stored, &place).or_exit_of(CpuChoiceError::exit)?;
@@ -206,10 +222,10 @@ fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let target_disk = place.workload.site.target_disk.as_ref();
     let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
     let sleeps = kernel_version(&place.machine.kernel).map(HybridSupport::of);
-    let poll_queues = device.and_then(|device| device.io_poll);
+    let poll_queues = device.and_then(|device| device.io_poll) == Some(true);
     Abilities {
-        poll_queues,
-        poll_delay: poll_queues == Some(true)
+        polled_requests: place.polling.is_ok(),
+        poll_delay: poll_queues
             && sleeps == Some(HybridSupport::Works)
             && delay.is_some_and(|file| file.exists()),
         polled_commands: media.commands.as_ref().is_ok_and(|there| there.polled),

@@ -6,12 +6,16 @@ mod sim;
 mod source;
 mod steer;
 mod sweep;
+mod tune_kernel;
 
 use crate::args::{PollArgs, PollCommand};
 use crate::failure::{Fails, Failure};
+use crate::output::say;
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
+use q2c_host::restore::Outcome;
 use q2c_result::Exit;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
@@ -22,6 +26,40 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),
         PollCommand::Watch(args) => super::watch::run(args, stop),
         PollCommand::Steer(args) => steer::run(args, stop),
+        PollCommand::TuneKernel(args) => tune_kernel::run(args, stop),
+    }
+}
+
+/// How the settings of a device were put back.
+struct PutBack {
+    /// Each setting's file with the outcome; empty when nothing had been changed.
+    words: String,
+    as_before: bool,
+}
+
+impl PutBack {
+    /// Says on stderr how the settings were put back.
+    fn told(ends: &[(PathBuf, Outcome)]) -> PutBack {
+        let each = ends.iter();
+        let each = each.map(|(file, outcome)| format!("{}: {outcome}", file.display()));
+        let words = each.collect::<Vec<_>>().join("; ");
+        say(match words.is_empty() {
+            true => "nothing was changed",
+            false => &words,
+        });
+        PutBack {
+            words,
+            as_before: ends.iter().all(|(_, outcome)| outcome.is_final()),
+        }
+    }
+
+    /// The exit code of a command that did what it was asked for.
+    fn exit(&self) -> Exit {
+        if self.as_before {
+            return Exit::Done;
+        }
+        say("the setting could not be put back: `q2c restore` tries again");
+        Exit::Requirements
     }
 }
 

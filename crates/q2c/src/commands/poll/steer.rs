@@ -1,6 +1,6 @@
 //! The command `q2c poll steer`.
 
-use super::device;
+use super::{PutBack, device};
 use crate::args::SteerArgs;
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
@@ -41,17 +41,7 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let SteerRun {
         daemon, sum, mixed, ..
     } = steering;
-    let ends = daemon.end();
-    let as_before = ends.iter().all(|(_, outcome)| outcome.is_final());
-    let restored: Vec<String> = ends
-        .iter()
-        .map(|(file, outcome)| format!("{}: {outcome}", file.display()))
-        .collect();
-    let restored = restored.join("; ");
-    say(match restored.is_empty() {
-        true => "nothing was changed",
-        false => &restored,
-    });
+    let put_back = PutBack::told(&daemon.end());
     let ended = followed?;
     let result = SteerResult {
         schema: SCHEMA.to_owned(),
@@ -62,23 +52,18 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         seconds: sum.length_s,
         completions: sum.completions,
         lost: sum.lost,
+        unpolled: sum.unpolled,
         writes: sum.writes,
         last_delay: sum.delay,
         mixed,
         own_cpu_pct: sum.own_cpu_pct,
-        restored,
+        restored: put_back.words.clone(),
     };
     match args.json {
         true => print_json(&result)?,
         false => print_while_read(&line("all", &sum)).map(drop)?,
     }
-    if !as_before {
-        say("the setting could not be put back: `q2c restore` tries again");
-    }
-    Ok(match as_before {
-        true => Exit::Done,
-        false => Exit::Requirements,
-    })
+    Ok(put_back.exit())
 }
 
 fn open_log(
@@ -138,6 +123,11 @@ impl SteerRun<'_> {
                  sees them as one, so a rule on the shortest sleeps too short for the longer ones",
             );
         }
+        if pulse.unpolled > 0 && self.sum.unpolled == 0 {
+            say(
+                "note: requests complete here that nobody polls for; the rule is not made from them",
+            );
+        }
         if pulse.lost > 0 {
             say(&format!(
                 "warning: {} completions were not seen: no room",
@@ -155,6 +145,7 @@ impl SteerRun<'_> {
         sum.length_s = all;
         sum.completions += pulse.completions;
         sum.lost += pulse.lost;
+        sum.unpolled += pulse.unpolled;
         sum.writes += pulse.writes;
         sum.delay = pulse.delay;
     }

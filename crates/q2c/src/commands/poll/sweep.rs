@@ -5,7 +5,7 @@ use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen, write_new};
-use crate::requests::poll::{arrival, sweep_drive, sweep_policies};
+use crate::requests::poll::{arrival, sweep_policies, sweep_timing};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::Family;
@@ -43,7 +43,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         policies: &[],
         cost: &cost,
         cost_in_words,
-        drive: sweep_drive(args),
+        timing: sweep_timing(args),
         arrival: arrival(args.open),
         objective: args.goal.objective,
         limits: args.goal.limits(),

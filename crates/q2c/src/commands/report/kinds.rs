@@ -7,118 +7,99 @@ use q2c_result::Exit;
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
+use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::tune::{self, TuneResult};
+use q2c_result::tune_jobs::{self, TuneJobsResult};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A kind of result: the versions of its schema that are read, and the way to read it.
-pub(super) struct Kind {
-    pub schema: &'static str,
-    earlier: &'static [&'static str],
-    pub read: fn(&str) -> serde_json::Result<Box<dyn Kept>>,
-}
-
-impl Kind {
-    /// The kind with this version of a schema.
-    pub fn of(schema: &str) -> Option<&'static Kind> {
-        let mut kinds = KINDS.iter();
-        kinds.find(|kind| kind.schema == schema || kind.earlier.contains(&schema))
-    }
-}
-
-pub(super) const KINDS: &[Kind] = &[
-    Kind {
+/// All kinds of results.
+pub(super) const KINDS: &[&dyn Kind] = &[
+    &KindOf {
         schema: tune::SCHEMA,
         earlier: &tune::EARLIER,
-        read: |text| TUNE.keep(serde_json::from_str(text)?),
+        read: |text| serde_json::from_str::<TuneResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::tune(result).or_exit(Exit::Internal),
+        csv: |result| csv::cells(result).or_exit(Exit::Internal),
+        table: terminal::tune,
     },
-    Kind {
+    &KindOf {
+        schema: tune_jobs::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<TuneJobsResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::tune_jobs(result).or_exit(Exit::Internal),
+        csv: |result| csv::tune_jobs(result).or_exit(Exit::Internal),
+        table: terminal::tune_jobs,
+    },
+    &KindOf {
         schema: bench::SCHEMA,
         earlier: &bench::EARLIER,
-        read: |text| BENCH.keep(serde_json::from_str(text)?),
+        read: |text| serde_json::from_str::<BenchResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::bench(result).or_exit(Exit::Internal),
+        csv: |result| csv::bench(result).or_exit(Exit::Internal),
+        table: terminal::bench,
     },
-    Kind {
+    &KindOf {
         schema: analyze::SCHEMA,
         earlier: &[],
-        read: |text| ANALYZE.keep(serde_json::from_str(text)?),
+        read: |text| serde_json::from_str::<AnalyzeResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::analyze(result).or_exit(Exit::Internal),
+        csv: |result| csv::analyze(result).or_exit(Exit::Internal),
+        table: terminal::analyze,
     },
-    Kind {
+    &KindOf {
         schema: replay::SCHEMA,
         earlier: &replay::EARLIER,
         // Until 2026-11-22 these results had the key `complete` twice, which a struct does not
         // take. A JSON value keeps one of the two.
         read: |text| {
-            REPLAY.keep(serde_json::from_value(serde_json::from_str::<Value>(
-                text,
-            )?)?)
+            let value: Value = serde_json::from_str(text)?;
+            serde_json::from_value::<ReplayResult>(value)
         },
+        schema_of: |result| &mut result.schema,
+        page: |result| html::replay(result).or_exit(Exit::Internal),
+        csv: |result| csv::replay(result).or_exit(Exit::Internal),
+        table: terminal::replay,
     },
-    Kind {
+    &KindOf {
         schema: compare::SCHEMA,
         earlier: &compare::EARLIER,
-        read: |text| COMPARE.keep(serde_json::from_str(text)?),
+        read: |text| serde_json::from_str::<CompareResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::compare(result).or_exit(Exit::Internal),
+        csv: |result| csv::compare(result).or_exit(Exit::Internal),
+        table: terminal::compare,
+    },
+    &KindOf {
+        schema: kernel_tune::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<KernelTuneResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::kernel_tune(result).or_exit(Exit::Internal),
+        csv: |result| csv::kernel_tune(result).or_exit(Exit::Internal),
+        table: terminal::kernel_tune,
     },
 ];
 
-const TUNE: Ways<TuneResult> = Ways {
-    schema: |result| (&mut result.schema, tune::SCHEMA),
-    page: |result| html::tune(result).or_exit(Exit::Internal),
-    csv: |result| csv::cells(result).or_exit(Exit::Internal),
-    table: terminal::tune,
-};
-
-const BENCH: Ways<BenchResult> = Ways {
-    schema: |result| (&mut result.schema, bench::SCHEMA),
-    page: |result| html::bench(result).or_exit(Exit::Internal),
-    csv: |result| csv::bench(result).or_exit(Exit::Internal),
-    table: terminal::bench,
-};
-
-const ANALYZE: Ways<AnalyzeResult> = Ways {
-    schema: |result| (&mut result.schema, analyze::SCHEMA),
-    page: |result| html::analyze(result).or_exit(Exit::Internal),
-    csv: |result| csv::analyze(result).or_exit(Exit::Internal),
-    table: terminal::analyze,
-};
-
-const REPLAY: Ways<ReplayResult> = Ways {
-    schema: |result| (&mut result.schema, replay::SCHEMA),
-    page: |result| html::replay(result).or_exit(Exit::Internal),
-    csv: |result| csv::replay(result).or_exit(Exit::Internal),
-    table: terminal::replay,
-};
-
-const COMPARE: Ways<CompareResult> = Ways {
-    schema: |result| (&mut result.schema, compare::SCHEMA),
-    page: |result| html::compare(result).or_exit(Exit::Internal),
-    csv: |result| csv::compare(result).or_exit(Exit::Internal),
-    table: terminal::compare,
-};
-
-/// The forms in which a result of one type is drawn.
-struct Ways<T> {
-    /// The result's schema, and the one of its type.
-    schema: fn(&mut T) -> (&mut String, &'static str),
-    page: fn(&T) -> Result<String, Failure>,
-    csv: fn(&T) -> Result<String, Failure>,
-    table: fn(&T, Screen) -> String,
+/// The kind of results with this version of a schema.
+pub(super) fn of(schema: &str) -> Option<&'static dyn Kind> {
+    let mut kinds = KINDS.iter().copied();
+    kinds.find(|kind| kind.schema() == schema || kind.earlier().contains(&schema))
 }
 
-impl<T: Serialize + DeserializeOwned + 'static> Ways<T> {
-    /// Puts a result beside its forms. A result of an earlier version has the present shape once it
-    /// is read, so it gets the present schema.
-    fn keep(self, mut result: Box<T>) -> serde_json::Result<Box<dyn Kept>> {
-        let (schema, present) = (self.schema)(&mut result);
-        present.clone_into(schema);
-        Ok(Box::new(KeptResult { result, ways: self }))
-    }
-}
-
-struct KeptResult<T> {
-    result: Box<T>,
-    ways: Ways<T>,
+/// A kind of result, whatever its type.
+pub(super) trait Kind: Sync {
+    /// This version's schema.
+    fn schema(&self) -> &'static str;
+    /// Schemas of earlier versions that can be read.
+    fn earlier(&self) -> &'static [&'static str];
+    /// Reads a result from JSON.
+    fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>>;
 }
 
 /// A result that was read from a file.
@@ -133,17 +114,50 @@ pub(super) trait Kept {
     fn print_json(&self) -> Result<(), Failure>;
 }
 
+/// A kind of result by its type: its schemas, how it is read, and the forms in which it is drawn.
+struct KindOf<T> {
+    schema: &'static str,
+    earlier: &'static [&'static str],
+    read: fn(&str) -> serde_json::Result<T>,
+    schema_of: fn(&mut T) -> &mut String,
+    page: fn(&T) -> Result<String, Failure>,
+    csv: fn(&T) -> Result<String, Failure>,
+    table: fn(&T, Screen) -> String,
+}
+
+impl<T: Serialize + 'static> Kind for KindOf<T> {
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+
+    fn earlier(&self) -> &'static [&'static str] {
+        self.earlier
+    }
+
+    fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>> {
+        let mut result = (self.read)(text)?;
+        // A result of an earlier version has the present shape once it is read.
+        self.schema.clone_into((self.schema_of)(&mut result));
+        Ok(Box::new(KeptResult { kind: self, result }))
+    }
+}
+
+struct KeptResult<T: 'static> {
+    kind: &'static KindOf<T>,
+    result: T,
+}
+
 impl<T: Serialize> Kept for KeptResult<T> {
     fn page(&self) -> Result<String, Failure> {
-        (self.ways.page)(&self.result)
+        (self.kind.page)(&self.result)
     }
 
     fn csv(&self) -> Result<String, Failure> {
-        (self.ways.csv)(&self.result)
+        (self.kind.csv)(&self.result)
     }
 
     fn table(&self, screen: Screen) -> String {
-        (self.ways.table)(&self.result, screen)
+        (self.kind.table)(&self.result, screen)
     }
 
     fn print_json(&self) -> Result<(), Failure> {

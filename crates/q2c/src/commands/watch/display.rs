@@ -5,7 +5,7 @@ use super::keys::{Action, action};
 use super::state::WatchState;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say};
-use q2c_report::terminal::{watch_head, watch_line};
+use q2c_report::terminal::{watch_head, watch_late_line, watch_line};
 use q2c_result::Exit;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
@@ -69,7 +69,11 @@ impl WatchDisplay {
     pub fn tell(&self, state: &WatchState) -> Result<bool, Failure> {
         match (self, state.last()) {
             (WatchDisplay::Lines { .. }, Some(last)) => {
-                self.line(&watch_line(last, &state.names()))
+                let told = self.line(&watch_line(last, &state.names()))?;
+                match watch_late_line(last) {
+                    Some(line) if told => self.line(&line),
+                    _ => Ok(told),
+                }
             }
             _ => Ok(true),
         }

@@ -6,7 +6,7 @@ use super::state::{RATIO, Shown, WatchState};
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, Method};
 use q2c_report::mode::words;
-use q2c_report::terminal::{GAUGES, Gauge};
+use q2c_report::terminal::{GAUGES, Gauge, LATE_GAUGES};
 use q2c_result::watch::{WatchMethod, WatchNumbers};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Flex, Layout, Rect};
@@ -135,7 +135,9 @@ fn colour(row: Option<usize>) -> Style {
 
 fn charts(frame: &mut Frame<'_>, state: &WatchState, head: &Head, area: Rect) {
     let behind = state.background.is_some().then_some(&BEHIND);
-    let gauges: Vec<&Gauge> = GAUGES.iter().chain(behind).collect();
+    let captured = state.last().is_some_and(|last| last.numbers.late.is_some());
+    let late = LATE_GAUGES.iter().filter(|_| captured);
+    let gauges: Vec<&Gauge> = GAUGES.iter().chain(late).chain(behind).collect();
     let count = gauges.len() as u16;
     let height = (area.height.saturating_sub(1) / count).clamp(1, 4);
     let parts = [Constraint::Max(height * count), Constraint::Length(1)];

@@ -16,9 +16,12 @@ use draw::Head;
 use keys::Action;
 use q2c_model::{Bytes, Nanos};
 use q2c_result::Exit;
+use q2c_result::late::{LateWatch, Unseen};
 use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
-use q2c_watch::{Seen, Watch, WatchEnd};
+use q2c_watch::{Seen, Watch, WatchEnd, WatchPlan};
+use q2c_workbench::late::LateCapture;
 use q2c_workbench::workbench::Workbench;
+use q2c_workbench::workload::Workload;
 use state::{Order, WatchState};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -29,27 +32,53 @@ const PATIENCE: Duration = Duration::from_millis(40);
 /// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let request = WatchRequest::of(args)?;
-    let bench = open_new_without_rest("poll watch", &args.workload, stop)?;
+    let bench = open_new_without_rest("poll watch", &args.workload, args.jobs.jobs, stop)?;
     let bs = request.bs;
     let first = request.methods[0].clone();
     let mut watcher = Watcher {
         request: &request,
         state: WatchState::new(
             request.methods.clone(),
-            !args.workload.background.is_empty(),
+            !args.workload.background_jobs().is_empty(),
         ),
         head: head(args, bs, &bench),
         display: WatchDisplay::open(args.plain, args.workload.run.json)?,
     };
-    let seed = args.workload.run.seed;
-    let workload = &bench.workload;
+    let (workload, capture) = beside(&bench.workload, request.parts);
+    let (capture, none) = match capture {
+        Some(Err(unseen)) => (None, Some(LateWatch::Unseen(unseen))),
+        Some(Ok(capture)) => (Some(capture), None),
+        None => (None, None),
+    };
+    let plan = WatchPlan {
+        bs,
+        first: &first,
+        interval: request.interval,
+        seed: args.workload.run.seed,
+        capture,
+    };
     let follow = |watch: &mut Watch<'_, '_>| watcher.follow(watch);
-    let (left, end) = q2c_watch::watch(workload, bs, &first, request.interval, seed, stop, follow)
-        .or_exit(Exit::Environment)?;
+    let (left, mut end) =
+        q2c_watch::watch(&workload, plan, stop, follow).or_exit(Exit::Environment)?;
     let Watcher { state, display, .. } = watcher;
     // The terminal is given back before anything is printed.
     drop(display);
-    conclude(args, bs, &bench, state, WatchOutcome::of(left?, end))
+    let late = end.late.take().or(none);
+    conclude(args, &bench, state, late, WatchOutcome::of(left?, end))
+}
+
+/// The capture beside the workload, or why there is none; `None` when none was asked for.
+type Capture = Option<Result<LateCapture, Unseen>>;
+
+/// The workload with a clock that a capture can be set beside, and the capture, if `parts` asks for
+/// them. Without a capture the workload stays as it is.
+fn beside(workload: &Workload, parts: bool) -> (Workload, Capture) {
+    let capture = parts.then(|| LateCapture::begin(&workload.site, workload.sampler_cpu));
+    let workload = match &capture {
+        Some(Ok(_)) => workload.beside_the_kernel(),
+        _ => workload.clone(),
+    };
+    (workload, capture)
 }
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
@@ -168,9 +197,9 @@ impl WatchOutcome {
 /// Prints the result, if there is an interval, and returns the exit code of how the watch ended.
 fn conclude(
     args: &WatchArgs,
-    bs: Bytes,
     bench: &Workbench,
     state: WatchState,
+    late: Option<LateWatch>,
     ended: WatchOutcome,
 ) -> Result<Exit, Failure> {
     let (methods, intervals, not_kept) = state.end();
@@ -179,12 +208,13 @@ fn conclude(
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ended: ended.word(),
-        job: job(args, bs, bench),
+        job: job(args, bench),
         machine: bench.machine.clone(),
         target: bench.target.clone(),
         methods,
         intervals,
         not_kept,
+        late,
     };
     if some && args.workload.run.json {
         print_json(&result)?;
@@ -208,10 +238,10 @@ fn conclude(
     }
 }
 
-fn job(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> WatchJob {
+fn job(args: &WatchArgs, bench: &Workbench) -> WatchJob {
     WatchJob {
         rw: args.workload.rw.to_string(),
-        bs,
+        bs: args.workload.bs[0],
         cpus: bench.workload.cpus.clone(),
         background: bench
             .workload

@@ -158,6 +158,7 @@ impl WatchState {
             length_s: (seen.span.1 - seen.span.0) as f64 / 1e9,
             unrecorded: seen.foreground.ios - seen.foreground.latencies.len() as u64,
             numbers: numbers(seen),
+            misses: seen.misses.clone(),
             ..WatchInterval::default()
         };
         if let Some(order) = seen.order {
@@ -166,7 +167,7 @@ impl WatchState {
             }
             let Ordered { method, background } = &self.orders[order as usize];
             let row = (method.clone(), *background);
-            interval.was = Some(mode(method, &seen.foreground, seen.polls_by));
+            interval.was = Some(mode(method, seen));
             interval.settled = seen.span.0 - self.current.1 >= settling(method).0;
             interval.method = Some(self.row(row));
         }

@@ -11,7 +11,8 @@ fn devices_of_known_truth_are_compared() {
     let words = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
     let done = run(folder.path(), &words);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let result = json(&done);
+    let whole = json(&done);
+    let result = only(&whole).clone();
     let separation = |result: &Value, metric: &str| -> Value {
         let all = result["separations"].as_array().unwrap();
         all.iter()
@@ -49,7 +50,7 @@ fn devices_of_known_truth_are_compared() {
         "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
     );
     let done = run(folder.path(), &words);
-    let outstanding = json(&done);
+    let outstanding = only(&json(&done)).clone();
     // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
     let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
     let share = number(idles, "/share");
@@ -88,7 +89,8 @@ fn devices_that_do_not_do_the_same_work_are_not_compared() {
     );
     let (trace, large, small) = (trace.display(), large.display(), small.display());
     let words = format!(
-        "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s"
+        "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
+         --no-capture"
     );
     let done = run(folder.path(), &words);
     if done.code == 5 && done.stderr.contains("direct") {
@@ -97,11 +99,48 @@ fn devices_that_do_not_do_the_same_work_are_not_compared() {
             "no direct I/O on the folder of test files",
         );
     }
-    assert_eq!(kinds(&json(&done)), ["work-differs", "sums-of-u2c"]);
+    assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
     let says = told(folder.path(), &done);
     assert!(
         says.contains("did not do the same work") && !says.contains("better"),
         "{says}"
     );
     assert!(!done.stdout.contains("\"separates\": true"));
+}
+
+/// Half of the trace's requests are writes. They are left out, so the answer is on reads alone.
+#[test]
+fn an_answer_without_the_writes_says_reads_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("mixed.csv");
+    let mut text = "submit,took,offset,size,op\n".to_owned();
+    for n in 0..100 {
+        let op = ["read", "write"][n % 2];
+        text += &format!("{},100,{},4096,{op}\n", n * 1000, n * 4096);
+    }
+    fs::write(&csv, text).unwrap();
+    let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
+    let words = format!(
+        "compare {} sim:2ms,servers=4 sim:100us,servers=4 --writes skip --trials 2 --json \
+         --max-lateness 1s --format csv --unit us --columns {columns}",
+        csv.display()
+    );
+    let done = run(folder.path(), &words);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let result = json(&done);
+    let reads = entry(only(&result), "verdict", "kind", "reads-only");
+    assert_eq!(
+        (&reads["writes"], &reads["treatment"]),
+        (&50.into(), &"skip".into())
+    );
+    let sums = entry(only(&result), "verdict", "kind", "sums-of-u2c");
+    assert_eq!(sums["not_captured"]["no-disk"], "sim:2ms,servers=4");
+    let says = told(folder.path(), &done);
+    for words in [
+        "sim:100us,servers=4 serves this trace better (reads only): its sum of U2C",
+        "reads only: 50 writes of the trace were left out",
+        "sim:2ms,servers=4 has no disk of the kernel's",
+    ] {
+        assert!(says.contains(words), "{words}: {says}");
+    }
 }

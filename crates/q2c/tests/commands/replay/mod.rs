@@ -2,6 +2,8 @@
 
 mod compare;
 mod outstanding;
+mod published;
+mod split;
 mod target;
 mod timed;
 
@@ -50,9 +52,16 @@ fn told(folder: &Path, done: &Finished) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
+/// The one comparison of a result.
+fn only(result: &Value) -> &Value {
+    let all = result["comparisons"].as_array().unwrap();
+    assert_eq!(all.len(), 1, "{result}");
+    &all[0]
+}
+
 /// The kinds of a comparison's findings, in their order.
-fn kinds(result: &Value) -> Vec<&str> {
-    let findings = result["verdict"].as_array().unwrap();
+fn kinds(comparison: &Value) -> Vec<&str> {
+    let findings = comparison["verdict"].as_array().unwrap();
     let kinds = findings.iter().map(|finding| finding["kind"].as_str());
     kinds.collect::<Option<_>>().unwrap()
 }

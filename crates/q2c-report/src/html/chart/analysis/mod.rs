@@ -3,7 +3,7 @@
 mod excerpts;
 mod load;
 mod queues;
-mod stages;
+pub(super) mod stages;
 
 use super::Chart;
 use q2c_result::analyze::AnalyzeResult;

@@ -11,7 +11,7 @@ const NS_TO_US: f64 = 1e-3;
 
 /// A point of the stacked chart: its place on the x axis, mean Q2C in ns, and the shares of the
 /// stages in Q2C.
-type Slice<'a> = (f64, f64, &'a BTreeMap<String, f64>);
+pub(in crate::html::chart) type Slice<'a> = (f64, f64, &'a BTreeMap<String, f64>);
 
 /// The mean time in each stage, stacked to the mean Q2C, with a view over time and one over load.
 pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
@@ -64,7 +64,8 @@ pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
     }
 }
 
-fn view(label: &'static str, traces: Vec<Value>, x: &Value) -> View {
+/// A view of bars that stand upon each other over `x`.
+pub(in crate::html::chart) fn view(label: &'static str, traces: Vec<Value>, x: &Value) -> View {
     let mut layout = axis::single(x, &axis::from_zero("mean time, µs"));
     layout["barmode"] = json!("stack");
     layout["bargap"] = json!(0.0);
@@ -76,7 +77,11 @@ fn view(label: &'static str, traces: Vec<Value>, x: &Value) -> View {
     }
 }
 
-fn stacked(slices: &[Slice<'_>], names: Option<&[String]>) -> Vec<Value> {
+/// Bars of the mean time in each stage. They stand at the slices' places, or at these names.
+pub(in crate::html::chart) fn stacked(
+    slices: &[Slice<'_>],
+    names: Option<&[String]>,
+) -> Vec<Value> {
     let used = |name: &str| {
         slices
             .iter()

@@ -51,14 +51,17 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The charts of a replay or comparison, in reading order; those without data are left out.
-pub(in crate::html) fn all(lines: &[Line<'_>]) -> Vec<Chart> {
-    let mut charts = vec![
-        latency::distributions(lines),
-        load::in_flight(lines),
-        load::iops(lines),
-        load::lateness(lines),
-    ];
+/// The charts of a replay or comparison, in reading order; those without data are left out, and
+/// those over time where the lines are not `of_one_replay`.
+pub(in crate::html) fn all(lines: &[Line<'_>], of_one_replay: bool) -> Vec<Chart> {
+    let mut charts = vec![latency::distributions(lines)];
+    if of_one_replay {
+        charts.extend([
+            load::in_flight(lines),
+            load::iops(lines),
+            load::lateness(lines),
+        ]);
+    }
     charts.retain(Chart::has_data);
     charts
 }

@@ -56,8 +56,8 @@ fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
             latencies: vec![50_000.0; ios as usize],
             ..PhaseStats::default()
         },
-        background: PhaseStats::default(),
         polls_by: Some(Means::Ring),
+        ..Seen::default()
     });
 }
 

@@ -1,0 +1,251 @@
+//! The requests of a device by thread and by time, and the join of one I/O with them.
+
+use q2c_model::{Op, U2cParts};
+use q2c_trace::Span;
+use q2c_trace::recording::Recorded;
+use q2c_trace::span::NONE;
+use std::collections::HashMap;
+
+/// A request of the block layer, as far as the join needs it. Times are ns of CLOCK_MONOTONIC,
+/// [`NONE`] where the capture did not see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceRequest {
+    /// Thread that queued it.
+    pub tid: u32,
+    /// Its operation.
+    pub op: Op,
+    /// Whether another one's request carried it after a merge. Its bytes count, it does not.
+    pub carried: bool,
+    /// Length, bytes.
+    pub bytes: u64,
+    /// When it was queued (Q).
+    pub queue_ns: u64,
+    /// When it was handed to the driver (D).
+    pub issue_ns: u64,
+    /// When the driver completed it (C).
+    pub end_ns: u64,
+}
+
+impl From<&Recorded> for DeviceRequest {
+    fn from(io: &Recorded) -> Self {
+        let Span {
+            op,
+            bytes,
+            begin_ns,
+            issue_ns,
+            end_ns,
+            ..
+        } = io.span;
+        DeviceRequest {
+            tid: io.tid,
+            op,
+            carried: io.lead != 0,
+            bytes,
+            queue_ns: begin_ns,
+            issue_ns,
+            end_ns,
+        }
+    }
+}
+
+/// An I/O of a thread, in the thread's own view. Times are ns of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserIo {
+    /// Its operation.
+    pub op: Op,
+    /// Bytes that it moved.
+    pub bytes: u64,
+    /// Time just before the submission.
+    pub submit_ns: u64,
+    /// When the submitting call returned; `None` where submission and waiting were one call.
+    pub submit_end_ns: Option<u64>,
+    /// The sleep; `None` where the thread did not sleep.
+    pub sleep: Option<Sleep>,
+    /// Time of the reaping.
+    pub reap_ns: u64,
+    /// Whether the first poll after the wake-up found the completion.
+    pub missed: bool,
+}
+
+/// The sleep of a thread for one I/O. Times are ns of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// When the sleep asked was over.
+    pub due_ns: u64,
+    /// When the thread was awake.
+    pub woke_ns: u64,
+}
+
+/// An I/O that was joined with its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The parts of its U2C.
+    pub parts: U2cParts<u64>,
+    /// When its last request completed.
+    pub end_ns: u64,
+    /// When it was reaped.
+    pub reap_ns: u64,
+    /// Whether it is a miss.
+    pub missed: bool,
+    /// Other requests that the device had at `end_ns`, and their bytes.
+    pub beside: (u64, u64),
+}
+
+impl Joined {
+    /// From the completion, or the call's return where that came later, to the wake-up, ns.
+    #[must_use]
+    pub fn late_ns(&self) -> u64 {
+        self.parts.oversleep_ns + self.parts.wakeup_ns
+    }
+}
+
+/// Why an I/O was not joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Its thread queued no request of its operation while it was under way.
+    NoRequest,
+    /// The requests moved other bytes.
+    OtherBytes,
+    /// A request has no time of hand-over or completion.
+    NoTimes,
+    /// Submission, hand-over and completion are not in this order.
+    OutOfOrder,
+    /// The completion lies behind the reaping.
+    CompletedAfterReap,
+}
+
+/// Requests of one device, in the orders in which they are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// By the time queued, for each thread.
+    by_thread: HashMap<u32, Vec<DeviceRequest>>,
+    issued: Passed,
+    ended: Passed,
+}
+
+impl Requests {
+    /// Takes the requests of a capture, in any order.
+    #[must_use]
+    pub fn new(requests: &[DeviceRequest]) -> Self {
+        let mut by_thread: HashMap<u32, Vec<DeviceRequest>> = HashMap::new();
+        for request in requests {
+            by_thread.entry(request.tid).or_default().push(*request);
+        }
+        for of_thread in by_thread.values_mut() {
+            of_thread.sort_unstable_by_key(|request| request.queue_ns);
+        }
+        let whole = |r: &&DeviceRequest| r.issue_ns != NONE && r.end_ns != NONE;
+        let size = |r: &DeviceRequest| (u64::from(!r.carried), r.bytes);
+        let whole = || requests.iter().filter(whole);
+        Requests {
+            by_thread,
+            issued: Passed::new(whole().map(|r| (r.issue_ns, size(r)))),
+            ended: Passed::new(whole().map(|r| (r.end_ns, size(r)))),
+        }
+    }
+
+    /// Number and bytes of the requests that the device has at an instant: those handed over by
+    /// then and not complete. A request that completes at that instant is complete.
+    #[must_use]
+    pub fn on_device(&self, at_ns: u64) -> (u64, u64) {
+        let (issued, ended) = (self.issued.until(at_ns), self.ended.until(at_ns));
+        (
+            issued.0.saturating_sub(ended.0),
+            issued.1.saturating_sub(ended.1),
+        )
+    }
+
+    /// Joins an I/O of the thread `tid` with its requests: those of its operation that were queued
+    /// between its submission and its reaping. The thread must have no other I/O of this operation
+    /// under way.
+    ///
+    /// # Errors
+    /// The reason why the I/O has no parts.
+    pub fn join(&self, tid: u32, io: &UserIo) -> Result<Joined, Mismatch> {
+        let (first_issue, end_ns) = self.handled(tid, io)?;
+        if first_issue < io.submit_ns || end_ns < first_issue {
+            return Err(Mismatch::OutOfOrder);
+        }
+        if end_ns > io.reap_ns {
+            return Err(Mismatch::CompletedAfterReap);
+        }
+        // No sleep can be too long before it has begun.
+        let free_ns = io.submit_end_ns.map_or(end_ns, |back| back.max(end_ns));
+        // A thread that woke before the completion had to look for it, so it was not late.
+        let late = io.sleep.filter(|sleep| sleep.woke_ns > free_ns);
+        let found_ns = late.map_or(free_ns, |sleep| sleep.woke_ns);
+        let Some(reap_ns) = io.reap_ns.checked_sub(found_ns) else {
+            return Err(Mismatch::OutOfOrder);
+        };
+        let due = late.map_or(free_ns, |sleep| sleep.due_ns.clamp(free_ns, found_ns));
+        Ok(Joined {
+            parts: U2cParts {
+                submission_ns: first_issue - io.submit_ns,
+                device_ns: end_ns - first_issue,
+                return_ns: free_ns - end_ns,
+                oversleep_ns: due - free_ns,
+                wakeup_ns: found_ns - due,
+                reap_ns,
+            },
+            end_ns,
+            reap_ns: io.reap_ns,
+            missed: io.missed,
+            beside: self.on_device(end_ns),
+        })
+    }
+
+    /// The first hand-over and the last completion of an I/O's requests.
+    fn handled(&self, tid: u32, io: &UserIo) -> Result<(u64, u64), Mismatch> {
+        let of_thread = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
+        let from = of_thread.partition_point(|r| r.queue_ns < io.submit_ns);
+        let (mut bytes, mut first, mut last) = (0, NONE, 0);
+        let mut whole = true;
+        for request in &of_thread[from..] {
+            if request.queue_ns > io.reap_ns {
+                break;
+            }
+            if request.op != io.op {
+                continue;
+            }
+            bytes += request.bytes;
+            whole &= request.issue_ns != NONE && request.end_ns != NONE;
+            first = first.min(request.issue_ns);
+            last = last.max(request.end_ns);
+        }
+        match () {
+            () if bytes == 0 => Err(Mismatch::NoRequest),
+            () if bytes != io.bytes => Err(Mismatch::OtherBytes),
+            () if !whole => Err(Mismatch::NoTimes),
+            () => Ok((first, last)),
+        }
+    }
+}
+
+/// Instants in order, each with the number and the bytes of the requests that passed it by then.
+#[derive(Clone, Debug, Default)]
+struct Passed {
+    at: Vec<u64>,
+    sums: Vec<(u64, u64)>,
+}
+
+impl Passed {
+    fn new(instants: impl Iterator<Item = (u64, (u64, u64))>) -> Self {
+        let mut sorted: Vec<_> = instants.collect();
+        sorted.sort_unstable();
+        let mut sum = (0, 0);
+        let running = sorted.iter().map(|(_, (requests, bytes))| {
+            sum = (sum.0 + requests, sum.1 + bytes);
+            sum
+        });
+        let sums = running.collect();
+        Passed {
+            at: sorted.iter().map(|(at, _)| *at).collect(),
+            sums,
+        }
+    }
+
+    fn until(&self, at_ns: u64) -> (u64, u64) {
+        let passed = self.at.partition_point(|at| *at <= at_ns);
+        passed.checked_sub(1).map_or((0, 0), |n| self.sums[n])
+    }
+}

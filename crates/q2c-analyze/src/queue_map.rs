@@ -1,0 +1,279 @@
+//! The map from CPUs to a device's hardware queues, as it was while a trace was recorded.
+
+use q2c_result::analyze::{MapFit, MapVerdict, NoMapFit, QueueUse};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The CPUs that submit to each queue of a device, by the queue's number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueueMap(BTreeMap<u32, BTreeSet<u32>>);
+
+/// Up to this share of requests outside their expected queues, requests are spread as the map says:
+/// a thread may move to another CPU between the begin of a request and its allocation.
+const AS_MAPPED: f64 = 0.01;
+/// Up to this share they are nearly spread so.
+const NEARLY: f64 = 0.1;
+
+impl QueueMap {
+    /// Reads the fact `0:0-3 1:4-7`; `None` when `text` is none.
+    pub(crate) fn parse(text: &str) -> Option<QueueMap> {
+        let queue = |word: &str| {
+            let (queue, cpus) = word.split_once(':')?;
+            Some((queue.parse().ok()?, cpu_list(cpus)?))
+        };
+        let map: Option<BTreeMap<_, _>> = text.split_whitespace().map(queue).collect();
+        map.filter(|map| !map.is_empty()).map(QueueMap)
+    }
+
+    /// Number of queues.
+    pub(crate) fn queues(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// The numbers of the queues.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.0.keys().copied()
+    }
+
+    /// The sets of queues, of which each has one queue for each CPU. A device has several when
+    /// reads or polled requests have queues of their own; the kernel numbers set after set
+    /// (`blk_mq_map_queues` of each `HCTX_TYPE`), so the next one begins where a CPU comes again.
+    pub(crate) fn sets(&self) -> Vec<Vec<u32>> {
+        let (mut sets, mut seen) = (vec![Vec::new()], BTreeSet::new());
+        for (queue, cpus) in &self.0 {
+            if !cpus.is_disjoint(&seen) {
+                sets.push(Vec::new());
+                seen.clear();
+            }
+            seen.extend(cpus);
+            if let Some(set) = sets.last_mut() {
+                set.push(*queue);
+            }
+        }
+        sets
+    }
+
+    /// The queue of each CPU among these.
+    fn by_cpu(&self, set: &[u32]) -> BTreeMap<u32, u32> {
+        let of_set = set.iter().map(|queue| (*queue, &self.0[queue]));
+        let each = of_set.flat_map(|(queue, cpus)| cpus.iter().map(move |cpu| (*cpu, queue)));
+        each.collect()
+    }
+
+    /// Sets the expected share of each queue, which is the share of the requests that the CPUs of
+    /// the queue submitted, and how far the requests agree with it. `sets` are those of
+    /// [`Self::sets`].
+    pub(crate) fn judge(&self, part: &mut QueueUse, sets: &[Vec<u32>]) {
+        match self.fit(part, sets) {
+            Ok(fit) => part.map = Some(fit),
+            Err(reason) => part.no_map = Some(reason),
+        }
+    }
+
+    fn fit(&self, part: &mut QueueUse, sets: &[Vec<u32>]) -> Result<MapFit, NoMapFit> {
+        let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
+        let (mut all, mut off_map) = (0, 0);
+        let maps: Vec<BTreeMap<u32, u32>> = sets.iter().map(|set| self.by_cpu(set)).collect();
+        for queue in &part.queues {
+            let set = sets.iter().position(|set| set.contains(&queue.hctx));
+            let by_cpu = &maps[set.ok_or(NoMapFit::UnknownCpus)?];
+            for (cpu, requests) in &queue.cpus {
+                let own = by_cpu.get(cpu).ok_or(NoMapFit::UnknownCpus)?;
+                *expected.entry(*own).or_default() += requests;
+                all += requests;
+                off_map += if *own == queue.hctx { 0 } else { *requests };
+            }
+        }
+        // Where the trace does not tell a CPU, nothing is expected of the request.
+        if all < part.requests {
+            return Err(NoMapFit::UnknownCpus);
+        }
+        let mut apart = 0;
+        for queue in &mut part.queues {
+            let wanted = expected.get(&queue.hctx).copied().unwrap_or(0);
+            queue.expected = Some(wanted as f64 / all as f64);
+            apart += wanted.abs_diff(queue.requests);
+        }
+        // Each request in a wrong queue is one too many there and one too few elsewhere.
+        let misplaced = apart as f64 / 2.0 / all as f64;
+        let verdict = match misplaced {
+            share if share <= AS_MAPPED => MapVerdict::AsMapped,
+            share if share <= NEARLY => MapVerdict::Nearly,
+            _ => MapVerdict::Otherwise,
+        };
+        Ok(MapFit {
+            misplaced,
+            off_map,
+            verdict,
+        })
+    }
+}
+
+/// The CPUs of a list such as `0-3,8`; none of empty text.
+fn cpu_list(text: &str) -> Option<BTreeSet<u32>> {
+    let mut cpus = BTreeSet::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        // No machine has more CPUs than the kernel's largest NR_CPUS by far.
+        if last < first || last > 1 << 16 {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balance::{Queues, complete};
+    use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
+    use q2c_result::analyze::DeviceQueues;
+    use q2c_trace::Span;
+
+    /// Counts requests of (minor number, operation, queue, CPU, number).
+    fn counted(requests: &[(u32, Op, u32, u32, u64)]) -> Vec<DeviceQueues> {
+        let mut queues = Queues::default();
+        for (minor, op, hctx, cpu, n) in requests {
+            let device = DevId {
+                major: 259,
+                minor: *minor,
+            };
+            let new = IoRecord::new(0, Layer::Block, device, *op, Sectors(0), Bytes(4096));
+            let record = IoRecord {
+                hctx: Some(*hctx),
+                cpu_submit: Some(*cpu),
+                queue_ns: Some(Nanos(0)),
+                ..new
+            };
+            (0..*n).for_each(|_| queues.add(&Span::of(&record)));
+        }
+        queues.by_device()
+    }
+
+    fn with_map(requests: &[(u32, Op, u32, u32, u64)], map: &str) -> Vec<DeviceQueues> {
+        let map = QueueMap::parse(map).expect("a map");
+        let mut all = counted(requests);
+        all.iter_mut().for_each(|device| complete(device, &map));
+        all
+    }
+
+    /// Four queues of two CPUs each. CPUs 0 and 2 read 300 times and 100 times: queues 0 and 1 have
+    /// 75 and 25 %, which is what the map expects, while an even split has 25 % each. By hand for
+    /// the even split: the mean is 100, the squares 200^2 + 0 + 100^2 + 100^2 = 60 000, chi-square
+    /// 600, and the deviation sqrt(60 000 / 4) / 100 = 1.2247.
+    #[test]
+    fn as_the_map_has_it_is_not_even() {
+        let map = "0:0-1 1:2-3 2:4,5 3:6-7";
+        let all = with_map(&[(0, Op::Read, 0, 0, 300), (0, Op::Read, 1, 2, 100)], map);
+        let [device] = &all[..] else {
+            panic!("{all:?}");
+        };
+        let reads = device.reads.as_ref().unwrap();
+        assert_eq!((device.device.as_str(), device.queues), ("259:0", Some(4)));
+        assert_eq!(
+            (reads.requests, reads.unused.as_deref()),
+            (400, Some(&[2, 3][..]))
+        );
+        let expected: Vec<Option<f64>> = reads.queues.iter().map(|q| q.expected).collect();
+        assert_eq!(expected, [Some(0.75), Some(0.25), Some(0.0), Some(0.0)]);
+        let fit = reads.map.as_ref().unwrap();
+        assert_eq!((fit.misplaced, fit.off_map), (0.0, 0));
+        assert_eq!(fit.verdict, MapVerdict::AsMapped);
+        let even = reads.even.as_ref().unwrap();
+        assert_eq!((even.queues, even.chi_square), (4, 600.0));
+        assert!((even.cv - 1.224_745).abs() < 1e-6, "{}", even.cv);
+        assert_eq!((even.verdict.as_str(), reads.used.queues), ("uneven", 2));
+        assert!(device.writes.is_none());
+    }
+
+    /// CPU 0 belongs to queue 0, but 50 of its 200 writes, a quarter, took queue 1: each of them is
+    /// off the map.
+    #[test]
+    fn against_the_map() {
+        let writes = [(0, Op::Write, 0, 0, 150), (0, Op::Write, 1, 0, 50)];
+        let all = with_map(&writes, "0:0 1:1");
+        let part = all[0].writes.as_ref().unwrap();
+        let fit = part.map.as_ref().unwrap();
+        assert_eq!((fit.misplaced, fit.off_map), (0.25, 50));
+        assert_eq!(fit.verdict, MapVerdict::Otherwise);
+        assert_eq!(part.queues[0].expected, Some(1.0));
+    }
+
+    #[test]
+    fn devices_and_directions_are_apart() {
+        let requests = [
+            (0, Op::Read, 0, 0, 10),
+            (0, Op::Write, 1, 1, 20),
+            (0, Op::Flush, 1, 1, 5),
+            (1, Op::Read, 1, 1, 40),
+        ];
+        let all = counted(&requests);
+        let told = |part: &QueueUse| -> Vec<(u32, u64)> {
+            part.queues.iter().map(|q| (q.hctx, q.requests)).collect()
+        };
+        assert_eq!(all.len(), 2);
+        assert_eq!(told(all[0].reads.as_ref().unwrap()), [(0, 10)]);
+        assert_eq!(told(all[0].writes.as_ref().unwrap()), [(1, 20)]);
+        assert_eq!(told(&all[0].all), [(0, 10), (1, 25)]);
+        assert_eq!(told(&all[1].all), [(1, 40)]);
+        // Without a map nothing is known of queues that no request used.
+        assert_eq!(
+            (all[0].queues, &all[0].all.unused, &all[0].all.even),
+            (None, &None, &None)
+        );
+    }
+
+    /// Two queues for interrupts and two for polling, of two CPUs each. Reads by interrupts use the
+    /// first two evenly: that those for polling have none is no fault. Writes use both sets, and 30
+    /// of the 40 polled ones are in the queue of the other CPUs: 30 of 80 are misplaced.
+    #[test]
+    fn queues_for_polling_are_a_set_of_their_own() {
+        let requests = [
+            (0, Op::Read, 0, 0, 100),
+            (0, Op::Read, 1, 2, 100),
+            (0, Op::Write, 0, 1, 20),
+            (0, Op::Write, 1, 3, 20),
+            (0, Op::Write, 2, 0, 10),
+            (0, Op::Write, 2, 3, 30),
+        ];
+        let all = with_map(&requests, "0:0-1 1:2-3 2:0-1 3:2-3");
+        let (reads, writes) = (&all[0].reads, &all[0].writes);
+        let (reads, writes) = (reads.as_ref().unwrap(), writes.as_ref().unwrap());
+        let told = |part: &QueueUse| -> Vec<(Vec<u32>, u64)> {
+            let of = part.sets.iter();
+            of.map(|set| (set.queues.clone(), set.requests)).collect()
+        };
+        assert_eq!(told(reads), [(vec![0, 1], 200), (vec![2, 3], 0)]);
+        assert_eq!(reads.unused.as_deref(), Some(&[][..]));
+        let even = reads.even.as_ref().unwrap();
+        assert_eq!((even.queues, even.verdict.as_str()), (2, "even"));
+        assert_eq!(
+            reads.map.as_ref().unwrap().verdict,
+            MapVerdict::AsMapped,
+            "{reads:?}"
+        );
+        assert_eq!(told(writes), [(vec![0, 1], 40), (vec![2, 3], 40)]);
+        assert_eq!(writes.unused.as_deref(), Some(&[3][..]));
+        assert_eq!(writes.even, None);
+        let polled = writes.sets[1].even.as_ref().unwrap();
+        assert_eq!(polled.verdict, "uneven");
+        let fit = writes.map.as_ref().unwrap();
+        assert_eq!((fit.misplaced, fit.off_map), (30.0 / 80.0, 30));
+    }
+
+    #[test]
+    fn cpus_that_the_map_lacks_expect_nothing() {
+        let unknown = with_map(&[(0, Op::Read, 0, 9, 10)], "0:0 1:1");
+        let reads = unknown[0].reads.as_ref().unwrap();
+        assert_eq!(reads.no_map, Some(NoMapFit::UnknownCpus));
+    }
+
+    #[test]
+    fn texts_that_are_no_map() {
+        for text in ["", "0", "a:1", "0:1-x", "0:3-1", "0:0-99999999"] {
+            assert_eq!(QueueMap::parse(text), None, "{text}");
+        }
+        assert!(QueueMap::parse("0: 1:0").is_some());
+    }
+}

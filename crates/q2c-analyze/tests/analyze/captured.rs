@@ -1,0 +1,80 @@
+//! Tests the analysis of a capture in memory against figures worked out by hand.
+
+use crate::span;
+use q2c_analyze::{CapturedIo, captured};
+use q2c_model::{Op, facts};
+use q2c_result::analyze::MapVerdict;
+use q2c_trace::Span;
+use q2c_trace::recording::Recorded;
+use q2c_trace::span::NONE;
+use std::collections::BTreeMap;
+
+/// As a capture reports it; `lead` is as in [`Recorded`].
+fn io(span: Span, lead: u64) -> CapturedIo {
+    CapturedIo::from(&Recorded {
+        key: span.id,
+        span,
+        lead,
+        carries: false,
+        tid: 31,
+        comm: [0; 16],
+    })
+}
+
+#[test]
+fn a_merged_io_is_told_from_one_with_a_request_of_its_own() {
+    let of = |lead| io(span(1, [0, 1, 2, 3, 4]), lead);
+    assert_eq!((of(0).span.merged_into, of(0).tid), (NONE, 31));
+    assert_ne!(of(9).span.merged_into, NONE);
+}
+
+/// Three reads and a write on two queues; a third queue has none. They come in the order of
+/// completion, and the write was merged into another one's request.
+#[test]
+fn stages_and_queues_of_ios_in_any_order() {
+    let of = |id, times, hctx| Span {
+        hctx,
+        cpu_submit: hctx,
+        ..span(id, times)
+    };
+    let write = Span {
+        op: Op::Write,
+        ..of(4, [30, 70, -1, 80, 100], 1)
+    };
+    let spans = vec![
+        of(3, [20, 21, 24, 25, 35], 1),
+        of(1, [0, 10, 20, 30, 60], 0),
+        of(2, [10, 30, 40, 60, 95], 0),
+        io(write, 3).span,
+    ];
+    let device = spans[0].device;
+    let facts = BTreeMap::from([(facts::queue_map(device), "0:0 1:1 2:2".to_owned())]);
+    let result = captured(spans, &facts);
+    assert_eq!((result.requests, result.merged, result.issued), (4, 1, 3));
+    let mean = |stage: &str| result.stages[stage].mean_ns;
+    // Q2G: 10, 20, 1. G2I: 10, 10, 3. I2D: 10, 20, 1. D2C: 30, 35, 10, 20. Q2C: 60, 85, 15, 70.
+    for (stage, wanted) in [
+        ("Q2G", 31.0 / 3.0),
+        ("G2I", 23.0 / 3.0),
+        ("I2D", 31.0 / 3.0),
+        ("Q2M", 40.0),
+        ("M2D", 10.0),
+        ("D2C", 95.0 / 4.0),
+        ("Q2C", 230.0 / 4.0),
+        // Begins at 0, 10, 20 and 30.
+        ("Q2Q", 10.0),
+    ] {
+        assert!(
+            (mean(stage) - wanted).abs() < 1e-9,
+            "{stage}: {}",
+            mean(stage)
+        );
+    }
+    let queues = &result.queues[0];
+    assert_eq!((queues.queues, &queues.writes), (Some(3), &None));
+    let reads = queues.reads.as_ref().expect("reads");
+    let counts: Vec<u64> = reads.queues.iter().map(|queue| queue.requests).collect();
+    assert_eq!(counts, [2, 1, 0]);
+    assert_eq!(reads.unused.as_deref(), Some(&[2][..]));
+    assert_eq!(reads.map.map(|map| map.verdict), Some(MapVerdict::AsMapped));
+}

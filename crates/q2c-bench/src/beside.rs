@@ -1,0 +1,298 @@
+//! The background jobs of a trial: alone before it, and beside its jobs.
+
+use super::spec::{Phase, Spot};
+use super::steady::Window;
+use super::timetable::Timetable;
+use super::trial::{NoTrial, Place, slice_iops};
+use q2c_engine::{JobPlan, LaneData, SleepCounts};
+use q2c_model::CpuId;
+use q2c_result::bench::Slice;
+use q2c_workbench::workload::{Background, BackgroundPlace};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// The figures of background jobs in one phase of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BackgroundTrial {
+    /// CPU of each background job.
+    pub cpus: Vec<CpuId>,
+    /// Whether a background job has the CPU of a job or of its helper thread.
+    pub shares_cpus: bool,
+    /// I/Os of all background jobs in the counted part.
+    pub ios: u64,
+    /// I/Os per second of all background jobs in the counted part.
+    pub iops: f64,
+    /// I/Os per second of all background jobs alone, before the trial.
+    pub alone_iops: f64,
+    /// Busy CPUs of the machine at that time; `None` when they cannot be read.
+    pub rest_busy_cpus: Option<f64>,
+    /// CPU time of the background's threads in the counted part, CPUs.
+    pub own_cpus: f64,
+    /// The same alone, before the trial.
+    pub alone_cpus: f64,
+}
+
+/// The backgrounds of the phases of a run.
+pub(super) struct Beside<'a> {
+    place: &'a Place<'a>,
+    spot: &'a Spot,
+    seed: u64,
+    /// One for each phase; `None` for a phase without background jobs.
+    phases: Vec<Option<Placed>>,
+}
+
+/// A background with CPUs.
+struct Placed {
+    background: Background,
+    cpus: Vec<CpuId>,
+}
+
+/// The figures of a background while the measured jobs rest.
+pub(super) struct Alone {
+    iops: f64,
+    busy_cpus: Option<f64>,
+    own_cpus: f64,
+}
+
+impl Alone {
+    /// Slices in which a background runs alone. The first is not counted: the jobs begin in it.
+    pub const SLICES: usize = 5;
+}
+
+impl<'a> Beside<'a> {
+    /// Chooses the CPUs of the background jobs.
+    pub fn of(place: &'a Place<'a>, spot: &'a Spot, seed: u64) -> Result<Self, NoTrial> {
+        let phases = spot.phases.iter().map(|phase| placed(place, spot, phase));
+        Ok(Beside {
+            place,
+            spot,
+            seed,
+            phases: phases.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Runs each background alone; `None` for a phase without background jobs.
+    pub fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<Alone>>, NoTrial> {
+        let each = self.phases.iter().map(|placed| {
+            let placed = placed.as_ref();
+            placed.map(|own| self.one_alone(own, stop)).transpose()
+        });
+        each.collect()
+    }
+
+    fn one_alone(&self, own: &Placed, stop: &AtomicBool) -> Result<Alone, NoTrial> {
+        let times = Timetable {
+            before: 1,
+            warm_up: 0,
+            measured: Alone::SLICES - 1,
+            phases: 1,
+        };
+        let jobs = self.plans_of(0, &own.background, &times);
+        let (data, moments) = self.place.run(self.spot, jobs, times.slices(), stop)?;
+        let counted = times.phase(0);
+        let (begin, end) = (&moments[counted.start].cpu, &moments[counted.end].cpu);
+        let busy = begin.as_ref().zip(end.as_ref());
+        Ok(Alone {
+            iops: mean_iops(&data.lanes, &counted),
+            own_cpus: own_cpus(&data.lanes, &counted),
+            busy_cpus: busy.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
+        })
+    }
+
+    /// The plans of the background jobs of all phases.
+    pub fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
+        let phases = self.phases.iter().enumerate();
+        let there = phases.filter_map(|(n, placed)| Some((n, placed.as_ref()?)));
+        there
+            .flat_map(|(n, placed)| self.plans_of(n, &placed.background, times))
+            .collect()
+    }
+
+    fn plans_of(&self, n: usize, background: &Background, times: &Timetable) -> Vec<JobPlan> {
+        let place = BackgroundPlace {
+            engine: &self.spot.beside,
+            medium: &|engine| self.place.media.of(engine),
+            span: self.place.span,
+            seed: self.seed.wrapping_add(15_485_863 * n as u64),
+        };
+        background.plans(&place, &|job| times.background_job(n, job.at_work()))
+    }
+
+    /// The lanes of phase `n` among those of all background jobs.
+    pub fn lanes<'l>(&self, all: &'l [LaneData], n: usize) -> &'l [LaneData] {
+        let lanes = |placed: &Option<Placed>| placed.as_ref().map_or(0, |own| own.cpus.len());
+        let before: usize = self.phases[..n].iter().map(lanes).sum();
+        &all[before..before + lanes(&self.phases[n])]
+    }
+
+    /// The figures of phase `n`, whose background jobs have `lanes` and did alone what `alone`
+    /// says; `None` without a background.
+    pub fn figures(
+        &self,
+        n: usize,
+        alone: Option<&Alone>,
+        lanes: &[LaneData],
+        window: &Window,
+    ) -> Option<BackgroundTrial> {
+        let (placed, alone) = (self.phases[n].as_ref()?, alone?);
+        let taken = self.place.taken(self.spot);
+        let phases = lanes
+            .iter()
+            .flat_map(|lane| &lane.phases[window.slices.clone()]);
+        Some(BackgroundTrial {
+            cpus: placed.cpus.clone(),
+            shares_cpus: placed.cpus.iter().any(|cpu| taken.contains(cpu)),
+            ios: phases.map(|phase| phase.ios).sum(),
+            iops: mean_iops(lanes, &window.slices),
+            alone_iops: alone.iops,
+            rest_busy_cpus: alone.busy_cpus,
+            own_cpus: own_cpus(lanes, &window.slices),
+            alone_cpus: alone.own_cpus,
+        })
+    }
+}
+
+fn placed(place: &Place<'_>, spot: &Spot, phase: &Phase) -> Result<Option<Placed>, NoTrial> {
+    if phase.background.0.is_empty() {
+        return Ok(None);
+    }
+    let placed = phase.background.placed_beside(place.taken(spot));
+    let background = placed.map_err(|error| NoTrial::Cpus(error.to_string()))?;
+    Ok(Some(Placed {
+        cpus: background.cpus(),
+        background,
+    }))
+}
+
+/// I/Os per second of all `lanes`, as the mean over slices of equal length.
+fn mean_iops(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
+    let sum: f64 = slices.clone().map(|slice| slice_iops(lanes, slice)).sum();
+    sum / slices.len() as f64
+}
+
+/// CPU time of the threads of all `lanes` in these slices, CPUs.
+fn own_cpus(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
+    let of = |lane: &LaneData| {
+        let phases = &lane.phases[slices.clone()];
+        let used = phases.iter().map(|p| p.end.cpu_ns - p.begin.cpu_ns);
+        let long = phases.iter().map(|p| p.end.t_ns - p.begin.t_ns);
+        used.sum::<u64>() as f64 / long.sum::<u64>().max(1) as f64
+    };
+    lanes.iter().map(of).sum()
+}
+
+/// The course of a phase: each of its `slices`, with what the jobs' lanes and the background's did.
+/// The jobs began with slice `first`.
+pub(super) fn slices_of(
+    own: &[LaneData],
+    background: &[LaneData],
+    first: usize,
+    slices: Range<usize>,
+    window: &Window,
+) -> Vec<Slice> {
+    let begun = own[0].phases[first].begin.t_ns;
+    let slice = |n: usize| {
+        let phase = &own[0].phases[n];
+        let seconds = (phase.end.t_ns - phase.begin.t_ns) as f64 / 1e9;
+        let cpu = own.iter().map(|lane| &lane.phases[n]);
+        let cpu: u64 = cpu.map(|phase| phase.end.cpu_ns - phase.begin.cpu_ns).sum();
+        let sleeps = sleeps(own, n);
+        let per_handled = |sum: u64| sum as f64 / sleeps.handled as f64;
+        let handled = |sum: u64| (sleeps.handled > 0).then(|| per_handled(sum));
+        Slice {
+            begin_s: (phase.begin.t_ns as f64 - begun as f64) / 1e9,
+            seconds,
+            counted: window.slices.contains(&n),
+            iops: slice_iops(own, n),
+            background_iops: slice_iops(background, n),
+            job_cpus: cpu as f64 / 1e9 / seconds,
+            miss_rate: handled(sleeps.misses),
+            effective_sleep_ns: handled(sleeps.asked_ns),
+        }
+    };
+    slices.map(slice).collect()
+}
+
+/// The sleeps of all `lanes` in slice `n`.
+fn sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
+    let mut all = SleepCounts::default();
+    let tallies = lanes
+        .iter()
+        .filter_map(|lane| lane.phases[n].tally.as_ref());
+    tallies.for_each(|tally| all.merge(&tally.sleeps));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::Media;
+    use crate::spec::spots;
+    use crate::way::Abilities;
+    use crate::{BenchSpec, spdk};
+    use q2c_engine::Medium;
+    use q2c_host::Roots;
+    use q2c_model::Bytes;
+    use q2c_sys::Clock;
+    use q2c_workbench::workload::Site;
+
+    /// The engine of the background job `job` beside points of `engine`, on a device that can be
+    /// polled or not, and with each of two methods.
+    fn engines(engine: &str, job: &str, polled: bool) -> Vec<String> {
+        let media = Media::plain(Medium::None);
+        let can = Abilities {
+            polled_requests: polled,
+            ..Abilities::default()
+        };
+        let spec = BenchSpec {
+            engines: vec![engine.to_owned()],
+            backgrounds: vec![job.to_owned()],
+            ..spdk::tests::spec(&["interrupt", "poll"], &[1])
+        };
+        let (spots, left_out) = spots(&spec, can, &media).unwrap();
+        assert!(left_out.is_empty(), "{left_out:?}");
+        let site = Site {
+            roots: Roots::live(),
+            target_disk: None,
+            idle_busy_cpus: 0.0,
+        };
+        let place = Place {
+            media: &media,
+            span: Bytes(1 << 20),
+            cpus: &[CpuId(0)],
+            site: &site,
+            clock: Clock::monotonic(),
+            seconds: 1.0,
+            warm_up_s: 0.0,
+            rate: None,
+        };
+        let engine = |spot| {
+            let beside = Beside::of(&place, spot, 1).ok().expect("CPUs");
+            let plans = beside.plans(&place.timetable(spot));
+            assert_eq!(plans.len(), 1);
+            plans[0].engine.to_string()
+        };
+        spots.iter().map(engine).collect()
+    }
+
+    /// A background job takes the path of the point's interface, whatever the point's method. The
+    /// paths are those of the table in docs/engines.md.
+    #[test]
+    fn background_jobs_take_the_interfaces_path() {
+        let (own, named) = ("bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0");
+        for (engine, job, polled, wanted) in [
+            ("io_uring", own, true, "io_uring:iopoll"),
+            ("io_uring", named, true, "io_uring:iopoll"),
+            ("io_uring", own, false, "io_uring:ring"),
+            ("io_uring", named, false, "io_uring:ring"),
+            ("io_uring:ring", own, true, "io_uring:ring"),
+            ("io_uring:ring", named, true, "io_uring:ring"),
+            ("libaio", own, true, "libaio"),
+            ("libaio", named, true, "io_uring:ring"),
+        ] {
+            let found = engines(engine, job, polled);
+            assert_eq!(found, [wanted, wanted], "{job} beside {engine}");
+        }
+    }
+}

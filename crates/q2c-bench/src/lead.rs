@@ -1,0 +1,343 @@
+//! Tells which method leads at each number of jobs, and where the lead changes hands.
+
+use super::warn::did_otherwise;
+use q2c_policy::Method;
+use q2c_result::bench::{BenchCell, BenchPoint, Lead, Measure};
+use q2c_result::lead::{Change, Leader};
+use q2c_stats::Interval;
+use std::collections::BTreeSet;
+
+/// Least number of methods at a number of jobs, and of such numbers of jobs.
+const LEAST: usize = 2;
+
+/// Least number of trials of each method for a clear lead. All trials of one of two equal methods
+/// lie above all of the other by chance in 2 of C(2n, n) cases: 2.9 % with 4, 10 % with 3.
+const CLEAR: u32 = 4;
+
+/// The leads of all groups of `cells` that differ in nothing but the method and the number of
+/// jobs: first in IOPS, then in KIOPS/core. A group in which two methods do not meet at two
+/// numbers of jobs has none.
+#[must_use]
+pub fn leads(cells: &[BenchCell]) -> Vec<Lead> {
+    let mut seen: Vec<&BenchPoint> = Vec::new();
+    for cell in cells {
+        if !seen.iter().any(|point| same(point, &cell.point)) {
+            seen.push(&cell.point);
+        }
+    }
+    let lead = |point| {
+        let group: Vec<&BenchCell> = cells.iter().filter(|c| same(&c.point, point)).collect();
+        [Measure::Iops, Measure::KiopsPerCore].map(|measure| lead(&group, measure))
+    };
+    seen.into_iter().flat_map(lead).flatten().collect()
+}
+
+/// Whether two points differ in nothing but the method and the number of jobs.
+fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+    let key = |p: &BenchPoint| {
+        (
+            p.engine.clone(),
+            p.depth,
+            p.bs,
+            p.rw.clone(),
+            p.background.clone(),
+        )
+    };
+    key(a) == key(b)
+}
+
+fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
+    let (compared, others): (Vec<&BenchCell>, Vec<&BenchCell>) =
+        group.iter().partition(|cell| is_comparable(cell));
+    let numbers: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
+    let at = |jobs: u32| -> Vec<&BenchCell> {
+        let own = compared.iter().copied();
+        own.filter(|cell| cell.point.jobs == jobs).collect()
+    };
+    // A method that is missing at one number of jobs may have led there.
+    let methods = distinct(&compared);
+    let leader = |jobs| {
+        let own = at(jobs);
+        leader(jobs, &own, measure).map(|leader| Leader {
+            clear: leader.clear && own.len() == methods.len(),
+            ..leader
+        })
+    };
+    let leaders: Vec<Leader> = numbers.iter().filter_map(|jobs| leader(*jobs)).collect();
+    let BenchPoint {
+        engine,
+        depth,
+        bs,
+        rw,
+        background,
+        ..
+    } = group.first()?.point.clone();
+    (leaders.len() >= LEAST).then(|| Lead {
+        engine,
+        depth,
+        bs,
+        rw,
+        background,
+        measure,
+        changes: Change::among(&leaders, |a, b| a == b),
+        leaders,
+        not_compared: distinct(&others),
+    })
+}
+
+/// The methods of these points, each once, in their order.
+fn distinct(cells: &[&BenchCell]) -> Vec<Method> {
+    let mut methods: Vec<Method> = Vec::new();
+    for cell in cells {
+        if !methods.contains(&cell.point.method) {
+            methods.push(cell.point.method.clone());
+        }
+    }
+    methods
+}
+
+/// Whether a point has figures, did what was asked, and is credible.
+fn is_comparable(cell: &BenchCell) -> bool {
+    cell.iops.trials > 0 && !did_otherwise(cell) && cell.too_good.is_none()
+}
+
+fn figure(cell: &BenchCell, measure: Measure) -> Interval {
+    match measure {
+        Measure::Iops => cell.iops,
+        Measure::KiopsPerCore => cell.kiops_per_core,
+    }
+}
+
+/// The leader among methods at one number of jobs; `None` for fewer than two that have the figure.
+fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
+    let has = |cell: &&&BenchCell| figure(cell, measure).trials > 0;
+    let there: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
+    let first = there.first().filter(|_| there.len() >= LEAST)?;
+    let best = there.iter().fold(first, |best, each| {
+        match figure(each, measure).median > figure(best, measure).median {
+            true => each,
+            false => best,
+        }
+    });
+    let mut others = there
+        .iter()
+        .filter(|each| each.point.method != best.point.method);
+    let repeated = |cell: &&BenchCell| figure(cell, measure).trials >= CLEAR;
+    let above = |other: &&BenchCell| figure(best, measure).above(&figure(other, measure));
+    // KIOPS/core of the machine's CPUs is another figure than that of the threads' CPU time.
+    let alike = |cell: &&BenchCell| measure == Measure::Iops || cell.per_core == best.per_core;
+    Some(Leader {
+        jobs,
+        method: best.point.method.clone(),
+        clear: there.iter().all(repeated)
+            && there.iter().all(alike)
+            && there.len() == cells.len()
+            && others.all(above),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn method(text: &str) -> Method {
+        text.parse().unwrap()
+    }
+
+    fn interval(median: f64, half: f64) -> Interval {
+        Interval {
+            median,
+            min: median - half,
+            max: median + half,
+            trials: 5,
+        }
+    }
+
+    /// Cells of one method with the medians of KIOPS/core at 1, 2, 4 and so on jobs.
+    fn line(name: &str, half: f64, medians: &[f64]) -> Vec<BenchCell> {
+        let at = |(n, &median): (usize, &f64)| {
+            let json = serde_json::json!({
+                "engine": "io_uring", "method": method(name), "jobs": 1u32 << n, "depth": 1,
+                "bs": 4096, "rw": "randread", "iops": interval(median * 1e3, 0.0),
+                "lat_ns": {"mean": 0.0, "p50": 0.0, "p99": 0.0, "p999": 0.0},
+                "cpu": q2c_result::bench::Cpu::default(),
+                "kiops_per_core": interval(median, half), "miss_rate": null,
+                "effective_mode": {"asked": method(name), "kind": "poll", "means": "ring",
+                    "note": null, "proof": []},
+                "cpus": [], "oversubscribed": false, "too_good": null, "unsteady": 0,
+                "failures": [],
+            });
+            serde_json::from_value(json).unwrap()
+        };
+        medians.iter().enumerate().map(at).collect()
+    }
+
+    fn per_core(cells: &[BenchCell]) -> Lead {
+        let all = leads(cells);
+        assert_eq!(all[0].measure, Measure::Iops);
+        assert_eq!(all.len(), 2);
+        all[1].clone()
+    }
+
+    /// Interrupts fall from 9 to 3, hybrid polling stays at 6: at 4 jobs the two are too near to
+    /// tell, so the lead changes between 2 and 8.
+    #[test]
+    fn the_lead_changes_between_the_numbers_of_jobs_where_it_is_clear() {
+        let falls = line("interrupt", 0.5, &[9.0, 8.0, 6.2, 3.0]);
+        let holds = line("hybrid:min:70%,10ms", 0.5, &[6.0, 6.0, 6.0, 6.0]);
+        let lead = per_core(&[falls, holds].concat());
+        let told: Vec<(u32, &str, bool)> = lead
+            .leaders
+            .iter()
+            .map(|l| (l.jobs, l.method.name(), l.clear))
+            .collect();
+        let wanted = [
+            (1, "interrupt", true),
+            (2, "interrupt", true),
+            (4, "interrupt", false),
+            (8, "hybrid", true),
+        ];
+        assert_eq!(told, wanted);
+        let change = Change {
+            last: 2,
+            first: 8,
+            from: method("interrupt"),
+            to: method("hybrid:min:70%,10ms"),
+        };
+        assert_eq!(lead.changes, [change]);
+    }
+
+    #[test]
+    fn few_trials_lead_and_are_not_clear() {
+        let mut cells = [
+            line("poll", 0.0, &[1.0, 1.0]),
+            line("interrupt", 0.0, &[2.0, 2.0]),
+        ];
+        cells[0][0].kiops_per_core.trials = 3;
+        let lead = per_core(&cells.concat());
+        assert_eq!(
+            (lead.leaders[0].clear, lead.leaders[1].clear),
+            (false, true)
+        );
+        assert_eq!(lead.leaders[0].method, Method::INTERRUPT);
+    }
+
+    #[test]
+    fn only_what_was_asked_and_can_be_trusted_is_compared() {
+        let mut cells = [
+            line("interrupt", 0.0, &[1.0, 1.0]),
+            line("poll", 0.0, &[2.0, 2.0]),
+            line("hybrid:mean:50%,100ms", 0.0, &[3.0, 3.0]),
+        ]
+        .concat();
+        cells[4].too_good = Some("a cache".to_owned());
+        let mut lead = per_core(&cells);
+        assert_eq!(lead.leaders[0].method, Method::POLL);
+        assert_eq!(lead.leaders[1].method.name(), "hybrid");
+        assert_eq!(lead.not_compared, [method("hybrid:mean:50%,100ms")]);
+        // Hybrid polling is missing at one job, so nobody knows who leads there.
+        assert_eq!(
+            (lead.leaders[0].clear, lead.leaders[1].clear),
+            (false, true)
+        );
+        assert_eq!(lead.changes, []);
+        cells[2].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
+        cells[2].iops.trials = 5;
+        // At one job nothing is left to compare with interrupts, so one number of jobs is left.
+        assert!(leads(&cells).is_empty());
+        cells[4].too_good = None;
+        lead = per_core(&cells);
+        assert_eq!(lead.not_compared, [Method::POLL]);
+    }
+
+    /// Polling leads at one job, where all trials of interrupts failed.
+    #[test]
+    fn a_method_that_failed_is_missing() {
+        let mut cells = [
+            line("interrupt", 0.0, &[9.0, 9.0]),
+            line("poll", 0.0, &[2.0, 2.0]),
+            line("hybrid:mean:50%,100ms", 0.0, &[1.0, 1.0]),
+        ]
+        .concat();
+        cells[0].iops.trials = 0;
+        let lead = per_core(&cells);
+        assert_eq!(lead.not_compared, [Method::INTERRUPT]);
+        assert_eq!(lead.leaders[0].method, Method::POLL);
+        assert!(!lead.leaders[0].clear && lead.changes.is_empty());
+    }
+
+    /// At each number of jobs another of three methods failed, so two are compared at both, and
+    /// nobody knows who leads.
+    #[test]
+    fn as_many_methods_are_not_the_same_methods() {
+        let mut cells = [
+            line("interrupt", 0.0, &[9.0, 9.0]),
+            line("poll", 0.0, &[2.0, 2.0]),
+            line("hybrid:mean:50%,100ms", 0.0, &[1.0, 1.0]),
+        ]
+        .concat();
+        cells[0].iops.trials = 0;
+        cells[3].iops.trials = 0;
+        let lead = per_core(&cells);
+        assert_eq!(lead.not_compared, [Method::INTERRUPT, Method::POLL]);
+        assert!(lead.leaders.iter().all(|leader| !leader.clear));
+        assert_eq!(lead.changes, []);
+    }
+
+    /// The CPU time of threads is another divisor than the machine's busy CPUs.
+    #[test]
+    fn figures_of_two_sources_have_no_clear_leader() {
+        let mut cells = [
+            line("interrupt", 0.0, &[9.0, 9.0]),
+            line("poll", 0.0, &[2.0, 2.0]),
+        ]
+        .concat();
+        cells[1].per_core = q2c_result::tune::PerCore::Threads;
+        let lead = per_core(&cells);
+        assert_eq!(
+            (lead.leaders[0].clear, lead.leaders[1].clear),
+            (true, false)
+        );
+    }
+
+    #[test]
+    fn backgrounds_are_compared_apart() {
+        let mut cells = line("interrupt", 0.0, &[1.0, 1.0]);
+        cells.extend(line("poll", 0.0, &[2.0, 2.0]));
+        cells[2..]
+            .iter_mut()
+            .for_each(|c| c.point.background = "bs=4k".to_owned());
+        assert!(leads(&cells).is_empty());
+    }
+
+    proptest! {
+        /// A clear leader has the highest smallest trial, and every change joins two clear leaders
+        /// that have no clear one between them.
+        #[test]
+        fn changes_join_clear_leaders(
+            medians in prop::collection::vec((1.0f64..9.0, 1.0f64..9.0, 1.0f64..9.0), 2..9),
+            half in 0.0f64..2.0,
+        ) {
+            let names = ["interrupt", "poll", "hybrid:min:70%,10ms"];
+            let of = |n: usize| medians.iter().map(move |m| [m.0, m.1, m.2][n]).collect::<Vec<_>>();
+            let lines: Vec<Vec<BenchCell>> = (0..3).map(|n| line(names[n], half, &of(n))).collect();
+            let lead = per_core(&lines.concat());
+            prop_assert_eq!(lead.leaders.len(), medians.len());
+            for (n, leader) in lead.leaders.iter().enumerate() {
+                let mut at = [medians[n].0, medians[n].1, medians[n].2];
+                at.sort_by(|a, b| b.total_cmp(a));
+                prop_assert_eq!(leader.clear, at[0] - half > at[1] + half);
+            }
+            for change in &lead.changes {
+                prop_assert!(change.from != change.to && change.last < change.first);
+                let clear: Vec<&Leader> = lead.leaders.iter()
+                    .filter(|l| l.clear && (change.last..=change.first).contains(&l.jobs))
+                    .collect();
+                prop_assert_eq!(clear.len(), 2);
+                prop_assert_eq!(&clear[0].method, &change.from);
+                prop_assert_eq!(&clear[1].method, &change.to);
+            }
+        }
+    }
+}

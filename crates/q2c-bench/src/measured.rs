@@ -1,0 +1,57 @@
+//! The trials of each point: a trial of several phases is one of each of its points.
+
+use super::spec::Spot;
+use super::stages::StageRuns;
+use super::trial::BenchTrial;
+use q2c_result::bench::{BenchPoint, PointStages};
+use q2c_run::runner::{CellRuns, Summary};
+use q2c_stats::Interval;
+use serde::{Deserialize, Serialize};
+
+/// One trial as the run's journal keeps it, with the figures of each of its phases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhasedTrial {
+    /// The phases in order of time; one where backgrounds are no phases.
+    pub phases: Vec<BenchTrial>,
+}
+
+/// A point with its trials that went well.
+pub(super) struct Measured<'a> {
+    pub spot: &'a Spot,
+    pub point: BenchPoint,
+    pub trials: Vec<&'a BenchTrial>,
+    /// Reasons of the trials that failed.
+    pub failures: Vec<String>,
+    /// The stages in the block layer; `None` where they were not asked for.
+    pub stages: Option<PointStages>,
+}
+
+impl Measured<'_> {
+    /// Median and range of `number` over the trials.
+    pub fn interval(&self, number: impl Fn(&BenchTrial) -> f64) -> Interval {
+        let numbers = self.trials.iter().map(|&trial| number(trial));
+        Interval::of(&numbers.collect::<Vec<f64>>())
+    }
+}
+
+/// All points in the order of the plan; those of one spot in the order of its phases. `stages` is
+/// `None` where they were not asked for.
+pub(super) fn measured<'a>(
+    spots: &'a [Spot],
+    summary: &'a Summary<BenchPoint, PhasedTrial>,
+    stages: Option<&StageRuns>,
+) -> Vec<Measured<'a>> {
+    let each = spots.iter().zip(&summary.cells).enumerate();
+    let of_spot = |(at, (spot, runs)): (usize, (&'a Spot, &'a CellRuns<_, PhasedTrial>))| {
+        let points = spot.points().enumerate();
+        let of_point = |(n, point)| Measured {
+            spot,
+            point,
+            trials: runs.outcomes().filter_map(|o| o.phases.get(n)).collect(),
+            failures: runs.failures().map(str::to_owned).collect(),
+            stages: stages.map(|stages| stages.of(at, n)),
+        };
+        points.map(of_point).collect::<Vec<_>>()
+    };
+    each.flat_map(of_spot).collect()
+}

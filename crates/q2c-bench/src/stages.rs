@@ -1,0 +1,418 @@
+//! The stages of each point in the block layer, from a run of its own with the capture beside it.
+//!
+//! The capture takes CPU time at each I/O, so it never runs in a trial. These runs come after all
+//! trials, one for each point. They have the warm-up of a trial, and count for two seconds at most.
+
+use super::beside::Beside;
+use super::interface::Interface;
+use super::plan::{BenchPlan, spot_label};
+use super::spec::Spot;
+use super::timetable::Timetable;
+use super::trial::{NoTrial, Place, SLICE};
+use q2c_engine::{EngineSpec, LaneData};
+use q2c_host::cpu_time::Helper;
+use q2c_result::Warning;
+use q2c_result::bench::{BenchPoint, PointStages};
+use q2c_result::late::Unseen;
+use q2c_run::run_dir::RunDir;
+use q2c_run::runner::{
+    CellError, CellPlan, CellRuns, Context, End, Event, Plan, RunError, Runner, Settings, Summary,
+};
+use q2c_sys::Clock;
+use q2c_workbench::stages::{Part, StageCapture};
+use q2c_workbench::workload::Site;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Most slices that count in each phase: two seconds.
+const LONGEST: usize = 8;
+/// Keys of these runs in the journal begin so; no trial's does.
+const KEYS: &str = "stages of ";
+
+/// Why the I/O of an interface is never seen in the block layer; `None` where it can be.
+#[must_use]
+pub fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
+    let engine = interface.engine().filter(|engine| engine.needs_file());
+    match engine {
+        Some(engine) if !engine.needs_character_device() => {
+            site.target_disk.is_none().then_some(Unseen::NoDevice)
+        }
+        _ => Some(Unseen::PastBlockLayer),
+    }
+}
+
+/// The reason why the block layer cannot be captured here. It is told before the trials, which may
+/// take long. `None` where a capture can begin, and where no spot can have stages anyway.
+pub(super) fn refused(spots: &[Spot], site: &Site) -> Option<String> {
+    let seen = |spot: &Spot| never_seen(&spot.way.interface, site).is_none();
+    if !spots.iter().any(seen) {
+        return None;
+    }
+    let tried = StageCapture::begin(site, None, Duration::ZERO);
+    match tried.and_then(|capture| capture.end(site)) {
+        Err(Unseen::Refused(why)) => Some(why),
+        _ => None,
+    }
+}
+
+/// The stages of one spot, with those of each of its phases, as the run's journal keeps them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct PhasedStages {
+    phases: Vec<PointStages>,
+}
+
+/// The runs of all spots.
+#[derive(Default)]
+pub(super) struct StageRuns {
+    runs: Vec<CellRuns<BenchPoint, PhasedStages>>,
+    /// How these runs ended; `None` when they were not begun, because the trials ended early.
+    pub end: Option<End>,
+    pub warnings: Vec<Warning>,
+}
+
+impl StageRuns {
+    /// Makes the runs that the folder's journal does not have yet.
+    pub fn run(
+        points: &BenchPlan<'_>,
+        seed: u64,
+        runner: &mut Runner<'_>,
+        folder: &mut RunDir,
+    ) -> Result<Self, RunError> {
+        let note = "stages: a run of each point with the block layer captured";
+        runner.progress.event(&Event::Note(note.to_owned()));
+        let settings = Settings {
+            trials: 1,
+            seed,
+            ..Settings::default()
+        };
+        let mut runner = Runner {
+            settings: &settings,
+            cancel: runner.cancel,
+            clock: runner.clock,
+            progress: &mut *runner.progress,
+        };
+        let Summary {
+            cells: runs,
+            end,
+            warnings,
+            ..
+        } = runner.run(&mut StagesPlan(points), folder)?;
+        Ok(StageRuns {
+            runs,
+            end: Some(end),
+            warnings,
+        })
+    }
+
+    /// The stages of phase `n` of the spot with this number.
+    pub fn of(&self, spot: usize, n: usize) -> PointStages {
+        let runs = self.runs.get(spot);
+        let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(n)));
+        let failed = || Some(runs?.failures().next()?.to_owned());
+        seen.cloned().unwrap_or_else(|| {
+            let why = failed().map_or(Unseen::Stopped, Unseen::Failed);
+            PointStages::Unseen(why)
+        })
+    }
+}
+
+/// The runner's plan of these runs.
+pub(super) struct StagesPlan<'p, 'a>(&'p BenchPlan<'a>);
+
+impl StagesPlan<'_, '_> {
+    pub fn is_key(key: &str) -> bool {
+        key.starts_with(KEYS)
+    }
+}
+
+impl Plan for StagesPlan<'_, '_> {
+    type Cell = BenchPoint;
+    type Outcome = PhasedStages;
+
+    fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
+        let cell = |spot: &Spot| CellPlan {
+            key: format!("{KEYS}{}", spot_label(spot)),
+            label: format!("{KEYS}{}", spot_label(spot)),
+            seconds: self.0.place.stages_s(spot),
+            cell: spot.point.clone(),
+        };
+        self.0.spots.iter().map(cell).collect()
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        Self::is_key(key)
+    }
+
+    /// I/Os per second of the first phase; NaN without stages.
+    fn metric(&self, run: &PhasedStages) -> f64 {
+        match run.phases.first() {
+            Some(PointStages::Seen(run)) => run.ios as f64 / run.seconds,
+            _ => f64::NAN,
+        }
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<BenchPoint>,
+        context: &mut Context<'_>,
+    ) -> Result<PhasedStages, CellError> {
+        let place = &self.0.place;
+        self.0.held(&cell.cell, |spot| {
+            let phases = place.stages(spot, context.seed >> 1, context.cancel)?;
+            Ok(PhasedStages { phases })
+        })
+    }
+}
+
+impl Place<'_> {
+    fn stages_timetable(&self, spot: &Spot) -> Timetable {
+        let trial = self.timetable(spot);
+        Timetable {
+            measured: trial.measured.min(LONGEST),
+            ..trial
+        }
+    }
+
+    /// Expected length of the run of a spot, seconds.
+    pub fn stages_s(&self, spot: &Spot) -> f64 {
+        match never_seen(&spot.way.interface, self.site) {
+            Some(_) => 0.0,
+            None => self.stages_timetable(spot).slices() as f64 * SLICE.as_secs_f64() + 0.5,
+        }
+    }
+
+    /// Runs a spot with the block layer captured. One entry for each of its phases.
+    fn stages(
+        &self,
+        spot: &Spot,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Vec<PointStages>, NoTrial> {
+        let seen = match (
+            &spot.way.interface,
+            never_seen(&spot.way.interface, self.site),
+        ) {
+            (Interface::Engine(engine), None) => self.captured(engine, spot, seed, stop)?,
+            (_, why) => Err(why.unwrap_or(Unseen::PastBlockLayer)),
+        };
+        Ok(seen.unwrap_or_else(|unseen| vec![PointStages::Unseen(unseen); spot.phases.len()]))
+    }
+
+    fn captured(
+        &self,
+        engine: &EngineSpec,
+        spot: &Spot,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Result<Vec<PointStages>, Unseen>, NoTrial> {
+        let place = Place {
+            clock: Clock::monotonic(),
+            ..*self
+        };
+        let times = place.stages_timetable(spot);
+        let beside = Beside::of(&place, spot, seed)?;
+        let mut jobs = place.jobs(engine, spot, seed, &times);
+        jobs.extend(beside.plans(&times));
+        let before = Duration::from_nanos(SLICE.0) * (times.before + times.warm_up) as u32;
+        let capture = match StageCapture::begin(self.site, self.spare(spot), before) {
+            Ok(capture) => capture,
+            Err(unseen) => return Ok(Err(unseen)),
+        };
+        let (data, moments) = place.run(spot, jobs, times.slices(), stop)?;
+        let lanes = data.lanes.split_at(spot.point.jobs as usize);
+        let helpers = helpers_of(lanes, moments.iter().flat_map(|moment| &moment.helpers));
+        let parts = (0..times.phases).map(|n| {
+            let phase = times.phase(n);
+            let counted = phase.start + times.warm_up..phase.end;
+            part(place.clock, lanes.0, &helpers, counted)
+        });
+        let ended = capture.end(self.site);
+        Ok(ended.map(|captured| parts.map(|part| captured.stages(&part)).collect()))
+    }
+}
+
+/// The kernel's threads that work for the jobs, of all `helpers` that were seen during the run.
+/// `lanes` are those of the jobs, then those of background jobs.
+fn helpers_of<'h>(
+    (own, others): (&[LaneData], &[LaneData]),
+    helpers: impl Iterator<Item = &'h Helper>,
+) -> BTreeSet<u32> {
+    let is_lane = |tid: u32| own.iter().any(|lane| lane.tid == tid);
+    let of_others = |helper: &&Helper| others.iter().any(|lane| Some(lane.tid) == helper.owner);
+    let helpers = helpers.filter(|helper| !of_others(helper));
+    let all = helpers.map(|helper| helper.times.tid);
+    all.filter(|tid| !is_lane(*tid)).collect()
+}
+
+/// The part of a run that lies in `slices`. `own` are the lanes of the jobs.
+fn part(clock: Clock, own: &[LaneData], helpers: &BTreeSet<u32>, slices: Range<usize>) -> Part {
+    let at = |ns| clock.since_boot(ns).expect("CLOCK_MONOTONIC");
+    let (first, last) = (slices.start, slices.end - 1);
+    let time = |lane: &LaneData| {
+        let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);
+        at(begin.t_ns)..at(end.t_ns)
+    };
+    let times: Vec<Range<u64>> = own.iter().map(time).collect();
+    let length: u64 = times.iter().map(|time| time.end - time.start).sum();
+    let begin = times.iter().map(|time| time.start).min().unwrap_or(0);
+    let end = times.iter().map(|time| time.end).max().unwrap_or(0);
+    let lanes = own.iter().map(|lane| lane.tid).zip(times.iter().cloned());
+    let helpers = helpers.iter().map(|tid| (*tid, begin..end));
+    let slices = own.iter().flat_map(|lane| &lane.phases[slices.clone()]);
+    Part {
+        threads: lanes.chain(helpers).collect(),
+        ios: slices.map(|phase| phase.ios).sum(),
+        seconds: length as f64 / 1e9 / own.len() as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_host::Roots;
+    use q2c_host::block::{Disk, TargetDisk};
+    use q2c_host::cpu_time::{HelperKind, TaskTimes};
+    use q2c_model::{Bytes, DevId, Nanos};
+    use q2c_policy::Method;
+    use q2c_run::runner::{Trial, TrialResult};
+
+    fn site(with_disk: bool) -> Site {
+        let disk = Disk {
+            name: "nvme0n1".to_owned(),
+            dev: DevId::default(),
+            dir: "/nowhere".into(),
+        };
+        let target_disk = TargetDisk {
+            disk,
+            partition: None,
+            below: Vec::new(),
+            unproved: Vec::new(),
+        };
+        Site {
+            roots: Roots::live(),
+            target_disk: with_disk.then_some(target_disk),
+            idle_busy_cpus: 0.0,
+        }
+    }
+
+    #[test]
+    fn interfaces_that_the_block_layer_never_sees() {
+        for (interface, on_disk, without) in [
+            ("io_uring", None, Some(Unseen::NoDevice)),
+            ("libaio", None, Some(Unseen::NoDevice)),
+            ("fault:eio@5:pvsync2", None, Some(Unseen::NoDevice)),
+            (
+                "io_uring_cmd",
+                Some(Unseen::PastBlockLayer),
+                Some(Unseen::PastBlockLayer),
+            ),
+            (
+                "sim:50us",
+                Some(Unseen::PastBlockLayer),
+                Some(Unseen::PastBlockLayer),
+            ),
+            (
+                "null",
+                Some(Unseen::PastBlockLayer),
+                Some(Unseen::PastBlockLayer),
+            ),
+            (
+                "spdk",
+                Some(Unseen::PastBlockLayer),
+                Some(Unseen::PastBlockLayer),
+            ),
+        ] {
+            let interface: Interface = interface.parse().unwrap();
+            assert_eq!(never_seen(&interface, &site(true)), on_disk, "{interface}");
+            assert_eq!(never_seen(&interface, &site(false)), without, "{interface}");
+        }
+    }
+
+    fn helper(tid: u32, owner: Option<u32>) -> Helper {
+        Helper {
+            kind: HelperKind::Worker,
+            owner,
+            times: TaskTimes {
+                tid,
+                comm: String::new(),
+                cpu: Nanos::ZERO,
+                run_delay: Nanos::ZERO,
+                voluntary: 0,
+                involuntary: 0,
+                coarse: false,
+            },
+        }
+    }
+
+    /// Jobs in the threads 11 and 12, a background job in 20. The worker 21 is the background's;
+    /// nobody knows whose 31 is, which the jobs' kernel threads may be as well.
+    #[test]
+    fn threads_that_work_for_the_jobs_are_theirs() {
+        let lane = |tid| LaneData {
+            tid,
+            ..LaneData::default()
+        };
+        let lanes = [lane(11), lane(12), lane(20)];
+        let seen = [
+            vec![helper(21, Some(20))],
+            vec![helper(13, Some(11)), helper(21, Some(20))],
+            vec![helper(31, None)],
+        ];
+        let helpers = seen.iter().flatten();
+        let found = helpers_of(lanes.split_at(2), helpers);
+        assert_eq!(found, BTreeSet::from([13, 31]));
+    }
+
+    #[test]
+    fn a_spot_without_a_run_says_why() {
+        let spot = |result: Option<TrialResult<PhasedStages>>| CellRuns {
+            plan: CellPlan {
+                key: format!("{KEYS}a point"),
+                label: String::new(),
+                seconds: 1.0,
+                cell: point(),
+            },
+            trials: Vec::from_iter(result.map(|result| Trial {
+                trial: 0,
+                session: 1,
+                ended_unix_s: 0.0,
+                seconds: 1.0,
+                result,
+            })),
+        };
+        let gone = PointStages::Unseen(Unseen::PastBlockLayer);
+        let done = PhasedStages {
+            phases: vec![gone.clone()],
+        };
+        let runs = StageRuns {
+            runs: vec![
+                spot(Some(TrialResult::Ok(done))),
+                spot(Some(TrialResult::Failed("do I/O: EIO".to_owned()))),
+                spot(Some(TrialResult::Impossible("make a ring".to_owned()))),
+                spot(None),
+            ],
+            ..StageRuns::default()
+        };
+        let failed = |why: &str| PointStages::Unseen(Unseen::Failed(why.to_owned()));
+        assert_eq!(runs.of(0, 0), gone);
+        assert_eq!(runs.of(1, 0), failed("do I/O: EIO"));
+        assert_eq!(runs.of(2, 0), failed("make a ring"));
+        assert_eq!(runs.of(3, 0), PointStages::Unseen(Unseen::Stopped));
+        assert_eq!(runs.of(4, 0), PointStages::Unseen(Unseen::Stopped));
+    }
+
+    fn point() -> BenchPoint {
+        BenchPoint {
+            engine: "io_uring".to_owned(),
+            method: Method::POLL,
+            jobs: 1,
+            depth: 1,
+            bs: Bytes(4096),
+            rw: "randread".to_owned(),
+            background: String::new(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The slices of a trial, and what its threads do in each.
+
+use q2c_engine::{Activity, Wait};
+use std::ops::Range;
+
+/// The slices of a trial in order of time: those in which the first background runs alone, then
+/// those of each phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timetable {
+    /// Slices in which the first background runs before the jobs do.
+    pub before: usize,
+    /// The most slices of warm-up in each phase.
+    pub warm_up: usize,
+    /// The number of slices that count in each phase.
+    pub measured: usize,
+    /// Number of phases, from 1.
+    pub phases: usize,
+}
+
+impl Timetable {
+    /// Number of slices.
+    pub fn slices(&self) -> usize {
+        self.before + self.phases * (self.warm_up + self.measured)
+    }
+
+    /// The slices of phase `n`.
+    pub fn phase(&self, n: usize) -> Range<usize> {
+        let length = self.warm_up + self.measured;
+        let begin = self.before + n * length;
+        begin..begin + length
+    }
+
+    /// The activities of a measured job: it begins with the first phase, and runs through all.
+    pub fn measured_job(&self, wait: Wait) -> Vec<Activity> {
+        self.in_slices(self.before..self.slices(), Activity::Start(wait))
+    }
+
+    /// The activities of a background job of phase `n`, which begins its work with `at_work`. The
+    /// background of the first phase runs before it, too.
+    pub fn background_job(&self, n: usize, at_work: Activity) -> Vec<Activity> {
+        let Range { start, end } = self.phase(n);
+        let start = if n == 0 { 0 } else { start };
+        self.in_slices(start..end, at_work)
+    }
+
+    fn in_slices(&self, active: Range<usize>, begin: Activity) -> Vec<Activity> {
+        let mut begin = Some(begin);
+        let activity = |slice: usize| match active.contains(&slice) {
+            true => begin.take().unwrap_or(Activity::Continue),
+            false => Activity::Idle,
+        };
+        (0..self.slices()).map(activity).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(activities: &[Activity]) -> String {
+        let mark = |activity: &Activity| match activity {
+            Activity::Idle => '-',
+            Activity::Start(_) => 'S',
+            Activity::Continue => 'c',
+            Activity::Resume => '?',
+        };
+        activities.iter().map(mark).collect()
+    }
+
+    /// Two phases of one slice of warm-up and two that count: jobs run through both, and each
+    /// background in its own.
+    #[test]
+    fn jobs_run_on_while_the_background_changes() {
+        let times = Timetable {
+            before: 1,
+            warm_up: 1,
+            measured: 2,
+            phases: 2,
+        };
+        assert_eq!((times.phase(0), times.phase(1)), (1..4, 4..7));
+        assert_eq!(marks(&times.measured_job(Wait::Poll)), "-Sccccc");
+        let background = |n| times.background_job(n, Activity::Start(Wait::Interrupt));
+        assert_eq!(marks(&background(0)), "Sccc---");
+        assert_eq!(marks(&background(1)), "----Scc");
+    }
+}

@@ -1,0 +1,138 @@
+//! Collects the I/Os of a recording beside a workload, in memory and in a thread of its own.
+
+use crate::{CapturedBy, Following, Gatherer, Missing, Pace, ProbeError, Recorder};
+use q2c_trace::recording::Recorded;
+use std::mem::take;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A recording under way, read by a thread of its own. Of each I/O it keeps what its owner wants: a
+/// `T`, or nothing.
+///
+/// The caller begins it, takes out what has come as often as it likes, and ends it once. When it is
+/// dropped without an end, the thread ends the recording by itself.
+pub struct Collector<T> {
+    by: CapturedBy,
+    shared: Arc<Mutex<Kept<T>>>,
+    following: Following<Keeping<T>>,
+}
+
+/// A recording that has ended.
+#[derive(Clone, Debug)]
+pub struct Collected<T> {
+    /// The I/Os that were not taken out before.
+    pub ios: Vec<T>,
+    /// Wanted I/Os for which there was no room.
+    pub not_kept: u64,
+    /// What the recording lacks.
+    pub missing: Missing,
+    /// CPU time of the thread that read the recording, ns.
+    pub cpu_ns: u64,
+    /// Wall time of that thread, ns.
+    pub wall_ns: u64,
+}
+
+impl<T> Collected<T> {
+    /// CPU time of the thread that read the recording, percent of one CPU.
+    #[must_use]
+    pub fn reader_cpu_pct(&self) -> f64 {
+        self.cpu_ns as f64 / self.wall_ns.max(1) as f64 * 100.0
+    }
+}
+
+struct Kept<T> {
+    ios: Vec<T>,
+    not_kept: u64,
+}
+
+/// Makes of an I/O what is kept of it, or `None` when it is not wanted.
+type Keep<T> = Box<dyn FnMut(&Recorded) -> Option<T> + Send>;
+
+/// Keeps I/Os until they are taken out.
+struct Keeping<T> {
+    shared: Arc<Mutex<Kept<T>>>,
+    most: usize,
+    keep: Keep<T>,
+}
+
+fn kept<T>(shared: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T: Send + 'static> Gatherer for Keeping<T> {
+    fn take(&mut self, io: Recorded) {
+        let Some(wanted) = (self.keep)(&io) else {
+            return;
+        };
+        let mut kept = kept(&self.shared);
+        match kept.ios.len() < self.most {
+            true => kept.ios.push(wanted),
+            false => kept.not_kept += 1,
+        }
+    }
+}
+
+impl<T: Send + 'static> Collector<T> {
+    /// Goes on with a recording that was attached. `keep` makes of an I/O what is kept of it, or
+    /// `None` when it is not wanted. At most `most` I/Os are kept at a time. The thread calls
+    /// `first` before it reads, for example to leave a CPU.
+    #[must_use]
+    pub fn begin(
+        recorder: Recorder,
+        most: usize,
+        keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
+        first: impl FnOnce() + Send + 'static,
+    ) -> Collector<T> {
+        let by = recorder.by();
+        let shared = Arc::new(Mutex::new(Kept {
+            ios: Vec::new(),
+            not_kept: 0,
+        }));
+        let keeping = Keeping {
+            shared: shared.clone(),
+            most,
+            keep: Box::new(keep),
+        };
+        Collector {
+            by,
+            shared,
+            following: Following::begin(recorder, Pace::default(), keeping, first),
+        }
+    }
+
+    /// The way in which the recording is made.
+    #[must_use]
+    pub fn by(&self) -> CapturedBy {
+        self.by
+    }
+
+    /// Takes out the I/Os that have come since the last call, and the number of those for which
+    /// there was no room.
+    #[must_use]
+    pub fn take(&self) -> (Vec<T>, u64) {
+        let mut kept = kept(&self.shared);
+        (take(&mut kept.ios), take(&mut kept.not_kept))
+    }
+
+    /// Whether the thread has ended by itself: the recording cannot be read any more, and
+    /// [`Collector::end`] tells why.
+    #[must_use]
+    pub fn broken(&self) -> bool {
+        self.following.broken()
+    }
+
+    /// Ends the recording. I/Os in flight get a moment to complete.
+    ///
+    /// # Errors
+    /// The recorder's buffers could not be read.
+    pub fn end(self) -> Result<Collected<T>, ProbeError> {
+        let ended = self.following.end()?;
+        let mut kept = kept(&self.shared);
+        Ok(Collected {
+            ios: take(&mut kept.ios),
+            not_kept: kept.not_kept,
+            missing: ended.missing,
+            cpu_ns: ended.cpu_ns,
+            wall_ns: ended.wall_ns,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+use super::*;
+use q2c_model::replay::Writes;
+use q2c_result::Target;
+
+/// A comparison of `b` with `a` by the sum, with this ratio; `None` for too few trials.
+fn one(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Comparison {
+    let device = |path: &str, issued| {
+        let trial = ReplayTrial {
+            issued,
+            ..ReplayTrial::default()
+        };
+        DeviceRun {
+            target: Target {
+                path: path.to_owned(),
+                ..Target::default()
+            },
+            completion_s: Interval::default(),
+            sum_u2c_s: Interval::default(),
+            sum_u2c_intended_s: Interval::default(),
+            sum_q2c_s: None,
+            saturated: false,
+            shown: Some(trial),
+            trials: Vec::new(),
+            failures: Vec::new(),
+        }
+    };
+    let by = |metric, ratio: Option<f64>| Separation {
+        device: "b".to_owned(),
+        with: "a".to_owned(),
+        metric,
+        ratio: ratio.map(|ratio| Ratio {
+            ratio,
+            low: ratio,
+            high: ratio,
+        }),
+        separates,
+    };
+    Comparison {
+        job: Default::default(),
+        trace: Default::default(),
+        profile: None,
+        devices: vec![device("a", work[0]), device("b", work[1])],
+        sum: CompareMetric::SumQ2c,
+        // The times say the contrary of the sums and do not count.
+        separations: vec![
+            by(CompareMetric::SumQ2c, ratio),
+            by(
+                CompareMetric::CompletionTime,
+                ratio.map(|ratio| 1.0 / ratio),
+            ),
+        ],
+        verdict: Vec::new(),
+    }
+}
+
+#[test]
+fn comparisons_are_counted_by_the_answer_of_their_sums() {
+    let same = [100, 100];
+    let by_u2c = Comparison {
+        sum: CompareMetric::SumU2c,
+        verdict: vec![CompareFinding::ReadsOnly {
+            writes: 3,
+            treatment: Writes::Skip,
+        }],
+        ..one(Some(0.5), true, same)
+    };
+    let all = [
+        by_u2c,
+        one(Some(0.9), true, same),
+        one(Some(2.0), true, same),
+        one(Some(0.5), false, same),
+        one(None, false, same),
+        one(Some(0.5), false, [100, 200]),
+    ];
+    let counted = Overall {
+        device: "b".to_owned(),
+        with: "a".to_owned(),
+        better: 2,
+        worse: 1,
+        alike: 1,
+        unknown: 2,
+        by_u2c: 1,
+        reads_only: 1,
+    };
+    assert_eq!(overall(&all), [counted]);
+    assert_eq!(overall(&all[..1]), []);
+}

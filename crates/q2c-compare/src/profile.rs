@@ -1,0 +1,179 @@
+//! The completions that a trace lacks: those of its timed replay on one device.
+
+use super::prepare::PreparedVariant;
+use super::{CaptureWish, OpenSite, ReplayRequest, Replaying, SourceError, TraceSource, Variant};
+use q2c_host::Roots;
+use q2c_host::topology::CpuChoiceError;
+use q2c_model::Bytes;
+use q2c_model::replay::Mode;
+use q2c_replay::ReplayError;
+use q2c_result::compare::Profile;
+use q2c_result::replay::ReplayTrial;
+use q2c_sys::Clock;
+use q2c_sys::clock::monotonic_ns;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use thiserror::Error;
+
+/// How often the replay is repeated in which the replayer was late by its own fault.
+const REPEATS: u32 = 3;
+
+/// How the completions of traces are made.
+pub struct Profiling<'a> {
+    /// The request of the comparison. Its mode and its wish for a capture do not count.
+    pub request: &'a ReplayRequest,
+    /// The device.
+    pub first: &'a OpenSite,
+    /// Memory for the rows of the recording; the rest is held in `temporary`.
+    pub memory: Bytes,
+    /// Folder for the recording, which is removed with its trace.
+    pub temporary: &'a Path,
+    /// Ends the replay early when it is set.
+    pub stop: &'a AtomicBool,
+}
+
+/// A trace with the completions of its timed replay.
+pub struct Profiled {
+    /// The recording of that replay.
+    pub trace: TraceSource,
+    /// Facts of that replay, for the result.
+    pub told: Profile,
+}
+
+/// The reasons for which a trace got no completions.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    /// A CPU was named that may not be used.
+    #[error(transparent)]
+    Cpu(#[from] CpuChoiceError),
+    /// The replay could not be run.
+    #[error("{0}")]
+    Replay(String),
+    /// A request of the replay failed.
+    #[error("replay on {device} for the trace's completions: {why}")]
+    Request {
+        /// The device.
+        device: String,
+        /// The first error.
+        why: String,
+    },
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A signal came.
+    #[error("replay: stopped by a signal while the completions were recorded")]
+    Stopped,
+}
+
+impl TraceSource {
+    /// Whether the trace lacks completions that one of the requests needs.
+    ///
+    /// # Errors
+    /// It lacks something that no replay of it can give.
+    pub fn lacks_completions(&self, requests: &[ReplayRequest]) -> Result<bool, SourceError> {
+        let mut lacks = false;
+        for request in requests {
+            match self.fits(request) {
+                Err(SourceError::Unfit(ReplayError::NoCompletions { .. })) => lacks = true,
+                other => other?,
+            }
+        }
+        Ok(lacks)
+    }
+}
+
+impl Profiling<'_> {
+    /// Name of the device that gives this trace its completions.
+    #[must_use]
+    pub fn device(&self, source: &TraceSource) -> String {
+        self.first.for_trace(&source.facts).site.name
+    }
+
+    /// Replays the trace timed, once or a few times until the replayer kept the times.
+    ///
+    /// # Errors
+    /// A [`ProfileError`].
+    pub fn of(&self, source: &TraceSource) -> Result<Profiled, ProfileError> {
+        let site = self.first.for_trace(&source.facts);
+        let request = ReplayRequest {
+            mode: Mode::Timed { speed: 1.0 },
+            capture: CaptureWish::Off,
+            ..self.request.clone()
+        };
+        let sites = std::slice::from_ref(&site);
+        let ready = PreparedVariant::new(String::new(), source, &request, sites, 1)?;
+        let variants = [ready.variant];
+        let mut told = self.recorded(source, &variants)?;
+        for _ in 0..REPEATS {
+            if told.1.valid {
+                break;
+            }
+            told = self.recorded(source, &variants)?;
+        }
+        let (trace, trial) = told;
+        Ok(Profiled {
+            trace,
+            told: Profile {
+                device: site.site.name,
+                invalid: trial.invalid,
+                changed: trial.changed,
+            },
+        })
+    }
+
+    /// Replays the one variant once, and records it.
+    fn recorded(
+        &self,
+        source: &TraceSource,
+        variants: &[Variant<'_>],
+    ) -> Result<(TraceSource, ReplayTrial), ProfileError> {
+        let recording = self.new_name();
+        let trial = self.replaying(variants, &recording).once();
+        let trial = trial.map_err(|error| {
+            let why = error.to_string();
+            // The reason begins with "failed to" itself.
+            let why = why.strip_prefix("failed to ").unwrap_or(&why);
+            ProfileError::Replay(why.to_owned())
+        })?;
+        // From here on the recording is removed, whatever is wrong with it.
+        let trace = source.recorded(recording, self.stop);
+        whole(&trial, &variants[0].sites[0].name)?;
+        Ok((trace?, trial))
+    }
+
+    fn new_name(&self) -> PathBuf {
+        let (process, now) = (std::process::id(), monotonic_ns());
+        self.temporary
+            .join(format!("q2c-profile-{process}-{now}.parquet"))
+    }
+
+    fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], recording: &'a Path) -> Replaying<'a> {
+        Replaying {
+            variants,
+            trials: 1,
+            repeats: 0,
+            max_lateness: self.request.max_lateness,
+            capture: None,
+            precondition: self.request.precondition,
+            record: Some(recording),
+            memory: self.memory,
+            spill: self.temporary.to_owned(),
+            roots: Roots::live(),
+            clock: Clock::new(),
+            stop: self.stop,
+            partial: None,
+        }
+    }
+}
+
+/// Checks that the replay went to its end.
+fn whole(trial: &ReplayTrial, device: &str) -> Result<(), ProfileError> {
+    match (trial.whole, &trial.first_error) {
+        (true, _) => Ok(()),
+        (false, Some(why)) => Err(ProfileError::Request {
+            device: device.to_owned(),
+            why: why.clone(),
+        }),
+        (false, None) => Err(ProfileError::Stopped),
+    }
+}

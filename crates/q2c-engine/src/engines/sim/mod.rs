@@ -1,0 +1,112 @@
+//! `sim:` is a simulated device of known truth: service times from a model, a queue with servers,
+//! in real time. The latency of a request is its wait in the queue and its service time; what a
+//! thread sees on top is its own lateness.
+//!
+//! A device is one, whoever uses it: lanes, background jobs and a replay's submitting threads on
+//! one target share its servers ([`SimDevices`]). Each of them draws the service times of its own
+//! requests, by its own seed. So with one submitter everything is told by the seed and the times of
+//! its submissions; with several the seeds tell the service times, and the order in which the
+//! requests reach the queue is the threads' ([`q2c_service::Servers`] defines it).
+
+mod device;
+#[cfg(test)]
+mod tests;
+
+pub use device::{ReadTimes, Service, SimDevice, SimDevices, SimSpec};
+
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Operation, Request};
+use device::OpenDevice;
+use q2c_model::{Direction, Nanos};
+use q2c_policy::Io;
+use q2c_policy::method::Means;
+use q2c_service::Draws;
+use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
+use std::sync::Arc;
+
+/// The engine: one submitter of a simulated device.
+pub struct Sim {
+    device: OpenDevice,
+    draws: Draws,
+    /// The submitter's own requests, each with its completion time, CLOCK_MONOTONIC ns.
+    in_flight: Vec<(u64, Completion)>,
+}
+
+impl Sim {
+    /// Opens the device with room for `slots` requests in flight. `seed` draws the service times.
+    pub fn open(device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
+        Sim {
+            draws: Draws::new(device.times.clone(), seed),
+            device: OpenDevice::new(device),
+            in_flight: Vec::with_capacity(slots),
+        }
+    }
+
+    fn start(&mut self, request: &Request, now: u64) {
+        let service = self.draws.next(io(request));
+        let end = self.device.servers.arrive(Nanos(now), service);
+        let done = Completion {
+            slot: request.slot,
+            result: request.length as i32,
+        };
+        self.in_flight.push((end.0, done));
+    }
+
+    /// Index of the request that completes first, and the time at which it does.
+    fn next_due(&self) -> Option<(usize, u64)> {
+        let due = self
+            .in_flight
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, (due, _))| *due);
+        due.map(|(i, &(due, _))| (i, due))
+    }
+}
+
+fn io(request: &Request) -> Io {
+    let direction = match request.operation {
+        Operation::Read => Direction::Read,
+        _ => Direction::Write,
+    };
+    Io {
+        direction,
+        bytes: request.length,
+    }
+}
+
+impl Engine for Sim {
+    fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        let now = monotonic_ns();
+        requests.iter().for_each(|request| self.start(request, now));
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+        Ok(match self.next_due() {
+            Some((i, due)) if due <= monotonic_ns() => Some(self.in_flight.swap_remove(i).1),
+            _ => None,
+        })
+    }
+
+    fn wait(&mut self) -> Result<Completion, EngineError> {
+        let (i, due) = self
+            .next_due()
+            .expect("a request is in flight, as the contract says");
+        sleep_until(due);
+        Ok(self.in_flight.swap_remove(i).1)
+    }
+
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        let due = self.next_due().map_or(u64::MAX, |(_, due)| due);
+        sleep_until(due.min(deadline_ns));
+        self.poll()
+    }
+
+    fn facts(&self) -> EngineFacts {
+        EngineFacts {
+            polls_by: Means::Memory,
+            sleeps_undisturbed: true,
+            ..EngineFacts::default()
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Tests of what submitters share. Times are those of CLOCK_MONOTONIC, so all bounds are one-sided:
+//! a device is never faster than it was told to be.
+
+use super::*;
+use crate::engines::EngineSpec;
+use q2c_service::{Empirical, EmpiricalBuilder, Measure, RecordedTimes};
+
+fn request(slot: u16) -> Request {
+    Request {
+        operation: Operation::Read,
+        offset: 0,
+        length: 4096,
+        slot,
+    }
+}
+
+fn spec(text: &str) -> SimSpec {
+    let engine: EngineSpec = text.parse().expect("an engine");
+    engine.simulates().expect("a simulated device").clone()
+}
+
+/// A submitter with one request at the device, and the time at which that is complete.
+fn busy(devices: &SimDevices, text: &str) -> (Sim, u64) {
+    let mut sim = Sim::open(devices.of(&spec(text)).unwrap(), 4, 1);
+    sim.submit(&[request(0)]).unwrap();
+    let (_, due) = sim.next_due().unwrap();
+    (sim, due)
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+#[test]
+fn one_server_serves_one_after_the_other() {
+    let devices = SimDevices::default();
+    let mut sim = Sim::open(devices.of(&spec("sim:200us")).unwrap(), 2, 1);
+    let start = monotonic_ns();
+    sim.submit(&[request(0), request(1)]).unwrap();
+    assert_eq!(sim.wait().unwrap().slot, 0);
+    assert_eq!(sim.wait().unwrap().slot, 1);
+    assert!(monotonic_ns() - start >= 400_000);
+}
+
+/// The second submitter waits for the first one's request, to the nanosecond. On another device, on
+/// another target, and on a second server it does not.
+#[test]
+fn submitters_of_one_device_share_its_servers() {
+    let devices = SimDevices::default();
+    let (_first, due) = busy(&devices, "sim:100s");
+    assert_eq!(busy(&devices, "sim:100s").1, due + 100 * SECOND);
+    let before = monotonic_ns();
+    for alone in [
+        busy(&devices, "sim:99s").1,
+        busy(&SimDevices::default(), "sim:100s").1,
+    ] {
+        let since = alone - before;
+        assert!((99 * SECOND..150 * SECOND).contains(&since), "{since}");
+    }
+    let (_first, due) = busy(&devices, "sim:100s,servers=2");
+    let second = busy(&devices, "sim:100s,servers=2").1;
+    assert!(second >= due && second < due + 50 * SECOND);
+}
+
+#[test]
+fn clones_share_their_devices_and_a_fault_around_an_engine_too() {
+    let devices = SimDevices::default();
+    let (_first, due) = busy(&devices, "sim:100s");
+    assert_eq!(busy(&devices.clone(), "sim:100s").1, due + 100 * SECOND);
+    let spoilt = busy(&devices, "fault:eio@5:sim:100s").1;
+    assert_eq!(spoilt, due + 200 * SECOND);
+}
+
+/// What was left in flight by all that had the device open delays nobody later.
+#[test]
+fn a_device_that_nobody_has_open_is_idle() {
+    let devices = SimDevices::default();
+    let (first, due) = busy(&devices, "sim:100s");
+    let (second, behind) = busy(&devices, "sim:100s");
+    assert_eq!(behind, due + 100 * SECOND);
+    drop(first);
+    assert_eq!(busy(&devices, "sim:100s").1, due + 200 * SECOND);
+    drop(second);
+    let later = busy(&devices, "sim:100s").1;
+    assert!(later < monotonic_ns() + 101 * SECOND);
+}
+
+#[test]
+fn recorded_times_are_read_once_and_drawn() {
+    fn read(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn std::error::Error + Send + Sync>> {
+        if wanted.measure == Some(Measure::D2c) {
+            return Err("find D2C: there is none".into());
+        }
+        let mut record = q2c_model::IoRecord::new(
+            0,
+            q2c_model::Layer::User,
+            q2c_model::DevId::default(),
+            q2c_model::Op::Write,
+            q2c_model::Sectors(0),
+            q2c_model::Bytes(4096),
+        );
+        (record.submit_ns, record.reap_ns) = (Some(Nanos(0)), Some(Nanos(60 * SECOND)));
+        let mut builder = EmpiricalBuilder::new(wanted.measure);
+        builder.take(&[record]);
+        Ok(builder.finish()?)
+    }
+    let devices = SimDevices::new(read);
+    let device = devices.of(&spec("sim:trace=x,servers=9")).unwrap();
+    assert!(Arc::ptr_eq(
+        &device,
+        &devices.of(&spec("sim:trace=x,servers=9")).unwrap()
+    ));
+    assert_eq!(device.recorded().unwrap().facts().measure, Measure::U2c);
+    let before = monotonic_ns();
+    let (_sim, due) = busy(&devices, "sim:trace=x,servers=9");
+    assert!((60 * SECOND..90 * SECOND).contains(&(due - before)));
+    let none = devices
+        .of(&spec("sim:trace=x,time=d2c"))
+        .unwrap_err()
+        .to_string();
+    assert!(none.contains("x: find D2C: there is none"), "{none}");
+    let none = SimDevices::default().of(&spec("sim:trace=x")).unwrap_err();
+    assert!(none.to_string().contains("can read recordings"), "{none}");
+}
+
+/// A submitter draws the same times by the same seed, whatever another one on the device draws.
+#[test]
+fn a_seed_tells_a_submitters_times() {
+    let times = |seed| -> Vec<u64> {
+        let devices = SimDevices::default();
+        let open = |seed| {
+            let spec = spec("sim:lognormal(10s,0.5),servers=100");
+            Sim::open(devices.of(&spec).unwrap(), 50, seed)
+        };
+        let (mut sim, mut other) = (open(seed), open(99));
+        let submit_both = |n| {
+            other.submit(&[request(n)]).unwrap();
+            sim.draws.next(io(&request(n))).0
+        };
+        (0..50).map(submit_both).collect()
+    };
+    assert_eq!(times(3), times(3));
+    assert_ne!(times(3), times(4));
+}

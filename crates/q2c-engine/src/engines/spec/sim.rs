@@ -1,0 +1,141 @@
+//! The text of simulated devices: `50us`, `lognormal(50us,0.3),servers=4`,
+//! `trace=FILE.parquet,time=d2c,servers=8`.
+
+use super::super::sim::{Service, SimSpec};
+use super::EngineSpec;
+use q2c_model::{Nanos, parse_duration};
+use q2c_service::{Measure, RecordedTimes, ServiceTimes};
+use std::fmt::{self, Formatter};
+
+/// The forms of service times, for messages.
+const FORMS: &str = "a duration such as 50us, lognormal(MEDIAN,SIGMA) or trace=FILE";
+/// The options behind service times that a text tells by itself.
+const OPTIONS: [&str; 1] = ["servers"];
+/// The options behind those of a recording.
+const RECORDED: [&str; 3] = ["servers", "time", "unit"];
+
+pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
+    let (service, options) = split(text);
+    let mut spec = SimSpec {
+        service: self::service(service)?,
+        servers: 1,
+    };
+    options
+        .split(',')
+        .filter(|_| !options.is_empty())
+        .try_for_each(|option| set(&mut spec, option))?;
+    Ok(EngineSpec::Sim(spec))
+}
+
+/// The service times and the options behind them. The comma within brackets belongs to the former.
+fn split(text: &str) -> (&str, &str) {
+    let bracket = text.find(')').map_or(0, |at| at + 1);
+    match text[bracket..].find(',') {
+        Some(comma) => (&text[..bracket + comma], &text[bracket + comma + 1..]),
+        None => (text, ""),
+    }
+}
+
+fn service(text: &str) -> Result<Service, String> {
+    let shape = |name: &str| {
+        let rest = text.strip_prefix(name)?;
+        rest.strip_prefix('(')?.strip_suffix(')')
+    };
+    if let Some(path) = text.strip_prefix("trace=") {
+        return recorded(path);
+    }
+    let times = match (shape("lognormal"), text.strip_prefix("lognormal=")) {
+        (Some(shape), _) => lognormal(shape.split_once(','))?,
+        (None, Some(shape)) => lognormal(shape.split_once('/'))?,
+        (None, None) => constant(shape("constant").unwrap_or(text))?,
+    };
+    Ok(Service::Model(times))
+}
+
+fn constant(text: &str) -> Result<ServiceTimes, String> {
+    let words = |e: &dyn fmt::Display| match text.split_once(['=', '(']) {
+        None => format!("{e}; service times are {FORMS}"),
+        Some((name, _)) => {
+            let near = nearest(name, &["constant", "lognormal", "trace"]);
+            format!("there is no model `{name}`, the nearest is {near}; service times are {FORMS}")
+        }
+    };
+    let time = parse_duration(text).map_err(|e| words(&e))?;
+    Ok(ServiceTimes::Constant(time))
+}
+
+fn lognormal(shape: Option<(&str, &str)>) -> Result<ServiceTimes, String> {
+    let (median, sigma) = shape.ok_or("expected lognormal(MEDIAN,SIGMA)")?;
+    let sigma: Option<f64> = sigma.parse().ok().filter(|s: &f64| (0.0..=5.0).contains(s));
+    Ok(ServiceTimes::Lognormal {
+        median: duration(median)?,
+        sigma: sigma.ok_or("sigma must lie between 0 and 5")?,
+    })
+}
+
+fn duration(text: &str) -> Result<Nanos, String> {
+    parse_duration(text).map_err(|e| e.to_string())
+}
+
+fn recorded(path: &str) -> Result<Service, String> {
+    if path.is_empty() {
+        return Err("expected trace=FILE, found no file".to_owned());
+    }
+    Ok(Service::Recorded(RecordedTimes {
+        path: path.into(),
+        measure: None,
+        unit: None,
+    }))
+}
+
+fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
+    let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    match (name, &mut spec.service) {
+        ("servers", _) => {
+            let servers = value.parse().ok().filter(|&n| n > 0);
+            spec.servers = servers.ok_or("servers must be a whole number above 0")?;
+        }
+        ("time", Service::Recorded(times)) => {
+            let known = Measure::ALL.into_iter().find(|known| known.name() == value);
+            times.measure = Some(known.ok_or("time must be d2c or u2c")?);
+        }
+        ("unit", Service::Recorded(times)) => match value {
+            "ns" | "us" | "ms" | "s" => times.unit = Some(value.to_owned()),
+            _ => return Err("unit must be ns, us, ms or s".to_owned()),
+        },
+        ("time" | "unit", Service::Model(_)) => {
+            return Err(format!("{name} belongs to recorded times: trace=FILE"));
+        }
+        (_, service) => {
+            let known: &[&str] = match service {
+                Service::Recorded(_) => &RECORDED,
+                Service::Model(_) => &OPTIONS,
+            };
+            return Err(format!(
+                "`{option}` is none of its options: {}; the nearest is {}",
+                known.join(", "),
+                nearest(name, known)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The name that takes the fewest changes of a letter to become `text`.
+fn nearest<'a>(text: &str, names: &[&'a str]) -> &'a str {
+    let distance = |name: &&&str| strsim::levenshtein(name, text);
+    names.iter().min_by_key(distance).expect("a name")
+}
+
+pub(super) fn write(f: &mut Formatter<'_>, SimSpec { service, servers }: &SimSpec) -> fmt::Result {
+    match service {
+        Service::Recorded(times) => write!(f, "sim:{times}")?,
+        Service::Model(ServiceTimes::Constant(time)) => write!(f, "sim:{}ns", time.0)?,
+        Service::Model(ServiceTimes::Lognormal { median, sigma }) => {
+            write!(f, "sim:lognormal={}ns/{sigma}", median.0)?;
+        }
+        Service::Model(ServiceTimes::Sequence(times)) => write!(f, "sim:list of {}", times.len())?,
+        Service::Model(ServiceTimes::Empirical(_)) => f.write_str("sim:recorded times")?,
+    }
+    write!(f, ",servers={servers}")
+}

@@ -1,0 +1,323 @@
+//! Late time in words: where U2C goes, and whether late I/Os were late by the sleep or the device.
+
+use crate::quantity::{count, duration, iops, number, size};
+use q2c_model::{Bytes, U2cParts};
+use q2c_result::late::{
+    LateNumbers, LateRun, LateTime, LateWatch, OnDevice, Slowest, Unmatched, Unseen,
+};
+
+/// The parts of U2C in the order of time.
+pub(crate) const PARTS: [&str; 6] = [
+    "submission",
+    "device",
+    "return",
+    "oversleep",
+    "wake-up",
+    "reap",
+];
+
+/// A part that makes at least this share of what the slowest I/Os took longer is named as the
+/// reason.
+const MAIN: f64 = 0.5;
+
+/// Late time of a cell in sentences, the most important first. `micro` is the letter for
+/// microseconds.
+pub(crate) fn told(late: &LateTime, micro: &str) -> Vec<String> {
+    match late {
+        LateTime::Unseen(why) => vec![unseen(why)],
+        LateTime::Seen(run) => {
+            let words = Words { run, micro };
+            let all = [
+                Some(words.parts()),
+                words.slowest(),
+                words.misses(),
+                unmatched(&run.all),
+                Some(words.run()),
+            ];
+            all.into_iter().flatten().collect()
+        }
+    }
+}
+
+/// Why there is nothing of a run that the block layer was to be captured beside.
+pub(crate) fn unseen(why: &Unseen) -> String {
+    match why {
+        Unseen::NoDevice => "none: no block device stands under the target".to_owned(),
+        Unseen::PastBlockLayer => "none: the I/O does not go through the block layer".to_owned(),
+        Unseen::Failed(error) => format!("none: failed to {error}"),
+        Unseen::NoIo { others } => format!(
+            "none: the capture of the block layer saw no I/O of the jobs, and {} of others",
+            count(*others)
+        ),
+        Unseen::Refused(error) => {
+            format!("none: failed to capture the block layer: {error}")
+        }
+        Unseen::Stopped => "none: the run was stopped before".to_owned(),
+    }
+}
+
+struct Words<'a> {
+    run: &'a LateRun,
+    micro: &'a str,
+}
+
+impl Words<'_> {
+    fn time(&self, ns: f64) -> String {
+        duration(ns, self.micro)
+    }
+
+    fn parts(&self) -> String {
+        numbers(&self.run.all, self.micro)
+    }
+
+    /// The slowest I/Os, and the part that made most of what they took longer than the mean.
+    fn slowest(&self) -> Option<String> {
+        let Slowest { ios, parts } = self.run.slowest?;
+        let mean = self.run.all.parts?;
+        let u2c = parts.u2c_ns();
+        let more = u2c - mean.u2c_ns();
+        let each = parts.zip(mean).map(|(slow, mean)| slow - mean).in_order();
+        let shares = each.map(|part| part / more);
+        let main = shares.iter().zip(PARTS).find(|(share, _)| **share >= MAIN);
+        let by = match main {
+            Some((share, "oversleep")) => {
+                format!("by the sleep asked ({} %)", number(share * 100.0))
+            }
+            Some((share, part)) => format!("by the {part} ({} %)", number(share * 100.0)),
+            None => "by no part alone".to_owned(),
+        };
+        Some(format!(
+            "the slowest {} I/Os (mean {}: {}) took longer {by}",
+            count(ios),
+            self.time(u2c),
+            list(&parts, self.micro),
+        ))
+    }
+
+    fn misses(&self) -> Option<String> {
+        let (all, told) = (&self.run.all, self.run.lateness_of_misses?);
+        let mut text = format!(
+            "{} misses of {} I/Os were late by {} (median {}, p99 {}, at most {})",
+            count(all.misses),
+            count(all.matched),
+            self.time(told.mean_ns),
+            self.time(told.p50_ns),
+            self.time(told.p99_ns),
+            self.time(told.max_ns),
+        );
+        text += &format!(
+            "; at their completion the device had {} more",
+            beside(all.beside_misses)
+        );
+        if all.beside_others.is_some() {
+            text += &format!(", at that of the others {}", beside(all.beside_others));
+        }
+        Some(text)
+    }
+
+    fn run(&self) -> String {
+        let run = self.run;
+        let mut text = format!(
+            "a run of {} IOPS with the capture ({}; its reader took {} % of a CPU); mean U2C by the threads alone {}",
+            iops(run.iops),
+            run.captured_by,
+            number(run.reader_cpu_pct),
+            self.time(run.u2c_mean_ns),
+        );
+        if run.lost + run.not_kept > 0 {
+            text += &format!(
+                "; the capture lost {} I/Os, and for {} there was no memory",
+                count(run.lost),
+                count(run.not_kept)
+            );
+        }
+        text
+    }
+}
+
+/// Other requests on the device: `1.20 requests (77.0 KiB)`.
+fn beside(on_device: Option<OnDevice>) -> String {
+    on_device.map_or("-".to_owned(), |of| {
+        let bytes = size(Bytes(of.bytes.round() as u64));
+        format!("{} requests ({bytes})", number(of.requests))
+    })
+}
+
+/// The means of the parts; `no I/O was matched` without any.
+pub(crate) fn numbers(of: &LateNumbers, micro: &str) -> String {
+    let Some(parts) = of.parts else {
+        return "no I/O was matched with the block layer's requests".to_owned();
+    };
+    let u2c = duration(parts.u2c_ns(), micro);
+    format!("U2C {u2c} = {}", list(&parts, micro))
+}
+
+fn list(parts: &U2cParts<f64>, micro: &str) -> String {
+    let each = PARTS.iter().zip(parts.in_order());
+    let named: Vec<String> = each
+        .map(|(name, ns)| format!("{name} {}", duration(ns, micro)))
+        .collect();
+    named.join(" + ")
+}
+
+/// I/Os that were not matched, by reason; `None` when all were.
+pub(crate) fn unmatched(of: &LateNumbers) -> Option<String> {
+    let Unmatched {
+        no_request,
+        other_bytes,
+        no_times,
+        out_of_order,
+        completed_after_reap,
+    } = of.unmatched;
+    let reasons = [
+        (no_request, "no request of the thread was seen"),
+        (other_bytes, "its requests moved other bytes"),
+        (no_times, "hand-over or completion were not seen"),
+        (out_of_order, "the times are out of order"),
+        (completed_after_reap, "completed after the reaping"),
+    ];
+    let told = reasons.iter().filter(|(ios, _)| *ios > 0);
+    let told: Vec<String> = told
+        .map(|(ios, why)| format!("{} {why}", count(*ios)))
+        .collect();
+    let total = of.unmatched.total();
+    (total > 0).then(|| {
+        format!(
+            "{} of {} I/Os are not in these figures: {}",
+            count(total),
+            count(total + of.matched),
+            told.join(", ")
+        )
+    })
+}
+
+/// The capture beside a watched workload.
+pub(crate) fn watched(late: &LateWatch) -> String {
+    match late {
+        LateWatch::Unseen(why) => unseen(why),
+        LateWatch::Seen {
+            captured_by,
+            reader_cpu_pct,
+            lost,
+            not_kept,
+        } => format!(
+            "the block layer was captured ({captured_by}), which slows each I/O; its reader took {} % of a CPU; lost {}, no memory for {}",
+            number(*reader_cpu_pct),
+            count(*lost),
+            count(*not_kept)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::late::Lateness;
+    use q2c_result::replay::CapturedBy;
+
+    fn parts(of: [f64; 6]) -> U2cParts<f64> {
+        let [
+            submission_ns,
+            device_ns,
+            return_ns,
+            oversleep_ns,
+            wakeup_ns,
+            reap_ns,
+        ] = of;
+        U2cParts {
+            submission_ns,
+            device_ns,
+            return_ns,
+            oversleep_ns,
+            wakeup_ns,
+            reap_ns,
+        }
+    }
+
+    fn run(slowest: [f64; 6]) -> LateRun {
+        LateRun {
+            captured_by: CapturedBy::Bpf,
+            iops: 5_000.0,
+            u2c_mean_ns: 100e3,
+            reader_cpu_pct: 3.0,
+            lost: 0,
+            not_kept: 0,
+            all: LateNumbers {
+                matched: 990,
+                unmatched: Unmatched {
+                    no_request: 10,
+                    ..Unmatched::default()
+                },
+                parts: Some(parts([10e3, 70e3, 0.0, 12e3, 3e3, 5e3])),
+                overslept: 300,
+                misses: 290,
+                miss_late_ns: Some(50e3),
+                beside_misses: Some(OnDevice {
+                    requests: 0.5,
+                    bytes: 32_768.0,
+                }),
+                beside_others: Some(OnDevice {
+                    requests: 2.0,
+                    bytes: 131_072.0,
+                }),
+                ..LateNumbers::default()
+            },
+            slowest: Some(Slowest {
+                ios: 9,
+                parts: parts(slowest),
+            }),
+            lateness_of_misses: Some(Lateness {
+                mean_ns: 50e3,
+                p50_ns: 40e3,
+                p99_ns: 200e3,
+                max_ns: 1e6,
+            }),
+            intervals: Vec::new(),
+            misses_kept: Vec::new(),
+        }
+    }
+
+    /// The slowest took 400 us more than the mean: 300 in the device, in the sleep asked or in the
+    /// wake-up, or 200 in none of them.
+    #[test]
+    fn sleep_and_device_are_told_apart() {
+        for (slowest, wanted) in [
+            (
+                [10e3, 370e3, 0.0, 62e3, 53e3, 5e3],
+                "by the device (75.0 %)",
+            ),
+            (
+                [10e3, 170e3, 0.0, 312e3, 3e3, 5e3],
+                "by the sleep asked (75.0 %)",
+            ),
+            (
+                [10e3, 170e3, 0.0, 12e3, 303e3, 5e3],
+                "by the wake-up (75.0 %)",
+            ),
+            ([110e3, 250e3, 0.0, 62e3, 53e3, 25e3], "by no part alone"),
+        ] {
+            let late = LateTime::Seen(Box::new(run(slowest)));
+            let told = told(&late, "u");
+            assert!(told[1].ends_with(wanted), "{told:?}");
+            assert!(told[1].contains("(mean 500 us"), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn every_figure_is_told() {
+        let late = LateTime::Seen(Box::new(run([10e3, 370e3, 0.0, 62e3, 53e3, 5e3])));
+        let told = told(&late, "u");
+        let wanted = "U2C 100 us = submission 10.0 us + device 70.0 us + return 0 ns + oversleep 12.0 us + \
+                      wake-up 3.00 us + reap 5.00 us";
+        assert_eq!(told[0], wanted);
+        assert!(told[2].contains("290 misses of 990 I/Os were late by 50.0 us"));
+        assert!(told[2].contains("0.50 requests (32 KiB) more, at that of the others 2.00"));
+        assert!(told[3].starts_with("10 of 1\u{202f}000 I/Os"), "{told:?}");
+        assert!(
+            told[4].contains("5.00 K IOPS with the capture (bpf"),
+            "{told:?}"
+        );
+        let none = super::told(&LateTime::Unseen(Unseen::NoDevice), "u");
+        assert_eq!(none, ["none: no block device stands under the target"]);
+    }
+}

@@ -1,0 +1,106 @@
+//! The words of a benchmark for sleeps, backgrounds and leads.
+
+use crate::bench::{Section, beside, name};
+use crate::course::{COMPARED, course, jobs};
+use crate::label::ranges;
+use crate::quantity::{duration, number};
+use q2c_policy::Method;
+use q2c_result::bench::{BenchResult, Lead, Measure, TunedMethod};
+
+/// A line for each lead of a benchmark: `KIOPS/core, io_uring 4 KiB randread depth 1: interrupt
+/// leads up to 4 jobs, poll from 8; not clear at 6`.
+pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
+    result.leads.iter().map(|lead| told(result, lead)).collect()
+}
+
+fn told(result: &BenchResult, lead: &Lead) -> String {
+    let Lead {
+        engine,
+        depth,
+        bs,
+        rw,
+        background,
+        ..
+    } = lead;
+    let measure = match lead.measure {
+        Measure::Iops => "IOPS",
+        Measure::KiopsPerCore => "KIOPS/core",
+    };
+    let method = |method: &Method| {
+        let tuned = result.job.tuned.as_ref();
+        match tuned.is_some_and(|tuned| tuned.names(*bs, method)) {
+            true => format!("{method} (tuned)"),
+            false => method.to_string(),
+        }
+    };
+    let mut text = format!(
+        "{measure}, {engine} {bs} {rw} depth {depth}{}: {}",
+        beside(background),
+        course(&lead.leaders, &lead.changes, &COMPARED, method)
+    );
+    if !lead.not_compared.is_empty() {
+        let names: Vec<String> = lead.not_compared.iter().map(ToString::to_string).collect();
+        text += &format!(
+            "; not everywhere compared, because it failed, did not run as asked or is not credible: {}",
+            names.join(", ")
+        );
+    }
+    text
+}
+
+/// A line for each point of a section whose own threads slept, and for each background.
+pub(crate) fn remarks(result: &BenchResult, section: &Section) -> Vec<String> {
+    let cells = || {
+        result
+            .cells
+            .iter()
+            .filter(|cell| section.holds(&cell.point))
+    };
+    let slept = cells().filter_map(|cell| {
+        let asked = cell.effective_sleep_ns.as_ref()?;
+        let slept = match &cell.slept_ns {
+            Some(slept) => format!(", slept {}", duration(slept.median, "u")),
+            None => ", and none slept".to_owned(),
+        };
+        let misses = cell.miss_rate.map_or(f64::NAN, |misses| misses.median);
+        let sleep = duration(asked.median, "u");
+        let (name, jobs) = (name(&cell.point), jobs(cell.point.jobs));
+        Some(format!(
+            "{name}, {jobs}: miss rate {:.2} %, effective sleep {sleep}{slept}",
+            misses * 100.0
+        ))
+    });
+    let background = cells().filter_map(|cell| {
+        let beside = cell.background_jobs.as_ref()?;
+        let shares = match beside.shares_cpus {
+            true => ", which jobs have, too",
+            false => "",
+        };
+        let (name, jobs) = (name(&cell.point), jobs(cell.point.jobs));
+        Some(format!(
+            "beside {name}, {jobs}: background {} KIOPS, alone {}, on CPUs {}{shares}; {:.2} CPUs \
+             busy while the jobs rest are not counted",
+            number(beside.iops.median / 1e3),
+            number(beside.alone_iops.median / 1e3),
+            ranges(&beside.cpus),
+            beside.rest_busy_cpus.median
+        ))
+    });
+    slept.chain(background).collect()
+}
+
+/// Where the tuned methods of a benchmark come from; `None` without them.
+pub(crate) fn tuned(result: &BenchResult) -> Option<String> {
+    let tuned = result.job.tuned.as_ref()?;
+    let each = tuned.methods.iter();
+    let of = |t: &TunedMethod| match t.jobs {
+        None => format!("{} {}", t.bs, t.method),
+        Some(n) => format!("{} with {} {}", t.bs, jobs(n), t.method),
+    };
+    let each: Vec<String> = each.map(of).collect();
+    let other = match tuned.target == result.target.path {
+        true => String::new(),
+        false => format!(", which tuned another target, {}", tuned.target),
+    };
+    Some(format!("{}, by {}{other}", each.join("; "), tuned.run))
+}

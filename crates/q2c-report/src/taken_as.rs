@@ -1,0 +1,192 @@
+//! What a simulation took a trace as, in words.
+
+use crate::quantity::{count, duration};
+use q2c_model::{DeviceTime, LanesBy, LeftOut, TakenAs};
+
+/// What was taken as what, what was left out, and what was assumed, one part each. There is none
+/// for a recording of q2c's own engine of which nothing is left out.
+pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
+    let mut all: Vec<String> = taken.format.iter().cloned().collect();
+    if let Some((op, bytes)) = taken.assumed {
+        all.push(format!(
+            "requests without operation and length as {op}s of {bytes}"
+        ));
+    }
+    if taken.latency != DeviceTime::Wait {
+        all.extend(block(taken, lanes));
+    }
+    all.extend(left_out(taken));
+    for (reason, n) in &taken.unmatched {
+        all.push(format!("{} not used by the import: {reason}", count(*n)));
+    }
+    if taken.lost > 0 {
+        all.push(format!("{} lost by its source", count(taken.lost)));
+    }
+    if taken.in_files.0 > 0 {
+        all.push(format!("{} of it in unnamed files", taken.in_files));
+    }
+    all
+}
+
+/// What is told of a trace of the block layer alone.
+fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
+    let mut all = vec![latency(taken), dealt(taken, lanes)];
+    if taken.devices.len() > 1 {
+        let each = taken.devices.iter();
+        let each: Vec<String> = each.map(|(d, n)| format!("{d} ({})", count(*n))).collect();
+        all.push(format!("requests of the devices {}", each.join(", ")));
+    }
+    all.push("think time as idle (CPU is that of submissions and waits)".to_owned());
+    all.push(completion(taken));
+    if taken.kernel_slept == Some(true) {
+        all.push(
+            "the kernel's hybrid polling slept while this was recorded: the device time contains its oversleep; record again \
+             with io_poll_delay -1"
+                .to_owned(),
+        );
+    }
+    all
+}
+
+fn latency(taken: &TakenAs) -> String {
+    let why = match (taken.latency_asked, taken.latency) {
+        (None, DeviceTime::Q2c) => ", since no request has a D",
+        _ => "",
+    };
+    let before = duration(taken.submission_ns, "u");
+    format!(
+        "{} of the block layer as device time{why}; the time before it as submission ({before} on average)",
+        taken.latency
+    )
+}
+
+fn dealt(taken: &TakenAs, lanes: usize) -> String {
+    let (owner, owners) = match taken.lanes_by {
+        LanesBy::Thread => ("thread", "threads"),
+        LanesBy::Device => ("device", "devices"),
+    };
+    let lanes = counted(lanes, "lane", "lanes");
+    let of = counted(taken.owners, owner, owners);
+    match taken.overlapping {
+        0 => format!("{of} as {lanes}"),
+        n => format!(
+            "{of} as {lanes} of depth 1, because {} requests began while others of their {owner} were in flight",
+            count(n)
+        ),
+    }
+}
+
+fn counted(n: usize, one: &str, many: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", count(n as u64)),
+    }
+}
+
+/// How the kernel learnt of the completions, because the device time contains it.
+fn completion(taken: &TakenAs) -> String {
+    let all: u64 = taken.devices.values().sum();
+    match taken.polled {
+        None => "the trace does not tell which requests were polled for; of the others the device time contains the delivery of \
+                 the interrupt"
+            .to_owned(),
+        Some(polled) if polled == all => "all requests were polled for by the kernel".to_owned(),
+        Some(0) => {
+            "all requests were completed by interrupt, whose delivery is in their device time".to_owned()
+        }
+        Some(polled) => format!(
+            "{} requests were completed by interrupt, whose delivery is in their device time, and {} polled for",
+            count(all - polled),
+            count(polled)
+        ),
+    }
+}
+
+fn left_out(taken: &TakenAs) -> Option<String> {
+    let each = taken.left_out.iter();
+    let each: Vec<String> = each
+        .map(|(reason, n)| format!("{} {}", count(*n), reason_in_words(*reason)))
+        .collect();
+    (!each.is_empty()).then(|| format!("left out: {}", each.join(", ")))
+}
+
+fn reason_in_words(reason: LeftOut) -> &'static str {
+    match reason {
+        LeftOut::NoCompletion => "without a completion",
+        LeftOut::Failed => "that failed",
+        LeftOut::NeitherReadNorWrite => "neither reads nor writes (their time is think time)",
+        LeftOut::Merged => "merged into others, which have the length of both",
+        LeftOut::NoBegin => "without the time at which the device time begins",
+        LeftOut::Disordered => "with times out of order",
+        LeftOut::NotDriven => "of stacked devices, never handed to a driver",
+        LeftOut::OtherDevice => "of other devices",
+        LeftOut::OtherLayer => "of the other layer",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Layer;
+    use std::collections::BTreeMap;
+
+    fn block() -> TakenAs {
+        TakenAs {
+            layer: Layer::Block,
+            latency: DeviceTime::D2c,
+            submission_ns: 1_500.0,
+            owners: 2,
+            devices: BTreeMap::from([("8:0".to_owned(), 300)]),
+            ..TakenAs::default()
+        }
+    }
+
+    #[test]
+    fn a_recording_of_the_engine_needs_no_words() {
+        assert!(words(&TakenAs::default(), 1).is_empty());
+    }
+
+    #[test]
+    fn every_assumption_is_told() {
+        let taken = TakenAs {
+            overlapping: 40,
+            polled: Some(100),
+            kernel_slept: Some(true),
+            left_out: BTreeMap::from([(LeftOut::Merged, 7), (LeftOut::NoCompletion, 2)]),
+            lost: 3,
+            ..block()
+        };
+        let told = words(&taken, 12).join("; ");
+        for word in [
+            "D2C of the block layer",
+            "1.50 us on average",
+            "2 threads as 12 lanes of depth 1, because 40 requests",
+            "200 requests were completed by interrupt",
+            "100 polled for",
+            "its oversleep",
+            "7 merged into others",
+            "2 without a completion",
+            "3 lost",
+        ] {
+            assert!(told.contains(word), "{word}: {told}");
+        }
+        assert!(!told.contains("devices 8:0"), "{told}");
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_told_with_its_reason() {
+        let told = |latency_asked, polled| {
+            let taken = TakenAs {
+                latency: DeviceTime::Q2c,
+                latency_asked,
+                polled,
+                ..block()
+            };
+            words(&taken, 2).join("; ")
+        };
+        assert!(told(None, None).contains("since no request has a D"));
+        assert!(told(None, None).contains("does not tell which requests were polled for"));
+        assert!(!told(Some(DeviceTime::Q2c), None).contains("since"));
+        assert!(told(None, Some(300)).contains("all requests were polled for"));
+    }
+}

@@ -1,0 +1,88 @@
+//! `q2c poll sim` in a terminal: one line for each method.
+
+use super::screen::printable;
+use crate::taken_as;
+use q2c_model::Nanos;
+use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
+
+/// The outcomes of a simulation, with what the trace was taken as.
+#[must_use]
+pub fn sim(simulation: &SimResult) -> String {
+    let lanes = match simulation.lanes {
+        1 => "1 lane".to_owned(),
+        n => format!("{n} lanes"),
+    };
+    let mut lines = vec![
+        format!(
+            "{}: {} I/Os, {lanes}",
+            simulation.trace.escape_debug(),
+            simulation.ios
+        ),
+        format!(
+            "simulated: {} after {} of warm-up",
+            simulation.measure_ns, simulation.warm_up_ns
+        ),
+        format!(
+            "{:>10} {:>7} {:>11} {:>8} {:>10} {:>7} {:>7} {:>10} {:>10} {:>10}  method",
+            "IOPS",
+            "CPU %",
+            "KIOPS/core",
+            "missed %",
+            "asked",
+            "late %",
+            "polled",
+            "p50",
+            "p99",
+            "p99.9"
+        ),
+    ];
+    let taken = taken_as::words(&simulation.taken_as, simulation.lanes);
+    let taken = taken
+        .iter()
+        .map(|part| format!("taken as: {}", printable(part)));
+    lines.splice(
+        1..1,
+        taken.chain([format!("cost: {}", simulation.cost.escape_debug())]),
+    );
+    lines.extend(simulation.methods.iter().map(row));
+    lines.extend(simulation.methods.iter().filter_map(no_time));
+    lines.push(
+        "late: time lost by oversleeping / device time; polled: time polled / device time"
+            .to_owned(),
+    );
+    lines.join("\n")
+}
+
+/// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
+/// gave one.
+fn no_time(row: &SimMethod) -> Option<String> {
+    let FormulaWindows {
+        all,
+        negative,
+        undefined,
+    } = row.windows.as_ref()?;
+    (negative + undefined > 0).then(|| {
+        format!(
+            "no sleep after {} of {all} windows: {negative} gave a negative time, {undefined} no number (division by zero): {}",
+            negative + undefined,
+            row.method
+        )
+    })
+}
+
+fn row(SimMethod { method, gives, .. }: &SimMethod) -> String {
+    let time = |ns: f64| Nanos(ns.round() as u64).to_string();
+    format!(
+        "{:>10.0} {:>7.1} {:>11.2} {:>8.2} {:>10} {:>7.2} {:>6.1}% {:>10} {:>10} {:>10}  {method}",
+        gives.rates.iops,
+        gives.rates.cpu_pct,
+        gives.kiops_per_core,
+        gives.rates.miss_rate * 100.0,
+        time(gives.rates.effective_sleep_ns),
+        gives.t_over * 100.0,
+        gives.t_under * 100.0,
+        time(gives.latencies.p50_ns),
+        time(gives.latencies.p99_ns),
+        time(gives.latencies.p999_ns),
+    )
+}

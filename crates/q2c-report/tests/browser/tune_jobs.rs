@@ -1,0 +1,34 @@
+//! Tests the page of a tune over several numbers of jobs in a browser.
+
+#[path = "../fixture/tune_jobs.rs"]
+mod tune_jobs_fixture;
+
+use crate::fixture;
+use crate::page::Page;
+use serde_json::json;
+
+#[test]
+fn a_tune_over_jobs_is_drawn_in_every_view() {
+    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let html = q2c_report::html::tune_jobs(&result).expect("make the page");
+    let test = "a_tune_over_jobs_is_drawn_in_every_view";
+    let Some(mut page) = Page::open_html(test, &html) else {
+        return;
+    };
+    // Two of the four methods sleep, and have a miss rate.
+    for (view, title, traces) in [
+        (0, "KIOPS", 4),
+        (1, "KIOPS per busy CPU", 4),
+        (2, "CPU, % of one per job", 4),
+        (3, "missed, %", 2),
+    ] {
+        for chart in ["jobs-4096", "jobs-65536"] {
+            let plot = page.show_view(chart, view);
+            assert_eq!(plot["y"], json!(title), "{plot}");
+            assert_eq!(plot["traces"], json!(traces), "{plot}");
+            assert_eq!(plot["groups"], json!(traces), "{plot}");
+            assert_eq!(plot["broken"], json!(0), "{plot}");
+        }
+    }
+    page.assert_quiet();
+}

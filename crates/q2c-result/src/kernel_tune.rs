@@ -1,0 +1,152 @@
+//! The result of `q2c poll tune-kernel`: schema `q2c.kernel-tune/1`.
+
+use crate::kernel_watch::KernelInterval;
+use crate::role::CellRole;
+use crate::sweep::SweepInput;
+use crate::tune::{PerCore, Relative, Verdict};
+use crate::{Device, Machine, Warning};
+use q2c_model::{CostModel, Nanos, Rates, Simulated};
+use q2c_policy::Method;
+use q2c_policy::method::parts;
+use q2c_stats::Interval;
+use serde::{Deserialize, Serialize};
+
+/// This version's schema name.
+pub const SCHEMA: &str = "q2c.kernel-tune/1";
+
+/// The rule that the kernel's own hybrid polling of a device should sleep by, with the evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelTuneResult {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of q2c.
+    pub version: String,
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// Wall time of the run, seconds.
+    pub seconds: f64,
+    /// The settings of the run.
+    pub job: KernelTuneJob,
+    /// Machine facts.
+    pub machine: Machine,
+    /// Facts of the device.
+    pub device: Device,
+    /// The recording under classic polling. Its latencies are from the hand-over to the driver to
+    /// the completion (D2C).
+    pub recorded: SweepInput,
+    /// The measured points of the calibration.
+    pub points: Vec<KernelPoint>,
+    /// The cost model that was fitted to them.
+    pub cost: CostModel,
+    /// Number of rules that were simulated.
+    pub simulated: u64,
+    /// Number of rules that were left out because the kernel cannot follow them.
+    pub not_followed: u64,
+    /// The best rule by simulation, which was steered by; `None` when no rule kept the limits, and
+    /// the published rule was steered by instead.
+    pub best: Option<String>,
+    /// The methods that were verified in the kernel.
+    pub methods: Vec<KernelMethod>,
+    /// The kind of answer.
+    pub verdict: Verdict,
+    /// The method to use, in JSON in the two fields `method` and `policy`: `poll` is classic
+    /// polling, `hybrid-kernel` with a rule is steering, without a rule the kernel's own sleep.
+    #[serde(flatten, with = "parts")]
+    pub recommended: Method,
+    /// The floor: IOPS over those of classic polling.
+    pub floor: f64,
+    /// Completions that the probe could not record for want of room.
+    pub lost: u64,
+    /// CPU time of q2c itself during the trials with steering, percent of one CPU.
+    pub own_cpu_pct: f64,
+    /// Whether the setting was put back, in words; empty when nothing had been changed.
+    pub restored: String,
+    /// Conditions under which this result misleads.
+    pub warnings: Vec<Warning>,
+}
+
+/// The settings of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelTuneJob {
+    /// The command that polled the device, word by word; empty for a load that ran already.
+    pub command: Vec<String>,
+    /// Length of the recording.
+    pub record_ns: Nanos,
+    /// Length of a trial.
+    pub trial_ns: Nanos,
+    /// Trials of each method.
+    pub trials: u32,
+    /// The figure by which the best rule was chosen: `kiops-per-core`, `iops`, `cpu`.
+    pub objective: String,
+    /// Limits in words.
+    pub limits: Vec<String>,
+    /// Seed of the draws and of the order of the trials.
+    pub seed: u64,
+}
+
+/// A point of the calibration: requests with one fixed sleep in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelPoint {
+    /// Sleep asked, ns.
+    pub asked_ns: f64,
+    /// Polled requests.
+    pub ios: u64,
+    /// Share of them that were complete when the sleep ended, 0..1.
+    pub miss_rate: f64,
+    /// Mean wake-up delay, ns: from the timer's start to the next call of the poll function, less
+    /// the sleep asked.
+    pub delay_ns: f64,
+    /// Median of the time from the hand-over to the driver to the completion, less the sleep asked,
+    /// ns. Where every sleep outlived its request, it is the lateness of the wake-up.
+    pub late_p50_ns: f64,
+    /// The same: 99th percentile, ns.
+    pub late_p99_ns: f64,
+    /// Thread CPU per request, ns.
+    pub cpu_ns: f64,
+}
+
+/// One method, verified in the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelMethod {
+    /// The method, in JSON in the two fields `method` and `policy`.
+    #[serde(flatten, with = "parts")]
+    pub method: Method,
+    /// Why the method was tried.
+    pub role: CellRole,
+    /// Simulated on the recordings of classic polling before and after each trial; the mean over
+    /// the trials.
+    pub predicted: Simulated,
+    /// Simulated on the first recording. Its difference from `predicted` is the drift of device and
+    /// load.
+    pub predicted_first: Simulated,
+    /// The figures of the trials.
+    pub measured: KernelMeasured,
+    /// How far the predictions were off, by trial: predicted / measured for IOPS and effective
+    /// sleep, predicted less measured for CPU (percent points) and miss rate (0..1).
+    pub off: Rates<Interval>,
+    /// The figures of each trial over the mean of those of classic polling before and after it.
+    pub relative: Relative,
+    /// The figures by interval of the trial with the median IOPS.
+    pub series: Vec<KernelInterval>,
+}
+
+/// The figures of the trials of one method: medians over the trials with their intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelMeasured {
+    /// Polled requests per second, CPU of the polling threads, misses and sleeps asked per polled
+    /// request, as the kernel's probe counted them.
+    #[serde(flatten)]
+    pub rates: Rates<Interval>,
+    /// Mean sleep from the timer's start to the next call of the poll function, ns.
+    pub slept_ns: Interval,
+    /// Thousand polled requests per second and busy CPU.
+    pub kiops_per_core: Interval,
+    /// The CPU time that `kiops_per_core` divides by.
+    pub cores: PerCore,
+    /// Time from the hand-over to the driver to the completion (D2C): median, ns.
+    pub d2c_p50_ns: Interval,
+    /// The same: 99th percentile, ns.
+    pub d2c_p99_ns: Interval,
+    /// Polled requests of all trials.
+    pub polled: u64,
+}

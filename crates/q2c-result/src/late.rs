@@ -1,0 +1,314 @@
+//! Late time: the parts of U2C of a method's I/Os, from a run with both views, that of the threads
+//! and that of the block layer. They tell a sleep that was too long from a device that was slow.
+
+use crate::replay::CapturedBy;
+use q2c_model::U2cParts;
+use serde::{Deserialize, Serialize};
+
+/// Late time of a method, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateTime {
+    /// Both views were had.
+    Seen(Box<LateRun>),
+    /// There is no late time.
+    Unseen(Unseen),
+}
+
+/// Why there is nothing of a run that the block layer was to be captured beside: no late time, and
+/// no stages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unseen {
+    /// No block device stands under the target.
+    NoDevice,
+    /// The I/O does not go through the block layer: NVMe commands, a driver in user space, or an
+    /// engine without a device.
+    PastBlockLayer,
+    /// The block layer could not be captured; the text is the error, after "failed to".
+    Refused(String),
+    /// The run itself failed; the text is the error, after "failed to".
+    Failed(String),
+    /// The capture saw I/Os of others alone.
+    NoIo {
+        /// Number of these I/Os.
+        others: u64,
+    },
+    /// The run was stopped before.
+    Stopped,
+}
+
+/// The capture beside a watched workload, or why there was none. The figures are in the intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateWatch {
+    /// The block layer was captured to the end.
+    Seen {
+        /// Who captured the block layer.
+        captured_by: CapturedBy,
+        /// CPU time of the thread that read the capture, percent of one CPU.
+        reader_cpu_pct: f64,
+        /// I/Os that the capture lost, of all threads.
+        lost: u64,
+        /// Requests of the device for which there was no memory.
+        not_kept: u64,
+    },
+    /// There is no late time, or none to the end.
+    Unseen(Unseen),
+}
+
+/// A run with the block layer's capture beside it. The capture costs CPU time at each I/O, so the
+/// speed of this run is not that of the trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LateRun {
+    /// Who captured the block layer.
+    pub captured_by: CapturedBy,
+    /// I/Os per second of this run, of all foreground lanes.
+    pub iops: f64,
+    /// Mean of U2C over all I/Os of this run, by the threads' clocks alone, ns. The parts' means
+    /// add up to it where every I/O was matched.
+    pub u2c_mean_ns: f64,
+    /// CPU time of the thread that read the capture, percent of one CPU.
+    pub reader_cpu_pct: f64,
+    /// I/Os that the capture lost, of all threads.
+    pub lost: u64,
+    /// Requests of the device for which there was no memory.
+    pub not_kept: u64,
+    /// The figures of the run as a whole.
+    #[serde(flatten)]
+    pub all: LateNumbers,
+    /// Means over the slowest 1 % of the matched I/Os by U2C; `None` for fewer than 100 I/Os.
+    pub slowest: Option<Slowest>,
+    /// Lateness of the misses; `None` without a miss.
+    pub lateness_of_misses: Option<Lateness>,
+    /// The figures by interval, in the order of time.
+    pub intervals: Vec<LateInterval>,
+    /// Misses one by one: all of them, or every n-th so that they are at most 2000.
+    pub misses_kept: Vec<Miss>,
+}
+
+/// The slowest I/Os.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slowest {
+    /// Number of I/Os.
+    pub ios: u64,
+    /// Their mean parts.
+    pub parts: U2cParts<f64>,
+}
+
+/// The distribution of the lateness of misses, ns: from the completion, or the return of the
+/// submitting call where that came later, to the wake-up (oversleep and wake-up).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: f64,
+    /// 99th percentile.
+    pub p99_ns: f64,
+    /// Largest.
+    pub max_ns: f64,
+}
+
+/// The misses of an interval, one by one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LateMisses {
+    /// Their lateness.
+    pub lateness: Lateness,
+    /// All of them, or every n-th so that they are at most 100.
+    pub kept: Vec<Miss>,
+}
+
+/// One interval of a [`LateRun`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LateInterval {
+    /// End of the interval, seconds from the begin.
+    pub end_s: f64,
+    /// The figures of the I/Os that were reaped in it.
+    #[serde(flatten)]
+    pub numbers: LateNumbers,
+}
+
+/// One miss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Miss {
+    /// Time of its completion, seconds from the run's begin.
+    pub t_s: f64,
+    /// Its oversleep, ns: what the rule asked for too much.
+    pub oversleep_ns: u64,
+    /// How much later its thread woke, ns.
+    pub wakeup_ns: u64,
+    /// Time from its hand-over to the driver to its completion, ns.
+    pub device_ns: u64,
+    /// Other requests that the device had at its completion.
+    pub others: u64,
+    /// Their bytes.
+    pub other_bytes: u64,
+}
+
+/// The figures of some I/Os that were joined with the requests of the block layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LateNumbers {
+    /// I/Os that were matched. All figures are of them.
+    pub matched: u64,
+    /// I/Os that were not, by reason.
+    pub unmatched: Unmatched,
+    /// Means of the parts; `None` when no I/O was matched.
+    pub parts: Option<U2cParts<f64>>,
+    /// I/Os whose thread woke behind their completion.
+    pub overslept: u64,
+    /// Misses: I/Os whose first poll after the wake-up found the completion.
+    pub misses: u64,
+    /// Misses that were not late: they completed after the wake-up, just before the first poll.
+    pub misses_in_time: u64,
+    /// Mean lateness of the misses (oversleep and wake-up), ns; `None` without a miss.
+    pub miss_late_ns: Option<f64>,
+    /// What else the device had when a miss completed, on average; `None` without a miss.
+    pub beside_misses: Option<OnDevice>,
+    /// What else the device had when any other I/O completed, on average; `None` without one.
+    pub beside_others: Option<OnDevice>,
+}
+
+/// Requests between hand-over to the driver and completion. The I/O at whose completion they were
+/// counted is not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OnDevice {
+    /// Number of requests.
+    pub requests: f64,
+    /// Their bytes.
+    pub bytes: f64,
+}
+
+/// I/Os that could not be joined with requests of the block layer, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmatched {
+    /// No request of the I/O's thread was queued while the I/O was under way: another thread of the
+    /// kernel submitted it (io-wq, SQPOLL), or the capture lost it.
+    pub no_request: u64,
+    /// The thread's requests moved other bytes than the I/O did.
+    pub other_bytes: u64,
+    /// A request whose hand-over or completion was not seen.
+    pub no_times: u64,
+    /// The hand-over was seen before the submission began, or the completion before the hand-over.
+    pub out_of_order: u64,
+    /// The completion was seen after the reaping.
+    pub completed_after_reap: u64,
+}
+
+impl LateNumbers {
+    /// The figures of several groups of I/Os as those of one group; `None` without a group.
+    #[must_use]
+    pub fn together(groups: impl IntoIterator<Item = LateNumbers>) -> Option<LateNumbers> {
+        groups.into_iter().reduce(LateNumbers::and)
+    }
+
+    fn and(self, other: LateNumbers) -> LateNumbers {
+        let (a, b) = (self, other);
+        let ios = (a.matched, b.matched);
+        let misses = (a.misses, b.misses);
+        let others = (a.matched - a.misses, b.matched - b.misses);
+        let beside = |a: Option<OnDevice>, b: Option<OnDevice>, weights| {
+            Some(OnDevice {
+                requests: weighted(a.map(|a| a.requests), b.map(|b| b.requests), weights)?,
+                bytes: weighted(a.map(|a| a.bytes), b.map(|b| b.bytes), weights)?,
+            })
+        };
+        let parts = match (a.parts, b.parts) {
+            (Some(one), Some(two)) => Some(
+                one.zip(two)
+                    .map(|(a, b)| (a * ios.0 as f64 + b * ios.1 as f64) / (ios.0 + ios.1) as f64),
+            ),
+            (one, two) => one.or(two),
+        };
+        LateNumbers {
+            matched: ios.0 + ios.1,
+            unmatched: a.unmatched.and(b.unmatched),
+            parts,
+            overslept: a.overslept + b.overslept,
+            misses: misses.0 + misses.1,
+            misses_in_time: a.misses_in_time + b.misses_in_time,
+            miss_late_ns: weighted(a.miss_late_ns, b.miss_late_ns, misses),
+            beside_misses: beside(a.beside_misses, b.beside_misses, misses),
+            beside_others: beside(a.beside_others, b.beside_others, others),
+        }
+    }
+}
+
+/// The mean over two groups of these sizes from their means; `None` when both are empty.
+fn weighted(a: Option<f64>, b: Option<f64>, (n, m): (u64, u64)) -> Option<f64> {
+    let sum = |mean: Option<f64>, count: u64| mean.unwrap_or(0.0) * count as f64;
+    (n + m > 0).then(|| (sum(a, n) + sum(b, m)) / (n + m) as f64)
+}
+
+impl Unmatched {
+    fn and(self, other: Unmatched) -> Unmatched {
+        Unmatched {
+            no_request: self.no_request + other.no_request,
+            other_bytes: self.other_bytes + other.other_bytes,
+            no_times: self.no_times + other.no_times,
+            out_of_order: self.out_of_order + other.out_of_order,
+            completed_after_reap: self.completed_after_reap + other.completed_after_reap,
+        }
+    }
+
+    /// Number of I/Os, of all reasons.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let Unmatched {
+            no_request,
+            other_bytes,
+            no_times,
+            out_of_order,
+            completed_after_reap,
+        } = self;
+        no_request + other_bytes + no_times + out_of_order + completed_after_reap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One I/O that is no miss, and three of which two are misses, by hand.
+    #[test]
+    fn groups_are_joined_by_their_sizes() {
+        let parts = |device_ns| U2cParts {
+            device_ns,
+            ..U2cParts::default()
+        };
+        let beside = |requests| OnDevice {
+            requests,
+            bytes: requests * 512.0,
+        };
+        let one = LateNumbers {
+            matched: 1,
+            parts: Some(parts(100.0)),
+            beside_others: Some(beside(5.0)),
+            ..LateNumbers::default()
+        };
+        let three = LateNumbers {
+            matched: 3,
+            parts: Some(parts(20.0)),
+            misses: 2,
+            miss_late_ns: Some(7.0),
+            beside_misses: Some(beside(3.0)),
+            beside_others: Some(beside(1.0)),
+            ..LateNumbers::default()
+        };
+        let none = LateNumbers {
+            unmatched: Unmatched {
+                no_times: 4,
+                ..Unmatched::default()
+            },
+            ..LateNumbers::default()
+        };
+        let all = LateNumbers::together([one, none, three]).unwrap();
+        assert_eq!((all.matched, all.misses, all.unmatched.total()), (4, 2, 4));
+        assert_eq!(all.parts, Some(parts(40.0)));
+        assert_eq!(all.miss_late_ns, Some(7.0));
+        assert_eq!(all.beside_misses, Some(beside(3.0)));
+        assert_eq!(all.beside_others, Some(beside(3.0)));
+        assert_eq!(LateNumbers::together([none]), Some(none));
+        assert_eq!(LateNumbers::together([]), None);
+    }
+}

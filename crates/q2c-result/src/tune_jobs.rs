@@ -1,0 +1,131 @@
+//! The result of `q2c tune` over several numbers of jobs: `result.json`, schema `q2c.tune-jobs/1`.
+
+use crate::lead::{Change, Leader};
+use crate::tune::{Recommendation, TuneResult, Verdict};
+use q2c_model::Bytes;
+use q2c_policy::Method;
+use serde::{Deserialize, Serialize};
+
+/// This version's schema name.
+pub const SCHEMA: &str = "q2c.tune-jobs/1";
+
+/// One run of `q2c tune` over several numbers of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuneJobsResult {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of q2c.
+    pub version: String,
+    /// Start of the first number's run, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// Wall time of the runs together, seconds.
+    pub seconds: f64,
+    /// False when a number of jobs is missing, or its run was stopped early. The figures that it
+    /// has are valid then.
+    pub complete: bool,
+    /// The numbers of jobs that were asked for, ascending.
+    pub jobs: Vec<u32>,
+    /// The recommended methods over the number of jobs, one entry per block size.
+    pub recommended: Vec<RecommendedOverJobs>,
+    /// The number of jobs that could not be tuned, for which the run ended; `None` where none
+    /// failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailedJobs>,
+    /// The run of each number of jobs that was begun, ascending: the result in the folder
+    /// [`folder`] of that number. [`TuneResult::job`] has the number.
+    pub runs: Vec<TuneResult>,
+}
+
+/// The recommended methods of one block size over the number of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecommendedOverJobs {
+    /// Block size of the requests.
+    pub bs: Bytes,
+    /// The recommended method at each number of jobs; ascending.
+    pub leaders: Vec<Leader>,
+    /// The changes of a clear recommendation, in the order of the number of jobs. Methods that
+    /// differ in numbers alone ([`Method::alike`]) are no change: each run chooses the numbers
+    /// anew.
+    pub changes: Vec<Change>,
+}
+
+/// A number of jobs that could not be tuned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedJobs {
+    /// The number of jobs.
+    pub jobs: u32,
+    /// The reason in words.
+    pub reason: String,
+}
+
+/// Name of the folder, within that of the whole run, which holds the run of one number of jobs.
+#[must_use]
+pub fn folder(jobs: u32) -> String {
+    format!("jobs-{jobs}")
+}
+
+impl TuneJobsResult {
+    /// Puts the runs together that were made for some of the numbers `jobs`.
+    #[must_use]
+    pub fn new(jobs: &[u32], mut runs: Vec<TuneResult>, failed: Option<FailedJobs>) -> Self {
+        let mut jobs = jobs.to_vec();
+        jobs.sort_unstable();
+        runs.sort_by_key(|run| run.job.jobs);
+        let of = |jobs: u32| runs.iter().find(|run| run.job.jobs == jobs);
+        let complete = |jobs: &u32| of(*jobs).is_some_and(|run| run.complete);
+        TuneJobsResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_s: runs.iter().map(|r| r.started_unix_s).min().unwrap_or(0),
+            seconds: runs.iter().map(|run| run.seconds).sum(),
+            complete: failed.is_none() && jobs.iter().all(complete),
+            recommended: recommended(&runs),
+            jobs,
+            failed,
+            runs,
+        }
+    }
+
+    /// The run with this number of jobs; `None` where it was not begun.
+    #[must_use]
+    pub fn run(&self, jobs: u32) -> Option<&TuneResult> {
+        self.runs.iter().find(|run| run.job.jobs == jobs)
+    }
+}
+
+/// The recommended methods over `runs`, which must be in ascending order of the number of jobs.
+fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
+    let mut sizes: Vec<Bytes> = Vec::new();
+    for answer in runs.iter().flat_map(|run| &run.recommendation) {
+        if !sizes.contains(&answer.bs) {
+            sizes.push(answer.bs);
+        }
+    }
+    let of_size = |bs: Bytes| {
+        let leader = |run: &TuneResult| {
+            let mut answers = run.recommendation.iter();
+            let answer = answers.find(|answer| answer.bs == bs)?;
+            Some(leader(run.job.jobs, run.complete, answer))
+        };
+        let leaders: Vec<Leader> = runs.iter().filter_map(leader).collect();
+        RecommendedOverJobs {
+            bs,
+            changes: Change::among(&leaders, Method::alike),
+            leaders,
+        }
+    };
+    sizes.into_iter().map(of_size).collect()
+}
+
+/// `complete` says whether the run that gave this answer ran to its end.
+fn leader(jobs: u32, complete: bool, answer: &Recommendation) -> Leader {
+    let settled = answer.open.is_empty() && answer.verdict != Verdict::Unverified;
+    Leader {
+        jobs,
+        method: answer.method.clone(),
+        clear: complete && settled,
+    }
+}
+
+#[cfg(test)]
+mod tests;

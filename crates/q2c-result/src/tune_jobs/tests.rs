@@ -1,0 +1,159 @@
+use super::*;
+use crate::tune::{Fidelity, Job, MethodName};
+use crate::{DoctorReport, Machine, Target};
+
+const SMALL: Bytes = Bytes(4096);
+const LARGE: Bytes = Bytes(65_536);
+
+fn method(text: &str) -> Method {
+    text.parse().unwrap()
+}
+
+/// A clear answer.
+fn answer(bs: Bytes, text: &str) -> Recommendation {
+    Recommendation {
+        bs,
+        verdict: Verdict::Rule,
+        method: method(text),
+        floor: 0.97,
+        floor_asked: String::new(),
+        nearest: None,
+        follows: true,
+        following: None,
+        kernel: None,
+        open: Vec::new(),
+        noise_pct: 1.0,
+        over_linux: None,
+    }
+}
+
+/// A complete run of 10 s.
+fn run(jobs: u32, recommendation: Vec<Recommendation>) -> TuneResult {
+    TuneResult {
+        schema: crate::tune::SCHEMA.to_owned(),
+        version: "0.1.0".to_owned(),
+        started_unix_s: 1_000 + u64::from(jobs),
+        seconds: 10.0,
+        complete: true,
+        job: Job {
+            jobs,
+            ..Job::default()
+        },
+        machine: Machine::default(),
+        target: Target::default(),
+        doctor: DoctorReport::default(),
+        calibration: Vec::new(),
+        cells: Vec::new(),
+        sweeps: Vec::new(),
+        recommendation,
+        lessons: Vec::new(),
+        fidelity: Fidelity::default(),
+        harness_floor_ns: 0.0,
+        harness_bare_ns: 0.0,
+        unavailable: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Runs at 4 KiB whose answers are clear.
+fn runs(answers: &[(u32, &str)]) -> Vec<TuneResult> {
+    let run = |&(jobs, text): &(u32, &str)| run(jobs, vec![answer(SMALL, text)]);
+    answers.iter().map(run).collect()
+}
+
+/// The changes at the first block size, as numbers of jobs and texts of methods.
+fn changes(result: &TuneJobsResult) -> Vec<(u32, u32, String, String)> {
+    let all = result.recommended[0].changes.iter();
+    all.map(|c| (c.last, c.first, c.from.to_string(), c.to.to_string()))
+        .collect()
+}
+
+/// The rule's share of 85 % becomes 70 % at 2 jobs, which is no change; at 4 jobs polling is
+/// recommended instead. The runs come in another order than that of their numbers.
+#[test]
+fn the_recommendation_changes_where_the_method_does() {
+    let made = runs(&[
+        (4, "poll"),
+        (1, "hybrid:min:85%,10ms"),
+        (2, "hybrid:min:70%,10ms"),
+    ]);
+    let result = TuneJobsResult::new(&[4, 1, 2], made, None);
+    assert_eq!(result.jobs, [1, 2, 4]);
+    assert!(result.complete);
+    assert_eq!((result.started_unix_s, result.seconds), (1_001, 30.0));
+    let leaders = result.recommended[0].leaders.iter();
+    let told: Vec<(u32, String, bool)> = leaders
+        .map(|l| (l.jobs, l.method.to_string(), l.clear))
+        .collect();
+    let min = |ratio: u32| format!("hybrid:min:ratio={ratio}%,period=10ms");
+    assert_eq!(
+        told,
+        [
+            (1, min(85), true),
+            (2, min(70), true),
+            (4, "poll".to_owned(), true)
+        ]
+    );
+    assert_eq!(changes(&result), [(2, 4, min(70), "poll".to_owned())]);
+    assert_eq!(result.run(4).unwrap().job.jobs, 4);
+    assert!(result.run(3).is_none());
+}
+
+/// At 2 jobs the answer is open, at 3 nothing that sleeps was tried, at 4 the run was stopped: so
+/// the change lies between 1 and 8.
+#[test]
+fn only_settled_answers_are_clear() {
+    let mut made = runs(&[
+        (1, "interrupt"),
+        (2, "poll"),
+        (3, "poll"),
+        (4, "poll"),
+        (8, "poll"),
+    ]);
+    made[1].recommendation[0].open = vec![MethodName(Method::INTERRUPT)];
+    made[2].recommendation[0].verdict = Verdict::Unverified;
+    made[3].complete = false;
+    let result = TuneJobsResult::new(&[1, 2, 3, 4, 8], made, None);
+    let clear: Vec<bool> = result.recommended[0]
+        .leaders
+        .iter()
+        .map(|leader| leader.clear)
+        .collect();
+    assert_eq!(clear, [true, false, false, false, true]);
+    let change = (1, 8, "interrupt".to_owned(), "poll".to_owned());
+    assert_eq!(changes(&result), [change]);
+    assert!(!result.complete, "one run was stopped");
+}
+
+#[test]
+fn block_sizes_are_told_apart_and_may_lack_an_answer() {
+    let made = vec![
+        run(1, vec![answer(SMALL, "poll"), answer(LARGE, "interrupt")]),
+        run(2, vec![answer(SMALL, "interrupt")]),
+    ];
+    let result = TuneJobsResult::new(&[1, 2], made, None);
+    let sizes: Vec<Bytes> = result.recommended.iter().map(|of| of.bs).collect();
+    assert_eq!(sizes, [SMALL, LARGE]);
+    assert_eq!(result.recommended[0].changes.len(), 1);
+    assert_eq!(result.recommended[1].leaders.len(), 1);
+    assert!(result.recommended[1].changes.is_empty());
+}
+
+#[test]
+fn a_number_that_is_missing_or_failed_is_told() {
+    let missing = TuneJobsResult::new(&[1, 2], runs(&[(1, "poll")]), None);
+    assert!(!missing.complete);
+    let failed = FailedJobs {
+        jobs: 2,
+        reason: "verify poll live: Input/output error".to_owned(),
+    };
+    let failed = TuneJobsResult::new(&[1], runs(&[(1, "poll")]), Some(failed));
+    assert!(!failed.complete);
+    let text = serde_json::to_string(&failed).unwrap();
+    assert_eq!(
+        serde_json::from_str::<TuneJobsResult>(&text).unwrap(),
+        failed
+    );
+    let none = TuneJobsResult::new(&[1, 2], Vec::new(), None);
+    assert_eq!((none.started_unix_s, none.complete), (0, false));
+}

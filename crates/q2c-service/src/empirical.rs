@@ -1,0 +1,263 @@
+//! Service times that were recorded, kept apart by direction and size.
+
+use crate::Measure;
+use q2c_model::{Direction, IoRecord, Nanos, Op, Sectors};
+use q2c_policy::{BUCKETS, Io, bucket_of};
+use q2c_stats::{Rng, percentile};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The most times that are kept of one class. A longer recording is represented by a random choice
+/// of this many of them (reservoir sampling, algorithm R of Vitter 1985).
+pub const MOST_TIMES: usize = 1 << 18;
+
+/// Seed of the random choice among more than [`MOST_TIMES`] times.
+const CHOICE_SEED: u64 = 0x5e1e_c7ed;
+
+/// Recorded service times by the classes in which Linux keeps its statistics of polling: direction
+/// and size ([`bucket_of`]). A request gets one of the times of its class at random. If its class
+/// has none, it gets one of the nearest class that has some: of its own direction where there is
+/// one, with the fewest size classes between them, and of two equally near ones the smaller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Empirical {
+    measure: Measure,
+    /// Times of each class, sorted, ns.
+    times: [Box<[u64]>; BUCKETS],
+    /// Number of times that each class had in the recording.
+    recorded: [u64; BUCKETS],
+    /// The class whose times each class takes.
+    source: [usize; BUCKETS],
+    left_out: u64,
+}
+
+/// The facts about recorded service times, for results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedFacts {
+    /// The time that was taken of each request.
+    pub measure: Measure,
+    /// The classes that have times, reads before writes, by size. Requests of any other class get
+    /// the times of the nearest one, as [`Empirical`] defines it.
+    pub classes: Vec<Class>,
+    /// Number of records that have no time here: neither reads nor writes, failed, merged into
+    /// another request, shorter than a sector, or without the measure.
+    pub left_out: u64,
+}
+
+/// The recorded times of one direction and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Class {
+    /// Direction of the requests. A recording is asked for reads and writes alone.
+    pub direction: Direction,
+    /// Length of the shortest requests of the class. Those of the next class are twice as long.
+    #[serde(rename = "from_sectors")]
+    pub from: Sectors,
+    /// Number of times in the recording.
+    pub recorded: u64,
+    /// Number of them that are drawn from, at most [`MOST_TIMES`].
+    pub kept: usize,
+    /// Median of those.
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+}
+
+/// The recording has no service times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "find service times in {requests} records: expected reads or writes that succeeded and have {}, found none",
+    wanted(*measure)
+)]
+pub struct NoTimes {
+    /// The measure that was asked for.
+    pub measure: Option<Measure>,
+    /// Number of records that were looked at.
+    pub requests: u64,
+}
+
+fn wanted(measure: Option<Measure>) -> &'static str {
+    match measure {
+        Some(Measure::D2c) => "D2C (the times of hand-over and completion in the block layer)",
+        Some(Measure::U2c) => "U2C (the times of submission and reaping)",
+        None => "D2C or U2C",
+    }
+}
+
+impl Empirical {
+    /// A time for `io`, drawn by `rng`.
+    #[inline]
+    pub fn draw(&self, io: Io, rng: &mut Rng) -> Nanos {
+        let times = &self.times[self.source[class_of(io)]];
+        Nanos(times[rng.below(times.len() as u64) as usize])
+    }
+
+    /// What is known about the times.
+    #[must_use]
+    pub fn facts(&self) -> RecordedFacts {
+        RecordedFacts {
+            measure: self.measure,
+            classes: self.classes().collect(),
+            left_out: self.left_out,
+        }
+    }
+
+    fn classes(&self) -> impl Iterator<Item = Class> {
+        let order = (0..BUCKETS).step_by(2).chain((1..BUCKETS).step_by(2));
+        let full = order.filter(|&class| !self.times[class].is_empty());
+        full.map(|class| Class {
+            direction: direction(class),
+            from: Sectors(1 << (class / 2)),
+            recorded: self.recorded[class],
+            kept: self.times[class].len(),
+            median: Nanos(percentile(&self.times[class], 0.5)),
+        })
+    }
+}
+
+/// The class of `io`; less than a sector counts as one.
+fn class_of(io: Io) -> usize {
+    let smallest = || usize::from(io.direction == Direction::Write);
+    bucket_of(io).unwrap_or_else(smallest)
+}
+
+fn direction(class: usize) -> Direction {
+    match class % 2 {
+        0 => Direction::Read,
+        _ => Direction::Write,
+    }
+}
+
+/// The nearest of `full` classes to `class`, as [`Empirical`] defines it.
+fn nearest(class: usize, full: &[usize]) -> usize {
+    let distance = |&&other: &&usize| {
+        let other_direction = class % 2 != other % 2;
+        (other_direction, (class / 2).abs_diff(other / 2), other)
+    };
+    *full
+        .iter()
+        .min_by_key(distance)
+        .expect("a class with times")
+}
+
+/// Collects the times of one measure.
+#[derive(Clone, Debug)]
+struct Collected {
+    times: [Vec<u64>; BUCKETS],
+    recorded: [u64; BUCKETS],
+    rng: Rng,
+}
+
+impl Default for Collected {
+    fn default() -> Self {
+        Collected {
+            times: Default::default(),
+            recorded: [0; BUCKETS],
+            rng: Rng::new(CHOICE_SEED),
+        }
+    }
+}
+
+impl Collected {
+    fn add(&mut self, class: usize, time: u64) {
+        let times = &mut self.times[class];
+        self.recorded[class] += 1;
+        if times.len() < MOST_TIMES {
+            times.push(time);
+            return;
+        }
+        let place = self.rng.below(self.recorded[class]) as usize;
+        if let Some(kept) = times.get_mut(place) {
+            *kept = time;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.recorded.iter().all(|&n| n == 0)
+    }
+
+    fn finish(self, measure: Measure, requests: u64) -> Empirical {
+        let full: Vec<usize> = (0..BUCKETS).filter(|&c| self.recorded[c] > 0).collect();
+        let sorted = self.times.map(|mut times| {
+            times.sort_unstable();
+            times.into_boxed_slice()
+        });
+        Empirical {
+            measure,
+            times: sorted,
+            recorded: self.recorded,
+            source: std::array::from_fn(|class| nearest(class, &full)),
+            left_out: requests - self.recorded.iter().sum::<u64>(),
+        }
+    }
+}
+
+/// Makes an [`Empirical`] of records, which come in parts.
+#[derive(Clone, Debug)]
+pub struct EmpiricalBuilder {
+    asked: Option<Measure>,
+    d2c: Collected,
+    u2c: Collected,
+    requests: u64,
+}
+
+impl EmpiricalBuilder {
+    /// Takes the times of this measure; `None` takes D2C where any record has it, else U2C.
+    #[must_use]
+    pub fn new(measure: Option<Measure>) -> Self {
+        EmpiricalBuilder {
+            asked: measure,
+            d2c: Collected::default(),
+            u2c: Collected::default(),
+            requests: 0,
+        }
+    }
+
+    /// Takes in the next records.
+    pub fn take(&mut self, records: &[IoRecord]) {
+        self.requests += records.len() as u64;
+        records.iter().for_each(|record| self.take_one(record));
+    }
+
+    fn take_one(&mut self, record: &IoRecord) {
+        // What a flush or a discard takes says nothing of writes, and a failed or merged request
+        // was not served by itself.
+        let served = matches!(record.op, Op::Read | Op::Write)
+            && record.merged_into.is_none()
+            && record.error.unwrap_or(0) == 0;
+        let bytes = u32::try_from(record.bytes.0).unwrap_or(u32::MAX);
+        let io = Io {
+            direction: record.op.direction(),
+            bytes,
+        };
+        let Some(class) = bucket_of(io).filter(|_| served) else {
+            return;
+        };
+        if let (Some(issue), Some(complete)) = (record.issue_ns, record.complete_ns)
+            && self.asked != Some(Measure::U2c)
+        {
+            self.d2c.add(class, (complete - issue).0);
+        }
+        if let (Some(u2c), true) = (record.u2c(), self.asked != Some(Measure::D2c)) {
+            self.u2c.add(class, u2c.0);
+        }
+    }
+
+    /// The times taken.
+    ///
+    /// # Errors
+    /// No record had a time.
+    pub fn finish(self) -> Result<Empirical, NoTimes> {
+        let EmpiricalBuilder {
+            asked,
+            d2c,
+            u2c,
+            requests,
+        } = self;
+        match (d2c.is_empty(), u2c.is_empty()) {
+            (false, _) => Ok(d2c.finish(Measure::D2c, requests)),
+            (true, false) => Ok(u2c.finish(Measure::U2c, requests)),
+            (true, true) => Err(NoTimes {
+                measure: asked,
+                requests,
+            }),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Service times and server queues of simulated devices. There is no clock and no device here: who
+//! simulates one brings the time at which a request arrives, and waits until it is complete.
+//!
+//! [`ServiceTimes`] says how long a server works on a request, by its direction and length.
+//! [`Draws`] are the times of one submitter's requests. [`Servers`] is the queue: it makes a
+//! completion out of an arrival and a service time, and submitting threads share it.
+//!
+//! # Example
+//! Two requests reach a device with one server, 10 us apart. The second one waits for 40 us.
+//! ```
+//! use q2c_model::{Direction, Nanos};
+//! use q2c_policy::Io;
+//! use q2c_service::{Draws, Servers, ServiceTimes};
+//!
+//! let io = Io { direction: Direction::Read, bytes: 4096 };
+//! let mut draws = Draws::new(ServiceTimes::Constant(Nanos::from_micros(50)), 1);
+//! let servers = Servers::new(1);
+//! let mut complete = |at| servers.arrive(Nanos::from_micros(at), draws.next(io));
+//! assert_eq!(complete(100), Nanos::from_micros(150));
+//! assert_eq!(complete(110), Nanos::from_micros(200));
+//! ```
+
+mod empirical;
+mod recorded;
+mod servers;
+mod times;
+
+pub use empirical::{Class, Empirical, EmpiricalBuilder, MOST_TIMES, NoTimes, RecordedFacts};
+pub use recorded::{Measure, RecordedTimes};
+pub use servers::Servers;
+pub use times::{Draws, ServiceTimes};

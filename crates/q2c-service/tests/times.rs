@@ -1,0 +1,278 @@
+//! The models of service times against closed forms and against the recordings that they come from.
+
+use q2c_model::{Bytes, DevId, Direction, IoRecord, Layer, Nanos, Op, Sectors};
+use q2c_policy::Io;
+use q2c_service::{Class, Draws, Empirical, EmpiricalBuilder, MOST_TIMES, Measure, ServiceTimes};
+use std::sync::Arc;
+
+fn read(bytes: u32) -> Io {
+    Io {
+        direction: Direction::Read,
+        bytes,
+    }
+}
+
+fn write(bytes: u32) -> Io {
+    Io {
+        direction: Direction::Write,
+        bytes,
+    }
+}
+
+fn drawn(times: ServiceTimes, seed: u64, io: Io, n: usize) -> Vec<u64> {
+    let mut draws = Draws::new(times, seed);
+    (0..n).map(|_| draws.next(io).0).collect()
+}
+
+/// A record of the block layer, handed over at 1 us.
+fn block(op: Op, bytes: u64, d2c: u64) -> IoRecord {
+    let mut record = IoRecord::new(
+        0,
+        Layer::Block,
+        DevId::default(),
+        op,
+        Sectors(0),
+        Bytes(bytes),
+    );
+    (record.queue_ns, record.issue_ns) = (Some(Nanos(0)), Some(Nanos(1_000)));
+    record.complete_ns = Some(Nanos(1_000 + d2c));
+    record
+}
+
+/// A record of a program, whose submission took 500 ns.
+fn user(op: Op, bytes: u64, u2c: u64) -> IoRecord {
+    let mut record = IoRecord::new(
+        0,
+        Layer::User,
+        DevId::default(),
+        op,
+        Sectors(0),
+        Bytes(bytes),
+    );
+    (record.submit_ns, record.submit_end_ns) = (Some(Nanos(40)), Some(Nanos(540)));
+    record.reap_ns = Some(Nanos(40 + u2c));
+    record
+}
+
+fn built(measure: Option<Measure>, records: &[IoRecord]) -> Empirical {
+    let mut builder = EmpiricalBuilder::new(measure);
+    records.chunks(7).for_each(|some| builder.take(some));
+    builder.finish().expect("times")
+}
+
+fn model(records: &[IoRecord]) -> ServiceTimes {
+    ServiceTimes::Empirical(Arc::new(built(None, records)))
+}
+
+/// Of a lognormal variable the mean is median * exp(sigma^2 / 2), and the share of values below
+/// median * exp(z * sigma) is that of a normal variable below z.
+#[test]
+fn lognormal_times_have_the_mean_and_the_quantiles_of_the_closed_form() {
+    const N: usize = 200_000;
+    for sigma in [0.0, 0.3, 1.0] {
+        let times = ServiceTimes::Lognormal {
+            median: Nanos(50_000),
+            sigma,
+        };
+        let draws = drawn(times, 7, read(4096), N);
+        let mean = draws.iter().sum::<u64>() as f64 / N as f64;
+        let wanted = 50_000.0 * (sigma * sigma / 2.0).exp();
+        // Four standard errors, and the cut to whole nanoseconds.
+        let error = wanted * ((sigma * sigma).exp() - 1.0).sqrt() / (N as f64).sqrt();
+        assert!((mean - wanted).abs() < 4.0 * error + 1.0, "{mean} {wanted}");
+        if sigma == 0.0 {
+            continue;
+        }
+        // Values of the normal distribution from its table.
+        for (z, wanted) in [
+            (-2.0, 0.022_75),
+            (-1.0, 0.158_66),
+            (0.0, 0.5),
+            (1.0, 0.841_34),
+        ] {
+            let limit = 50_000.0 * (z * sigma).exp();
+            let share = draws.iter().filter(|&&t| (t as f64) < limit).count() as f64 / N as f64;
+            let error = (wanted * (1.0 - wanted) / N as f64).sqrt();
+            assert!((share - wanted).abs() < 4.0 * error, "{z}: {share}");
+        }
+    }
+}
+
+/// The recorded times are 1, 2, ... 1000 us, so the share of draws up to n us is n / 1000.
+#[test]
+fn empirical_times_have_the_quantiles_of_the_recording() {
+    const N: usize = 100_000;
+    let records: Vec<IoRecord> = (1..=1_000)
+        .map(|us| block(Op::Read, 4096, us * 1_000))
+        .collect();
+    let draws = drawn(model(&records), 3, read(4096), N);
+    assert!(
+        draws
+            .iter()
+            .all(|t| t % 1_000 == 0 && (1_000..=1_000_000).contains(t))
+    );
+    for (up_to, wanted) in [(10_000, 0.01), (500_000, 0.5), (990_000, 0.99)] {
+        let share = draws.iter().filter(|&&t| t <= up_to).count() as f64 / N as f64;
+        let error = (wanted * (1.0f64 - wanted) / N as f64).sqrt();
+        assert!((share - wanted).abs() < 4.0 * error, "{up_to}: {share}");
+    }
+}
+
+#[test]
+fn each_direction_and_size_has_its_own_times() {
+    let times = model(&[
+        block(Op::Read, 4096, 10),
+        block(Op::Write, 4096, 20),
+        block(Op::Read, 65_536, 30),
+    ]);
+    for (io, wanted) in [
+        (read(4096), 10),
+        // 8 to 15 sectors are one class.
+        (read(7_680), 10),
+        (write(4096), 20),
+        (read(65_536), 30),
+    ] {
+        let all = drawn(times.clone(), 1, io, 50);
+        assert!(all.iter().all(|&t| t == wanted), "{io:?}");
+    }
+}
+
+/// Reads of 4 KiB and 64 KiB lie four size classes apart; 16 KiB lies in the middle of them.
+#[test]
+fn an_empty_class_takes_the_nearest() {
+    let reads = [block(Op::Read, 4096, 10), block(Op::Read, 65_536, 30)];
+    let both = [&reads[..], &[block(Op::Write, 1 << 20, 90)]].concat();
+    for (records, io, wanted) in [
+        (&reads[..], read(512), 10),
+        (&reads[..], read(0), 10),
+        (&reads[..], read(8_192), 10),
+        (&reads[..], read(16_384), 10),
+        (&reads[..], read(32_768), 30),
+        (&reads[..], read(1 << 30), 30),
+        // Without any writes a write takes the time of the read of its size.
+        (&reads[..], write(65_536), 30),
+        // With writes of any size it takes theirs.
+        (&both[..], write(4096), 90),
+        (&both[..], read(1 << 20), 30),
+    ] {
+        assert_eq!(drawn(model(records), 1, io, 1), [wanted], "{io:?}");
+    }
+}
+
+#[test]
+fn the_classes_are_told_with_their_counts() {
+    let records = [
+        block(Op::Write, 4096, 500),
+        block(Op::Read, 4096, 30),
+        block(Op::Read, 6_144, 10),
+        block(Op::Read, 4096, 20),
+    ];
+    let class = |direction, recorded, median| Class {
+        direction,
+        from: Sectors(8),
+        recorded,
+        kept: recorded as usize,
+        median: Nanos(median),
+    };
+    let told = built(None, &records).facts().classes;
+    let wanted = [
+        class(Direction::Read, 3, 20),
+        class(Direction::Write, 1, 500),
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn what_was_not_served_by_itself_is_left_out() {
+    let failed = IoRecord {
+        error: Some(-5),
+        ..block(Op::Read, 4096, 1)
+    };
+    let merged = IoRecord {
+        merged_into: Some(0),
+        ..block(Op::Read, 4096, 2)
+    };
+    let unfinished = IoRecord {
+        complete_ns: None,
+        ..block(Op::Read, 4096, 3)
+    };
+    let good = IoRecord {
+        error: Some(0),
+        ..block(Op::Read, 4096, 44)
+    };
+    let (flush, discard) = (block(Op::Flush, 0, 4), block(Op::Discard, 1 << 20, 5));
+    let facts = built(None, &[failed, merged, unfinished, flush, discard, good]).facts();
+    assert_eq!((facts.left_out, facts.classes.len()), (5, 1));
+    assert_eq!(
+        (facts.classes[0].recorded, facts.classes[0].median),
+        (1, Nanos(44))
+    );
+}
+
+#[test]
+fn the_measure_is_the_one_asked_for_or_that_of_the_recording() {
+    let (inside, outside) = (block(Op::Read, 4096, 70), user(Op::Read, 4096, 90));
+    let both = [inside.clone(), outside.clone()];
+    for (asked, records, measure, median) in [
+        (None, &both[..], Measure::D2c, 70),
+        (Some(Measure::D2c), &both[..], Measure::D2c, 70),
+        (Some(Measure::U2c), &both[..], Measure::U2c, 90),
+        (None, &both[1..], Measure::U2c, 90),
+    ] {
+        let facts = built(asked, records).facts();
+        assert_eq!(facts.measure, measure, "{asked:?}");
+        let medians: Vec<Nanos> = facts.classes.iter().map(|class| class.median).collect();
+        assert_eq!(medians, [Nanos(median)], "{asked:?}");
+    }
+    let mut builder = EmpiricalBuilder::new(Some(Measure::D2c));
+    builder.take(&[outside]);
+    let none = builder.finish().expect_err("no D2C").to_string();
+    assert!(none.contains("1 records") && none.contains("D2C"), "{none}");
+    let none = EmpiricalBuilder::new(None).finish().expect_err("nothing");
+    assert!(none.to_string().contains("D2C or U2C"), "{none}");
+}
+
+/// A recording with more times than are kept: 1 to n ns in rising order. If the choice were not
+/// even, its median would not be n / 2: the standard error is n / 2 / sqrt(kept) = 0.1 % of n.
+#[test]
+fn a_long_recording_is_represented_evenly() {
+    let n = 3 * MOST_TIMES as u64;
+    let mut builder = EmpiricalBuilder::new(None);
+    for begin in (0..n).step_by(4096) {
+        let some: Vec<IoRecord> = (begin + 1..=begin + 4096)
+            .map(|t| block(Op::Read, 4096, t))
+            .collect();
+        builder.take(&some);
+    }
+    let classes = builder.finish().expect("times").facts().classes;
+    assert_eq!((classes[0].recorded, classes[0].kept), (n, MOST_TIMES));
+    let off = classes[0].median.0.abs_diff(n / 2) as f64 / n as f64;
+    assert!(off < 0.005, "{off}");
+}
+
+#[test]
+fn a_sequence_comes_again_and_again() {
+    let times = ServiceTimes::Sequence([10, 1, 2].map(Nanos).into());
+    assert_eq!(drawn(times, 1, read(4096), 7), [10, 1, 2, 10, 1, 2, 10]);
+}
+
+#[test]
+fn equal_seeds_draw_equal_times_and_nothing_is_allocated() {
+    let recorded = model(&[block(Op::Read, 4096, 10), block(Op::Read, 4096, 900)]);
+    let lognormal = ServiceTimes::Lognormal {
+        median: Nanos(50_000),
+        sigma: 0.3,
+    };
+    for times in [recorded, lognormal] {
+        let of = |seed| drawn(times.clone(), seed, read(4096), 100);
+        assert_eq!(of(9), of(9));
+        assert_ne!(of(9), of(10));
+        let mut draws = Draws::new(times.clone(), 1);
+        let heap = allocation_counter::measure(|| {
+            (0..100).for_each(|_| {
+                draws.next(read(4096));
+            });
+        });
+        assert_eq!(heap.count_total, 0);
+    }
+}

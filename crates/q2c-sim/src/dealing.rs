@@ -1,0 +1,191 @@
+//! Deals the overlapping requests of a thread or a device to lanes of depth 1.
+
+use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, LeftOut, Nanos, Op, OpFlags};
+use q2c_policy::Io;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+/// Whether requests were handed to a driver. The two never share a lane: which of them is simulated
+/// is known when the whole trace was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Group {
+    /// The requests have a D.
+    Driven,
+    /// The requests have none, as those of stacked devices and of formats that tell only the
+    /// beginning and the end.
+    Queued,
+}
+
+/// A request of the block layer that is simulated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    id: u64,
+    pub group: Group,
+    pub io: Io,
+    pub device: DevId,
+    pub polled: bool,
+    /// The submitting thread.
+    thread: u32,
+    /// The first time that the record has, ns.
+    pub begin: u64,
+    /// When the device time begins, ns.
+    pub device_begin: u64,
+    /// When the request was complete, ns.
+    pub end: u64,
+    /// Until then other I/Os may be merged into the request, ns.
+    open_until: u64,
+}
+
+impl Request {
+    /// The request of a record, or why the record is not simulated. Without `asked` the device time
+    /// is D2C where the record has a D, else Q2C.
+    pub fn of(record: &IoRecord, asked: Option<DeviceTime>) -> Result<Request, LeftOut> {
+        let end = record.complete_ns.ok_or(LeftOut::NoCompletion)?;
+        if record.error.unwrap_or(0) != 0 {
+            return Err(LeftOut::Failed);
+        }
+        if !matches!(record.op, Op::Read | Op::Write) {
+            return Err(LeftOut::NeitherReadNorWrite);
+        }
+        let (group, usual) = match record.issue_ns {
+            Some(_) => (Group::Driven, DeviceTime::D2c),
+            None => (Group::Queued, DeviceTime::Q2c),
+        };
+        let device_begin = asked.unwrap_or(usual).begin(record);
+        let device_begin = device_begin.ok_or(LeftOut::NoBegin)?;
+        let begin = first(record).ok_or(LeftOut::NoBegin)?;
+        if device_begin > end || begin > device_begin {
+            return Err(LeftOut::Disordered);
+        }
+        Ok(Request {
+            id: record.id,
+            group,
+            io: Io {
+                direction: record.op.direction(),
+                bytes: u32::try_from(record.bytes.0).unwrap_or(u32::MAX),
+            },
+            device: record.device,
+            polled: record.flags.contains(OpFlags::POLLED),
+            thread: record.lane,
+            begin: begin.0,
+            device_begin: device_begin.0,
+            end: end.0,
+            open_until: record.issue_ns.unwrap_or(begin).0,
+        })
+    }
+}
+
+/// The first time of a record in the order of a request's life.
+fn first(record: &IoRecord) -> Option<Nanos> {
+    let times = [record.queue_ns, record.getrq_ns, record.insert_ns];
+    times.into_iter().flatten().next().or(record.issue_ns)
+}
+
+/// Requests in the order of their beginnings, held until no other I/O can be merged into them any
+/// more: until the trace has come to the time of their hand-over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Open {
+    requests: VecDeque<Request>,
+    /// The beginning of the last request.
+    last: u64,
+    /// Id of the first request that begins before the one in front of it.
+    pub unsorted: Option<u64>,
+}
+
+impl Open {
+    pub fn push(&mut self, request: Request) {
+        if request.begin < self.last {
+            self.unsorted = self.unsorted.or(Some(request.id));
+        }
+        self.last = self.last.max(request.begin);
+        self.requests.push_back(request);
+    }
+
+    /// Adds the length of an I/O that was merged into the request with this id.
+    pub fn merge(&mut self, into: u64, bytes: u64) {
+        let carrier = self.requests.iter_mut().rev().find(|r| r.id == into);
+        if let Some(carrier) = carrier {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            carrier.io.bytes = carrier.io.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// The next request that is whole when the trace has come to the last beginning; at the end of
+    /// the trace (`all`) every request is.
+    pub fn pop(&mut self, all: bool) -> Option<Request> {
+        let whole = |request: &&Request| all || request.open_until < self.last;
+        self.requests.front().filter(whole)?;
+        self.requests.pop_front()
+    }
+
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+}
+
+/// Chooses lanes of depth 1 for the requests of a thread or a device: each request goes to the
+/// lowest of its lanes that is free when it begins, and to a new lane when none is. A lane is free
+/// from the completion of its last request on.
+#[derive(Clone, Debug)]
+pub(crate) struct Dealing {
+    by: LanesBy,
+    owners: HashMap<(Group, u64), Owner>,
+}
+
+/// The lanes of one thread or device.
+#[derive(Clone, Debug, Default)]
+struct Owner {
+    /// Lanes with a request in flight, the one that completes first on top.
+    busy: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Free lanes, the lowest on top.
+    free: BinaryHeap<Reverse<usize>>,
+}
+
+/// The lane that a request got.
+pub(crate) struct Dealt {
+    /// Index of the lane; `None` for a new one.
+    pub lane: Option<usize>,
+    /// Whether other requests of the thread or device were in flight.
+    pub overlaps: bool,
+}
+
+impl Dealing {
+    pub fn new(by: LanesBy) -> Self {
+        Dealing {
+            by,
+            owners: HashMap::new(),
+        }
+    }
+
+    fn owner(&mut self, request: &Request) -> &mut Owner {
+        let DevId { major, minor } = request.device;
+        let number = match self.by {
+            LanesBy::Thread => u64::from(request.thread),
+            LanesBy::Device => u64::from(major) << 32 | u64::from(minor),
+        };
+        self.owners.entry((request.group, number)).or_default()
+    }
+
+    /// Gives `request` a lane. When there is none free, the lane that the caller opens has the
+    /// index `new`.
+    pub fn deal(&mut self, request: &Request, new: usize) -> Dealt {
+        let owner = self.owner(request);
+        while let Some(Reverse((end, lane))) = owner.busy.peek().copied() {
+            if end > request.begin {
+                break;
+            }
+            owner.busy.pop();
+            owner.free.push(Reverse(lane));
+        }
+        let overlaps = !owner.busy.is_empty();
+        let lane = owner.free.pop().map(|Reverse(lane)| lane);
+        let taken = lane.unwrap_or(new);
+        owner.busy.push(Reverse((request.end, taken)));
+        Dealt { lane, overlaps }
+    }
+
+    /// Threads or devices that have requests of `group`.
+    pub fn owners(&self, group: Group) -> usize {
+        self.owners.keys().filter(|(of, _)| *of == group).count()
+    }
+}

@@ -1,0 +1,201 @@
+//! Collects the lanes of a trace while it is read.
+
+mod closing;
+mod lane;
+mod tally;
+
+pub use closing::Closed;
+
+use crate::dealing::{Dealing, Dealt, Open, Request};
+use crate::recording::Recording;
+use lane::{HeldLane, LaneGroup};
+use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut};
+use q2c_policy::Io;
+use std::collections::BTreeMap;
+use tally::GroupTally;
+
+/// What to take of a trace, and as what.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taking {
+    /// The block layer's interval that is taken as the device's time. `None` takes the user layer
+    /// where the trace has it, else D2C where the trace has it, else Q2C.
+    pub latency: Option<DeviceTime>,
+    /// Whose requests form the lanes of a block-layer trace; `None` for its threads.
+    pub lanes: Option<LanesBy>,
+    /// The only device whose requests are taken; `None` for all.
+    pub device: Option<DevId>,
+}
+
+/// Collects the lanes of a trace while it is read, with 16 bytes per I/O.
+///
+/// Lanes of a user-layer trace are those of the program, each of depth 1. The requests of a
+/// block-layer trace are dealt to as many lanes of depth 1 as a thread or device had requests in
+/// flight; the time before the device time is the submission, and the time from a completion to the
+/// lane's next request is think time, in which the thread is taken to be idle. A lane begins when
+/// its first request did, and all lanes last as long as the trace.
+///
+/// The order of calls: [`take`](Self::take) for the records in the order of the trace, with
+/// [`give`](Self::give) between for a trace larger than memory. At the end
+/// [`finish`](Self::finish), or [`close`](Self::close) and [`give`](Self::give) of everything.
+#[derive(Clone, Debug)]
+pub struct Recordings {
+    taking: Taking,
+    lanes: Vec<HeldLane>,
+    records: u64,
+    completed: u64,
+    user: UserLanes,
+    dealing: Dealing,
+    open: Open,
+    tallies: [GroupTally; 3],
+    left_out: [BTreeMap<LeftOut, u64>; 2],
+}
+
+/// Where the lanes of the user layer are, and what speaks against simulating them.
+#[derive(Clone, Debug, Default)]
+struct UserLanes {
+    /// Index of each lane by its number in the trace.
+    places: Vec<Option<usize>>,
+    slept: u64,
+    overlap: Option<u32>,
+}
+
+impl Default for Recordings {
+    fn default() -> Self {
+        Recordings::new(Taking::default())
+    }
+}
+
+impl Recordings {
+    /// Collects what `taking` asks for.
+    #[must_use]
+    pub fn new(taking: Taking) -> Self {
+        Recordings {
+            taking,
+            lanes: Vec::new(),
+            records: 0,
+            completed: 0,
+            user: UserLanes::default(),
+            dealing: Dealing::new(taking.lanes.unwrap_or_default()),
+            open: Open::default(),
+            tallies: Default::default(),
+            left_out: Default::default(),
+        }
+    }
+
+    /// Takes the next records of the trace.
+    pub fn take(&mut self, records: &[IoRecord]) {
+        self.records += records.len() as u64;
+        for record in records {
+            let whole = match record.layer {
+                Layer::User => record.reap_ns.is_some() && record.submit_ns.is_some(),
+                Layer::Block => record.complete_ns.is_some(),
+            };
+            self.completed += u64::from(whole);
+            let taken = match self.taking.device.is_none_or(|only| only == record.device) {
+                false => Err(LeftOut::OtherDevice),
+                true if record.layer == Layer::User => self.take_user(record),
+                true => self.take_block(record),
+            };
+            if let Err(reason) = taken {
+                let left_out = &mut self.left_out[record.layer as usize];
+                *left_out.entry(reason).or_default() += 1;
+            }
+        }
+    }
+
+    fn take_user(&mut self, record: &IoRecord) -> Result<(), LeftOut> {
+        self.user.slept += u64::from(record.slept_ns.is_some());
+        let times = record.submit_ns.zip(record.reap_ns);
+        let (submit, reap) = times.ok_or(LeftOut::NoCompletion)?;
+        if record.error.unwrap_or(0) != 0 {
+            return Err(LeftOut::Failed);
+        }
+        // Where the source knows no end of the submission, the latency counts from its start.
+        let end = record.submit_end_ns.unwrap_or(submit);
+        let place = self.user_lane(record.lane, submit.0);
+        let lane = &mut self.lanes[place];
+        if !lane.recording.is_empty() && submit.0 < lane.done {
+            self.user.overlap = self.user.overlap.or(Some(record.lane));
+        }
+        let io = Io {
+            direction: record.op.direction(),
+            bytes: record.bytes.0 as u32,
+        };
+        lane.push(io, [submit.0, end.0, reap.0]);
+        let tally = &mut self.tallies[LaneGroup::User.index()];
+        tally.submission += u128::from((end - submit).0);
+        tally.add(io, record.device, submit.0, reap.0);
+        Ok(())
+    }
+
+    /// The index of the user-layer lane with this number.
+    fn user_lane(&mut self, number: u32, first: u64) -> usize {
+        let places = &mut self.user.places;
+        if number as usize >= places.len() {
+            places.resize(number as usize + 1, None);
+        }
+        let new = self.lanes.len();
+        let place = *places[number as usize].get_or_insert(new);
+        if place == new {
+            let group = LaneGroup::User;
+            self.lanes.push(HeldLane::new(group, number, first));
+        }
+        place
+    }
+
+    fn take_block(&mut self, record: &IoRecord) -> Result<(), LeftOut> {
+        if let Some(carrier) = record.merged_into {
+            self.open.merge(carrier, record.bytes.0);
+            return Err(LeftOut::Merged);
+        }
+        self.open.push(Request::of(record, self.taking.latency)?);
+        self.deal(false);
+        Ok(())
+    }
+
+    /// Deals the requests that are whole; with `all` those that are still open, too.
+    fn deal(&mut self, all: bool) {
+        while let Some(request) = self.open.pop(all) {
+            let group = LaneGroup::Block(request.group);
+            let Dealt { lane, overlaps } = self.dealing.deal(&request, self.lanes.len());
+            let lane = lane.unwrap_or_else(|| {
+                self.lanes.push(HeldLane::new(group, 0, request.begin));
+                self.lanes.len() - 1
+            });
+            let times = [request.begin, request.device_begin, request.end];
+            self.lanes[lane].push(request.io, times);
+            let tally = &mut self.tallies[group.index()];
+            tally.overlapping += u64::from(overlaps);
+            tally.polled += u64::from(request.polled);
+            tally.submission += u128::from(request.device_begin - request.begin);
+            tally.add(request.io, request.device, request.begin, request.end);
+        }
+    }
+
+    /// Number of I/Os held, all lanes together.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let lanes = self.lanes.iter().map(|lane| lane.recording.len());
+        lanes.sum::<usize>() + self.open.len()
+    }
+
+    /// Gives the I/Os held to `to`, lane by lane with the lane's index, for a trace that is larger
+    /// than memory. The last I/O of each lane stays, since its think time is not known before the
+    /// next; with `all` it is given too.
+    ///
+    /// # Errors
+    /// Whatever error `to` returns.
+    pub fn give<E>(
+        &mut self,
+        all: bool,
+        to: &mut dyn FnMut(usize, &Recording) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            let some = lane.recording.take(usize::from(!all));
+            if !some.is_empty() {
+                to(index, &some)?;
+            }
+        }
+        Ok(())
+    }
+}

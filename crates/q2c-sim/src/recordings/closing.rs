@@ -1,0 +1,174 @@
+//! The end of a trace: which of its lanes are simulated, and what was taken as what.
+
+use super::lane::{HeldLane, LaneGroup};
+use super::{Recordings, UserLanes};
+use crate::dealing::Group;
+use crate::recording::{Counted, Recording, RecordingError};
+use q2c_model::{Bytes, DeviceTime, LanesBy, Layer, LeftOut, TakenAs};
+use std::collections::BTreeMap;
+
+/// The lanes that are simulated, and what the trace was taken as.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Closed {
+    /// Indices of the lanes in their order; [`Recordings::give`] names lanes by the same indices.
+    pub lanes: Vec<usize>,
+    /// For each of these lanes [`Recording::first_at`].
+    pub first_at: Vec<f64>,
+    /// [`Recording::idle`] of all lanes.
+    pub idle: bool,
+    /// Lengths that occur, in rising order.
+    pub sizes: Vec<Bytes>,
+    /// What was taken as what, and what was left out.
+    pub taken_as: TakenAs,
+}
+
+impl Recordings {
+    /// Ends the taking: chooses the layer and the lanes that are simulated, and completes the
+    /// think times of the lanes.
+    ///
+    /// # Errors
+    /// When nothing is complete or everything was left out, when the trace lacks what was asked
+    /// for, when the recording method slept, when a lane of the user layer was deeper than 1, or
+    /// when the requests of a block-layer trace are not sorted.
+    pub fn close(&mut self) -> Result<Closed, RecordingError> {
+        self.deal(true);
+        let group = self.chosen()?;
+        self.check(group)?;
+        let (first, last) = self.tallies[group.index()].span.unwrap_or_default();
+        let block = group != LaneGroup::User;
+        let own = self.lanes.iter_mut().enumerate();
+        let mut own: Vec<(usize, &mut HeldLane)> =
+            own.filter(|(_, lane)| lane.group == group).collect();
+        own.sort_by_key(|(index, lane)| (lane.number, *index));
+        if block {
+            own.iter_mut().for_each(|(_, lane)| lane.fit(first, last));
+        }
+        let first_at = own
+            .iter()
+            .map(|(_, lane)| lane.recording.first_at)
+            .collect();
+        let lanes = own.into_iter().map(|(index, _)| index).collect();
+        Ok(Closed {
+            lanes,
+            first_at,
+            idle: block,
+            sizes: self.sizes(group),
+            taken_as: self.taken_as(group),
+        })
+    }
+
+    /// The lanes that are simulated, in their order, and what the trace was taken as.
+    ///
+    /// # Errors
+    /// Those of [`close`](Self::close).
+    pub fn finish(mut self) -> Result<(Vec<Recording>, Closed), RecordingError> {
+        let closed = self.close()?;
+        let take = |index: &usize| std::mem::take(&mut self.lanes[*index].recording);
+        Ok((closed.lanes.iter().map(take).collect(), closed))
+    }
+
+    /// The group that is simulated.
+    fn chosen(&self) -> Result<LaneGroup, RecordingError> {
+        let [user, driven, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
+        match self.taking.latency {
+            None if user > 0 => Ok(LaneGroup::User),
+            _ if driven > 0 => Ok(LaneGroup::Block(Group::Driven)),
+            _ if queued > 0 => Ok(LaneGroup::Block(Group::Queued)),
+            asked => Err(self.nothing(asked, user)),
+        }
+    }
+
+    /// Why nothing can be simulated.
+    fn nothing(&self, asked: Option<DeviceTime>, user: u64) -> RecordingError {
+        let [of_user, of_block] = &self.left_out;
+        let lacking = of_block.get(&LeftOut::NoBegin).copied();
+        match (asked, lacking) {
+            (Some(asked), _) if user > 0 => RecordingError::NotBlockLayer { asked },
+            (Some(asked), Some(lacking)) => RecordingError::NoDeviceTime { asked, lacking },
+            _ if self.completed == 0 => RecordingError::NoCompletions(self.records),
+            _ => {
+                let mut all = of_block.clone();
+                for (reason, count) in of_user {
+                    *all.entry(*reason).or_default() += count;
+                }
+                RecordingError::NothingLeft(Counted(all))
+            }
+        }
+    }
+
+    /// Whether the lanes of the group can be simulated.
+    fn check(&self, group: LaneGroup) -> Result<(), RecordingError> {
+        let UserLanes { slept, overlap, .. } = &self.user;
+        match group {
+            LaneGroup::User if *slept > 0 => Err(RecordingError::Slept(*slept)),
+            LaneGroup::User => match (overlap, self.taking.lanes) {
+                (Some(lane), _) => Err(RecordingError::Overlap(*lane)),
+                (None, Some(LanesBy::Device)) => Err(RecordingError::NoLanesByDevice),
+                _ => Ok(()),
+            },
+            LaneGroup::Block(_) => match self.open.unsorted {
+                Some(id) => Err(RecordingError::Unsorted(id)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn sizes(&self, group: LaneGroup) -> Vec<Bytes> {
+        let sizes = self.tallies[group.index()].sizes.iter();
+        sizes.map(|bytes| Bytes(u64::from(*bytes))).collect()
+    }
+
+    fn taken_as(&mut self, group: LaneGroup) -> TakenAs {
+        let [user, _, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
+        let [mut of_user, mut of_block] = std::mem::take(&mut self.left_out);
+        let sum = |of: &BTreeMap<LeftOut, u64>| of.values().sum::<u64>();
+        let (layer, latency, owners) = match group {
+            LaneGroup::User => {
+                let others = sum(&of_block) + self.tallies[1].ios + queued;
+                count(&mut of_user, LeftOut::OtherLayer, others);
+                let lanes = self.lanes.iter().filter(|lane| lane.group == group);
+                (Layer::User, DeviceTime::Wait, lanes.count())
+            }
+            LaneGroup::Block(of) => {
+                let others = sum(&of_user) + user;
+                count(&mut of_block, LeftOut::OtherLayer, others);
+                let usual = match of {
+                    Group::Driven => {
+                        count(&mut of_block, LeftOut::NotDriven, queued);
+                        DeviceTime::D2c
+                    }
+                    Group::Queued => DeviceTime::Q2c,
+                };
+                let latency = self.taking.latency.unwrap_or(usual);
+                (Layer::Block, latency, self.dealing.owners(of))
+            }
+        };
+        let tally = &mut self.tallies[group.index()];
+        tally.count_device();
+        TakenAs {
+            layer,
+            latency,
+            latency_asked: self.taking.latency,
+            submission_ns: tally.submission as f64 / tally.ios as f64,
+            lanes_by: self.taking.lanes.unwrap_or_default(),
+            owners,
+            overlapping: tally.overlapping,
+            devices: std::mem::take(&mut tally.devices)
+                .into_iter()
+                .map(|(device, n)| (device.to_string(), n))
+                .collect(),
+            left_out: match layer {
+                Layer::User => of_user,
+                Layer::Block => of_block,
+            },
+            polled: (layer == Layer::Block).then_some(tally.polled),
+            ..TakenAs::default()
+        }
+    }
+}
+
+fn count(left_out: &mut BTreeMap<LeftOut, u64>, reason: LeftOut, records: u64) {
+    if records > 0 {
+        *left_out.entry(reason).or_default() += records;
+    }
+}

@@ -1,0 +1,67 @@
+//! A lane while its trace is read.
+
+use crate::dealing::Group;
+use crate::recording::Recording;
+use q2c_policy::Io;
+
+/// The lanes that belong together: either all of them are simulated or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaneGroup {
+    User,
+    Block(Group),
+}
+
+impl LaneGroup {
+    pub const fn index(self) -> usize {
+        match self {
+            LaneGroup::User => 0,
+            LaneGroup::Block(Group::Driven) => 1,
+            LaneGroup::Block(Group::Queued) => 2,
+        }
+    }
+}
+
+/// A lane, and what is needed to put its next I/O behind the last one.
+#[derive(Clone, Debug)]
+pub(super) struct HeldLane {
+    pub recording: Recording,
+    pub group: LaneGroup,
+    /// User layer: the number of the lane in the trace.
+    pub number: u32,
+    /// When the first I/O began, ns.
+    pub first: u64,
+    /// When the last I/O was complete or reaped, ns.
+    pub done: u64,
+}
+
+impl HeldLane {
+    pub fn new(group: LaneGroup, number: u32, first: u64) -> Self {
+        HeldLane {
+            recording: Recording::default(),
+            group,
+            number,
+            first,
+            done: 0,
+        }
+    }
+
+    /// Adds an I/O: its begin, the begin of its device time, and its end, ns.
+    pub fn push(&mut self, io: Io, [begin, device, end]: [u64; 3]) {
+        if let Some(gap) = self.recording.gap.last_mut() {
+            *gap = begin.saturating_sub(self.done) as f32;
+        }
+        let (submit, wait) = (device.saturating_sub(begin), end.saturating_sub(device));
+        self.recording.push(io, submit as f32, wait as f32, 0.0);
+        self.done = end;
+    }
+
+    /// Sets the time before the first I/O and after the last one, so that the lane lasts as long as
+    /// its trace, which goes from `first` to `last`.
+    pub fn fit(&mut self, first: u64, last: u64) {
+        self.recording.first_at = (self.first - first) as f64;
+        self.recording.idle = true;
+        if let Some(gap) = self.recording.gap.last_mut() {
+            *gap = (last - self.done) as f32;
+        }
+    }
+}

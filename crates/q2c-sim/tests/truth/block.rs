@@ -1,0 +1,291 @@
+//! Traces of the block layer as lanes, compared with schedules that are worked out here.
+
+use crate::cases::{close, free};
+use proptest::prelude::*;
+use q2c_model::{Bytes, DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos, Op, Sectors};
+use q2c_sim::{Closed, Drive, Recording, RecordingError, Recordings, Taking, Waiting, simulate};
+use std::collections::BTreeMap;
+
+const DISK: DevId = DevId { major: 8, minor: 0 };
+
+/// A read of 4 KiB with its times Q, D and C, ns.
+fn read(id: u64, lane: u32, [queue, issue, complete]: [u64; 3]) -> IoRecord {
+    let (op, bytes) = (Op::Read, Bytes(4096));
+    IoRecord {
+        lane,
+        queue_ns: Some(Nanos(queue)),
+        issue_ns: Some(Nanos(issue)),
+        complete_ns: Some(Nanos(complete)),
+        ..IoRecord::new(id, Layer::Block, DISK, op, Sectors(8 * id), bytes)
+    }
+}
+
+fn lanes(taking: Taking, records: &[IoRecord]) -> Result<(Vec<Recording>, Closed), RecordingError> {
+    let mut recordings = Recordings::new(taking);
+    recordings.take(records);
+    recordings.finish()
+}
+
+fn usual(records: &[IoRecord]) -> (Vec<Recording>, Closed) {
+    lanes(Taking::default(), records).expect("a trace that can be simulated")
+}
+
+/// Two reads of a thread, and one of another while the first is in flight.
+fn three() -> [IoRecord; 3] {
+    [
+        read(0, 0, [1_000, 3_000, 33_000]),
+        read(1, 1, [5_000, 6_000, 26_000]),
+        read(2, 0, [43_000, 44_000, 64_000]),
+    ]
+}
+
+#[test]
+fn submission_device_time_and_think_time() {
+    let (lanes, closed) = usual(&three());
+    assert_eq!(lanes.len(), 2);
+    let times = |lane: &Recording| {
+        let columns = [&lane.submit, &lane.wait, &lane.gap];
+        (columns.map(|column| column.to_vec()), lane.first_at)
+    };
+    let first = [vec![2e3, 1e3], vec![30e3, 20e3], vec![10e3, 0.0]];
+    assert_eq!(times(&lanes[0]), (first, 0.0));
+    // The other lane begins 4 us after the first request and thinks until the end of the trace.
+    let second = [vec![1e3], vec![20e3], vec![38e3]];
+    assert_eq!(times(&lanes[1]), (second, 4_000.0));
+    assert!(lanes.iter().all(|lane| lane.idle));
+    let taken = closed.taken_as;
+    assert_eq!(
+        (taken.latency, taken.layer),
+        (DeviceTime::D2c, Layer::Block)
+    );
+    assert_eq!((taken.owners, taken.overlapping), (2, 0));
+    close(taken.submission_ns, 4_000.0 / 3.0);
+    assert_eq!(taken.devices, BTreeMap::from([("8:0".to_owned(), 3)]));
+}
+
+/// Of one device the second read overlaps the first, so it needs a second lane of depth 1.
+#[test]
+fn requests_of_a_device_overlap() {
+    let by = LanesBy::Device;
+    let taking = Taking {
+        lanes: Some(by),
+        ..Taking::default()
+    };
+    let (lanes, closed) = lanes(taking, &three()).unwrap();
+    let taken = closed.taken_as;
+    assert_eq!((lanes.len(), taken.owners, taken.overlapping), (2, 1, 1));
+    assert_eq!((lanes[0].len(), lanes[1].len()), (2, 1));
+    assert_eq!(taken.lanes_by, by);
+}
+
+#[test]
+fn the_device_time_can_be_named() {
+    let mut records = three();
+    records[0].insert_ns = Some(Nanos(2_000));
+    let of = |latency| {
+        let latency = Some(latency);
+        lanes(
+            Taking {
+                latency,
+                ..Taking::default()
+            },
+            &records,
+        )
+    };
+    let (whole, closed) = of(DeviceTime::Q2c).unwrap();
+    assert_eq!(
+        (&whole[0].submit[..], &whole[0].wait[..]),
+        (&[0.0; 2][..], &[32e3, 21e3][..])
+    );
+    assert_eq!(closed.taken_as.latency, DeviceTime::Q2c);
+    let (inserted, closed) = of(DeviceTime::I2c).unwrap();
+    assert_eq!(
+        (&inserted[0].submit[..], &inserted[0].wait[..]),
+        (&[1e3][..], &[31e3][..])
+    );
+    assert_eq!(
+        closed.taken_as.left_out,
+        BTreeMap::from([(LeftOut::NoBegin, 2)])
+    );
+    records[0].insert_ns = None;
+    let asked = DeviceTime::I2c;
+    assert_eq!(
+        lanes(
+            Taking {
+                latency: Some(asked),
+                ..Taking::default()
+            },
+            &records
+        )
+        .unwrap_err(),
+        RecordingError::NoDeviceTime { asked, lacking: 3 }
+    );
+}
+
+/// A flush of 5 us is part of the think time. A merged write counts once, with both lengths, and
+/// decides the bucket: 4 KiB + 8 KiB.
+#[test]
+fn what_is_left_out_keeps_its_place_in_time() {
+    let flush = IoRecord {
+        op: Op::Flush,
+        bytes: Bytes(0),
+        ..read(1, 0, [34_000, 34_000, 39_000])
+    };
+    let carrier = read(2, 0, [43_000, 50_000, 64_000]);
+    let merged = IoRecord {
+        bytes: Bytes(8192),
+        merged_into: Some(2),
+        ..read(3, 0, [45_000, 50_000, 64_000])
+    };
+    let failed = IoRecord {
+        error: Some(-5),
+        ..read(4, 0, [70_000, 71_000, 72_000])
+    };
+    let lost = IoRecord {
+        complete_ns: None,
+        ..read(5, 0, [80_000, 81_000, 0])
+    };
+    let records = [
+        read(0, 0, [0, 3_000, 33_000]),
+        flush,
+        carrier,
+        merged,
+        failed,
+        lost,
+    ];
+    let (lanes, closed) = usual(&records);
+    assert_eq!((lanes.len(), &lanes[0].gap[..]), (1, &[10_000.0, 0.0][..]));
+    assert_eq!(q2c_sim::unpack(lanes[0].ios[1]).bytes, 12_288);
+    assert_eq!(closed.sizes, [Bytes(4096), Bytes(12_288)]);
+    let reasons = [
+        LeftOut::NoCompletion,
+        LeftOut::Failed,
+        LeftOut::NeitherReadNorWrite,
+        LeftOut::Merged,
+    ];
+    assert_eq!(
+        closed.taken_as.left_out,
+        reasons.map(|reason| (reason, 1)).into()
+    );
+}
+
+/// A stacked device has Q and C; its parts are requests of the disks below, with a D.
+#[test]
+fn stacked_requests_count_once() {
+    let device = DevId {
+        major: 253,
+        minor: 0,
+    };
+    let stacked = IoRecord {
+        device,
+        issue_ns: None,
+        ..read(0, 0, [0, 0, 40_000])
+    };
+    let records = [stacked.clone(), read(1, 0, [1_000, 3_000, 38_000])];
+    let (both, closed) = usual(&records);
+    assert_eq!((both.len(), &both[0].wait[..]), (1, &[35_000.0][..]));
+    assert_eq!(
+        closed.taken_as.left_out,
+        BTreeMap::from([(LeftOut::NotDriven, 1)])
+    );
+    let named = Taking {
+        device: Some(device),
+        ..Taking::default()
+    };
+    for (records, other) in [(&records[..], 1), (&records[..1], 0)] {
+        let (alone, closed) = lanes(named, records).unwrap();
+        assert_eq!((alone.len(), &alone[0].wait[..]), (1, &[40_000.0][..]));
+        let taken = closed.taken_as;
+        assert_eq!(
+            (taken.latency, taken.latency_asked),
+            (DeviceTime::Q2c, None)
+        );
+        let left_out = taken.left_out.get(&LeftOut::OtherDevice).copied();
+        assert_eq!(left_out.unwrap_or(0), other);
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_with_its_reason() {
+    let mut records = three();
+    records
+        .iter_mut()
+        .for_each(|record| record.complete_ns = None);
+    let refused = |records: &[IoRecord]| lanes(Taking::default(), records).unwrap_err();
+    assert_eq!(refused(&records), RecordingError::NoCompletions(3));
+    let mut flushes = three();
+    flushes.iter_mut().for_each(|record| record.op = Op::Flush);
+    let said = refused(&flushes).to_string();
+    assert!(said.contains("3 neither-read-nor-write"), "{said}");
+    let mut unsorted = three();
+    unsorted.swap(0, 2);
+    assert_eq!(refused(&unsorted), RecordingError::Unsorted(1));
+}
+
+/// Requests of some threads with any times, sorted by Q.
+fn any_trace() -> impl Strategy<Value = Vec<IoRecord>> {
+    let one = (0u64..200, 0u32..3, 0u64..4, 1u64..30);
+    prop::collection::vec(one, 1..60).prop_map(|mut all| {
+        all.sort_unstable();
+        let each = all.into_iter().zip(0..);
+        each.map(|((queue, lane, before, device), id)| {
+            let times = [queue, queue + before, queue + before + device];
+            read(id, lane, times.map(|us| us * 1_000))
+        })
+        .collect()
+    })
+}
+
+/// The most requests of a thread that are in flight at once, a completion before a Q of the same
+/// time.
+fn most_in_flight(records: &[IoRecord], thread: u32) -> usize {
+    let own = || records.iter().filter(|record| record.lane == thread);
+    let at = |time: Nanos| {
+        own()
+            .filter(|r| r.queue_ns <= Some(time) && r.complete_ns > Some(time))
+            .count()
+    };
+    own()
+        .map(|record| at(record.queue_ns.unwrap_or_default()))
+        .max()
+        .unwrap_or(0)
+}
+
+proptest! {
+    /// A thread gets as many lanes as it had requests in flight. Polling replays the trace: every
+    /// request is handed over and complete when it was, so the whole lasts as long, and a fixed
+    /// sleep misses those whose device time it outlives.
+    #[test]
+    fn polling_replays_the_trace(records in any_trace()) {
+        let (lanes, closed) = usual(&records);
+        let most: usize = (0..3).map(|thread| most_in_flight(&records, thread)).sum();
+        prop_assert_eq!(lanes.len(), most);
+        let mut replayed: Vec<(u64, u64)> = Vec::new();
+        let origin = records[0].queue_ns.unwrap().0;
+        for lane in &lanes {
+            let mut now = origin as f64 + lane.first_at;
+            for io in 0..lane.len() {
+                let handed = now + f64::from(lane.submit[io]);
+                let complete = handed + f64::from(lane.wait[io]);
+                replayed.push((handed as u64, complete as u64));
+                now = complete + f64::from(lane.gap[io]);
+            }
+        }
+        let time = |ns: Option<Nanos>| ns.unwrap().0;
+        let recorded = |r: &IoRecord| (time(r.issue_ns), time(r.complete_ns));
+        let mut recorded: Vec<(u64, u64)> = records.iter().map(recorded).collect();
+        replayed.sort_unstable();
+        recorded.sort_unstable();
+        prop_assert_eq!(&replayed, &recorded);
+        let last = recorded.iter().map(|(_, end)| *end).max().unwrap();
+        let poll = simulate(&lanes, &free(), Waiting::poll(lanes.len()), Drive::once(1));
+        let iops = records.len() as f64 / ((last - origin) as f64 / 1e9);
+        close(poll.gives.rates.iops, iops);
+        let fixed: q2c_policy::PolicySpec = "fixed:10us".parse().unwrap();
+        let rules = Waiting::rules(fixed.build(lanes.len()));
+        let slept = simulate(&lanes, &free(), rules, Drive::once(1));
+        let missed = recorded.iter().filter(|(begin, end)| end - begin <= 10_000).count();
+        close(slept.gives.rates.miss_rate, missed as f64 / records.len() as f64);
+        prop_assert_eq!(closed.taken_as.devices["8:0"], records.len() as u64);
+    }
+}

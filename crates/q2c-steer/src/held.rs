@@ -1,0 +1,109 @@
+//! The kernel's polling of a disk, set for as long as a trial lasts.
+
+use super::{SteerError, Steered, steer_beside};
+use q2c_capture::kernel_hybrid::Delay;
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_host::restore::Guard;
+use q2c_policy::KernelSleep;
+use q2c_watch::Beside;
+use std::path::Path;
+
+/// `io_poll_delay` of a disk as a method needs it. The old value is put back when this value is
+/// dropped.
+pub struct HeldPolling(Held);
+
+enum Held {
+    /// One value was set.
+    Value(#[expect(dead_code, reason = "it puts the setting back when it is dropped")] Box<Guard>),
+    /// A daemon writes one value after another.
+    Daemon(Beside<Steered, SteerError>),
+}
+
+impl HeldPolling {
+    /// Sets the kernel's own sleep, a fixed one, none (`None`: classic polling), or lets a daemon
+    /// follow a rule.
+    ///
+    /// # Errors
+    /// Another run of q2c holds the setting, the kernel does not keep the value, or the rule cannot
+    /// be followed here.
+    pub fn begin(
+        roots: &Roots,
+        disk: &Disk,
+        journal: &Path,
+        sleep: Option<&KernelSleep>,
+    ) -> Result<Self, SteerError> {
+        if let Some(KernelSleep::Steered(policy)) = sleep {
+            return Ok(HeldPolling(Held::Daemon(steer_beside(
+                roots, disk, policy, journal,
+            )?)));
+        }
+        let wanted = sleep.and_then(Delay::of).unwrap_or(Delay::CLASSIC);
+        let mut guard = Guard::new(roots, journal)?;
+        guard.keep(&Delay::path(disk), &wanted.0.to_string())?;
+        Ok(HeldPolling(Held::Value(Box::new(guard))))
+    }
+
+    /// Puts the setting back.
+    ///
+    /// # Errors
+    /// The daemon had ended by an error before.
+    pub fn end(self) -> Result<(), SteerError> {
+        match self.0 {
+            Held::Value(_) => Ok(()),
+            Held::Daemon(daemon) => daemon.end().map(drop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::DevId;
+    use std::fs;
+
+    fn disk(folder: &Path) -> Disk {
+        let dir = folder.join("nvme0n1");
+        fs::create_dir_all(dir.join("queue")).unwrap();
+        fs::write(dir.join("queue/io_poll_delay"), "25\n").unwrap();
+        Disk {
+            name: "nvme0n1".to_owned(),
+            dev: DevId::default(),
+            dir,
+        }
+    }
+
+    /// The value of another program is put back after each method, and only one run may hold it.
+    #[test]
+    fn a_value_is_set_and_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (disk, journal) = (disk(folder.path()), folder.path().join("journal"));
+        let begin = |sleep: Option<&KernelSleep>| {
+            HeldPolling::begin(&Roots::live(), &disk, &journal, sleep)
+        };
+        for (sleep, wanted) in [
+            (None, -1),
+            (Some(&KernelSleep::Own), 0),
+            (Some(&KernelSleep::Fixed(57)), 57),
+        ] {
+            let held = begin(sleep).unwrap();
+            assert_eq!(Delay::read(&disk), Some(Delay(wanted)));
+            let second = begin(sleep).err().expect("it is held").to_string();
+            assert!(second.contains("holds it"), "{second}");
+            held.end().unwrap();
+            assert_eq!(Delay::read(&disk), Some(Delay(25)));
+        }
+    }
+
+    /// This machine's kernel, or this disk, cannot be steered: the reason comes at once.
+    #[test]
+    fn a_rule_that_cannot_be_followed_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (disk, journal) = (disk(folder.path()), folder.path().join("journal"));
+        let pas = KernelSleep::Steered("pas".parse().unwrap());
+        let refused = HeldPolling::begin(&Roots::live(), &disk, &journal, Some(&pas));
+        let why = refused.err().expect("unfit").to_string();
+        assert!(why.contains("more than the times"), "{why}");
+        assert_eq!(Delay::read(&disk), Some(Delay(25)));
+    }
+}

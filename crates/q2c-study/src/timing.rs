@@ -1,0 +1,53 @@
+//! How long rules are simulated: the same for one rule and for a sweep, so that the two agree.
+
+use q2c_model::Nanos;
+use q2c_sim::Drive;
+
+/// The simulated time that counts is at least this long unless another one is asked for: rules with
+/// windows need many of their periods, and a short trace is repeated.
+const LEAST: Nanos = Nanos::from_millis(2_000);
+
+/// The simulated time of a study, and the seed of its draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Simulated time before anything counts, for rules to warm up.
+    pub warm_up: Nanos,
+    /// Simulated time that counts; `None` takes each trace's length, and at least 2 s.
+    pub measure: Option<Nanos>,
+    /// Seed of the draws of wake-up delays.
+    pub seed: u64,
+}
+
+impl Timing {
+    /// The simulated time on a trace of this length, which is repeated as long.
+    #[must_use]
+    pub fn on(self, length: Nanos) -> Drive {
+        Drive {
+            warm_up: self.warm_up,
+            measure: self.measure.unwrap_or(length.max(LEAST)),
+            seed: self.seed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_counts_as_long_as_it_is_and_at_least_two_seconds() {
+        let ms = Nanos::from_millis;
+        let of = |measure, length_ms| {
+            let timing = Timing {
+                warm_up: ms(400),
+                measure,
+                seed: 7,
+            };
+            let drive = timing.on(ms(length_ms));
+            (drive.warm_up, drive.measure, drive.seed)
+        };
+        assert_eq!(of(None, 10), (ms(400), ms(2_000), 7));
+        assert_eq!(of(None, 3_000), (ms(400), ms(3_000), 7));
+        assert_eq!(of(Some(ms(10)), 3_000), (ms(400), ms(10), 7));
+    }
+}

@@ -1,0 +1,99 @@
+//! Puts the parts of split I/Os together again, so that a sum of latencies does not depend on how
+//! finely the block layer cuts.
+//!
+//! The block layer splits a bio that is longer than the device takes (`queue/max_sectors_kb`, the
+//! limits of segments, a boundary of chunks). A recording has a row for each part, and each part
+//! has the time queued of the whole: five parts would count its Q2C five times. The submitter asked
+//! for one I/O. It lasts from its Q to the C of its last part.
+
+use crate::recording::Recorded;
+use crate::span::NONE;
+use q2c_model::{Op, OpFlags};
+use std::collections::{HashMap, VecDeque};
+
+/// Most split I/Os that wait for further parts. When there are more, the oldest counts as whole.
+/// Not so many I/Os are in flight on any device; a part that comes still later is an I/O of its
+/// own.
+const OPEN: usize = 1 << 18;
+
+const EAGAIN: i32 = 11;
+
+/// The parts of one split have these in common: thread, packed device, time queued (ns).
+type Whole = (u32, u64, u64);
+
+/// An I/O as its submitter queued it, with all its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeIo {
+    /// From its Q to the C of its last part, ns.
+    pub q2c_ns: u64,
+    /// Whether it moves data: a read or a write, no flush and no discard.
+    pub transfers: bool,
+}
+
+/// Puts parts of split I/Os together. It takes the I/Os of a recording in any order, by
+/// [`Wholes::take`], and tells each whole I/O once.
+#[derive(Debug, Default)]
+pub struct Wholes {
+    open: HashMap<Whole, WholeIo>,
+    /// The keys of `open` in the order in which their first parts came.
+    order: VecDeque<Whole>,
+    parts: u64,
+}
+
+impl Wholes {
+    /// Takes an I/O or a part of one. `tell` gets each I/O that is whole: at once when it was not
+    /// split; else at [`Wholes::finish`], or when very many others were split after it. Left out
+    /// are an I/O whose begin or end was not seen, and one that was refused because it may not wait
+    /// (EAGAIN): its submitter queues it again.
+    pub fn take(&mut self, io: &Recorded, tell: &mut impl FnMut(WholeIo)) {
+        let span = &io.span;
+        if span.begin_ns == NONE || span.end_ns == NONE || span.error == -EAGAIN {
+            return;
+        }
+        self.parts += 1;
+        let whole = WholeIo {
+            q2c_ns: span.end_ns.saturating_sub(span.begin_ns),
+            transfers: matches!(span.op, Op::Read | Op::Write),
+        };
+        match span.flags.contains(OpFlags::SPLIT) {
+            true => self.part(key(io), whole, tell),
+            false => tell(whole),
+        }
+    }
+
+    fn part(&mut self, key: Whole, part: WholeIo, tell: &mut impl FnMut(WholeIo)) {
+        if let Some(known) = self.open.get_mut(&key) {
+            known.q2c_ns = known.q2c_ns.max(part.q2c_ns);
+            return;
+        }
+        if self.order.len() >= OPEN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.open.remove(&oldest).into_iter().for_each(&mut *tell);
+        }
+        self.open.insert(key, part);
+        self.order.push_back(key);
+    }
+
+    /// The I/Os and parts that were taken.
+    #[must_use]
+    pub fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    /// Tells the split I/Os that are left, in the order in which their first parts came.
+    pub fn finish(mut self, tell: &mut impl FnMut(WholeIo)) {
+        for key in self.order {
+            self.open.remove(&key).into_iter().for_each(&mut *tell);
+        }
+    }
+}
+
+fn key(io: &Recorded) -> Whole {
+    let device = io.span.device;
+    let packed = u64::from(device.major) << 32 | u64::from(device.minor);
+    (io.tid, packed, io.span.begin_ns)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use super::*;
+use crate::Span;
+use proptest::prelude::*;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Sectors};
+
+/// A read of a thread, queued and complete at these times.
+fn io(tid: u32, begin_ns: u64, end_ns: u64, flags: OpFlags) -> Recorded {
+    let device = DevId { major: 7, minor: 1 };
+    let bare = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(4096));
+    Recorded {
+        span: Span {
+            begin_ns,
+            end_ns,
+            flags,
+            ..Span::of(&bare)
+        },
+        key: 1,
+        lead: 0,
+        carries: false,
+        tid,
+        comm: [0; 16],
+    }
+}
+
+fn part(tid: u32, begin_ns: u64, end_ns: u64) -> Recorded {
+    io(tid, begin_ns, end_ns, OpFlags::SPLIT)
+}
+
+/// The latencies of the whole I/Os in the order in which they are told, and the parts taken.
+fn wholes(ios: &[Recorded]) -> (Vec<u64>, u64) {
+    let mut told = Vec::new();
+    let mut tell = |whole: WholeIo| told.push(whole.q2c_ns);
+    let mut wholes = Wholes::default();
+    ios.iter().for_each(|io| wholes.take(io, &mut tell));
+    let parts = wholes.parts();
+    wholes.finish(&mut tell);
+    (told, parts)
+}
+
+#[test]
+fn a_split_lasts_until_its_last_part_whatever_part_comes_last() {
+    let plain = io(1, 100, 150, OpFlags::SYNC);
+    let came = [
+        part(1, 100, 140),
+        part(1, 100, 190),
+        plain,
+        part(1, 100, 160),
+    ];
+    // The I/O that was not split is told at once.
+    assert_eq!(wholes(&came), (vec![50, 90], 4));
+}
+
+#[test]
+fn parts_of_other_threads_devices_and_times_are_of_other_ios() {
+    let mut elsewhere = part(1, 100, 120);
+    elsewhere.span.device.minor = 2;
+    let came = [
+        part(1, 100, 110),
+        part(2, 100, 130),
+        part(1, 101, 141),
+        elsewhere,
+    ];
+    assert_eq!(wholes(&came), (vec![10, 30, 40, 20], 4));
+}
+
+#[test]
+fn what_was_refused_or_not_seen_from_begin_to_end_is_left_out() {
+    let mut refused = io(1, 90, 91, OpFlags::default());
+    refused.span.error = -11;
+    let came = [
+        part(1, NONE, 110),
+        part(1, 100, NONE),
+        refused,
+        part(1, 100, 105),
+    ];
+    assert_eq!(wholes(&came), (vec![5], 1));
+}
+
+#[test]
+fn a_flush_and_a_discard_transfer_nothing() {
+    for (op, wanted) in [
+        (Op::Read, true),
+        (Op::Write, true),
+        (Op::Flush, false),
+        (Op::Discard, false),
+        (Op::Other, false),
+    ] {
+        let mut one = io(1, 1, 2, OpFlags::default());
+        one.span.op = op;
+        let mut told = Vec::new();
+        Wholes::default().take(&one, &mut |whole| told.push(whole.transfers));
+        assert_eq!(told, [wanted], "{op}");
+    }
+}
+
+#[test]
+fn memory_is_bounded_and_every_split_is_still_told_once() {
+    let more = OPEN as u64 + 5;
+    let came: Vec<Recorded> = (0..more).map(|n| part(1, 10 * n, 10 * n + 3)).collect();
+    let mut told = 0;
+    let mut tell = |_: WholeIo| told += 1;
+    let mut wholes = Wholes::default();
+    came.iter().for_each(|io| wholes.take(io, &mut tell));
+    assert_eq!((wholes.open.len(), wholes.order.len()), (OPEN, OPEN));
+    wholes.finish(&mut tell);
+    assert_eq!(told, more);
+}
+
+proptest! {
+    /// The same requests, cut into any number of parts that complete in any order: the sum is that
+    /// of the requests, which is known from how they were made.
+    #[test]
+    fn the_sum_does_not_depend_on_how_finely_the_device_cuts(
+        requests in prop::collection::vec((1u32..4, 1u64..1000, 1usize..9), 1..60),
+        seed: u64,
+    ) {
+        let (mut came, mut sum) = (Vec::new(), 0);
+        for (n, (tid, q2c, cuts)) in requests.iter().enumerate() {
+            let begin = 1 + 7 * n as u64;
+            sum += q2c;
+            if *cuts == 1 {
+                came.push(io(*tid, begin, begin + q2c, OpFlags::default()));
+                continue;
+            }
+            // The last part ends with the request, the others by and by before it.
+            let ends = (1..=*cuts as u64).map(|nth| begin + q2c * nth / *cuts as u64);
+            came.extend(ends.map(|end| part(*tid, begin, end)));
+        }
+        let mut chance = seed | 1;
+        for at in (1..came.len()).rev() {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            came.swap(at, (chance >> 33) as usize % (at + 1));
+        }
+        let (told, parts) = wholes(&came);
+        prop_assert_eq!(told.len(), requests.len());
+        prop_assert_eq!(told.iter().sum::<u64>(), sum);
+        prop_assert_eq!(parts, came.len() as u64);
+    }
+}

@@ -1,0 +1,23 @@
+//! Closes the loop of the kernel's own hybrid polling (Linux 5.8 to 5.18): it records a device's
+//! latencies while the user's load polls it, simulates sleep rules on them, lets the kernel sleep
+//! by the best rule that it can follow, and compares what the kernel then did with what was
+//! predicted.
+//!
+//! Latencies are those of the block layer, from the hand-over to the driver to the completion
+//! (D2C). They are recorded under classic polling. All probes are attached before the first phase
+//! and stay until the end, so every method pays the same for them.
+
+mod calibrate;
+mod candidates;
+mod conclude;
+mod error;
+mod lanes;
+mod looked;
+mod rig;
+mod spec;
+mod tune;
+
+pub use error::TuneKernelError;
+pub use rig::Rig;
+pub use spec::TuneKernelSpec;
+pub use tune::TuneKernel;

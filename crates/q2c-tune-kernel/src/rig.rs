@@ -1,0 +1,174 @@
+//! The device under the load: the daemon that sets its sleep, and the watch of what the kernel
+//! does.
+
+use super::TuneKernelError;
+use q2c_capture::kernel_hybrid::Delay;
+use q2c_capture::latency::Completion;
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_host::restore::Outcome;
+use q2c_model::Nanos;
+use q2c_policy::{KernelSleep, Method};
+use q2c_result::kernel_watch::KernelInterval;
+use q2c_steer::{Daemon, class_of};
+use q2c_sys::clock::monotonic_ns;
+use q2c_watch::kernel::KernelWatch;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Fewest polled requests in a stretch that is measured.
+const ENOUGH: u64 = 10;
+
+/// One stretch of time in which the kernel polled by one method.
+pub(crate) struct Stretch {
+    /// The figures of the whole stretch.
+    pub total: KernelInterval,
+    /// The figures by interval.
+    pub series: Vec<KernelInterval>,
+    /// The polled requests that completed.
+    pub completions: Vec<Completion>,
+}
+
+impl Stretch {
+    /// D2C of each polled request in the order of completion, ns.
+    pub fn waits(&self) -> Vec<f64> {
+        let each = self.completions.iter();
+        each.map(|done| done.latency.0 as f64).collect()
+    }
+}
+
+/// A device whose polling is set and watched. Its setting is put back when this value is dropped.
+///
+/// Probes are attached when the rig is made, before the load begins, and removed when it is
+/// dropped.
+pub struct Rig<'a> {
+    daemon: Daemon,
+    watch: KernelWatch,
+    disk: String,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Rig<'a> {
+    /// Attaches the probes and locks the setting. Raising `stop` ends every phase early.
+    ///
+    /// # Errors
+    /// The kernel or the disk has no hybrid polling of its own, a permission is lacking, or another
+    /// run of q2c holds the setting.
+    pub fn begin(
+        roots: &Roots,
+        disk: &Disk,
+        journal: &Path,
+        stop: &'a AtomicBool,
+    ) -> Result<Rig<'a>, TuneKernelError> {
+        let watch = KernelWatch::begin(roots, disk)?;
+        Ok(Rig {
+            daemon: Daemon::begin_at(roots, disk, Delay::CLASSIC, journal)?,
+            watch,
+            disk: disk.name.clone(),
+            stop,
+        })
+    }
+
+    /// Waits until the load polls the device, under classic polling.
+    ///
+    /// # Errors
+    /// There is no polled request within `patience`.
+    pub fn wait_for_load(&mut self, patience: Nanos) -> Result<(), TuneKernelError> {
+        self.set(&Method::POLL)?;
+        let end = monotonic_ns() + patience.0;
+        let mut found = 0;
+        while found < ENOUGH {
+            if monotonic_ns() > end {
+                return Err(self.no_load("waiting for the load", found, patience));
+            }
+            self.turn(&mut |done| found += u64::from(class_of(&done).is_some()))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the kernel poll by `method`, for `settle` uncounted and then for `length`, which is cut
+    /// into `parts` intervals.
+    pub(crate) fn stretch(
+        &mut self,
+        method: &Method,
+        settle: Nanos,
+        length: Nanos,
+        (parts, doing): (u64, &'static str),
+    ) -> Result<Stretch, TuneKernelError> {
+        self.set(method)?;
+        self.turn_until(monotonic_ns() + settle.0, &mut |_| ())?;
+        self.watch.restart()?;
+        let (mut completions, mut series) = (Vec::new(), Vec::new());
+        let begun = monotonic_ns();
+        for part in 1..=parts {
+            let edge = begun + length.0 * part / parts;
+            self.turn_until(edge, &mut |done| {
+                if class_of(&done).is_some() {
+                    completions.push(done);
+                }
+            })?;
+            series.push(self.watch.interval()?);
+        }
+        let total = self.watch.total();
+        match total.polled < ENOUGH {
+            true => Err(self.no_load(doing, total.polled, length)),
+            false => Ok(Stretch {
+                total,
+                series,
+                completions,
+            }),
+        }
+    }
+
+    /// Puts the setting back. Returns each setting's file with the outcome.
+    pub fn end(self) -> Vec<(PathBuf, Outcome)> {
+        self.daemon.end()
+    }
+
+    /// Number of completions that the probe could not record since the last call.
+    pub(crate) fn take_lost(&mut self) -> Result<u64, TuneKernelError> {
+        Ok(self.daemon.pulse()?.lost)
+    }
+
+    /// From the next turn on the kernel polls by this method: classic polling for any method that
+    /// is not the kernel's own.
+    fn set(&mut self, method: &Method) -> Result<(), TuneKernelError> {
+        match method {
+            Method::HybridKernel(KernelSleep::Steered(policy)) => {
+                self.daemon.follow(&policy.fresh())?;
+            }
+            Method::HybridKernel(sleep) => {
+                self.daemon.hold(Delay::of(sleep).unwrap_or(Delay::CLASSIC));
+            }
+            _ => self.daemon.hold(Delay::CLASSIC),
+        }
+        Ok(())
+    }
+
+    fn turn_until(
+        &mut self,
+        end: u64,
+        seen: &mut dyn FnMut(Completion),
+    ) -> Result<(), TuneKernelError> {
+        while monotonic_ns() < end {
+            self.turn(seen)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), TuneKernelError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(TuneKernelError::Stopped),
+            false => Ok(self.daemon.turn_with(seen)?),
+        }
+    }
+
+    fn no_load(&self, doing: &'static str, found: u64, waited: Nanos) -> TuneKernelError {
+        TuneKernelError::NoLoad {
+            disk: self.disk.clone(),
+            doing,
+            found,
+            waited,
+        }
+    }
+}

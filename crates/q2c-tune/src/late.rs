@@ -1,0 +1,163 @@
+//! Late time of the cells that the answer names: a run of each after the trials, with the block
+//! layer's capture beside it and with the background.
+//!
+//! The capture takes CPU time at each I/O, so it never runs in a trial. The cells are the
+//! recommended method, the one that a trade-off names, Linux's rule, the published rules, and
+//! classic polling to compare with. The runs are as long as a trial, within bounds.
+
+use super::cells::CellSpec;
+use super::rounds::{Case, Verified};
+use super::{Tune, TuneError, kernel, note, read_json};
+use q2c_advice::settling;
+use q2c_model::{Bytes, Nanos};
+use q2c_policy::{LaneMethod, Method};
+use q2c_result::late::{LateTime, Unseen};
+use q2c_result::role::Role;
+use q2c_result::tune::MethodName;
+use q2c_run::run_dir::RunDir;
+use q2c_run::runner::{CellError, End, Progress};
+use q2c_workbench::late::LateCapture;
+use q2c_workbench::workload::{Stages, Step};
+use serde::{Deserialize, Serialize};
+
+/// File in the run folder with the late time of all cells, so that a resumed run has the same.
+const KEPT: &str = "late-time.json";
+/// Bounds on the length of a run.
+const SHORTEST: Nanos = Nanos::from_millis(500);
+const LONGEST: Nanos = Nanos::from_millis(2_000);
+/// Time before the run counts, for methods that learn nothing.
+const SHORT: Nanos = Nanos::from_millis(100);
+
+/// The late time of one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct LateCell {
+    pub bs: Bytes,
+    #[serde(flatten)]
+    method: MethodName,
+    pub late: LateTime,
+}
+
+impl LateCell {
+    pub fn is_of(&self, cell: &CellSpec) -> bool {
+        self.bs == cell.bs && self.method.0 == cell.method
+    }
+}
+
+/// Makes the runs. A run that is stopped leaves its cell and the others without late time, and is
+/// not kept in the folder.
+pub(super) fn late(
+    tune: &Tune<'_>,
+    folder: &RunDir,
+    verified: &Verified,
+    progress: &mut dyn Progress,
+) -> Result<Vec<LateCell>, TuneError> {
+    if let Some(kept) = read_json(folder, KEPT)? {
+        return Ok(kept);
+    }
+    let mut stopped = !matches!(verified.end, End::Complete);
+    if !stopped {
+        progress.event(&note("late time: runs with the block layer captured"));
+    }
+    let mut all = Vec::new();
+    for (case, method) in chosen(tune, verified) {
+        let late = match stopped {
+            true => LateTime::Unseen(Unseen::Stopped),
+            false => run(tune, case, &method)?,
+        };
+        stopped |= late == LateTime::Unseen(Unseen::Stopped);
+        all.push(LateCell {
+            bs: case.bs,
+            method: MethodName(method.into()),
+            late,
+        });
+    }
+    if !stopped {
+        folder.publish_json(KEPT, &all)?;
+    }
+    Ok(all)
+}
+
+/// The cells that the answer names and that were tried, each once, in the order of their trials.
+fn chosen<'a>(tune: &Tune<'_>, verified: &'a Verified) -> Vec<(&'a Case, LaneMethod)> {
+    let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
+    let mut chosen = Vec::new();
+    for case in &verified.cases {
+        let answer = case.referee.recommendation(case.bs, asked);
+        let nearest = answer.nearest.map(|name| name.0);
+        let specs = verified.cells.iter().map(|runs| &runs.plan.cell);
+        let wanted = specs.filter(|cell| {
+            let named = cell.method == answer.method || Some(&cell.method) == nearest.as_ref();
+            cell.bs == case.bs && is_wanted(cell, named)
+        });
+        chosen.extend(wanted.filter_map(|cell| Some((case, cell.method.lane()?.clone()))));
+    }
+    chosen
+}
+
+/// Whether a cell gets a run. `named`: it is a method that the answer names.
+fn is_wanted(cell: &CellSpec, named: bool) -> bool {
+    let standard = matches!(cell.role, Role::Linux | Role::Published);
+    cell.method == Method::POLL || cell.method.sleeps() && (named || standard)
+}
+
+/// One run.
+fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, TuneError> {
+    let workload = tune.workload.beside_the_kernel();
+    let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
+        Ok(capture) => capture,
+        Err(unseen) => return Ok(LateTime::Unseen(unseen)),
+    };
+    let length = Nanos::from_secs_f64(tune.spec.seconds).clamp(SHORTEST, LONGEST);
+    let mut stages = Stages::default();
+    let settle = method.policy().map_or(SHORT, settling);
+    stages.then(Step::By(method.fresh()), settle);
+    let stage = stages.then(Step::Same, length);
+    let (seed, hint) = (tune.spec.seed, Some(case.lane_iops));
+    let ran = workload.run(case.bs, &stages, seed, hint, tune.stop);
+    match kernel::whole(ran, tune.stop) {
+        Ok(watched) => Ok(capture.end(&workload, &watched, stage)),
+        Err(CellError::Cancelled) => Ok(LateTime::Unseen(Unseen::Stopped)),
+        Err(error) => Err(TuneError::Io(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(method: &str, role: Role) -> CellSpec {
+        CellSpec {
+            bs: Bytes(4096),
+            method: method.parse().unwrap(),
+            role,
+            round: 0,
+        }
+    }
+
+    #[test]
+    fn the_answers_cells_and_polling_get_a_run() {
+        for (method, role, named, wanted) in [
+            ("poll", Role::Baseline, false, true),
+            ("interrupt", Role::Baseline, true, false),
+            ("hybrid:mean", Role::Linux, false, true),
+            ("hybrid:min:70%,10ms", Role::Published, false, true),
+            ("hybrid:min:80%,10ms", Role::Front, false, false),
+            ("hybrid:min:80%,10ms", Role::Front, true, true),
+        ] {
+            assert_eq!(is_wanted(&cell(method, role), named), wanted, "{method}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let kept = LateCell {
+            bs: Bytes(4096),
+            method: MethodName("hybrid:min:70%,10ms".parse().unwrap()),
+            late: LateTime::Unseen(Unseen::Refused("attach".to_owned())),
+        };
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<LateCell>(&text).unwrap(), kept);
+        assert!(kept.is_of(&cell("hybrid:min:70%,10ms", Role::Front)));
+        assert!(!kept.is_of(&cell("poll", Role::Baseline)));
+    }
+}

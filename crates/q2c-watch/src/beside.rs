@@ -1,0 +1,128 @@
+//! Work in a thread of its own, beside a trial that its caller runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::{JoinHandle, spawn};
+
+/// A thread that works until [`Beside::end`]. Dropping it ends the thread, too.
+#[derive(Debug)]
+pub struct Beside<T, E> {
+    stop: Arc<AtomicBool>,
+    /// `None` once the thread is joined.
+    thread: Option<JoinHandle<Result<T, E>>>,
+}
+
+impl<T, E> Beside<T, E>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    /// Makes the worker in a thread and lets it work there until the flag that it is given is
+    /// raised. Returns once the worker is made.
+    ///
+    /// # Errors
+    /// That of `make`.
+    ///
+    /// # Panics
+    /// When `make` panics.
+    pub fn begin<W>(
+        make: impl FnOnce() -> Result<W, E> + Send + 'static,
+        work: impl FnOnce(W, &AtomicBool) -> Result<T, E> + Send + 'static,
+    ) -> Result<Self, E> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let (tell, made) = sync_channel(1);
+        let thread = spawn(move || {
+            let worker = make();
+            // The caller waits for this word, so it is there.
+            tell.send(worker.is_ok()).ok();
+            work(worker?, &stopped)
+        });
+        let beside = Beside {
+            stop,
+            thread: Some(thread),
+        };
+        match made.recv() {
+            Ok(true) => Ok(beside),
+            _ => match beside.end() {
+                Err(error) => Err(error),
+                Ok(_) => unreachable!("without a worker there is no work"),
+            },
+        }
+    }
+
+    /// Ends the work, and returns what came of it.
+    ///
+    /// # Errors
+    /// The work had ended by an error before.
+    ///
+    /// # Panics
+    /// When the work panicked.
+    pub fn end(mut self) -> Result<T, E> {
+        self.stop.store(true, Ordering::Release);
+        let thread = self.thread.take().expect("the thread is joined once");
+        thread.join().expect("the work does not panic")
+    }
+}
+
+impl<T, E> Drop for Beside<T, E> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+    use std::thread::yield_now;
+
+    #[test]
+    fn it_works_until_it_is_ended() {
+        let turns = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&turns);
+        let beside = Beside::<_, String>::begin(
+            || Ok(40_u64),
+            move |from, stop| {
+                while !stop.load(Ordering::Acquire) {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    yield_now();
+                }
+                Ok(from + 2)
+            },
+        );
+        let beside = beside.expect("it is made");
+        while turns.load(Ordering::Relaxed) == 0 {
+            yield_now();
+        }
+        assert_eq!(beside.end(), Ok(42));
+    }
+
+    #[test]
+    fn a_worker_that_cannot_be_made_is_the_error() {
+        let refused = Beside::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n));
+        assert_eq!(refused.err(), Some("no device"));
+    }
+
+    #[test]
+    fn a_drop_ends_the_work() {
+        let ended = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&ended);
+        let beside = Beside::<(), String>::begin(
+            || Ok(()),
+            move |(), stop| {
+                while !stop.load(Ordering::Acquire) {
+                    yield_now();
+                }
+                seen.store(true, Ordering::Release);
+                Ok(())
+            },
+        );
+        drop(beside);
+        assert!(ended.load(Ordering::Acquire));
+    }
+}

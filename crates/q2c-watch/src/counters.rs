@@ -1,0 +1,43 @@
+//! The device's counters of interrupts and requests, interval by interval.
+
+use super::WatchInterval;
+use q2c_workbench::workload::{Boundary, Site};
+
+/// Reads the counters whenever an interval is complete. They are read some time after the
+/// interval's end, when its last slice has been heard of; that is short against an interval.
+pub(super) struct Counters<'a> {
+    site: &'a Site,
+    last: Boundary,
+    /// Whether a slice was heard since the last reading.
+    heard: bool,
+}
+
+impl<'a> Counters<'a> {
+    pub fn new(site: &'a Site) -> Self {
+        Counters {
+            site,
+            last: Boundary::read(site),
+            heard: false,
+        }
+    }
+
+    pub fn hear(&mut self) {
+        self.heard = true;
+    }
+
+    /// Notes the counts in an interval that is complete now. When several are complete at once
+    /// (`more` says that another one is), the counts of each are not known.
+    pub fn note(&mut self, interval: &mut WatchInterval, more: bool) {
+        let now = Boundary::read(self.site);
+        if std::mem::take(&mut self.heard) && !more {
+            let (irqs, disks) = (
+                self.last.interrupts.as_ref().zip(now.interrupts.as_ref()),
+                self.last.disk.as_ref().zip(now.disk.as_ref()),
+            );
+            interval.interrupts = irqs.map(|(before, now)| now.since(before).total());
+            let done = disks.map(|(before, now)| now.since(before));
+            interval.requests = done.map(|done| done.read.requests + done.write.requests);
+        }
+        self.last = now;
+    }
+}

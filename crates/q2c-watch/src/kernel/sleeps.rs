@@ -1,0 +1,198 @@
+//! The sleeps of the kernel's own hybrid polling during a run of q2c's own threads.
+//!
+//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. The probe counts
+//! them, but takes CPU time at each turn of the driver's poll; so it belongs in a run of its own.
+
+use super::KernelWatch;
+use crate::Beside;
+use q2c_capture::ProbeError;
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_result::kernel_watch::KernelInterval;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The kernel's sleeps as a probe saw them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelSleeps {
+    /// The probe counted polled requests.
+    Seen {
+        /// Polled requests that completed.
+        polled: u64,
+        /// Polled requests for which a thread slept first.
+        slept: u64,
+        /// Misses / polled requests.
+        miss_rate: f64,
+        /// Sum of sleeps asked / polled requests, ns.
+        effective_sleep_ns: f64,
+        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of no
+        /// sleep was seen.
+        slept_ns: Option<f64>,
+        /// The figures by interval, from the first in which a polled request completed.
+        #[serde(default)]
+        series: Vec<KernelInterval>,
+    },
+    /// There are no counts; the text says why.
+    Unseen(String),
+}
+
+/// Misses and sleeps of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SleepFigures {
+    /// Misses / polled requests.
+    pub miss_rate: f64,
+    /// Sum of sleeps asked / polled requests, ns.
+    pub effective_sleep_ns: f64,
+    /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of no sleep
+    /// was seen.
+    pub slept_ns: Option<f64>,
+}
+
+impl KernelSleeps {
+    /// The figures of a watch: all intervals as one, and each.
+    fn of(total: &KernelInterval, mut series: Vec<KernelInterval>) -> KernelSleeps {
+        let first = series.iter().position(|interval| interval.polled > 0);
+        series.drain(..first.unwrap_or(series.len()));
+        match (total.rates.miss_rate, total.rates.effective_sleep_ns) {
+            (Some(miss_rate), Some(effective_sleep_ns)) => KernelSleeps::Seen {
+                polled: total.polled,
+                slept: total.slept,
+                miss_rate,
+                effective_sleep_ns,
+                slept_ns: total.slept_ns,
+                series,
+            },
+            _ => KernelSleeps::Unseen("no polled request completed".to_owned()),
+        }
+    }
+
+    /// Misses and sleeps; `None` without counts.
+    #[must_use]
+    pub fn figures(&self) -> Option<SleepFigures> {
+        match *self {
+            KernelSleeps::Seen {
+                miss_rate,
+                effective_sleep_ns,
+                slept_ns,
+                ..
+            } => Some(SleepFigures {
+                miss_rate,
+                effective_sleep_ns,
+                slept_ns,
+            }),
+            KernelSleeps::Unseen(_) => None,
+        }
+    }
+
+    /// The figures by interval; empty without counts.
+    #[must_use]
+    pub fn series(&self) -> &[KernelInterval] {
+        match self {
+            KernelSleeps::Seen { series, .. } => series,
+            KernelSleeps::Unseen(_) => &[],
+        }
+    }
+}
+
+/// Makes a run while a probe counts the kernel's sleeps on `disk`, in intervals of this length.
+/// Without a probe there is no run, and the reason is the answer.
+///
+/// # Errors
+/// That of the run.
+pub fn seen_beside<T, E>(
+    roots: &Roots,
+    disk: &Disk,
+    interval: Duration,
+    run: impl FnOnce() -> Result<T, E>,
+) -> Result<(KernelSleeps, Option<T>), E> {
+    let (roots, disk) = (roots.clone(), disk.clone());
+    let begun = Beside::begin(
+        move || KernelWatch::begin(&roots, &disk),
+        move |watch, stop| follow(watch, interval, stop),
+    );
+    let unseen = |error: ProbeError| KernelSleeps::Unseen(error.to_string());
+    let beside = match begun {
+        Ok(beside) => beside,
+        Err(error) => return Ok((unseen(error), None)),
+    };
+    let ran = run()?;
+    Ok((beside.end().unwrap_or_else(unseen), Some(ran)))
+}
+
+/// Reads the probe's counts at each interval's end.
+fn follow(
+    mut watch: KernelWatch,
+    interval: Duration,
+    stop: &AtomicBool,
+) -> Result<KernelSleeps, ProbeError> {
+    let mut series = Vec::new();
+    let begun = Instant::now();
+    while !stop.load(Ordering::Acquire) {
+        let edge = begun + interval * (series.len() as u32 + 1);
+        sleep(edge.saturating_duration_since(Instant::now()));
+        series.push(watch.interval()?);
+    }
+    Ok(KernelSleeps::of(&watch.total(), series))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Rates;
+
+    fn interval(polled: u64, missed: u64, asked_ns: f64) -> KernelInterval {
+        let share = |of: f64| (polled > 0).then(|| of / polled as f64);
+        KernelInterval {
+            polled,
+            slept: polled / 4,
+            missed,
+            rates: Rates {
+                miss_rate: share(missed as f64),
+                effective_sleep_ns: share(asked_ns),
+                ..Rates::default()
+            },
+            slept_ns: Some(60.0),
+            ..KernelInterval::default()
+        }
+    }
+
+    /// 50 of 200 requests were slept for, 40 ns each, so the effective sleep is 10 ns.
+    #[test]
+    fn figures_of_the_probe() {
+        let series = vec![
+            interval(0, 0, 0.0),
+            interval(200, 20, 2_000.0),
+            interval(0, 0, 0.0),
+        ];
+        let seen = KernelSleeps::of(&interval(200, 20, 2_000.0), series);
+        let figures = seen.figures().expect("counted");
+        assert_eq!(
+            (
+                figures.miss_rate,
+                figures.effective_sleep_ns,
+                figures.slept_ns
+            ),
+            (0.1, 10.0, Some(60.0))
+        );
+        assert_eq!(
+            seen.series().len(),
+            2,
+            "what was before the first request is left out"
+        );
+        let text = serde_json::to_string(&seen).unwrap();
+        assert_eq!(serde_json::from_str::<KernelSleeps>(&text).unwrap(), seen);
+        let nothing = KernelSleeps::of(&interval(0, 0, 0.0), Vec::new());
+        assert_eq!(nothing.figures(), None);
+    }
+
+    /// Trials of runs that were made before the series was kept.
+    #[test]
+    fn earlier_trials_are_read() {
+        let text = r#"{"seen":{"polled":5,"slept":4,"miss_rate":0.2,"effective_sleep_ns":9.0,"slept_ns":null}}"#;
+        let seen: KernelSleeps = serde_json::from_str(text).unwrap();
+        assert!(seen.series().is_empty() && seen.figures().is_some());
+    }
+}

@@ -1,0 +1,110 @@
+//! The parts of U2C by interval, while the workload runs.
+//!
+//! Requests reach the reader of the capture some time after their completion, and a request that is
+//! still on the device is not known yet. So an interval is held back for [`HOLD`] before its I/Os
+//! are joined. Requests that the device keeps longer than that do not count as being beside an I/O.
+
+use super::WatchInterval;
+use q2c_analyze::late::{DeviceRequest, LateTally, Requests};
+use q2c_result::late::{LateMisses, LateWatch};
+use q2c_workbench::late::{LateCapture, MOST_REQUESTS};
+use q2c_workbench::workload::Workload;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Longer than tracefs holds events back (100 ms) and the reader of the capture sleeps (20 ms).
+const HOLD: Duration = Duration::from_millis(150);
+
+/// A capture beside a watched workload, and the intervals that wait for their requests.
+pub(super) struct LateView {
+    capture: LateCapture,
+    requests: Vec<DeviceRequest>,
+    not_kept: u64,
+    held: VecDeque<(Instant, WatchInterval)>,
+    /// Of each lane, the time of its last reaping in the intervals that were joined. Its later I/Os
+    /// were submitted behind it.
+    reaped: Vec<u64>,
+    /// The common start of the lanes, ns of CLOCK_MONOTONIC.
+    begin_ns: u64,
+}
+
+/// Misses that an interval keeps one by one at most.
+const MISSES: usize = 100;
+
+impl LateView {
+    pub fn new(capture: LateCapture) -> Self {
+        LateView {
+            capture,
+            requests: Vec::new(),
+            not_kept: 0,
+            held: VecDeque::new(),
+            reaped: Vec::new(),
+            begin_ns: 0,
+        }
+    }
+
+    /// Counts the times of misses from here, ns of CLOCK_MONOTONIC.
+    pub fn begin(&mut self, begin_ns: u64) {
+        self.begin_ns = begin_ns;
+    }
+
+    /// Takes the requests that have completed since the last call.
+    pub fn take(&mut self) {
+        let (requests, not_kept) = self.capture.take();
+        let room = MOST_REQUESTS.saturating_sub(self.requests.len());
+        let too_many = requests.len().saturating_sub(room);
+        self.requests.extend(requests.into_iter().take(room));
+        self.not_kept += not_kept + too_many as u64;
+    }
+
+    pub fn hold(&mut self, interval: WatchInterval) {
+        self.held.push_back((Instant::now(), interval));
+    }
+
+    /// The oldest interval, joined, when it has been held long enough. `tids` are the lanes'
+    /// threads, those of the foreground first.
+    pub fn next(&mut self, workload: &Workload, tids: &[u32]) -> Option<WatchInterval> {
+        let (since, _) = self.held.front()?;
+        if since.elapsed() < HOLD {
+            return None;
+        }
+        let (_, mut interval) = self.held.pop_front()?;
+        let samples = std::mem::take(&mut interval.samples);
+        let known = Requests::new(&self.requests);
+        let mut tally = LateTally::new(self.begin_ns, 0, 1);
+        self.reaped.resize(samples.len(), 0);
+        for ((of_lane, tid), reaped) in samples.iter().zip(tids).zip(&mut self.reaped) {
+            for sample in of_lane {
+                let io = workload.user_io(sample);
+                tally.add(io.reap_ns, &known.join(*tid, &io));
+                *reaped = io.reap_ns;
+            }
+        }
+        interval.late = Some(tally.all());
+        interval.misses = tally.lateness_of_misses().map(|lateness| LateMisses {
+            lateness,
+            kept: tally.misses_kept(MISSES),
+        });
+        self.forget();
+        Some(interval)
+    }
+
+    /// Drops the requests that completed before any I/O that is still to be joined was submitted.
+    fn forget(&mut self) {
+        let from = self.reaped.iter().copied().min().unwrap_or(0);
+        self.requests.retain(|request| request.end_ns >= from);
+    }
+
+    pub fn end(self) -> LateWatch {
+        let captured_by = self.capture.by();
+        match self.capture.close() {
+            Ok(collected) => LateWatch::Seen {
+                captured_by,
+                reader_cpu_pct: collected.reader_cpu_pct(),
+                lost: collected.missing.lost,
+                not_kept: self.not_kept + collected.not_kept,
+            },
+            Err(unseen) => LateWatch::Unseen(unseen),
+        }
+    }
+}

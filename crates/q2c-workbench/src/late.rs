@@ -1,0 +1,191 @@
+//! Late time of a workload: its lanes' samples joined with the block layer's requests.
+//!
+//! The capture sees every I/O of the disk, whoever submits it, so that the requests beside a miss
+//! are known. It costs CPU time at each I/O. Therefore it never runs beside a trial, but beside a
+//! run of its own. Both views take their times from CLOCK_MONOTONIC: the run needs
+//! [`Workload::beside_the_kernel`].
+
+use crate::workload::{INTERVAL, Site, StageId, Watched, Workload};
+use q2c_analyze::late::{DeviceRequest, LateTally, Requests, Sleep, UserIo};
+use q2c_capture::{CapturedBy, Collected, Collector, ProbeError, Recorder, Wanted};
+use q2c_engine::{LaneData, Sample};
+use q2c_model::{CpuId, Op};
+use q2c_result::late::{LateRun, LateTime, Unseen};
+use q2c_sys::Clock;
+use q2c_sys::thread::pin;
+use q2c_trace::recording::Recorded;
+
+/// Requests of the device that are kept at a time at most; each has 48 bytes.
+pub const MOST_REQUESTS: usize = 4_000_000;
+
+/// A capture of the block layer beside a run of a workload.
+pub struct LateCapture {
+    collector: Collector<DeviceRequest>,
+}
+
+impl LateCapture {
+    /// Begins to capture all I/Os of the target's disks. The thread that reads the capture goes to
+    /// `cpu`, best one without a lane.
+    ///
+    /// # Errors
+    /// Why there can be no late time.
+    pub fn begin(site: &Site, cpu: Option<CpuId>) -> Result<Self, Unseen> {
+        let keep = |io: &Recorded| Some(DeviceRequest::from(io));
+        let collector = begin(site, cpu, MOST_REQUESTS, keep)?;
+        Ok(LateCapture { collector })
+    }
+
+    /// The way in which the block layer is captured.
+    #[must_use]
+    pub fn by(&self) -> CapturedBy {
+        self.collector.by()
+    }
+
+    /// Takes out the requests that have completed since the last call, and the number of those for
+    /// which there was no memory.
+    #[must_use]
+    pub fn take(&self) -> (Vec<DeviceRequest>, u64) {
+        self.collector.take()
+    }
+
+    /// Whether the capture has broken off; [`LateCapture::close`] tells why.
+    #[must_use]
+    pub fn broken(&self) -> bool {
+        self.collector.broken()
+    }
+
+    /// Ends the capture without late time.
+    ///
+    /// # Errors
+    /// The capture could not be read to its end.
+    pub fn close(self) -> Result<Collected<DeviceRequest>, Unseen> {
+        self.collector.end().map_err(|error| refused(&error))
+    }
+
+    /// Ends the capture, and joins it with one stage of the run that it stood beside.
+    #[must_use]
+    pub fn end(self, workload: &Workload, watched: &Watched, stage: StageId) -> LateTime {
+        let by = self.by();
+        match self.close() {
+            Ok(collected) => {
+                let run = joined(workload, watched, stage, by, &collected);
+                LateTime::Seen(Box::new(run))
+            }
+            Err(unseen) => LateTime::Unseen(unseen),
+        }
+    }
+}
+
+/// Begins to capture all I/Os of the target's disks. The thread that reads the capture goes to
+/// `cpu`.
+pub(crate) fn begin<T: Send + 'static>(
+    site: &Site,
+    cpu: Option<CpuId>,
+    most: usize,
+    keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
+) -> Result<Collector<T>, Unseen> {
+    let target_disk = site.target_disk.as_ref().ok_or(Unseen::NoDevice)?;
+    let recorder = Recorder::attach(&site.roots, target_disk.disks(), &Wanted::default(), None);
+    let recorder = recorder.map_err(|error| refused(&error))?;
+    Ok(Collector::begin(recorder, most, keep, move || {
+        if let Some(cpu) = cpu {
+            // If pinning fails, the reader may cost the lanes a little, but no number changes its
+            // meaning.
+            pin(cpu).ok();
+        }
+    }))
+}
+
+pub(crate) fn refused(error: &ProbeError) -> Unseen {
+    Unseen::Refused(error.to_string())
+}
+
+impl Workload {
+    /// The same workload with times that can be set beside those of the kernel. A time stamp costs
+    /// more than with the clock of a trial.
+    #[must_use]
+    pub fn beside_the_kernel(&self) -> Workload {
+        Workload {
+            clock: Clock::monotonic(),
+            ..self.clone()
+        }
+    }
+
+    /// A sample of a foreground lane in the thread's own view.
+    ///
+    /// # Panics
+    /// The workload's clock is not that of [`Workload::beside_the_kernel`].
+    #[must_use]
+    pub fn user_io(&self, sample: &Sample) -> UserIo {
+        let at = |ns| self.clock.since_boot(ns).expect("CLOCK_MONOTONIC");
+        let submitted = at(sample.submit_ns) + u64::from(sample.submit_len_ns);
+        let after = |ns: u32| submitted + u64::from(ns);
+        UserIo {
+            op: match self.pattern.write {
+                true => Op::Write,
+                false => Op::Read,
+            },
+            bytes: u64::try_from(sample.result).unwrap_or(0),
+            submit_ns: at(sample.submit_ns),
+            submit_end_ns: (!sample.is(Sample::ONE_CALL)).then_some(submitted),
+            sleep: sample.is(Sample::SLEPT).then(|| Sleep {
+                due_ns: after(sample.asked_ns),
+                woke_ns: after(sample.woke_ns),
+            }),
+            reap_ns: at(sample.reaped_ns()),
+            missed: sample.is(Sample::MISSED),
+        }
+    }
+}
+
+/// Misses that a run keeps one by one at most.
+const MISSES: usize = 2_000;
+
+fn joined(
+    workload: &Workload,
+    watched: &Watched,
+    stage: StageId,
+    captured_by: CapturedBy,
+    collected: &Collected<DeviceRequest>,
+) -> LateRun {
+    let stats = watched.stats(stage);
+    let tally = tally(workload, &watched.data.lanes, stage, &collected.ios);
+    LateRun {
+        captured_by,
+        iops: stats.iops(),
+        u2c_mean_ns: stats.latency().mean_ns,
+        reader_cpu_pct: collected.reader_cpu_pct(),
+        lost: collected.missing.lost,
+        not_kept: collected.not_kept,
+        all: tally.all(),
+        slowest: tally.slowest(),
+        lateness_of_misses: tally.lateness_of_misses(),
+        intervals: tally.intervals(),
+        misses_kept: tally.misses_kept(MISSES),
+    }
+}
+
+fn tally(
+    workload: &Workload,
+    lanes: &[LaneData],
+    stage: StageId,
+    requests: &[DeviceRequest],
+) -> LateTally {
+    let spans = lanes.iter().map(|lane| {
+        let phase = &lane.phases[stage.index()];
+        (phase.begin.t_ns, phase.end.t_ns)
+    });
+    let begin = spans.clone().map(|span| span.0).min().unwrap_or(0);
+    let end = spans.map(|span| span.1).min().unwrap_or(begin);
+    let begin_ns = workload.clock.since_boot(begin).unwrap_or(begin);
+    let length = end.saturating_sub(begin);
+    let mut tally = LateTally::new(begin_ns, length, INTERVAL.0.min(length));
+    let requests = Requests::new(requests);
+    for lane in lanes {
+        for sample in lane.phase_samples(stage.index()) {
+            let io = workload.user_io(sample);
+            tally.add(io.reap_ns, &requests.join(lane.tid, &io));
+        }
+    }
+    tally
+}

@@ -1,0 +1,161 @@
+//! Whether a target's device can be polled by io_uring (IOPOLL), and the path that an engine takes
+//! because of it.
+
+use crate::workbench_error::WorkbenchError;
+use q2c_engine::engine::{EngineError, Operation, Request};
+use q2c_engine::engines::RingKind;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_result::Target;
+use std::io;
+use thiserror::Error;
+
+/// The least length of the read that shows whether a device can be polled, bytes.
+const LEAST_READ: u32 = 4096;
+
+/// Whether io_uring can poll the device. The reason against it reads well behind "IOPOLL cannot be
+/// had: ".
+pub type Polling = Result<(), String>;
+
+/// Why one read by an engine gave no data.
+#[derive(Debug, Error)]
+pub enum NoRead {
+    /// The engine could not be opened, or broke.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The read came back with an errno.
+    #[error("read {length} bytes: {source}{}", cause.map_or(String::new(), |cause| format!("; {cause}")))]
+    Failed {
+        /// Length of the read, bytes.
+        length: u32,
+        /// The errno.
+        source: io::Error,
+        /// What it means with the engine's options.
+        cause: Option<&'static str>,
+    },
+}
+
+/// Reads the first `length` bytes of the medium by an engine, on the path on which it polls.
+///
+/// # Errors
+/// The engine cannot be opened, or the read fails.
+pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(), NoRead> {
+    let mut open = engine.open(medium, 1, length as usize, 1)?;
+    let read = Request {
+        operation: Operation::Read,
+        offset: 0,
+        length,
+        slot: 0,
+    };
+    open.submit(&[read])?;
+    let result = open.wait()?.result;
+    if result >= 0 {
+        return Ok(());
+    }
+    Err(NoRead::Failed {
+        length,
+        source: io::Error::from_raw_os_error(-result),
+        cause: open.facts().cause(result),
+    })
+}
+
+/// Whether the device of `target` can be polled by a ring of this kind: its queues can be polled,
+/// and one read by IOPOLL succeeds. Kernels that take requests for IOPOLL and complete them by
+/// interrupts pass; the counts of interrupts show them later.
+pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Polling {
+    let Some(device) = &target.device else {
+        return Err("there is no device of the kernel behind the target".to_owned());
+    };
+    let name = &device.name;
+    match device.io_poll {
+        Some(true) => {}
+        Some(false) => {
+            return Err(format!(
+                "queue/io_poll of {name} is 0: it has no poll queues (for NVMe load the driver with poll_queues=N)"
+            ));
+        }
+        None => return Err(format!("{name} has no queue/io_poll, so no poll queues")),
+    }
+    let block = device.logical_block.map_or(0, |block| block.0 as u32);
+    let asking = EngineSpec::ByDevice(kind).settled(true);
+    let read = one_read(&asking, medium, LEAST_READ.max(block));
+    read.map_err(|why| format!("{name} has poll queues, but {asking} failed to {why}"))
+}
+
+/// The engine on the path that the device gives it. An engine that was asked for by its path is
+/// refused where the device cannot be polled.
+pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec, WorkbenchError> {
+    match polling {
+        Err(why) if engine.needs_poll_queues() => Err(WorkbenchError::NoPolling {
+            engine,
+            why: why.clone(),
+        }),
+        _ => Ok(engine.settled(polling.is_ok())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::Device;
+
+    fn target(io_poll: Option<bool>) -> Target {
+        Target {
+            device: Some(Device {
+                name: "nvme0n1".to_owned(),
+                io_poll,
+                ..Device::default()
+            }),
+            ..Target::default()
+        }
+    }
+
+    fn spec(text: &str) -> EngineSpec {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_device_without_poll_queues_is_not_polled_and_the_reason_is_told() {
+        let of = |target: &Target| polling(RingKind::File, &Medium::None, target);
+        for (target, words) in [
+            (Target::default(), "no device of the kernel"),
+            (target(Some(false)), "io_poll of nvme0n1 is 0"),
+            (target(None), "no queue/io_poll"),
+            // It says that it can be polled, and the read by IOPOLL fails.
+            (
+                target(Some(true)),
+                "has poll queues, but io_uring:iopoll failed to",
+            ),
+        ] {
+            let why = of(&target).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_engine_takes_the_path_that_there_is_or_is_refused_by_name() {
+        let none: Polling = Err("io_poll is 0".to_owned());
+        let settled = |text: &str, polling: &Polling| {
+            let engine = settle(spec(text), polling).map_err(|e| e.to_string());
+            engine.map(|engine| engine.to_string())
+        };
+        for (text, with, without) in [
+            ("io_uring", "io_uring:iopoll", Some("io_uring:ring")),
+            ("io_uring:ring", "io_uring:ring", Some("io_uring:ring")),
+            ("io_uring:iopoll", "io_uring:iopoll", None),
+            (
+                "io_uring_cmd",
+                "io_uring_cmd:iopoll",
+                Some("io_uring_cmd:ring"),
+            ),
+            ("io_uring_cmd:iopoll", "io_uring_cmd:iopoll", None),
+            ("libaio", "libaio", Some("libaio")),
+        ] {
+            assert_eq!(settled(text, &Ok(())).unwrap(), with);
+            match (settled(text, &none), without) {
+                (Ok(engine), Some(wanted)) => assert_eq!(engine, wanted),
+                (Err(why), None) => assert!(why.contains("io_poll is 0"), "{why}"),
+                (found, wanted) => panic!("{text}: {found:?}, wanted {wanted:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Where the I/Os of a run spend their time in the block layer, and which hardware queues take
+//! them.
+//!
+//! The capture sees every I/O of the disks, whoever queued it, and the threads of the run's jobs
+//! tell which of them count. It costs CPU time at each I/O. Therefore it never runs beside a trial,
+//! but beside a run of its own. Both take their times from CLOCK_MONOTONIC: the run needs
+//! [`Clock::monotonic`](q2c_sys::Clock::monotonic).
+
+use crate::late::{begin, refused};
+use crate::workload::Site;
+use q2c_analyze::{CapturedIo, captured};
+use q2c_capture::{CapturedBy, Collected, Collector, queue_facts};
+use q2c_model::CpuId;
+use q2c_result::analyze::Bottleneck;
+use q2c_result::bench::{PointStages, StageRun};
+use q2c_result::late::Unseen;
+use q2c_sys::clock::monotonic_ns;
+use q2c_trace::Span;
+use q2c_trace::recording::Recorded;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+/// I/Os that are kept at most; each has some 150 bytes.
+const MOST_IOS: usize = 2_000_000;
+
+/// A capture of the block layer beside a run of jobs.
+pub struct StageCapture {
+    collector: Collector<CapturedIo>,
+}
+
+/// The I/Os of a capture that has ended.
+#[derive(Debug)]
+pub struct CapturedRun {
+    by: CapturedBy,
+    collected: Collected<CapturedIo>,
+    /// Facts of the disks' queues, as a trace has them.
+    facts: BTreeMap<String, String>,
+}
+
+/// The part of a run whose I/Os count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The jobs' threads, and the kernel's that work for them. Of each, the I/Os count that it
+    /// queued in this time, ns of CLOCK_MONOTONIC. A job that waits for its CPU begins and ends its
+    /// part later than others.
+    pub threads: BTreeMap<u32, Range<u64>>,
+    /// The I/Os that the jobs counted in this part.
+    pub ios: u64,
+    /// Length of the part, seconds, as a mean over the jobs.
+    pub seconds: f64,
+}
+
+impl Part {
+    /// The time from the first thread's begin to the last one's end.
+    fn whole(&self) -> Range<u64> {
+        let spans = self.threads.values();
+        let begin = spans.clone().map(|span| span.start).min();
+        let end = spans.map(|span| span.end).max();
+        begin.unwrap_or(0)..end.unwrap_or(0)
+    }
+}
+
+impl StageCapture {
+    /// Begins to capture all I/Os of the target's disks, before the run starts. I/Os that are
+    /// queued within `before` from now are not kept: the run's warm-up lasts at least as long. The
+    /// thread that reads the capture goes to `cpu`, best one without a job.
+    ///
+    /// # Errors
+    /// Why there can be no stages.
+    pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, Unseen> {
+        let from_ns = monotonic_ns() + before.as_nanos() as u64;
+        let counts = move |io: &Recorded| io.span.first_ns() >= from_ns;
+        let keep = move |io: &Recorded| counts(io).then(|| CapturedIo::from(io));
+        let collector = begin(site, cpu, MOST_IOS, keep)?;
+        Ok(StageCapture { collector })
+    }
+
+    /// Ends the capture. I/Os in flight get a moment to complete.
+    ///
+    /// # Errors
+    /// The capture could not be read to its end.
+    pub fn end(self, site: &Site) -> Result<CapturedRun, Unseen> {
+        let by = self.collector.by();
+        let collected = self.collector.end().map_err(|error| refused(&error))?;
+        let disks = site.target_disk.iter().flat_map(|target| target.disks());
+        Ok(CapturedRun {
+            by,
+            collected,
+            facts: disks.flat_map(queue_facts).collect(),
+        })
+    }
+}
+
+impl CapturedRun {
+    /// The figures of the I/Os of one part of the run.
+    #[must_use]
+    pub fn stages(&self, part: &Part) -> PointStages {
+        let whole = part.whole();
+        let (mut spans, mut others): (Vec<Span>, u64) = (Vec::new(), 0);
+        for CapturedIo { span, tid } in &self.collected.ios {
+            let at = span.first_ns();
+            match part.threads.get(tid) {
+                Some(time) if time.contains(&at) => spans.push(*span),
+                None if whole.contains(&at) => others += 1,
+                _ => {}
+            }
+        }
+        if spans.is_empty() {
+            return PointStages::Unseen(Unseen::NoIo { others });
+        }
+        let result = captured(spans, &self.facts);
+        let missing = &self.collected.missing;
+        PointStages::Seen(Box::new(StageRun {
+            captured_by: self.by,
+            seconds: part.seconds,
+            ios: part.ios,
+            captured: result.requests,
+            completed: result.completed,
+            others,
+            reader_cpu_pct: self.collected.reader_cpu_pct(),
+            lost: missing.lost,
+            not_kept: self.collected.not_kept,
+            unmatched: missing.reasons.clone(),
+            stages: result.stages,
+            bottleneck: result.bottleneck.map(|found| Bottleneck {
+                over_time: Vec::new(),
+                ..found
+            }),
+            queues: result.queues,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_capture::Missing;
+    use q2c_model::{DevId, Layer, Op, OpFlags, facts};
+    use q2c_result::analyze::MapVerdict;
+    use q2c_trace::span::NONE;
+
+    const DISK: DevId = DevId {
+        major: 254,
+        minor: 16,
+    };
+
+    /// A read by the thread `tid` on the CPU and in the queue `place`, with these times of Q, G, I,
+    /// D and C.
+    fn io(tid: u32, place: u32, times: [u64; 5]) -> CapturedIo {
+        let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] = times;
+        let span = Span {
+            id: 0,
+            layer: Layer::Block,
+            device: DISK,
+            op: Op::Read,
+            flags: OpFlags(0),
+            sector: 0,
+            bytes: 4096,
+            begin_ns,
+            submit_end_ns: NONE,
+            getrq_ns,
+            insert_ns,
+            issue_ns,
+            end_ns,
+            merged_into: NONE,
+            cgroup: 0,
+            lane: 0,
+            depth_at_submit: 1,
+            pid: 1,
+            cpu_submit: place,
+            cpu_complete: place,
+            hctx: place,
+            tag: 0,
+            error: 0,
+        };
+        CapturedIo { span, tid }
+    }
+
+    /// Jobs in the threads 11 and 12, another program in 99. The first part lasts from 1000 to
+    /// 2000, the second to 3000.
+    fn run() -> CapturedRun {
+        let ios = vec![
+            io(11, 0, [999, 999, 999, 999, 1500]),
+            io(11, 0, [1000, 1010, 1030, 1060, 1160]),
+            io(99, 1, [1100, 1900, 1900, 1900, 1950]),
+            io(12, 1, [1500, 1530, 1540, 1550, 1700]),
+            io(11, 0, [2000, 2010, 2020, 2500, 2600]),
+            io(99, 1, [3000, 3001, 3002, 3003, 3004]),
+        ];
+        let missing = Missing {
+            lost: 3,
+            reasons: BTreeMap::from([("ring full".to_owned(), 3)]),
+            ..Missing::default()
+        };
+        CapturedRun {
+            by: CapturedBy::Bpf,
+            collected: Collected {
+                ios,
+                not_kept: 5,
+                missing,
+                cpu_ns: 10,
+                wall_ns: 200,
+            },
+            facts: BTreeMap::from([(facts::queue_map(DISK), "0:0 1:1 2:2".to_owned())]),
+        }
+    }
+
+    fn part(window: Range<u64>, threads: &[u32]) -> Part {
+        let with = |tid: &u32| (*tid, window.clone());
+        Part {
+            threads: threads.iter().map(with).collect(),
+            ios: 7,
+            seconds: 2.5,
+        }
+    }
+
+    fn seen(stages: PointStages) -> StageRun {
+        match stages {
+            PointStages::Seen(run) => *run,
+            PointStages::Unseen(why) => panic!("{why:?}"),
+        }
+    }
+
+    #[test]
+    fn the_ios_of_the_jobs_in_the_time_that_counts_have_their_stages() {
+        let run = seen(run().stages(&part(1000..2000, &[11, 12])));
+        assert_eq!((run.captured, run.completed, run.others), (2, 2, 1));
+        assert_eq!((run.ios, run.seconds), (7, 2.5));
+        assert_eq!((run.lost, run.not_kept, run.reader_cpu_pct), (3, 5, 5.0));
+        assert_eq!(run.unmatched["ring full"], 3);
+        // One I/O has the stages 10, 20, 30, 100 and Q2C 160; the other 30, 10, 10, 150 and 200.
+        let means = ["Q2G", "G2I", "I2D", "D2C", "Q2C"].map(|stage| run.stages[stage].mean_ns);
+        assert_eq!(means, [20.0, 15.0, 20.0, 125.0, 180.0]);
+        // No stage before the driver takes a fifth.
+        let found = run.bottleneck.expect("completed I/Os");
+        assert_eq!(found.stage, "D2C");
+        assert!(
+            (found.share - 250.0 / 360.0).abs() < 1e-12,
+            "{}",
+            found.share
+        );
+        assert!(found.over_time.is_empty() && !found.over_load.is_empty());
+    }
+
+    #[test]
+    fn the_bottleneck_moves_from_part_to_part() {
+        let run = seen(run().stages(&part(2000..3000, &[11, 12])));
+        let found = run.bottleneck.expect("a completed I/O");
+        assert_eq!((found.stage.as_str(), found.share), ("I2D", 0.8));
+        assert_eq!((run.captured, run.others), (1, 0));
+    }
+
+    #[test]
+    fn queues_are_those_of_the_jobs() {
+        let run = seen(run().stages(&part(1000..2000, &[11, 12])));
+        let reads = run.queues[0].reads.as_ref().expect("reads");
+        let counts: Vec<u64> = reads.queues.iter().map(|queue| queue.requests).collect();
+        assert_eq!(counts, [1, 1, 0]);
+        assert_eq!(reads.unused.as_deref(), Some(&[2][..]));
+        assert_eq!(reads.map.map(|fit| fit.verdict), Some(MapVerdict::AsMapped));
+        // Job 11 alone: all in queue 0 of three.
+        let run = seen(super::tests::run().stages(&part(1000..2000, &[11])));
+        let reads = run.queues[0].reads.as_ref().expect("reads");
+        assert_eq!(reads.unused.as_deref(), Some(&[1, 2][..]));
+        assert_eq!(run.others, 2);
+    }
+
+    /// Job 11 got its CPU late, so that its part begins and ends later than that of job 12. Others
+    /// count from the first begin to the last end.
+    #[test]
+    fn each_job_has_a_time_of_its_own() {
+        let late = Part {
+            threads: BTreeMap::from([(11, 1001..2001), (12, 900..1600)]),
+            ..part(0..0, &[])
+        };
+        let run = seen(run().stages(&late));
+        assert_eq!((run.captured, run.others), (2, 1));
+        // Q2C of the I/O at 1500 is 200, and of that at 2000 it is 600.
+        assert_eq!(run.stages["Q2C"].mean_ns, 400.0);
+    }
+
+    #[test]
+    fn without_an_io_of_the_jobs_there_are_no_stages() {
+        let none = run().stages(&part(1000..2000, &[13]));
+        assert_eq!(none, PointStages::Unseen(Unseen::NoIo { others: 3 }));
+    }
+}

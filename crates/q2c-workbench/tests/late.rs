@@ -1,0 +1,171 @@
+//! Late time on this machine's disk: sleeps of a known length, and a polled run to compare with.
+//! Where the block layer cannot be captured the test is a counted skip.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
+
+use q2c_engine::Pattern;
+use q2c_host::Roots;
+use q2c_host::target::Scratch;
+use q2c_model::{Bytes, Nanos};
+use q2c_result::late::{LateRun, LateTime, Unseen};
+use q2c_testkit::skip;
+use q2c_workbench::late::LateCapture;
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
+use q2c_workbench::workload::{StageId, Stages, Step, Watched, Workload};
+use std::sync::atomic::AtomicBool;
+
+const BS: Bytes = Bytes(4096);
+/// Much longer than a read of 4 KiB takes.
+const LONG_NS: f64 = 5e6;
+
+/// Random reads of 4 KiB by one job on `target`.
+fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workbench {
+    let request = WorkloadRequest {
+        target: target.to_owned(),
+        engine: None,
+        pattern: Pattern {
+            random: true,
+            write: false,
+        },
+        sizes: vec![BS],
+        jobs: 1,
+        cpus: Vec::new(),
+        background: background.iter().map(|job| job.parse().unwrap()).collect(),
+        allow_write: Vec::new(),
+        seed: 1,
+    };
+    Workbench::open(&Roots::live(), &request, scratch).unwrap()
+}
+
+/// The workload on a scratch file of 16 MiB.
+fn on_disk(background: &[&str]) -> (tempfile::TempDir, Workbench) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("scratch.bin");
+    let scratch = Scratch::create(&path, Bytes(16 << 20), 1, &mut |_| true).unwrap();
+    let bench = reads(path.to_str().unwrap(), Some(scratch), background);
+    (folder, bench)
+}
+
+/// Runs `method` after a moment of it that does not count.
+fn run(workload: &Workload, method: &str, ms: u64) -> (Watched, StageId) {
+    let mut stages = Stages::default();
+    stages.then(Step::By(method.parse().unwrap()), Nanos::from_millis(50));
+    let stage = stages.then(Step::Same, Nanos::from_millis(ms));
+    let stop = AtomicBool::new(false);
+    let watched = workload.run(BS, &stages, 1, Some(20e3), &stop).unwrap();
+    assert_eq!(watched.fault, None);
+    (watched, stage)
+}
+
+/// Late time of `method`; `None` when the test is skipped.
+fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
+    let workload = workload.beside_the_kernel();
+    let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
+        Ok(capture) => capture,
+        Err(unseen) => {
+            skip(test, &format!("{unseen:?}"));
+            return None;
+        }
+    };
+    let (watched, stage) = run(&workload, method, 1_000);
+    match capture.end(&workload, &watched, stage) {
+        LateTime::Seen(run) => Some(*run),
+        LateTime::Unseen(unseen) => panic!("{unseen:?}"),
+    }
+}
+
+/// Every I/O is matched but those that the capture lost, which are few; and the parts add up to the
+/// mean of U2C that the threads' clocks gave, to 2 %.
+fn adds_up(run: &LateRun) {
+    let all = &run.all;
+    let ios = all.matched + all.unmatched.total();
+    assert!(
+        all.unmatched.total() <= run.lost,
+        "{} lost: {all:?}",
+        run.lost
+    );
+    assert!(all.matched as f64 >= 0.9 * ios as f64, "{all:?}");
+    let parts = all.parts.expect("matched");
+    let (sum, alone) = (parts.u2c_ns(), run.u2c_mean_ns);
+    assert!(
+        (sum / alone - 1.0).abs() < 0.02,
+        "{sum} of {alone}: {run:?}"
+    );
+}
+
+/// A sleep that is far too long: the oversleep is the sleep without the time that polling waits for
+/// a completion, and nearly all of it was asked for.
+#[test]
+fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
+    let test = "a_long_sleep_oversleeps_by_what_the_device_did_not_need";
+    let (_folder, bench) = on_disk(&[]);
+    let (polled, stage) = run(&bench.workload, "poll", 300);
+    let samples = polled.data.lanes[0].phase_samples(stage.index());
+    let waits: f64 = samples.iter().map(|s| f64::from(s.wait_ns)).sum();
+    let wait = waits / samples.len() as f64;
+    let Some(run) = late(test, &bench.workload, "hybrid:fixed:5ms") else {
+        return;
+    };
+    adds_up(&run);
+    let all = &run.all;
+    assert!(all.misses as f64 > 0.9 * all.matched as f64, "{all:?}");
+    let over = all.parts.expect("matched").oversleep_ns;
+    // A machine at work may take the CPU for a while; the sleep is long beside that.
+    let least = LONG_NS - wait - 0.3 * LONG_NS;
+    assert!(over > least, "{over} of {least}, polling waited {wait}");
+    assert!(over < LONG_NS, "{all:?}");
+    let told = run.lateness_of_misses.expect("misses");
+    assert!(
+        told.p50_ns > least && told.max_ns >= told.p99_ns,
+        "{told:?}"
+    );
+    assert!(run.intervals.len() >= 9, "{}", run.intervals.len());
+    let in_intervals: u64 = run.intervals.iter().map(|i| i.numbers.matched).sum();
+    assert!(in_intervals as f64 > 0.85 * all.matched as f64);
+}
+
+/// A sleep of a microsecond asks for at most that much oversleep, even where the submitting call
+/// returns only after the completion. Whatever else it overslept is a late wake-up.
+#[test]
+fn a_short_sleep_asks_for_no_oversleep() {
+    let test = "a_short_sleep_asks_for_no_oversleep";
+    let (_folder, bench) = on_disk(&[]);
+    let Some(run) = late(test, &bench.workload, "hybrid:fixed:1us") else {
+        return;
+    };
+    adds_up(&run);
+    let parts = run.all.parts.expect("matched");
+    assert!(parts.oversleep_ns <= 1_000.0, "{:?}", run.all);
+    assert!(parts.device_ns > 1_000.0, "{parts:?}");
+}
+
+/// With background jobs of depth 8 there are other requests on the device.
+#[test]
+fn what_else_was_on_the_device_is_counted() {
+    let test = "what_else_was_on_the_device_is_counted";
+    let (_folder, bench) = on_disk(&["rw=randread,bs=64k,depth=8,jobs=1"]);
+    let Some(run) = late(test, &bench.workload, "hybrid:fixed:1ms") else {
+        return;
+    };
+    adds_up(&run);
+    let beside = run.all.beside_misses.or(run.all.beside_others);
+    let beside = beside.expect("I/Os");
+    assert!(
+        beside.requests > 0.5 && beside.requests < 32.0,
+        "{beside:?}"
+    );
+    // Another program's requests may be among them, so the mean need not be 64 KiB exactly.
+    let each = beside.bytes / beside.requests;
+    assert!((32e3..1e6).contains(&each), "{beside:?}");
+    let kept = run.misses_kept.iter();
+    assert!(
+        kept.clone()
+            .all(|m| (m.others == 0) == (m.other_bytes == 0))
+    );
+}
+
+#[test]
+fn without_a_device_there_is_none_and_the_reason_is_told() {
+    let bench = reads("sim:50us", None, &[]);
+    let none = LateCapture::begin(&bench.workload.site, None).err();
+    assert_eq!(none, Some(Unseen::NoDevice));
+}

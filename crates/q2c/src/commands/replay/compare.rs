@@ -1,0 +1,243 @@
+//! The command `q2c compare`: traces, each in some modes, on devices in turns.
+
+use super::{MEMORY, Run, exit, keys, nothing, say_simulated, source};
+use crate::args::{CompareArgs, temporary};
+use crate::commands::run_folder;
+use crate::exit::replay_exit;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::requests::replay::{requests, traces_and_targets};
+use q2c_compare::{
+    Capturing, Compared, OpenSite, PreparedVariant, ProfileError, Profiled, Profiling,
+    ReplayRequest, RunStart, SiteError, TraceSource, Variant, capturing,
+};
+use q2c_host::Roots;
+use q2c_host::topology::CpuChoiceError;
+use q2c_model::replay::Mode;
+use q2c_result::Exit;
+use q2c_result::compare::{CompareResult, Profile};
+use q2c_result::replay::ReplayJob;
+use q2c_run::RunDir;
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+
+/// How often a trial is repeated in which the replayer was late by its own fault.
+const REPEATS: u32 = 3;
+
+/// Replays the traces on several devices in turns.
+pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let requests = requests(args);
+    let (traces, targets) = traces_and_targets(args);
+    let sources = traces.iter().map(|path| source(path, &args.how, stop));
+    let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
+    let opens = opened(&requests[0], targets, &sources[0])?;
+    let profiles = profiles(&sources, &requests, &opens[0], stop)?;
+    let rows = rows(&sources, &profiles, &requests);
+    let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
+    let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Failure>>()?;
+    let mut folder = folder(args, &prepared)?;
+    let starts = rows.iter().zip(&prepared);
+    let starts: Vec<RunStart> = starts.map(|(row, ready)| row.start(&ready.job)).collect();
+    let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
+    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].capture, &opens) {
+        Capturing::By(by) => (Some(by), None),
+        Capturing::Not(why) => (None, Some(why)),
+    };
+    let run = Run {
+        request: &requests[0],
+        trials: args.trials,
+        repeats: REPEATS,
+        capture,
+        record: None,
+    };
+    let ran = run.go(&variants, &mut folder, stop)?;
+    if keys(&variants).all(|key| ran.of(&key).0.is_empty()) {
+        return Err(nothing(&ran, &variants));
+    }
+    let compared = starts.into_iter().zip(&variants).zip(&rows);
+    let compared = compared.map(|((start, variant), row)| Compared {
+        start,
+        variant,
+        profile: row.profile.cloned(),
+    });
+    let compared: Vec<Compared<'_>> = compared.collect();
+    let result = q2c_compare::compare(&compared, &ran, not_captured.as_ref());
+    publish(args, folder, &ran, &result)
+}
+
+/// Writes the result into the run's folder and prints it. Returns the exit code.
+fn publish(
+    args: &CompareArgs,
+    folder: RunDir,
+    ran: &q2c_compare::Ran,
+    result: &CompareResult,
+) -> Result<Exit, Failure> {
+    let path = folder.path().to_owned();
+    let page = q2c_report::html::compare(result).or_exit(Exit::Internal)?;
+    run_folder::publish(folder, ran.state(), result, &page)?;
+    match args.how.run.json {
+        true => print_json(result)?,
+        false => print(&q2c_report::terminal::compare(result, screen()))?,
+    }
+    run_folder::tell_report(&path);
+    let devices = result.comparisons.iter().flat_map(|one| &one.devices);
+    let trials = devices.flat_map(|device| &device.trials);
+    Ok(exit(ran.state(), trials))
+}
+
+/// Opens the targets. Block devices are held open as long as the sites are kept.
+fn opened(
+    request: &ReplayRequest,
+    targets: &[String],
+    trace: &TraceSource,
+) -> Result<Vec<OpenSite>, Failure> {
+    let roots = Roots::live();
+    let opens = targets.iter().enumerate().map(|(nth, target)| {
+        let before = targets[..nth].iter().filter(|other| *other == target);
+        OpenSite::of_one(&roots, request, target, &trace.facts, before.count())
+    });
+    let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
+    let opens = opens.or_exit_of(SiteError::exit)?;
+    opens.iter().for_each(say_simulated);
+    Ok(opens)
+}
+
+/// For each trace its recording with completions, where one of the modes needs it.
+fn profiles(
+    sources: &[TraceSource],
+    requests: &[ReplayRequest],
+    first: &OpenSite,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<Profiled>>, Failure> {
+    let profiling = Profiling {
+        request: &requests[0],
+        first,
+        memory: MEMORY,
+        temporary: &temporary(),
+        stop,
+    };
+    let profile = |source: &TraceSource| {
+        let lacks = source.lacks_completions(requests);
+        if !lacks.or_exit_of(replay_exit)? {
+            return Ok(None);
+        }
+        say(&format!(
+            "{} has no completions: it is replayed timed on {} once, about {:.0} s, and this \
+             recording is replayed on all devices",
+            source.name,
+            profiling.device(source),
+            source.facts.whole().as_secs_f64()
+        ));
+        profiling.of(source).map(Some).or_exit_of(profile_exit)
+    };
+    sources.iter().map(profile).collect()
+}
+
+fn profile_exit(error: &ProfileError) -> Exit {
+    match error {
+        ProfileError::Cpu(error) => error.exit(),
+        ProfileError::Replay(_) => Exit::Environment,
+        ProfileError::Request { .. } => Exit::Device,
+        ProfileError::Source(error) => replay_exit(error),
+        ProfileError::Stopped => Exit::Interrupted,
+    }
+}
+
+/// One trace in one mode, before it is prepared.
+struct Row<'a> {
+    name: String,
+    trace: &'a TraceSource,
+    profile: Option<&'a Profile>,
+    request: ReplayRequest,
+}
+
+/// All traces in all modes, each with a name of its own where there are several.
+fn rows<'a>(
+    sources: &'a [TraceSource],
+    profiles: &'a [Option<Profiled>],
+    requests: &[ReplayRequest],
+) -> Vec<Row<'a>> {
+    let several = sources.len() * requests.len() > 1;
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for (source, profiled) in sources.iter().zip(profiles) {
+        for request in requests {
+            let needs = matches!(request.mode, Mode::Outstanding { .. });
+            let profiled = profiled.as_ref().filter(|_| needs);
+            let name = match several {
+                true => name(&rows, source, &request.mode),
+                false => String::new(),
+            };
+            rows.push(Row {
+                name,
+                trace: profiled.map_or(source, |profiled| &profiled.trace),
+                profile: profiled.map(|profiled| &profiled.told),
+                request: ReplayRequest {
+                    // The recording of a part is the part.
+                    part: request.part.filter(|_| profiled.is_none()),
+                    ..request.clone()
+                },
+            });
+        }
+    }
+    rows
+}
+
+/// A name that no row has yet: the trace and the mode, with a number when the trace is given again.
+fn name(rows: &[Row<'_>], source: &TraceSource, mode: &Mode) -> String {
+    let plain = format!("{}, {}", source.name, mode.name());
+    let taken = |name: &str| rows.iter().any(|row| row.name == name);
+    let mut name = plain.clone();
+    let mut number = 2;
+    while taken(&name) {
+        name = format!("{plain} ({number})");
+        number += 1;
+    }
+    name
+}
+
+impl<'a> Row<'a> {
+    /// The facts of the row's run, which begins now.
+    fn start(&self, job: &ReplayJob) -> RunStart {
+        let trace = self.trace;
+        RunStart::new(&Roots::live(), job.clone(), &trace.name, &trace.made_by)
+    }
+
+    /// Places the trace on the sites and makes its plan.
+    fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Failure> {
+        let name = self.name.clone();
+        let ready = PreparedVariant::new(name, self.trace, &self.request, opens, trials);
+        ready.or_exit_of(CpuChoiceError::exit)
+    }
+}
+
+/// The plan of a run of several variants, as its folder keeps it.
+#[derive(Serialize)]
+struct Planned<'a> {
+    replays: Vec<PlannedReplay<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlannedReplay<'a> {
+    name: &'a str,
+    job: &'a ReplayJob,
+}
+
+/// Makes the run's folder with its plan: the job, or a list of jobs with their names.
+fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Failure> {
+    let out = &args.how.run.out;
+    let created = match prepared {
+        [one] => RunDir::create(out, "compare", &one.job, &one.identity),
+        several => {
+            let replays = several.iter().map(|ready| PlannedReplay {
+                name: &ready.variant.name,
+                job: &ready.job,
+            });
+            let planned = Planned {
+                replays: replays.collect(),
+            };
+            let identity = several.first().map(|ready| ready.identity.clone());
+            RunDir::create(out, "compare", &planned, &identity.unwrap_or_default())
+        }
+    };
+    created.or_exit(Exit::Device)
+}

@@ -1,0 +1,167 @@
+//! A run of one number of jobs, alone or as a part of a run over several.
+
+use crate::args::TuneArgs;
+use crate::commands::{restore, run_folder};
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use crate::requests::tune::stored_workload;
+use crate::workbench;
+use q2c_host::target::Scratch;
+use q2c_result::tune::TuneResult;
+use q2c_result::{DoctorReport, Exit, Verdict};
+use q2c_run::run_dir::read_plan;
+use q2c_run::{Identity, RunDir, RunState, runner};
+use q2c_tune::{Tune, TuneSpec};
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+const PLAN: &str = "plan.toml";
+
+/// A run that begins or goes on.
+pub(super) struct Job<'a> {
+    pub spec: TuneSpec,
+    pub workload: WorkloadRequest,
+    pub scratch: Option<Scratch>,
+    pub place: Place<'a>,
+}
+
+/// The folder of a run.
+pub(super) enum Place<'a> {
+    /// A new one in this folder for runs.
+    New(&'a Path),
+    /// A new one of this name, within the folder of a larger run.
+    Part(&'a RunDir, String),
+    /// That of an interrupted run.
+    Kept(PathBuf),
+}
+
+impl Place<'_> {
+    fn open(&self, spec: &TuneSpec, identity: &Identity) -> Result<RunDir, Failure> {
+        match self {
+            Place::New(runs) => RunDir::create(runs, "tune", spec, identity).or_exit(Exit::Device),
+            Place::Part(whole, name) => whole
+                .create_part(name, spec, identity)
+                .or_exit(Exit::Device),
+            Place::Kept(path) => run_folder::resumed(path, identity),
+        }
+    }
+}
+
+/// A run whose folder was opened, and which has ended.
+pub(super) struct Ran {
+    /// The result, which is in the folder, and the state of the run; or why there is none.
+    pub outcome: Result<(TuneResult, RunState), Failure>,
+    pub bench: Workbench,
+    pub folder: PathBuf,
+}
+
+/// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
+pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<Ran, Failure> {
+    let mut spec = job.spec;
+    let mut bench = workbench::open(&job.workload, job.scratch, stop)?;
+    if spec.scratch {
+        bench.on_kept_scratch();
+    }
+    say(&doctor_in_a_line(&bench.doctor));
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    if !matches!(job.place, Place::Kept(_)) {
+        // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
+        // session could choose others.
+        spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+        spec.background = bench
+            .workload
+            .background
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+    }
+    let folder = job.place.open(&spec, &identity)?;
+    let path = folder.path().to_owned();
+    say(&format!("run folder {}", path.display()));
+    Ok(Ran {
+        outcome: run_in(folder, &spec, &bench, args, stop),
+        bench,
+        folder: path,
+    })
+}
+
+fn run_in(
+    mut folder: RunDir,
+    spec: &TuneSpec,
+    bench: &Workbench,
+    args: &TuneArgs,
+    stop: &AtomicBool,
+) -> Result<(TuneResult, RunState), Failure> {
+    let floor = run_folder::floor(bench.workload.clock, bench.workload.cpus[0])?;
+    let store = super::store();
+    let restore_dir = restore::folder(None).ok();
+    let tune = Tune {
+        spec,
+        workload: &bench.workload,
+        machine: &bench.machine,
+        target: &bench.target,
+        calibration_target: &bench.calibration_target,
+        doctor: &bench.doctor,
+        store: store.as_ref(),
+        recalibrate: args.recalibrate,
+        restore_dir: restore_dir.as_deref(),
+        harness_floor_ns: floor.recorded_ns,
+        harness_bare_ns: floor.bare_ns,
+        stop,
+    };
+    let mut progress = runner::progress::on_stderr();
+    let tuned = tune.run(&mut folder, progress.as_mut());
+    let (result, state) = tuned.map_err(|error| Failure::new(error.exit(), error))?;
+    let page = q2c_report::html::tune(&result).or_exit(Exit::Internal)?;
+    run_folder::publish(folder, state, &result, &page)?;
+    Ok((result, state))
+}
+
+/// How many checks passed, and the names of those that did not.
+fn doctor_in_a_line(report: &DoctorReport) -> String {
+    let of = |verdict: Verdict| {
+        let checks = report.checks.iter().filter(move |c| c.verdict == verdict);
+        checks.map(|c| c.id.as_str()).collect::<Vec<_>>()
+    };
+    let told = |verdict, words: &str| {
+        let ids = of(verdict);
+        (!ids.is_empty()).then(|| format!("{} {words} ({})", ids.len(), ids.join(", ")))
+    };
+    let rest = [
+        told(Verdict::Warn, "warn"),
+        told(Verdict::Invalidates, "invalidate or rule out something"),
+        told(Verdict::Unknown, "could not be read"),
+    ];
+    let passed = format!("{} pass", of(Verdict::Pass).len());
+    let parts: Vec<String> = std::iter::once(passed)
+        .chain(rest.into_iter().flatten())
+        .collect();
+    format!(
+        "doctor: {}; `q2c doctor` tells what they mean",
+        parts.join(", ")
+    )
+}
+
+/// Takes the job from the plan of the run in `folder`.
+pub(super) fn resumed<'a>(folder: &Path, args: &TuneArgs) -> Result<Job<'a>, Failure> {
+    let spec: TuneSpec = read_plan(folder).or_exit(Exit::Input)?;
+    Ok(Job {
+        workload: stored(&spec, folder, args)?,
+        spec,
+        scratch: None,
+        place: Place::Kept(folder.to_owned()),
+    })
+}
+
+/// The workload of the job `spec`, which was read from the plan in `folder`.
+pub(super) fn stored(
+    spec: &TuneSpec,
+    folder: &Path,
+    args: &TuneArgs,
+) -> Result<WorkloadRequest, Failure> {
+    stored_workload(spec, args).map_err(|field| {
+        let why = format!("understand {field} in {}/{PLAN}", folder.display());
+        Failure::new(Exit::Input, why)
+    })
+}

@@ -1,0 +1,212 @@
+//! A run over several numbers of jobs: a run of its own for each, and one answer over them.
+
+use super::one::{self, Job, Place, Ran};
+use crate::args::TuneArgs;
+use crate::commands::run_folder;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::requests::workload::workload;
+use crate::workbench::open_without_rest;
+use q2c_host::target::Scratch;
+use q2c_model::CpuId;
+use q2c_result::Exit;
+use q2c_result::tune::TuneResult;
+use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
+use q2c_run::run_dir::{RunDirError, Status, read_plan};
+use q2c_run::{RunDir, RunState};
+use q2c_tune::{TuneJobsSpec, TuneSpec};
+use q2c_workbench::workbench::WorkloadRequest;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Begins a run over `jobs`, which are ascending.
+pub(super) fn begin(
+    jobs: Vec<u32>,
+    mut each: TuneSpec,
+    scratch: Option<Scratch>,
+    args: &TuneArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    // The largest number is looked at first: what is wrong with it ends the run before anything is
+    // measured, and its CPUs are those of the others.
+    let largest = jobs.last().copied().unwrap_or(1);
+    let request = workload(&args.workload, largest, each.target.clone());
+    let bench = open_without_rest(&request, scratch.clone())?;
+    each.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    drop(bench);
+    let spec = TuneJobsSpec { jobs, each };
+    let folder = RunDir::create(&args.workload.run.out, "tune", &spec, &identity);
+    let whole = Whole {
+        folder: folder.or_exit(Exit::Device)?,
+        spec,
+        request,
+        scratch,
+        args,
+        stop,
+    };
+    whole.run()
+}
+
+/// Goes on with the run in `folder`.
+pub(super) fn resume(folder: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let spec: TuneJobsSpec = read_plan(folder).or_exit(Exit::Input)?;
+    let request = one::stored(&spec.each, folder, args)?;
+    let bench = open_without_rest(&request, None)?;
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    drop(bench);
+    let whole = Whole {
+        folder: run_folder::resumed(folder, &identity)?,
+        spec,
+        request,
+        scratch: None,
+        args,
+        stop,
+    };
+    whole.run()
+}
+
+/// A run over several numbers of jobs, with its folder open.
+struct Whole<'a> {
+    folder: RunDir,
+    spec: TuneJobsSpec,
+    /// The workload with the largest number of jobs. Background jobs have the CPUs that the user
+    /// named.
+    request: WorkloadRequest,
+    scratch: Option<Scratch>,
+    args: &'a TuneArgs,
+    stop: &'a AtomicBool,
+}
+
+impl Whole<'_> {
+    fn run(self) -> Result<Exit, Failure> {
+        let path = self.folder.path().to_owned();
+        say(&format!("run folder of all numbers {}", path.display()));
+        let mut runs = Vec::new();
+        let failed = self.fill(&mut runs);
+        let scratch = self.scratch.clone();
+        let told = self.tell(runs, failed);
+        if !matches!(told, Ok(RunState::Complete)) {
+            run_folder::tell_kept(scratch.map(Scratch::keep), &path);
+        }
+        match told? {
+            RunState::Complete => Ok(Exit::Done),
+            _ => Ok(Exit::Interrupted),
+        }
+    }
+
+    /// Runs the numbers of jobs that are not complete, and adds the results of all to `runs`. It
+    /// ends at the first number that is stopped or fails. Returns that number and why it has no
+    /// result.
+    fn fill(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Failure)> {
+        for &jobs in &self.spec.jobs {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            match self.number(jobs) {
+                Ok(result) => {
+                    let complete = result.complete;
+                    runs.push(result);
+                    if !complete {
+                        return None;
+                    }
+                }
+                Err(failure) => return Some((jobs, failure)),
+            }
+        }
+        None
+    }
+
+    /// The result for one number of jobs: that of an earlier session if it is complete, else of a
+    /// run that is made now.
+    fn number(&self, jobs: u32) -> Result<TuneResult, Failure> {
+        let path = self.folder.part(&tune_jobs::folder(jobs));
+        let job = match RunDir::inspect(&path) {
+            Ok((_, Status::Complete)) => return kept(&path),
+            Ok(_) => one::resumed(&path, self.args)?,
+            Err(RunDirError::NotARun { .. }) => self.new_number(jobs),
+            Err(error) => return Err(Failure::new(Exit::Input, error)),
+        };
+        let job = Job {
+            scratch: self.scratch.clone(),
+            ..job
+        };
+        let all = &self.spec.jobs;
+        let nth = all.iter().take_while(|n| **n <= jobs).count();
+        say(&format!("number {nth} of {}: --jobs {jobs}", all.len()));
+        let Ran { outcome, .. } = one::tune(job, self.args, self.stop)?;
+        outcome.map(|(result, _)| result)
+    }
+
+    fn new_number(&self, jobs: u32) -> Job<'_> {
+        let spec = self.spec.of(jobs);
+        Job {
+            workload: WorkloadRequest {
+                jobs,
+                cpus: spec.cpus.iter().copied().map(CpuId).collect(),
+                ..self.request.clone()
+            },
+            spec,
+            scratch: None,
+            place: Place::Part(&self.folder, tune_jobs::folder(jobs)),
+        }
+    }
+
+    /// Writes and prints the result over all numbers of jobs. The error is that of the number that
+    /// failed, or of the writing.
+    fn tell(
+        self,
+        runs: Vec<TuneResult>,
+        failed: Option<(u32, Failure)>,
+    ) -> Result<RunState, Failure> {
+        let path = self.folder.path().to_owned();
+        // Without any run there is no result, as for one number of jobs.
+        let failed = match failed {
+            Some((_, failure)) if runs.is_empty() => return Err(failure),
+            // A run that was stopped before its first trial has no result, which is no failure.
+            Some((_, failure)) if failure.exit() == Exit::Interrupted => None,
+            other => other,
+        };
+        let reason = failed.as_ref().map(|(jobs, failure)| FailedJobs {
+            jobs: *jobs,
+            reason: failure.message().to_owned(),
+        });
+        let result = TuneJobsResult::new(&self.spec.jobs, runs, reason);
+        let state = match result.complete {
+            true => RunState::Complete,
+            false => RunState::Interrupted,
+        };
+        let page = q2c_report::html::tune_jobs(&result).or_exit(Exit::Internal)?;
+        run_folder::publish(self.folder, state, &result, &page)?;
+        if let Some((jobs, failure)) = failed {
+            // What was measured before is in the report.
+            run_folder::tell_report(&path);
+            let message = format!(
+                "tune with --jobs {jobs}, to {}; mend that and go on with --resume {}",
+                failure.message(),
+                path.display()
+            );
+            return Err(Failure::new(failure.exit(), message));
+        }
+        match self.args.workload.run.json {
+            true => print_json(&result)?,
+            false => print(&q2c_report::terminal::tune_jobs(&result, screen()))?,
+        }
+        run_folder::tell_report(&path);
+        if state != RunState::Complete {
+            run_folder::tell_stopped(&path);
+        }
+        Ok(state)
+    }
+}
+
+/// The result of a complete run in `folder`.
+fn kept(folder: &Path) -> Result<TuneResult, Failure> {
+    let path = folder.join("result.json");
+    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let text = std::fs::read_to_string(&path).map_err(|e| bad(e.to_string()))?;
+    let result = serde_json::from_str(&text);
+    let result = result.map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;
+    say(&format!("{} is complete", folder.display()));
+    Ok(result)
+}

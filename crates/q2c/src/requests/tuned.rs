@@ -1,0 +1,165 @@
+//! The methods that an earlier run of `q2c tune` recommends, for `q2c bench --tuned`.
+
+use q2c_model::Bytes;
+use q2c_result::bench::{Tuned, TunedMethod};
+use q2c_result::tune::{EARLIER, SCHEMA, TuneResult};
+use q2c_result::tune_jobs::{self, TuneJobsResult};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The recommended method for each of `sizes` from a run's folder or its `result.json`; from a run
+/// over several numbers of jobs for each of `jobs`, too. The error says in words what is missing.
+pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String> {
+    let file = match run.is_dir() {
+        true => run.join("result.json"),
+        false => run.to_owned(),
+    };
+    let bad = |found: String| {
+        let file = file.display();
+        format!("read {file}: expected the result of q2c tune, found {found}; name such a run")
+    };
+    let text = std::fs::read_to_string(&file).map_err(|error| bad(error.to_string()))?;
+    let (target, methods) = read(&text, sizes, jobs).map_err(bad)?;
+    Ok(Tuned {
+        run: run.display().to_string(),
+        target,
+        methods,
+    })
+}
+
+/// The target that was tuned, and the methods. The error says what was found instead.
+fn read(text: &str, sizes: &[Bytes], jobs: &[u32]) -> Result<(String, Vec<TunedMethod>), String> {
+    /// The field that every result has.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let head: Head = parsed(text)?;
+    match head.schema.as_str() {
+        tune_jobs::SCHEMA => over_jobs(&parsed(text)?, sizes, jobs),
+        schema if schema == SCHEMA || EARLIER.contains(&schema) => {
+            let result: TuneResult = parsed(text)?;
+            let methods = methods(&result, sizes, None)?;
+            Ok((result.target.path, methods))
+        }
+        other => Err(format!("schema {}", other.escape_debug())),
+    }
+}
+
+fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|e| e.to_string())
+}
+
+/// The methods of a run over several numbers of jobs.
+fn over_jobs(
+    result: &TuneJobsResult,
+    sizes: &[Bytes],
+    jobs: &[u32],
+) -> Result<(String, Vec<TunedMethod>), String> {
+    let mut all = Vec::new();
+    for &n in jobs {
+        let run = result.run(n).ok_or_else(|| {
+            let there = result.runs.iter().map(|run| run.job.jobs.to_string());
+            let there: Vec<String> = there.collect();
+            let there = there.join(",");
+            format!("no answer for --jobs {n}, but for --jobs {there}: measure these")
+        })?;
+        all.extend(methods(run, sizes, Some(n))?);
+    }
+    let target = result.runs.first();
+    let target = target.map_or_else(String::new, |run| run.target.path.clone());
+    Ok((target, all))
+}
+
+/// The methods of a run of one number of jobs, which they are for; `None` when they are for all.
+fn methods(
+    result: &TuneResult,
+    sizes: &[Bytes],
+    jobs: Option<u32>,
+) -> Result<Vec<TunedMethod>, String> {
+    let method = |&bs: &Bytes| {
+        let found = result.recommendation.iter().find(|answer| answer.bs == bs);
+        let found = found.map(|answer| TunedMethod {
+            bs,
+            jobs,
+            method: answer.method.clone(),
+        });
+        found.ok_or_else(|| format!("no answer for {bs}, but {}", answers(result)))
+    };
+    sizes.iter().map(method).collect()
+}
+
+/// The block sizes that a run has answers for, in words.
+fn answers(result: &TuneResult) -> String {
+    let sizes = result.recommendation.iter();
+    let sizes: Vec<String> = sizes.map(|answer| answer.bs.to_string()).collect();
+    match sizes.is_empty() {
+        true => "none at all".to_owned(),
+        false => format!("for {}: measure these with --bs", sizes.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/kept")
+            .join(name)
+    }
+
+    /// The kept run on a simulated device recommends `hybrid:uring` for 4 KiB, and nothing else.
+    #[test]
+    fn a_run_recommends_one_method_for_each_block_size() {
+        let found = tuned(&kept("tune-2.json"), &[Bytes(4096)], &[1, 8]).unwrap();
+        assert_eq!(found.target, "sim:200us");
+        assert_eq!(found.methods.len(), 1);
+        for jobs in [1, 8] {
+            let method = found.method(Bytes(4096), jobs).unwrap();
+            assert_eq!(method.to_string(), "hybrid:uring");
+        }
+        let missing = tuned(&kept("tune-2.json"), &[Bytes(4096), Bytes(8192)], &[1]).unwrap_err();
+        assert!(
+            missing.contains("no answer for 8 KiB, but for 4 KiB"),
+            "{missing}"
+        );
+    }
+
+    /// The kept run at 1 job, and the same with polling recommended at 4 jobs.
+    #[test]
+    fn a_run_over_jobs_recommends_one_method_for_each_number() {
+        let text = std::fs::read_to_string(kept("tune-2.json")).unwrap();
+        let one: TuneResult = serde_json::from_str(&text).unwrap();
+        let mut four = one.clone();
+        four.job.jobs = 4;
+        four.recommendation[0].method = q2c_policy::Method::POLL;
+        let both = TuneJobsResult::new(&[1, 4], vec![one, four], None);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("result.json");
+        std::fs::write(&file, serde_json::to_string(&both).unwrap()).unwrap();
+
+        let found = tuned(folder.path(), &[Bytes(4096)], &[4, 1]).unwrap();
+        assert_eq!(
+            (found.target.as_str(), found.methods.len()),
+            ("sim:200us", 2)
+        );
+        for (jobs, text) in [(1, "hybrid:uring"), (4, "poll")] {
+            let method = found.method(Bytes(4096), jobs).unwrap();
+            assert_eq!(method.to_string(), text);
+            assert!(found.names(Bytes(4096), method));
+        }
+        assert!(found.method(Bytes(4096), 2).is_none());
+        let missing = tuned(&file, &[Bytes(4096)], &[1, 2]).unwrap_err();
+        let told = "no answer for --jobs 2, but for --jobs 1,4";
+        assert!(missing.contains(told), "{missing}");
+    }
+
+    #[test]
+    fn what_is_no_run_of_tune_is_refused() {
+        let bench = tuned(&kept("bench-1.json"), &[Bytes(4096)], &[1]).unwrap_err();
+        assert!(bench.contains("expected the result of q2c tune"), "{bench}");
+        let gone = tuned(&kept("nowhere.json"), &[Bytes(4096)], &[1]).unwrap_err();
+        assert!(gone.contains("nowhere.json"), "{gone}");
+    }
+}

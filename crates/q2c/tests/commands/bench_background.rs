@@ -1,0 +1,214 @@
+//! Tests of background jobs, sleeps and leads of `q2c bench` on devices whose speed is known.
+
+use crate::program::{number, q2c};
+use serde_json::Value;
+
+/// A device that serves one request of 5 ms at a time: 200 per second, for all jobs together.
+const DEVICE: [&str; 4] = ["bench", "sim:5ms,servers=1", "--method", "interrupt"];
+const SHORT: [&str; 6] = ["--seconds", "1", "--warm-up", "0.25", "--trials", "2"];
+
+fn cells(result: &Value) -> &[Value] {
+    result["cells"].as_array().expect("the cells of a result")
+}
+
+/// Runs `q2c` up to four times, until the result is `undisturbed`: a timer that wakes late, because
+/// another process holds the CPU, makes the simulated device slower.
+fn undisturbed(words: &[&str], undisturbed: impl Fn(&Value) -> bool) -> Value {
+    let run = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        q2c(
+            folder.path(),
+            &[&DEVICE, words, &SHORT, &["--json"]].concat(),
+        )
+        .json()
+    };
+    let mut runs = std::iter::repeat_with(run).take(4);
+    let found = runs.find(undisturbed);
+    found.expect("one of four runs in which the device is not slower than told")
+}
+
+/// Whether a figure is below a device's limit of `wanted`, and not more than a quarter below it.
+fn about(value: f64, wanted: f64) -> bool {
+    value > wanted * 0.75 && value < wanted * 1.1
+}
+
+/// The one server is shared fairly: a job has all 200 requests per second alone, 100 beside one
+/// background job, and 50 beside three requests in flight of background jobs.
+#[test]
+fn a_background_takes_its_share_of_the_device() {
+    let three = "bs=4k,depth=1; bs=4k,depth=2";
+    let words = [
+        "--background",
+        "none",
+        "--background",
+        "bs=4k",
+        "--background",
+        three,
+    ];
+    let shares = [(200.0, 0.0), (100.0, 100.0), (50.0, 150.0)];
+    let result = undisturbed(&words, |result| {
+        let cells = cells(result).iter().zip(shares);
+        cells
+            .into_iter()
+            .all(|(cell, (own, _))| number(cell, "/iops/median") > own * 0.75)
+    });
+    assert_eq!(cells(&result).len(), 3);
+    let text = "rw=randread,bs=4096,depth=1,jobs=1,wait=interrupt";
+    assert_eq!(cells(&result)[0]["background"], Value::Null);
+    assert_eq!(cells(&result)[0]["background_jobs"], Value::Null);
+    assert_eq!(cells(&result)[1]["background"], text);
+    for (cell, (own, others)) in cells(&result).iter().zip(shares) {
+        assert!(about(number(cell, "/iops/median"), own), "{cell:#}");
+        if others == 0.0 {
+            continue;
+        }
+        assert!(
+            about(number(cell, "/background_jobs/iops/median"), others),
+            "{cell:#}"
+        );
+        let alone = number(cell, "/background_jobs/alone_iops/median");
+        assert!(about(alone, 200.0), "{cell:#}");
+        assert_eq!(cell["background_jobs"]["rest_busy_cpus"]["trials"], 2);
+        let (cpus, own) = (&cell["background_jobs"]["cpus"], &cell["cpus"][0]);
+        let shared = cpus.as_array().unwrap().contains(own);
+        assert_eq!(cell["background_jobs"]["shares_cpus"], shared);
+        let one_cpu = result["job"]["cpus"].as_array().unwrap().len() == 1;
+        assert!(one_cpu || !shared, "{cell:#}");
+    }
+}
+
+/// The job runs on while the background comes: the same trial has 200 requests per second in its
+/// first phase and 100 in its second.
+#[test]
+fn phases_are_parts_of_one_trial() {
+    let words = ["--phases", "--background", "none", "--background", "bs=4k"];
+    let result = undisturbed(&words, |result| {
+        number(&cells(result)[0], "/iops/median") > 150.0
+            && number(&cells(result)[1], "/iops/median") > 75.0
+    });
+    assert_eq!(result["job"]["phases"], true);
+    assert_eq!(cells(&result).len(), 2);
+    assert!(about(number(&cells(&result)[0], "/iops/median"), 200.0));
+    assert!(about(number(&cells(&result)[1], "/iops/median"), 100.0));
+    // A phase has one slice of warm-up and four that count, and the second follows the first.
+    for (cell, begin) in cells(&result).iter().zip([0.0, 1.25]) {
+        let courses = cell["courses"].as_array().unwrap();
+        assert_eq!(courses.len(), 2, "{cell:#}");
+        let course = courses[0].as_array().unwrap();
+        assert_eq!(course.len(), 5);
+        assert_eq!(
+            (&course[0]["counted"], &course[1]["counted"]),
+            (&false.into(), &true.into())
+        );
+        let at = course[0]["begin_s"].as_f64().unwrap();
+        assert!((at - begin).abs() < 0.6, "{at} {begin}");
+        let background = course[2]["background_iops"].as_f64().unwrap();
+        assert_eq!(background > 0.0, begin > 0.0, "{course:#?}");
+    }
+}
+
+/// A sleep of 2 ms on a device of 5 ms never misses, and one of 9 ms always does: the job then has
+/// 1 / 9 ms = 111 requests per second instead of 200, so that interrupts lead.
+#[test]
+fn sleeps_and_leads_are_told_and_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let methods = "interrupt,hybrid:fixed:2ms,hybrid:fixed:9ms";
+    let device = [
+        "bench",
+        "sim:5ms,servers=2",
+        "--method",
+        methods,
+        "--jobs",
+        "1,2",
+    ];
+    let printed = q2c(folder, &[&device[..], &SHORT].concat()).done();
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(
+        words.contains("effective sleep 2.00 ms, slept"),
+        "{printed}"
+    );
+    assert!(printed.contains("lead:"), "{printed}");
+    let run = std::fs::read_dir(folder.join("runs")).unwrap();
+    let run = run.last().unwrap().unwrap().path();
+    let run = run.to_str().unwrap();
+    assert_eq!(q2c(folder, &["report", run]).done(), printed);
+    let result = q2c(folder, &["report", run, "--json"]).json();
+    for (cell, asked) in cells(&result)[2..].iter().zip([2e6, 2e6, 9e6, 9e6]) {
+        assert_eq!(
+            number(cell, "/effective_sleep_ns/median"),
+            asked,
+            "{cell:#}"
+        );
+        assert!(number(cell, "/slept_ns/min") >= asked * 0.999, "{cell:#}");
+    }
+    assert_eq!(cells(&result)[0]["effective_sleep_ns"], Value::Null);
+    assert_eq!(number(&cells(&result)[4], "/miss_rate/median"), 1.0);
+    let leads = result["leads"].as_array().unwrap();
+    let measures: Vec<&str> = leads
+        .iter()
+        .map(|l| l["measure"].as_str().unwrap())
+        .collect();
+    assert_eq!(measures, ["iops", "kiops-per-core"]);
+    for leader in leads[0]["leaders"].as_array().unwrap() {
+        assert_ne!(leader["method"], "hybrid:fixed:9ms", "{leader}");
+    }
+    let csv = q2c(folder, &["report", run, "--csv"]).done();
+    assert!(
+        csv.lines()
+            .next()
+            .unwrap()
+            .contains("effective_sleep_ns_max,slept_ns"),
+        "{csv}"
+    );
+    q2c(folder, &["report", run, "--html", "again.html"]).done();
+    let page = std::fs::read_to_string(folder.join("again.html")).unwrap();
+    assert!(page.contains("Lead over the number of jobs"));
+}
+
+#[test]
+fn a_background_that_cannot_run_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |words: &[&str], code, wanted: &[&str]| {
+        let ended = q2c(folder.path(), &[&["bench"], words, &SHORT].concat());
+        ended.refused(code, wanted);
+    };
+    refused(
+        &["sim:5ms", "--background", "speed=9"],
+        2,
+        &["speed=9", "keys"],
+    );
+    refused(&["sim:5ms", "--phases"], 2, &["--background"]);
+    let commands = ["sim:5ms", "--background", "engine=io_uring_cmd"];
+    refused(&commands, 2, &["none of the points exists", "background"]);
+}
+
+/// The kept run recommends `hybrid:uring` for 4 KiB: it is a further method, and its role is told.
+#[test]
+fn a_tuned_method_is_measured_beside_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-2.json");
+    let words = [
+        "bench",
+        "sim:5ms",
+        "--method",
+        "interrupt",
+        "--tuned",
+        run,
+        "--json",
+    ];
+    let result = q2c(folder.path(), &[&words[..], &SHORT].concat()).json();
+    let methods: Vec<&str> = cells(&result)
+        .iter()
+        .map(|c| c["method"].as_str().unwrap())
+        .collect();
+    assert_eq!(methods, ["interrupt", "hybrid:uring"]);
+    assert_eq!(
+        result["job"]["tuned"]["methods"][0]["method"],
+        "hybrid:uring"
+    );
+    assert_eq!(result["job"]["tuned"]["target"], "sim:200us");
+    let ended = q2c(folder.path(), &[&words[..], &["--bs", "8k"]].concat());
+    ended.refused(3, &["no answer for 8 KiB", "--bs"]);
+}

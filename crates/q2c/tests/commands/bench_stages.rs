@@ -1,0 +1,231 @@
+//! Tests of `q2c bench --stages`. Refusals are tested everywhere. A capture is tested on this
+//! machine's disk where it is permitted, and is a counted skip elsewhere.
+
+use crate::program::{number, q2c, run_in};
+use q2c_testkit::skip;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const POINTS: [&str; 12] = [
+    "--engine",
+    "io_uring,null",
+    "--method",
+    "interrupt",
+    "--jobs",
+    "1,2",
+    "--trials",
+    "1",
+    "--seconds",
+    "0.5",
+    "--warm-up",
+    "0.25",
+];
+
+/// Another program that reads a file of the disk all the time; it ends with this value.
+struct Reader(Child);
+
+impl Reader {
+    fn start(folder: &Path) -> Reader {
+        fs::write(folder.join("other"), vec![7; 4 << 20]).unwrap();
+        let file = fs::File::open(folder.join("other")).unwrap();
+        file.sync_all().unwrap();
+        // A few reads at a time: other tests that run meanwhile need the CPUs.
+        let words = [
+            "if=other",
+            "of=/dev/null",
+            "bs=4k",
+            "iflag=direct",
+            "count=20",
+        ];
+        let again = "while :; do dd \"$@\" 2>/dev/null || exit; sleep 0.05; done";
+        let child = Command::new("timeout")
+            .args(["60", "sh", "-c", again, "sh"])
+            .args(words)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .spawn();
+        Reader(child.unwrap())
+    }
+}
+
+impl Drop for Reader {
+    /// `timeout` hands its signal on to the shell and to dd.
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
+        self.0.wait().ok();
+    }
+}
+
+/// The stages of the point with this engine and number of jobs.
+fn stages<'a>(result: &'a Value, engine: &str, jobs: u64) -> &'a Value {
+    let mut cells = result["cells"].as_array().unwrap().iter();
+    let found = cells.find(|cell| cell["engine"] == engine && cell["jobs"] == jobs);
+    &found.unwrap_or_else(|| panic!("no {engine} {jobs}: {result:#}"))["stages"]
+}
+
+/// The hardware queues that the kernel shows for a device, `major:minor`.
+fn queues_in_sysfs(device: &str) -> usize {
+    let folder = format!("/sys/dev/block/{device}/mq");
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+/// The parts of Q2C add up to it, and their shares to 1.
+fn adds_up(run: &Value) {
+    let sum = |stage: &str| match run["stages"].get(stage) {
+        Some(of) => number(of, "/n") * number(of, "/mean_ns"),
+        None => 0.0,
+    };
+    let parts = ["Q2G", "G2I", "I2D", "G2D", "Q2M", "M2D", "D2C"].map(sum);
+    let (all, whole) = (parts.iter().sum::<f64>(), sum("Q2C"));
+    assert!(
+        (all / whole - 1.0).abs() < 0.01,
+        "{all} of {whole}: {run:#}"
+    );
+    let shares = run["bottleneck"]["shares"].as_object().unwrap().values();
+    let shares: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+    let (p50, p99) = ("/stages/D2C/p50_ns", "/stages/D2C/p99_ns");
+    assert!(number(run, p50) > 0.0 && number(run, p99) >= number(run, p50));
+}
+
+/// The jobs' own count of I/Os is the measure of the capture: it has them all but those that it
+/// lost and those at the edges of the time that counts, and none of another program's.
+fn has_the_jobs_ios(run: &Value) {
+    let (ios, captured) = (number(run, "/ios"), number(run, "/captured"));
+    let lost = number(run, "/lost") + number(run, "/not_kept");
+    assert!(ios > 100.0, "{run:#}");
+    assert!(
+        captured <= ios * 1.1 && captured + lost >= ios * 0.85,
+        "{run:#}"
+    );
+}
+
+/// Queues are those of the kernel, and all requests are reads in one of them.
+fn has_the_kernels_queues(run: &Value) {
+    if run["captured_by"] != "bpf" {
+        assert_eq!(run["queues"], Value::Array(Vec::new()));
+        return;
+    }
+    let device = &run["queues"][0];
+    let queues = queues_in_sysfs(device["device"].as_str().unwrap());
+    assert_eq!(number(device, "/queues"), queues as f64, "{device:#}");
+    assert_eq!(device["writes"], Value::Null);
+    let reads = device["reads"]["queues"].as_array().unwrap();
+    assert_eq!(reads.len(), queues);
+    let sum: f64 = reads.iter().map(|queue| number(queue, "/requests")).sum();
+    // An I/O that was merged into another one's request has none of its own.
+    let merged = run["stages"].get("Q2M").map_or(0.0, |of| number(of, "/n"));
+    assert_eq!(sum + merged, number(run, "/captured"));
+    assert_eq!(
+        number(device, "/reads/map/misplaced"),
+        0.0,
+        "jobs are pinned: {device:#}"
+    );
+}
+
+#[test]
+fn each_number_of_jobs_has_its_stages() {
+    let test = "bench_stages::each_number_of_jobs_has_its_stages";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = folder.path();
+    let reader = Reader::start(folder);
+    let words = ["bench", "--scratch", "16m", "--stages", "--json"];
+    let ended = q2c(folder, &[&words[..], &POINTS].concat());
+    drop(reader);
+    let result = ended.json();
+    assert_eq!(result["job"]["stages"], true);
+    // The engine that does nothing has no stages, and says why.
+    for jobs in [1, 2] {
+        assert_eq!(stages(&result, "null", jobs)["unseen"], "past-block-layer");
+    }
+    for jobs in [1, 2] {
+        let own = stages(&result, "io_uring", jobs);
+        if let Some(why) = own["unseen"].as_object() {
+            assert_eq!(
+                why.keys().next().map(String::as_str),
+                Some("refused"),
+                "{own}"
+            );
+            return skip(test, &own.to_string());
+        }
+        let run = &own["seen"];
+        adds_up(run);
+        has_the_jobs_ios(run);
+        let others = number(run, "/others");
+        assert!(others > 0.0, "the other program reads: {run:#}");
+        has_the_kernels_queues(run);
+    }
+    is_read_back(folder);
+}
+
+/// `q2c report` makes the table, the JSON and the page from the run's folder.
+fn is_read_back(folder: &Path) {
+    let run = run_in(folder);
+    let run = run.to_str().unwrap();
+    let table = q2c(folder, &["report", run]).done();
+    for words in [
+        "stage",
+        "bottleneck of io_uring interrupt over the jobs:",
+        "with the capture beside it",
+    ] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let json = q2c(folder, &["report", run, "--json"]).json();
+    let kept = fs::read_to_string(Path::new(run).join("result.json")).unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(stages(&json, "io_uring", 2), stages(&kept, "io_uring", 2));
+    q2c(folder, &["report", run, "--html", "again.html"]).done();
+    let page = fs::read_to_string(folder.join("again.html")).unwrap();
+    assert!(page.contains("data-chart=\"stages-0-0\""));
+}
+
+/// The background's threads are the program's own, and its I/Os go to the same disk: they are told
+/// apart from those of the job, and each phase has the I/Os of its own time.
+#[test]
+fn a_background_is_not_in_the_stages() {
+    let test = "bench_stages::a_background_is_not_in_the_stages";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let words = "bench --scratch 16m --stages --json --engine io_uring --method interrupt \
+                 --trials 1 --seconds 0.5 --warm-up 0.25 --phases --background none \
+                 --background rw=randread,bs=16k,depth=2";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let result = q2c(folder.path(), &words).json();
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    if let Some(why) = cells[0]["stages"]["unseen"].as_object() {
+        assert_eq!(
+            why.keys().next().map(String::as_str),
+            Some("refused"),
+            "{why:?}"
+        );
+        return skip(test, &cells[0]["stages"].to_string());
+    }
+    let runs = [&cells[0]["stages"]["seen"], &cells[1]["stages"]["seen"]];
+    for run in runs {
+        adds_up(run);
+        has_the_jobs_ios(run);
+    }
+    // The background has two requests in flight beside one of the job.
+    let others = runs.map(|run| number(run, "/others"));
+    assert!(others[1] > 100.0, "{result:#}");
+}
+
+/// A target that no block device stands under is refused before anything is made.
+#[test]
+fn a_target_without_a_block_layer_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in ["sim:50us", "sim:lognormal(50us,0.3)"] {
+        let ended = q2c(
+            folder.path(),
+            &["bench", target, "--stages", "--seconds", "0.5"],
+        );
+        ended.refused(
+            5,
+            &[target, "--stages", "does not go through the block layer"],
+        );
+    }
+    assert!(!folder.path().join("runs").exists());
+}

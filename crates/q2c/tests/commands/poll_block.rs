@@ -1,0 +1,365 @@
+//! Tests of `q2c poll sim` and `q2c poll sweep` on traces of the block layer.
+
+use crate::blktrace::{Event, file};
+use crate::program::{close, close_iops, entry, number, q2c, shared_data};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
+use q2c_trace::TraceWriter;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Rounds of the trace.
+const ROUNDS: u64 = 100;
+/// One in so many rounds has a flush behind its read.
+const FLUSH: u64 = 10;
+/// Length of a round in the trace, us: Q2D 2, D2C 30, think time 8.
+const ROUND: u64 = 40;
+/// Time that a flush takes in addition, us.
+const FLUSHING: u64 = 25;
+
+/// An action of blktrace at this time, us.
+fn event(us: u64, action: u32, sector: u64) -> Event {
+    Event {
+        ns: us * 1000,
+        cpu: 0,
+        action,
+        category: 1,
+        sector,
+        bytes: 4096,
+        device: (8, 0),
+    }
+}
+
+/// Writes the file of blktrace of one thread at depth 1: reads with Q, G (0 us later), I (1 us), D
+/// (2 us) and C (32 us), some with a flush of 20 us behind them, and at the end a read that never
+/// completes.
+fn rounds(folder: &Path) {
+    let (mut events, mut now) = (Vec::new(), 1_000);
+    for round in 0..ROUNDS {
+        let actions = [(1, 0), (4, 0), (12, 1), (7, 2), (8, 32)];
+        events.extend(actions.map(|(action, after)| event(now + after, action, 64 * round)));
+        if round % FLUSH == 0 {
+            let flush = |us, action| Event {
+                category: 4,
+                bytes: 0,
+                ..event(us, action, 0)
+            };
+            events.extend([flush(now + 34, 1), flush(now + 54, 8)]);
+            now += FLUSHING;
+        }
+        now += ROUND;
+    }
+    events.push(event(now, 1, 64 * ROUNDS));
+    fs::write(folder.join("sda.blktrace.0"), file(&events, 0)).unwrap();
+    q2c(
+        folder,
+        &["trace", "import", "sda", "--out", "block.parquet"],
+    )
+    .done();
+}
+
+/// From the first Q to the last C, us: the think time of the last round is not part of it.
+const SPAN: u64 = ROUNDS * ROUND + ROUNDS / FLUSH * FLUSHING - 8;
+
+fn run(folder: &Path, command: &str, more: &str) -> Value {
+    let words = format!("poll {command} block.parquet --json {more}");
+    q2c(folder, &words.split(' ').collect::<Vec<_>>()).json()
+}
+
+/// A sleep ends 2 us late. A sleep of 20 us ends in time for D2C (30 us): nothing changes. One of
+/// 29 us ends 1 us late in every round, and one of 40 us 12 us.
+#[test]
+fn a_trace_of_blktrace_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    rounds(folder.path());
+    let result = run(folder.path(), "sweep", "--policy fixed:20us|29us|40us");
+    for (sleep, late) in [(20, 0), (29, 1), (40, 12)] {
+        let cell = entry(
+            &result,
+            "cells",
+            "policy",
+            &format!("fixed:sleep={sleep}us"),
+        );
+        let wall = (SPAN + ROUNDS * late) as f64 / 1e6;
+        close_iops(number(cell, "/iops"), ROUNDS as f64 / wall);
+        assert_eq!(number(cell, "/miss_rate"), f64::from(u8::from(late > 0)));
+        close(number(cell, "/t_over"), late as f64 / 30.0);
+        // The submission of 2 us runs on the CPU, the think time is not known to.
+        let polled = 30_u64.saturating_sub(sleep + 2);
+        close(number(cell, "/cpu_ns_per_io"), (2 + polled) as f64 * 1e3);
+    }
+    assert_eq!(result["schema"], "q2c.sweep/2");
+    let input = &result["inputs"][0];
+    assert_eq!(
+        (number(input, "/lanes"), number(input, "/ios")),
+        (1.0, 100.0)
+    );
+    assert_eq!(number(input, "/span_ns"), (SPAN * 1000) as f64);
+    assert_eq!(input["latency_ns"], json!([30e3, 30e3, 30e3, 30e3, 30e3]));
+    let taken = &input["taken_as"];
+    for (pointer, wanted) in [
+        ("/layer", json!("block")),
+        ("/latency", json!("d2c")),
+        ("/latency_asked", Value::Null),
+        ("/submission_ns", json!(2000.0)),
+        ("/lanes_by", json!("thread")),
+        ("/owners", json!(1)),
+        ("/overlapping", json!(0)),
+        ("/devices", json!({"8:0": 100})),
+        (
+            "/left_out",
+            json!({"no-completion": 1, "neither-read-nor-write": 10}),
+        ),
+        ("/polled", Value::Null),
+    ] {
+        assert_eq!(taken.pointer(pointer), Some(&wanted), "{pointer}: {taken}");
+    }
+}
+
+/// The device time begins where it is named to: Q2C is 32 us and I2C 31 us, so sleeps of 29 us,
+/// which end after 31 us, are in time only for Q2C.
+#[test]
+fn the_device_time_is_the_named_one() {
+    let folder = tempfile::tempdir().unwrap();
+    rounds(folder.path());
+    for (latency, device, missed) in [("d2c", 30, 1.0), ("i2c", 31, 1.0), ("q2c", 32, 0.0)] {
+        let how = format!("--policy fixed:29us --warm-up 0 --measure 1s --latency {latency}");
+        let result = run(folder.path(), "sim", &how);
+        let sleeper = entry(&result, "methods", "method", "hybrid:fixed:sleep=29us");
+        assert_eq!(number(sleeper, "/miss_rate"), missed, "{latency}");
+        close(
+            number(sleeper, "/t_over"),
+            f64::from(31 - device.min(31)) / f64::from(device),
+        );
+        let taken = &result["taken_as"];
+        assert_eq!(
+            (&taken["latency"], &taken["latency_asked"]),
+            (&json!(latency), &json!(latency))
+        );
+    }
+    let said = ["poll", "sim", "block.parquet", "--policy", "pas"];
+    let said = q2c(folder.path(), &said).done();
+    for words in [
+        "D2C of the block layer as device time",
+        "2.00 us on average",
+        "1 thread as 1 lane",
+        "10 neither reads nor writes",
+        "does not tell which requests were polled for",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+/// A thread has two reads in flight at a time, and a sleep of 40 us makes both late by 12 us. The
+/// trace is read as blktrace wrote it.
+#[test]
+fn overlapping_requests_get_a_lane_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut events = Vec::new();
+    for pair in 0..50_u64 {
+        for (begin, sector) in [(100 * pair, 64 * pair), (100 * pair + 10, 64 * pair + 4096)] {
+            let actions = [(1, 0), (4, 1), (7, 2), (8, 32)];
+            events.extend(actions.map(|(action, after)| event(begin + after, action, sector)));
+        }
+    }
+    fs::write(folder.path().join("sda.blktrace.0"), file(&events, 0)).unwrap();
+    let sweep = [
+        "poll",
+        "sweep",
+        "sda",
+        "--json",
+        "--policy",
+        "fixed:20us|40us",
+    ];
+    for (more, by) in [(&[][..], "thread"), (&["--lanes", "device"][..], "device")] {
+        let result = q2c(folder.path(), &[&sweep[..], more].concat()).json();
+        let input = &result["inputs"][0];
+        assert_eq!(
+            (number(input, "/lanes"), number(input, "/ios")),
+            (2.0, 100.0)
+        );
+        let taken = &input["taken_as"];
+        assert_eq!(
+            (number(taken, "/overlapping"), number(taken, "/owners")),
+            (50.0, 1.0)
+        );
+        assert_eq!(taken["lanes_by"], by);
+        // Both lanes last from the first Q to the last C, 49 pairs and 42 us.
+        for (policy, late) in [("fixed:sleep=20us", 0), ("fixed:sleep=40us", 12)] {
+            let wall = f64::from(49 * 100 + 42 + 50 * late) / 1e6;
+            close_iops(
+                number(entry(&result, "cells", "policy", policy), "/iops"),
+                100.0 / wall,
+            );
+        }
+    }
+}
+
+/// A mapped device has Q and C, and the disk below it all events: each request counts once.
+#[test]
+fn the_requests_of_a_mapped_device_count_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut events = Vec::new();
+    for n in 0..20_u64 {
+        let of = |device, actions: &[(u32, u64)]| {
+            let each = actions.iter().map(|(action, us)| Event {
+                device,
+                ..event(100 * n + us, *action, 64 * n)
+            });
+            each.collect::<Vec<_>>()
+        };
+        events.extend(of((253, 0), &[(1, 0), (8, 40)]));
+        events.extend(of((8, 0), &[(1, 1), (4, 2), (7, 3), (8, 38)]));
+    }
+    fs::write(folder.path().join("all.blktrace.0"), file(&events, 0)).unwrap();
+    let sim = ["poll", "sim", "all", "--json", "--policy", "fixed:20us"];
+    let both = q2c(folder.path(), &sim).json();
+    assert_eq!(number(&both, "/ios"), 20.0);
+    assert_eq!(both["taken_as"]["devices"], json!({"8:0": 20}));
+    assert_eq!(both["taken_as"]["left_out"], json!({"not-driven": 20}));
+    let named = [&sim[..], &["--device", "253:0"]].concat();
+    let mapped = q2c(folder.path(), &named).json();
+    assert_eq!(mapped["taken_as"]["devices"], json!({"253:0": 20}));
+    assert_eq!(mapped["taken_as"]["latency"], "q2c");
+    // Both are reads of one latency: 35 us from D to C, 40 us from Q to C. The oracle sleeps until
+    // 1 ns before the completion, less the 2 us that a sleep is late.
+    for (result, ns) in [(&both, 35_000.0), (&mapped, 40_000.0)] {
+        let oracle = entry(result, "methods", "method", "oracle");
+        assert_eq!(number(oracle, "/effective_sleep_ns"), ns - 2_001.0);
+    }
+    let sim = [&sim[..], &["--device", "8:16"]].concat();
+    q2c(folder.path(), &sim).refused(3, &["all", "40 other-device"]);
+}
+
+/// Responses of MSR have a beginning and an end alone: Q2C, and the result says so.
+#[test]
+fn an_import_with_responses_has_q2c() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |n: u64| {
+        let at = 128_166_372_003_061_629 + 1_000 * n;
+        format!("{at},usr,0,Read,{},4096,500\n", 4096 * n)
+    };
+    let lines: String = (0..10).map(line).collect();
+    fs::write(folder.path().join("usr_0.csv"), lines).unwrap();
+    let sweep = ["poll", "sweep", "usr_0.csv", "--policy", "fixed:30us"];
+    let result = q2c(folder.path(), &[&sweep[..], &["--json"]].concat()).json();
+    let input = &result["inputs"][0];
+    // 500 units of 100 ns, every 100 us.
+    assert_eq!(
+        (number(input, "/latency_ns/2"), number(input, "/span_ns")),
+        (50e3, 950e3)
+    );
+    assert_eq!(
+        (&input["taken_as"]["latency"], &input["taken_as"]["format"]),
+        (&json!("q2c"), &json!("msr"))
+    );
+    let said = q2c(folder.path(), &sweep).done().replace("\n  ", " ");
+    assert!(
+        said.contains("Q2C of the block layer as device time, since no request has a D"),
+        "{said}"
+    );
+    let asked = [&sweep[..], &["--latency", "d2c"]].concat();
+    q2c(folder.path(), &asked).refused(
+        3,
+        &["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"],
+    );
+}
+
+#[test]
+fn traces_without_completions_are_refused_with_what_to_do() {
+    let test = "poll_block::traces_without_completions_are_refused_with_what_to_do";
+    let folder = tempfile::tempdir().unwrap();
+    for (name, records, more) in [
+        ("websearch-small.disksim", "24783", &["--unit", "ns"][..]),
+        ("tpcc-small.disksim", "6999", &["--unit", "ns"]),
+        ("cloudphysics-sample.vscsi", "113872", &[]),
+    ] {
+        let Some(path) = shared_data(test, name) else {
+            return;
+        };
+        let path = path.display().to_string();
+        let import = ["trace", "import", &path, "--out", name];
+        q2c(folder.path(), &[&import[..], more].concat()).done();
+        for command in ["sim", "sweep"] {
+            let sim = ["poll", command, name, "--policy", "pas"];
+            let words = [name, records, "has a completion", "q2c trace record"];
+            q2c(folder.path(), &sim).refused(3, &words);
+        }
+    }
+}
+
+#[test]
+fn options_of_the_block_layer_need_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.txt"), "30\n".repeat(20)).unwrap();
+    for (option, value) in [("--latency", "d2c"), ("--lanes", "device")] {
+        let sweep = [
+            "poll", "sweep", "a.txt", "--unit", "us", "--policy", "pas", option, value,
+        ];
+        q2c(folder.path(), &sweep).refused(3, &["a.txt", "user layer", option]);
+    }
+    let sweep = ["poll", "sweep", "a.txt", "--latency", "u2c"];
+    q2c(folder.path(), &sweep).refused(2, &["expected d2c, i2c or q2c"]);
+}
+
+/// A recording by BPF knows which requests were polled for, and how the kernel's hybrid polling was
+/// set: with `io_poll_delay` 0 or more the kernel slept before it polled, with -1 it did not.
+#[test]
+fn polled_requests_and_the_kernel_s_sleeps_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = DevId {
+        major: 259,
+        minor: 0,
+    };
+    for (delay, polled, slept) in [
+        (Some("0"), 10, json!(true)),
+        (Some("-1"), 10, json!(false)),
+        (Some("0"), 0, json!(false)),
+        (None, 10, Value::Null),
+    ] {
+        let mut facts = BTreeMap::from([("capture".to_owned(), "bpf".to_owned())]);
+        let fact = delay.map(|delay| ("device.259:0.io_poll_delay".to_owned(), delay.to_owned()));
+        facts.extend(fact);
+        let meta = TraceMeta {
+            facts,
+            ..TraceMeta::default()
+        };
+        let path = folder.path().join("p.parquet");
+        let mut writer = TraceWriter::create(&path, meta).unwrap();
+        let record = |id: u64| {
+            let (op, bytes) = (Op::Read, Bytes(4096));
+            let mut record = IoRecord::new(id, Layer::Block, device, op, Sectors(8 * id), bytes);
+            let times = [0, 1_000, 31_000].map(|ns| Some(Nanos(40_000 * id + ns)));
+            [record.queue_ns, record.issue_ns, record.complete_ns] = times;
+            if id < polled {
+                record.flags = OpFlags::POLLED;
+            }
+            record
+        };
+        writer
+            .push(&(0..20).map(record).collect::<Vec<_>>())
+            .unwrap();
+        writer.finish().unwrap();
+        let sim = ["poll", "sim", "p.parquet", "--policy", "pas"];
+        let result = q2c(folder.path(), &[&sim[..], &["--json"]].concat()).json();
+        let taken = &result["taken_as"];
+        assert_eq!(
+            (&taken["polled"], &taken["kernel_slept"]),
+            (&json!(polled), &slept),
+            "{delay:?}"
+        );
+        let said = q2c(folder.path(), &sim).done();
+        assert_eq!(
+            said.contains("its oversleep"),
+            slept == json!(true),
+            "{said}"
+        );
+        let by_interrupt = match polled {
+            0 => "all requests were completed by interrupt",
+            _ => "10 requests were completed by interrupt",
+        };
+        assert!(said.contains(by_interrupt), "{said}");
+        fs::remove_file(path).unwrap();
+    }
+}

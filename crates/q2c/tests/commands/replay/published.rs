@@ -1,0 +1,84 @@
+use super::*;
+use crate::program::number;
+use q2c_testkit::shared_data;
+
+/// The published comparison has two traces, replayed timed and outstanding on two devices. One of
+/// the samples loads the devices for a moment, the other leaves them idle; neither has completions.
+#[test]
+fn one_run_fills_the_published_tables() {
+    const TEST: &str = "one_run_fills_the_published_tables";
+    let sample = |name| shared_data(TEST, name);
+    let samples = sample("websearch-small.disksim").zip(sample("tpcc-small.disksim"));
+    let Some((web, tpcc)) = samples else {
+        return;
+    };
+    let [web, tpcc] = [web, tpcc].map(|path| path.display().to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let (slow, fast) = ("sim:2ms,servers=64", "sim:100us,servers=64");
+    let words = format!(
+        "compare {web} {tpcc} {slow} {fast} --unit ns --mode timed,outstanding --part 0s..0.05s \
+         --trials 2 --json --max-lateness 10s"
+    );
+    let done = run(folder.path(), &words);
+    assert!([0, 7].contains(&done.code), "{}", done.stderr);
+    let result = json(&done);
+    assert_eq!(result["schema"], "q2c.compare/3");
+    let all = result["comparisons"].as_array().unwrap();
+    let rows = all.iter().map(|one| {
+        let name = |value: &Value| value.as_str().unwrap().to_owned();
+        (name(&one["trace"]["path"]), name(&one["job"]["mode"]))
+    });
+    let wanted = [
+        (&web, "timed"),
+        (&web, "outstanding"),
+        (&tpcc, "timed"),
+        (&tpcc, "outstanding"),
+    ];
+    let wanted = wanted.map(|(trace, mode)| (trace.clone(), mode.to_owned()));
+    assert_eq!(rows.collect::<Vec<_>>(), wanted);
+    for one in all {
+        let devices = one["devices"].as_array().unwrap();
+        let paths = devices
+            .iter()
+            .map(|device| device["target"]["path"].as_str());
+        assert_eq!(paths.collect::<Vec<_>>(), [Some(slow), Some(fast)]);
+        for device in devices {
+            assert_eq!(device["trials"].as_array().unwrap().len(), 2, "{device}");
+        }
+        let outstanding = one["job"]["mode"] == "outstanding";
+        assert_eq!(
+            one["profile"]["device"].as_str(),
+            outstanding.then_some(slow)
+        );
+        if outstanding {
+            assert_eq!(one["job"]["count"], "blocks");
+        }
+    }
+    // A device takes 2 ms for each request, the other 0.1 ms; both also have what wake-ups take.
+    let requests = number(&all[0], "/trace/requests");
+    for (at, service_s) in [(0, 0.002), (1, 0.0001)] {
+        let sum = number(&all[0]["devices"][at], "/sum_u2c_s/min");
+        assert!(
+            requests > 10.0 && sum >= requests * service_s,
+            "{requests} in {sum} s"
+        );
+    }
+    let over = &result["overall"][0];
+    assert_eq!([&over["device"], &over["with"]], [fast, slow]);
+    let counts = ["better", "worse", "alike", "unknown"].map(|name| over[name].as_u64().unwrap());
+    assert_eq!(counts.iter().sum::<u64>(), 4, "{over}");
+
+    let says = told(folder.path(), &done);
+    for words in [
+        "of 4 comparisons by their sums of U2C,",
+        "outstanding (blocks), idle time squeezed",
+        "what was in flight is taken from its timed replay on sim:2ms,servers=64",
+    ] {
+        assert!(says.contains(words), "{words}: {says}");
+    }
+    let kept = folder.path().join("told.json");
+    let csv = run(folder.path(), &format!("report {} --csv", kept.display())).done();
+    // A head, and 2 traces x 2 modes x 2 devices x 2 trials.
+    assert_eq!(csv.lines().count(), 1 + 16);
+    assert!(csv.starts_with("trace,mode,device,trial,"), "{csv}");
+}

@@ -1,0 +1,106 @@
+use super::*;
+use crate::program::number;
+use q2c_testkit::skip;
+use std::process::Command;
+
+/// A loop device over a file; it is taken down when this value is dropped.
+struct Loop(String);
+
+impl Loop {
+    /// Sets one up that takes at most `most_kb` KiB at a time. `Err` says why that is not possible.
+    fn new(file: &Path, most_kb: u32) -> Result<Loop, String> {
+        fs::write(file, vec![0x5a; 32 << 20]).map_err(|e| e.to_string())?;
+        let mut command = Command::new("losetup");
+        let command = command
+            .args(["--find", "--show", "--direct-io=on"])
+            .arg(file);
+        let done = command.output().map_err(|e| format!("losetup: {e}"))?;
+        if !done.status.success() {
+            let why = String::from_utf8_lossy(&done.stderr);
+            return Err(format!("losetup: {}", why.trim()));
+        }
+        let device = Loop(String::from_utf8_lossy(&done.stdout).trim().to_owned());
+        let name = device.0.trim_start_matches("/dev/");
+        let limit = format!("/sys/block/{name}/queue/max_sectors_kb");
+        fs::write(&limit, most_kb.to_string()).map_err(|e| format!("{limit}: {e}"))?;
+        Ok(device)
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let down = Command::new("losetup").args(["--detach", &self.0]).status();
+        if !down.is_ok_and(|status| status.success()) {
+            eprintln!("{} could not be taken down", self.0);
+        }
+    }
+}
+
+/// Two devices that differ in the longest request that they take. The one that takes 64 KiB splits
+/// requests of 128 KiB in two, of 256 KiB in four and of 512 KiB in eight. All the same the sum of
+/// Q2C has one term for each request. The Q2C of a request lies within its U2C, so the sum cannot
+/// be above that of U2C; the sum over parts is several times as large.
+#[test]
+fn a_split_request_is_one_term_of_the_sum() {
+    const TEST: &str = "a_split_request_is_one_term_of_the_sum";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let devices = Loop::new(&place("a"), 512).and_then(|a| Ok([a, Loop::new(&place("b"), 64)?]));
+    let [whole, split] = match devices {
+        Ok(devices) => devices,
+        Err(why) => return skip(TEST, &why),
+    };
+    let csv = place("trace.csv");
+    let mut text = "submit,offset,size,op\n".to_owned();
+    for n in 0..200 {
+        let size = [4, 128, 256, 512][n % 4] * 1024;
+        text += &format!("{},{},{size},read\n", n * 2000, n * 37 % 60 * 524_288);
+    }
+    fs::write(&csv, text).unwrap();
+    for by in ["bpf", "tracefs"] {
+        let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
+        let words = format!(
+            "compare {} {} {} --capture --by {by} --trials 5 --json --max-lateness 10s \
+             --format csv --unit us --columns {columns}",
+            csv.display(),
+            whole.0,
+            split.0
+        );
+        let done = run(folder.path(), &words);
+        let missing = match done.stdout.is_empty() {
+            true => done.stderr.lines().last().map(str::to_owned),
+            false => sums(&json(&done)).err(),
+        };
+        if let Some(why) = missing {
+            skip(TEST, &format!("by {by}: {why}"));
+        }
+    }
+}
+
+/// Checks the sums of all trials in which the capture lacks nothing. `Err` when there is none on a
+/// device.
+fn sums(result: &Value) -> Result<(), String> {
+    for (at, parts) in [(0, 200.0), (1, 50.0 * f64::from(1 + 2 + 4 + 8))] {
+        let device = &only(result)["devices"][at];
+        let trials = device["trials"].as_array().unwrap();
+        // A bio that may not wait and would have to be split is queued again by a thread that may.
+        // It is no lost I/O; 150 of the requests are of this kind on one device.
+        let lost = trials.iter().map(|trial| number(trial, "/q2c_lost"));
+        assert!(lost.fold(f64::INFINITY, f64::min) < 150.0, "{device}");
+        // Where the kernel left out events of the capture, some terms are missing, and it says so.
+        let complete = trials.iter().filter(|trial| trial["q2c_lost"] == 0);
+        let complete: Vec<&Value> = complete.filter(|trial| trial["whole"] == true).collect();
+        if complete.is_empty() {
+            return Err("the capture lost I/Os in every trial".to_owned());
+        }
+        for trial in complete {
+            assert_eq!(number(trial, "/issued"), 200.0);
+            assert_eq!(number(trial, "/q2c_ios"), 200.0, "{trial}");
+            assert_eq!(number(trial, "/q2c_parts"), parts, "{trial}");
+            assert_eq!(number(trial, "/q2c_excess"), 0.0, "{trial}");
+            let [q2c, u2c] = ["/sum_q2c_s", "/sum_u2c_s"].map(|sum| number(trial, sum));
+            assert!(q2c > 0.0 && q2c <= u2c, "{q2c} s within {u2c} s: {trial}");
+        }
+    }
+    Ok(())
+}

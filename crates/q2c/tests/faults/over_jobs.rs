@@ -1,0 +1,239 @@
+//! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
+
+use crate::bench::{Bench, Q2C, SIM, assert_whole, state_of, tune};
+use q2c_result::Exit;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// The files of a run, with their bytes.
+fn files(run: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(run).unwrap().map(|e| e.unwrap().path());
+    let mut files: Vec<(String, Vec<u8>)> = entries
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read(&path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn result(run: &Path) -> Value {
+    serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
+}
+
+/// One run over 2 and 1 jobs: it is stopped in its second number, then the device fails there, then
+/// the run is completed. The first number's run is made once. The whole is drawn again from its
+/// folder, and `q2c bench` takes the method of each number from it.
+#[test]
+fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
+    let bench = Bench::new();
+    let jobs = ["--jobs", "2,1"];
+    let mut running = bench.start(bench.command(Q2C, &tune(SIM, &jobs)));
+    running.says("number 1 of 2: --jobs 1");
+    running.says("number 2 of 2: --jobs 2").signal(Signal::INT);
+    let outcome = running.end();
+    outcome.exits(Exit::Interrupted);
+    let run = bench.run_is("interrupted");
+    let name = format!("runs/{}", run.file_name().unwrap().display());
+    for told in [
+        "4 KiB randread",
+        "1 job: ",
+        "incomplete: nothing was measured with 2 jobs",
+    ] {
+        assert!(outcome.stdout.contains(told), "{told}: {outcome:#?}");
+    }
+    let told = format!("--resume {name} goes on");
+    assert!(outcome.stderr.contains(&told), "{outcome:#?}");
+    let (first, second) = (run.join("jobs-1"), run.join("jobs-2"));
+    assert_eq!(state_of(&first), "complete");
+    assert_eq!(state_of(&second), "interrupted");
+    let part = result(&run);
+    assert_eq!(part["schema"], "q2c.tune-jobs/1");
+    assert_eq!(
+        (&part["complete"], &part["jobs"]),
+        (&json!(false), &json!([1, 2]))
+    );
+    assert_eq!(part["runs"], json!([result(&first)]));
+    let made = files(&first);
+
+    let resume = ["tune", "--resume", &name];
+    fails_in_the_second_number(&bench, &run, &resume);
+
+    let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
+    outcome.exits(Exit::Done);
+    assert!(
+        outcome.stderr.contains("jobs-1 is complete"),
+        "{outcome:#?}"
+    );
+    assert_eq!(files(&first), made, "the first number was not run again");
+    let whole: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    is_whole(&run, &whole);
+    bench
+        .q2c(&resume)
+        .fails(Exit::Input, &[&name, "complete", "start a new run"]);
+
+    is_drawn_again(&bench, &name, &whole);
+    gives_methods_to_bench(&bench, &name, &whole);
+}
+
+/// The device of the second number fails from the next session on: the run ends, names the number,
+/// and keeps the first one in its report.
+fn fails_in_the_second_number(bench: &Bench, run: &Path, resume: &[&str]) {
+    let plan = run.join("jobs-2/plan.toml");
+    let good = fs::read_to_string(&plan).unwrap();
+    let bad = good.replace("engine = \"sim:", "engine = \"fault:eio@20:sim:");
+    assert_ne!(good, bad);
+    fs::write(&plan, bad).unwrap();
+    let words = [
+        "tune with --jobs 2",
+        "Input/output error",
+        "go on with --resume",
+    ];
+    bench.q2c(resume).fails(Exit::Device, &words);
+    assert_eq!(state_of(run), "interrupted");
+    assert_whole(run);
+    let failed = result(run);
+    assert_eq!(failed["failed"]["jobs"], 2);
+    let reason = failed["failed"]["reason"].as_str().unwrap();
+    assert!(reason.contains("Input/output error"), "{reason}");
+    assert_eq!(failed["runs"].as_array().unwrap().len(), 1);
+    fs::write(&plan, good).unwrap();
+}
+
+/// Both numbers are there as they are in their folders, the larger with the CPUs of the smaller. A
+/// device of 400 us does at most 2500 requests per second for each job.
+fn is_whole(run: &Path, whole: &Value) {
+    assert_eq!(state_of(run), "complete");
+    assert_whole(run);
+    assert!(run.join("report.html").exists());
+    assert_eq!(*whole, result(run));
+    assert_eq!(whole["complete"], true);
+    assert_eq!(whole["failed"], Value::Null);
+    let runs = ["jobs-1", "jobs-2"].map(|part| result(&run.join(part)));
+    assert_eq!(whole["runs"], json!(runs));
+    let cpus = runs
+        .each_ref()
+        .map(|run| run["job"]["cpus"].as_array().unwrap());
+    assert_eq!(cpus.map(Vec::len), [1, 2]);
+    assert_eq!(cpus[0][0], cpus[1][0]);
+    for (run, most) in runs.iter().zip([2_500.0, 5_000.0]) {
+        assert_eq!(run["schema"], "q2c.tune/3");
+        for cell in run["cells"].as_array().unwrap() {
+            let iops = cell["measured"]["iops"]["max"].as_f64().unwrap();
+            assert!(iops > 0.0 && iops < most * 1.02, "{iops}: {cell}");
+        }
+    }
+    let leaders = whole["recommended"][0]["leaders"].as_array().unwrap();
+    assert_eq!(leaders.len(), 2);
+    for (leader, run) in leaders.iter().zip(&runs) {
+        assert_eq!(leader["jobs"], run["job"]["jobs"]);
+        let answer = &run["recommendation"][0];
+        let (method, rule) = (answer["method"].as_str(), answer["policy"].as_str());
+        let named = match rule.unwrap() {
+            "" => method.unwrap().to_owned(),
+            rule => format!("{}:{rule}", method.unwrap()),
+        };
+        assert_eq!(leader["method"], named);
+    }
+}
+
+fn is_drawn_again(bench: &Bench, name: &str, whole: &Value) {
+    let report = |more: &[&str]| {
+        let outcome = bench.q2c(&[&["report", name], more].concat());
+        outcome.exits(Exit::Done);
+        outcome.stdout
+    };
+    let table = report(&[]);
+    for told in ["sim:400us · randread, 1, 2 jobs", "2 jobs: ", "recommend"] {
+        assert!(table.contains(told), "{told}: {table}");
+    }
+    let again: Value = serde_json::from_str(&report(&["--json"])).unwrap();
+    assert_eq!(again["recommended"], whole["recommended"]);
+    assert_eq!(
+        again["runs"][1]["cells"][0]["role"],
+        whole["runs"][1]["cells"][0]["role"]
+    );
+    let csv = report(&["--csv"]);
+    let cells = whole["runs"].as_array().unwrap().iter();
+    let cells: usize = cells
+        .map(|run| run["cells"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(csv.lines().count(), cells + 1);
+    report(&["--html", "again.html"]);
+    let page = fs::read_to_string(bench.path("again.html")).unwrap();
+    assert!(page.contains("Over the number of jobs") && page.contains("</html>"));
+}
+
+fn gives_methods_to_bench(bench: &Bench, name: &str, whole: &Value) {
+    let short = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
+    let asked = |jobs| {
+        let words = [
+            "bench", SIM, "--method", "poll", "--tuned", name, "--jobs", jobs,
+        ];
+        bench.q2c(&[&words[..], &short, &["--json"]].concat())
+    };
+    asked("1,4").fails(Exit::Input, &["no answer for --jobs 4, but for --jobs 1,2"]);
+    let measured = asked("1,2");
+    measured.exits(Exit::Done);
+    let measured: Value = serde_json::from_str(&measured.stdout).unwrap();
+    let tuned = measured["job"]["tuned"]["methods"].as_array().unwrap();
+    let leaders = whole["recommended"][0]["leaders"].as_array().unwrap();
+    assert_eq!(tuned.len(), 2);
+    for (tuned, leader) in tuned.iter().zip(leaders) {
+        assert_eq!(tuned["jobs"], leader["jobs"]);
+        assert_eq!(tuned["method"], leader["method"]);
+        let point =
+            |cell: &&Value| cell["jobs"] == leader["jobs"] && cell["method"] == leader["method"];
+        let cells = measured["cells"].as_array().unwrap().iter();
+        assert_eq!(cells.filter(point).count(), 1, "{leader}");
+    }
+}
+
+/// The run has one scratch file for all numbers of jobs. When it is stopped, the file stays. A
+/// later session goes on with it, and takes the calibration that was made on it.
+#[test]
+fn the_numbers_of_jobs_share_a_scratch_file() {
+    let bench = Bench::new();
+    let args = [
+        "tune",
+        "--scratch",
+        "4m",
+        "--seconds",
+        "0.1",
+        "--trials",
+        "1",
+    ];
+    let args = [&args[..], &["--jobs", "1,2"]].concat();
+    let stopped = |args: &[&str]| {
+        let mut running = bench.start(bench.command(Q2C, args));
+        running
+            .says("number 1 of 2: --jobs 1")
+            .says("recording")
+            .signal(Signal::INT);
+        let outcome = running.end();
+        outcome.fails(Exit::Interrupted, &["stopped by a signal"]);
+        outcome
+    };
+    let outcome = stopped(&args);
+    let run = bench.run_is("interrupted");
+    let name = format!("runs/{}", run.file_name().unwrap().display());
+    assert_eq!(outcome.stderr.matches("kept runs/scratch-").count(), 1);
+    let kept = format!("for --resume {name}");
+    assert!(outcome.stderr.contains(&kept), "{outcome:#?}");
+    let scratch = || {
+        let files = fs::read_dir(bench.path("runs")).unwrap();
+        let files = files.filter(|entry| entry.as_ref().unwrap().path().is_file());
+        files.count()
+    };
+    assert_eq!(scratch(), 1);
+    let calibration = fs::read(run.join("jobs-1/calibration.json")).unwrap();
+
+    stopped(&["tune", "--resume", &name]);
+    assert_eq!(scratch(), 1);
+    let again = fs::read(run.join("jobs-1/calibration.json")).unwrap();
+    assert_eq!(again, calibration);
+    assert!(!run.join("result.json").exists());
+}
