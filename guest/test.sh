@@ -39,10 +39,10 @@ absent() { # NAME, REASON
 }
 
 # Boots one kernel and waits for its end. Returns 1 when it did not come up.
-boot() { # NAME, FOLDER
+boot() { # NAME, FOLDER (with WORK/module.cpio)
     local name=$1 folder=$2 begun=$SECONDS
     say "$name: booting $(cat "$folder/version")"
-    cat "$folder/modules.cpio" "$tools" "$work/own.cpio" >"$work/image"
+    cat "$folder/modules.cpio" "$tools" "$work/own.cpio" "$work/module.cpio" >"$work/image"
     rm -f "$logs/$name".{log,results,qemu}
     touch "$logs/$name".{log,results}
     timeout -k 5 "$guest_seconds" bash -c '. guest/lib/machine.sh; run_machine "$@"' bash \
@@ -85,6 +85,9 @@ test_kernel() { # NAME
     while read -r package; do
         if ! folder=$(alone have_kernel "$package"); then
             reason="$package: $folder"
+        elif ! module_layer "$work/module.cpio" "$package"; then
+            echo "fail boot/module kmod/ramdisk_mq does not build for $package" >"$work/$name.checks"
+            return
         elif boot "$name" "$folder"; then
             collect "$name" "$folder"
             say "$name: took $((SECONDS - begun)) s"

@@ -162,6 +162,9 @@ guest_packages() { # an emulator, and what a guest's first file system is made w
     has busybox || printf '%s\n' busybox-static
     has strip || printf '%s\n' binutils
     has xz || printf '%s\n' xz-utils
+    # The module for guests is built by make and gcc; the kernel's objtool reads objects by libelf.
+    has gcc || printf '%s\n' gcc
+    PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -q 'libelf[.]so[.]1 ' || printf '%s\n' libelf1
     PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
     if has apt-get && ! [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; then printf '%s\n' debian-archive-keyring; fi
 }

@@ -5,4 +5,5 @@ set -euo pipefail
 . guest/lib/archive.sh
 . guest/lib/kernel.sh
 . guest/lib/image.sh
+. guest/lib/module.sh
 . guest/lib/machine.sh

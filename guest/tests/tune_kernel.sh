@@ -1,7 +1,9 @@
 # The kernel's loop, end to end: q2c records D2C under fio, simulates, steers by the best rule, and
-# verifies it by the probe beside classic polling and the kernel's own sleep. SLOW has room to sleep.
-
-delay=/sys/block/$SLOW/queue/io_poll_delay
+# verifies it by the probe beside classic polling and the kernel's own sleep.
+#
+# The device is a ramdisk_mq, because its requests take a known time by the guest's own clock. An
+# emulated drive gets slower while the guest polls and so keeps a CPU of the host from it; then it is
+# another device with a sleep than without.
 
 # Prints a figure of the result: FILE, METHOD, POLICY (as a regular expression), PATH of the key
 # below the method.
@@ -20,54 +22,53 @@ figure() {
 if kernel_at_least 5.19; then
     run refused 5 /tmp/refused q2c poll tune-kernel "$SLOW" &&
         expect refused "$(grep -c 'own hybrid polling of .*5.19' /tmp/refused)" = 1 "$(cat /tmp/refused)"
+elif [ -f /q2c/no-module ]; then
+    skip loop "$(cat /q2c/no-module)"
 else
+    # Of 100 requests 3 take 2.5 ms, and the others 7 to 14 ms in an order of their own. Near the end
+    # of a good sleep 1 ms is 14 points of the miss rate, because an emulated CPU wakes up to 0.3 ms
+    # sooner or later than it did before.
+    services=$(awk 'BEGIN {
+        for (i = 0; i < 100; i++) ns[i] = i < 3 ? 2500000 : 7000000 + (i - 3) * 72000
+        srand(1)
+        for (i = 99; i >= 0; i--) { j = int(rand() * (i + 1)); printf "%s%d", i < 99 ? "," : "", ns[j]; ns[j] = ns[i] }
+    }')
+    insmod /q2c/ramdisk_mq.ko size_mb=64 poll_queues=1 service_ns=$services in_turn=1
+    delay=/sys/block/rdmq0/queue/io_poll_delay
     echo 25 >"$delay"
-    run no-load 5 /tmp/no-load q2c poll tune-kernel "$SLOW" --patience 1s --out /tmp/no-load-runs &&
+    run no-load 5 /tmp/no-load q2c poll tune-kernel rdmq0 --patience 1s --out /tmp/no-load-runs &&
         expect no-load "$(grep -c 'RWF_HIPRI' /tmp/no-load), $(cat "$delay")" = "1, 25" "$(tail -n 1 /tmp/no-load)"
 
-    # Two runs, and both are told. The device takes 4 ms. On a host with other work it is
-    # restless, the more so while the guest polls and so keeps a CPU of the host from it: then it is
-    # another device with a sleep than without, and the run says nothing of the predictions.
-    runs=0 quiet=0 miss_right=0 sleep_right=0 all=
-    while [ $runs -lt 2 ]; do
-        runs=$((runs + 1))
-        run loop-runs 0 /tmp/loop q2c poll tune-kernel "$SLOW" --record 4s --calibrate 2s --out "/tmp/loop-$runs" -- \
-            fio --name=load --filename="/dev/$SLOW" --direct=1 --rw=randread --bs=4k --runtime=600 --time_based \
-            --cpus_allowed=2 --ioengine=pvsync2 --hipri || break
-        result=$(echo /tmp/loop-$runs/*/result.json)
-        best=$(sed -n 's/^ *"best": "\(.*\)",*$/\1/p' "$result")
-        miss=$(figure "$result" hybrid-kernel "$best" measured miss_rate)
-        sleep_ns=$(figure "$result" hybrid-kernel "$best" measured effective_sleep_ns)
-        # By trial: predicted less measured, and predicted / measured.
-        miss_off=$(figure "$result" hybrid-kernel "$best" off miss_rate)
-        sleep_off=$(figure "$result" hybrid-kernel "$best" off effective_sleep_ns)
-        iops=$(sed -n '/"method": "poll"/,$p' "$result" | sed -n '/"measured": {/,$p' |
-            awk '/"iops":/ { wants = 1 } wants && /"median":/ { gsub(/[^-0-9.e+]/, "", $2); print $2; exit }')
-        told="$best: classic polling $iops IOPS; miss $miss, predicted $miss_off more; effective sleep $sleep_ns, predicted $sleep_off times"
-        all="$all run $runs: $told;"
-        echo "run $runs: $told"
-        if ! awk "BEGIN { exit !($iops > 200) }"; then continue; fi
-        quiet=$((quiet + 1))
-        if awk "BEGIN { d = $miss_off; exit !(d < 0.05 && d > -0.05) }"; then miss_right=$((miss_right + 1)); fi
-        if awk "BEGIN { r = $sleep_off; exit !(r > 0.9 && r < 1.1) }"; then sleep_right=$((sleep_right + 1)); fi
-    done
+    run loop 0 /tmp/loop q2c poll tune-kernel rdmq0 --record 6s --calibrate 4s --trial 4s --out /tmp/loops -- \
+        fio --name=load --filename=/dev/rdmq0 --direct=1 --rw=randread --bs=4k --runtime=600 --time_based \
+        --cpus_allowed=2 --ioengine=pvsync2 --hipri
+    result=$(echo /tmp/loops/*/result.json)
+    best=$(sed -n 's/^ *"best": "\(.*\)",*$/\1/p' "$result")
     sed -n '/method/,$p' /tmp/loop
-    if [ -n "${best:-}" ]; then
-        # Classic polling of an undisturbed device does 250 IOPS; of those runs most must be right.
-        if [ $quiet = 0 ]; then
-            skip as-predicted "the host was at work in both runs:$all"
-        else
-            expect miss-rate-as-predicted $((2 * miss_right)) -gt $quiet "$miss_right of $quiet quiet runs within 5 points:$all"
-            expect effective-sleep-as-predicted $((2 * sleep_right)) -gt $quiet "$sleep_right of $quiet quiet runs within 10 %:$all"
-        fi
-        awk "BEGIN { exit !($sleep_ns > 1000000) }"
-        expect it-sleeps $? = 0 "$told"
+    if [ -n "$best" ]; then
+        # By trial: predicted less measured, and predicted / measured. 0.05 are 5 points, 0.1 are 10 %.
+        for which in best published; do
+            if [ $which = best ]; then rule=$best; else rule=min:ratio=70%,period=10ms; fi
+            miss=$(figure "$result" hybrid-kernel "$rule" measured miss_rate)
+            sleep_ns=$(figure "$result" hybrid-kernel "$rule" measured effective_sleep_ns)
+            miss_off=$(figure "$result" hybrid-kernel "$rule" off miss_rate)
+            sleep_off=$(figure "$result" hybrid-kernel "$rule" off effective_sleep_ns)
+            told="$rule: miss $miss, predicted $miss_off more; effective sleep $sleep_ns ns, predicted $sleep_off times"
+            awk "BEGIN { d = $miss_off; exit !(d < 0.05 && d > -0.05) }"
+            expect $which-miss-rate-as-predicted $? = 0 "$told"
+            awk "BEGIN { r = $sleep_off; exit !(r > 0.9 && r < 1.1) }"
+            expect $which-effective-sleep-as-predicted $? = 0 "$told"
+            awk "BEGIN { exit !($sleep_ns > 1000000) }"
+            expect $which-sleeps $? = 0 "$told"
+        done
         # On an emulated device the kernel's own sleep or classic polling may win by noise.
         expect a-verdict "$(grep -c "^steer: by \|^the kernel's own sleep: \|^classic polling: \|^no room to sleep: " /tmp/loop)" = 1 "$(tail -n 40 /tmp/loop | grep -A 2 '^simulated')"
         expect reports "$(q2c report "$(dirname "$result")" 2>&1 | grep -c 'classic polling')" -ge 1 "q2c report $(dirname "$result")"
+    else
+        fail best "no best rule in $result"
     fi
     expect restored "$(cat "$delay")" = 25 "25 before; $(grep restored /tmp/loop)"
     expect no-journal-is-left "$(ls /var/lib/q2c/restore 2>/dev/null | grep -c jsonl)" = 0 "$(ls /var/lib/q2c/restore 2>/dev/null | tr '\n' ' ')"
     expect the-load-has-ended "$(pidof fio)" = "" "fio was ended by q2c"
-    echo -1 >"$delay"
+    rmmod ramdisk_mq
 fi

@@ -40,13 +40,14 @@ const SLEEPERS: [&str; 4] = [
 ];
 const TIMER: &str = "hrtimer_sleeper_start_expires";
 /// Poll functions of the drivers; each call is one look for completions.
-const DRIVERS: [&str; 6] = [
+const DRIVERS: [&str; 7] = [
     "nvme_poll",
     "nvme_tcp_poll",
     "nvme_rdma_poll",
     "scsi_mq_poll",
     "null_poll",
     "virtblk_poll",
+    "ramdisk_mq_poll",
 ];
 /// Length of the program's table `callers`.
 const CALLERS: usize = 8;

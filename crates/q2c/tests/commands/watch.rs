@@ -142,8 +142,8 @@ fn parts_of_the_latency_on_a_disk() {
             "{lateness}"
         );
         for miss in interval["misses"]["kept"].as_array().unwrap() {
-            // The sleep is 5 ms, and the device took a part of it. A read that took longer is a miss
-            // only where the wake-up was late, and then nothing of the sleep was too long.
+            // The sleep is 5 ms, and the device took a part of it. A read that took longer is a
+            // miss only where the wake-up was late, and then nothing of the sleep was too long.
             let (oversleep, device) = (number(miss, "/oversleep_ns"), number(miss, "/device_ns"));
             assert!(oversleep <= 5e6 && number(miss, "/t_s") < 10.0, "{miss}");
             assert!(device < 5e6 || number(miss, "/wakeup_ns") > 0.0, "{miss}");

@@ -1,0 +1,63 @@
+# The module of kmod/ramdisk_mq, built on the host for a guest's kernel. Sourced.
+#
+# Kept: the headers of each kernel, in a folder named after the hash of their packages.
+
+# Packages of a kernel's headers, and of the programs that build with them.
+header_packages() { # IMAGE PACKAGE
+    local headers=${1/image/headers}
+    printf '%s\n' "$headers"
+    package_field "$headers" Depends | tr , '\n' | awk '{ print $1 }' | grep -E '^linux-(headers|kbuild)-' || true
+}
+
+# The major version of the gcc that a kernel's headers want.
+wanted_gcc() { # IMAGE PACKAGE
+    package_field "${1/image/headers}" Depends | tr , '\n' | grep -o 'gcc-[0-9]*' | tr -dc '0-9\n' | head -n 1
+}
+
+# Prints the folder with a kernel's headers, fetched if it is not kept yet. On failure prints why.
+have_headers() { # IMAGE PACKAGE
+    local packages package folder work build
+    mapfile -t packages < <(header_packages "$1")
+    folder=$cache/headers-$( { for package in "${packages[@]}"; do package_field "$package" SHA256; done
+        cat guest/lib/module.sh; } | short_hash)
+    if [ ! -d "$folder" ]; then
+        say "fetching ${packages[*]}"
+        work=$(mktemp -d "$cache/making.XXXXXX")
+        unpack_packages "$work" "${packages[@]}" || { rm -rf "$work"; echo "the headers of $1 cannot be fetched"; return 1; }
+        # The packages name each other by absolute paths; here they are in a folder.
+        build=usr/src/${1/image/headers}
+        sed -i "s|/usr/src/|$folder/root/usr/src/|" "$work/root/$build/Makefile"
+        ln -s "root/$build" "$work/build"
+        mv "$work" "$folder"
+    fi
+    touch "$folder"
+    echo "$folder/build"
+}
+
+# Writes a layer with the module, or with the reason why there is none: the file /q2c/no-module.
+# Fails where the module does not build and should.
+module_layer() { # TO, IMAGE PACKAGE
+    local to=$1 root wanted mine build
+    root=$(mktemp -d)
+    mkdir -p "$root/q2c" "$root/source"
+    wanted=$(wanted_gcc "$2")
+    mine=$(gcc -dumpversion | cut -d . -f 1)
+    if [ "${wanted:-0}" -gt "$mine" ]; then
+        echo "the module is not built for this kernel: it wants gcc $wanted, this machine has gcc $mine" >"$root/q2c/no-module"
+    elif ! build=$(alone have_headers "$2"); then
+        echo "the module is not built for this kernel: $build" >"$root/q2c/no-module"
+    else
+        cp -r kmod/ramdisk_mq/. "$root/source"
+        if ! make -s -C "$root/source" KDIR="$build" CC=gcc >"$root/log" 2>&1 </dev/null; then
+            cat "$root/log" >&2
+            rm -r "$root"
+            return 1
+        fi
+        if grep -q warning "$root/log"; then cat "$root/log" >&2; fi
+        cp "$root/source/ramdisk_mq.ko" "$root/q2c/"
+        strip --strip-debug "$root/q2c/ramdisk_mq.ko"
+    fi
+    rm -rf "$root/source" "$root/log"
+    pack_layer "$root" >"$to"
+    rm -r "$root"
+}
