@@ -7,6 +7,10 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use std::collections::{BTreeMap, HashMap};
 
+/// Processes that the source knows by name alone have numbers from here on. No process has one as
+/// its id (`PID_MAX_LIMIT` of Linux is 2^22).
+pub(crate) const NAMED: u32 = 1 << 31;
+
 /// Groups by one property. I/Os of further groups than [`ByOne::MOST`] are counted together as
 /// `others`.
 ///
@@ -117,7 +121,11 @@ impl Groups {
     ) -> BTreeMap<String, Vec<Group>> {
         let process = |pid: u64| {
             let name = u32::try_from(pid).ok().and_then(|pid| names.get(&pid));
-            name.map_or_else(|| pid.to_string(), |name| format!("{name} ({pid})"))
+            match name {
+                Some(name) if pid >= u64::from(NAMED) => name.clone(),
+                Some(name) => format!("{name} ({pid})"),
+                None => pid.to_string(),
+            }
         };
         let all = [
             ("op", self.op.told(layer, op_name)),

@@ -3,10 +3,11 @@
 
 use crate::balance::complete;
 use crate::error::AnalyzeError;
+use crate::group::NAMED;
 use crate::queue_map::QueueMap;
 use crate::warnings::warnings;
 use crate::{Analyzer, AnalyzerThread};
-use q2c_model::facts::queue_map;
+use q2c_model::facts::{STATED_SECTOR, queue_map};
 use q2c_model::{DevId, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
@@ -81,6 +82,8 @@ pub struct RecordingAnalysis<'a> {
     analyzer: Option<(Layer, AnalyzerThread)>,
     other_layer: u64,
     names: BTreeMap<u32, String>,
+    /// Numbers in place of the ids of processes that are known by name alone.
+    by_name: BTreeMap<String, u32>,
     /// The spans of the last records; kept for their memory.
     spans: Vec<Span>,
 }
@@ -100,6 +103,7 @@ impl<'a> RecordingAnalysis<'a> {
             analyzer: None,
             other_layer: 0,
             names: BTreeMap::new(),
+            by_name: BTreeMap::new(),
             spans: Vec::new(),
         }
     }
@@ -128,6 +132,9 @@ impl<'a> RecordingAnalysis<'a> {
             clock: meta.clock,
             facts: meta.facts,
         };
+        if result.input.facts.contains_key(STATED_SECTOR) {
+            result.seeks.clear();
+        }
         result.warnings = warnings(&result);
         Ok(result)
     }
@@ -140,6 +147,24 @@ impl<'a> RecordingAnalysis<'a> {
                 path: self.path.to_owned(),
             }),
         }
+    }
+
+    /// The id of a record's process, whose name is kept. A process that the source knows by name
+    /// alone gets a number from [`NAMED`] on.
+    fn process(&mut self, record: &IoRecord) -> Option<u32> {
+        let comm = record.comm.as_ref()?;
+        let pid = record.pid.or_else(|| self.by_name.get(comm).copied());
+        let pid = match pid {
+            Some(pid) => pid,
+            None if self.by_name.len() < Self::NAMES => {
+                let new = NAMED + self.by_name.len() as u32;
+                self.by_name.insert(comm.clone(), new);
+                new
+            }
+            None => return None,
+        };
+        self.name(pid, comm);
+        Some(pid)
     }
 
     fn name(&mut self, pid: u32, name: &str) {
@@ -180,17 +205,18 @@ impl RecordSink for RecordingAnalysis<'_> {
         };
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
-        let (layer, analyzer) = self.analyzer(first.layer);
-        let of_layer = records.iter().filter(|record| record.layer == *layer);
-        spans.extend(of_layer.map(Span::of));
-        analyzer.add(&spans);
-        self.other_layer += (records.len() - spans.len()) as u64;
-        self.spans = spans;
-        for record in records {
-            if let (Some(pid), Some(comm)) = (record.pid, &record.comm) {
-                self.name(pid, comm);
+        let (layer, _) = self.analyzer(first.layer);
+        let layer = *layer;
+        for record in records.iter().filter(|record| record.layer == layer) {
+            let mut span = Span::of(record);
+            if let Some(process) = self.process(record) {
+                span.pid = process;
             }
+            spans.push(span);
         }
+        self.other_layer += (records.len() - spans.len()) as u64;
+        self.analyzer(first.layer).1.add(&spans);
+        self.spans = spans;
         Ok(())
     }
 }

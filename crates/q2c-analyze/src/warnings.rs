@@ -1,11 +1,17 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
 
+use q2c_model::Layer;
 use q2c_result::Warning;
 use q2c_result::analyze::AnalyzeResult;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
-    let all = [losses(result), missing_files(result), unfinished(result)];
+    let all = [
+        losses(result),
+        missing_files(result),
+        unfinished(result),
+        start_and_latency(result),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -52,9 +58,23 @@ fn unfinished(result: &AnalyzeResult) -> Option<Warning> {
     })
 }
 
+/// A recording of the block layer that has a start and a latency for each I/O and nothing between.
+fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
+    let alone = result.layer == Layer::Block && result.completed > 0 && result.bottleneck.is_none();
+    alone.then(|| {
+        Warning::new(
+            "start-and-latency",
+            "no I/O has an event between its start and its completion".to_owned(),
+            "Q2C is that of block layer and device together, so there are no stages and no bottleneck",
+            "record the stages: q2c trace record, or blktrace",
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_result::analyze::Bottleneck;
 
     fn ids(result: &AnalyzeResult) -> Vec<String> {
         let warnings = warnings(result).into_iter();
@@ -76,6 +96,21 @@ mod tests {
         assert_eq!(told(Some("tracefs")), ["lost-events"]);
         assert_eq!(told(None), ["lost-events"]);
         assert!(ids(&AnalyzeResult::default()).is_empty());
+    }
+
+    #[test]
+    fn a_start_and_a_latency_tell_no_stages() {
+        let told = |layer, bottleneck: Option<Bottleneck>| {
+            ids(&AnalyzeResult {
+                layer,
+                completed: 9,
+                bottleneck,
+                ..AnalyzeResult::default()
+            })
+        };
+        assert_eq!(told(Layer::Block, None), ["start-and-latency"]);
+        assert!(told(Layer::User, None).is_empty());
+        assert!(told(Layer::Block, Some(Bottleneck::default())).is_empty());
     }
 
     /// One unfinished I/O of a hundred is usual at the end of a recording; two are not.

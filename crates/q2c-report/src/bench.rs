@@ -2,10 +2,9 @@
 
 use crate::invalid;
 use crate::mode;
-use crate::quantity::{count, duration, number};
+use crate::quantity::{self, count, duration, number, range};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
-use q2c_stats::Interval;
 
 /// Heads of the columns, in the order of [`row`].
 const HEAD: [&str; 10] = [
@@ -73,6 +72,16 @@ pub(crate) fn beside(background: &str) -> String {
     }
 }
 
+/// The trials of a point, as they were run: `5 trials of 10 s`.
+pub(crate) fn trials(result: &BenchResult) -> String {
+    let run = result.cells.iter().map(|cell| cell.iops.trials);
+    format!(
+        "{} of {} s",
+        quantity::trials(result.job.trials, run),
+        result.job.trial_seconds
+    )
+}
+
 /// The sections of a result, in the order in which they were measured.
 pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
@@ -99,10 +108,6 @@ pub(crate) fn name(point: &BenchPoint) -> String {
 /// The row of a cell; the first field is the line's name. A cell without trials has its first
 /// failure in the last field.
 pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
-    let Interval {
-        median, min, max, ..
-    } = cell.iops;
-    let kiops = |iops: f64| number(iops / 1e3);
     if cell.iops.trials == 0 {
         let mut row: [String; 10] = std::array::from_fn(|_| "-".to_owned());
         row[0] = name(&cell.point);
@@ -124,8 +129,8 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
             cell.point.jobs,
             if cell.oversubscribed { "*" } else { "" }
         ),
-        kiops(median),
-        format!("[{}, {}]", kiops(min), kiops(max)),
+        number(cell.iops.median / 1e3),
+        range(&cell.iops, 1e-3),
         us(lat.mean),
         format!("{} / {}", us(lat.p50), us(lat.p99)),
         format!("{own:.2}"),

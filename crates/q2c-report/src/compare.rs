@@ -1,7 +1,7 @@
 //! Tables and sentences of `q2c compare` that terminal and page share.
 
 use crate::analysis::time;
-use crate::quantity::{NOTHING, number, seconds};
+use crate::quantity::{self, NOTHING, number, seconds};
 use crate::replay::{self, spread};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
@@ -15,9 +15,11 @@ pub(crate) fn about(result: &CompareResult) -> String {
         several => format!("{} comparisons of traces and modes", several.len()),
     };
     let first = result.comparisons.first();
-    let (trials, devices) = first.map_or((0, 0), |one| (one.job.trials, one.devices.len()));
+    let (asked, devices) = first.map_or((0, 0), |one| (one.job.trials, one.devices.len()));
+    let each = result.comparisons.iter().flat_map(|one| &one.devices);
+    let trials = quantity::trials(asked, each.map(|device| device.trials.len() as u32));
     format!(
-        "{what} · {trials} trials on each of {devices} devices · took {}",
+        "{what} · {trials} on each of {devices} devices · took {}",
         seconds(result.seconds)
     )
 }

@@ -1,7 +1,7 @@
 //! Tables and sentences of `q2c poll tune-kernel` that terminal, page and CSV share.
 
 use crate::analysis::time;
-use crate::quantity::{NOTHING, bare, count, iops, median, number, range, seconds};
+use crate::quantity::{NOTHING, bare, count, iops, median, number, range, seconds, trials};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_model::Nanos;
 use q2c_policy::{KernelSleep, Method};
@@ -17,9 +17,12 @@ pub(crate) fn about(result: &KernelTuneResult) -> String {
         false => format!("under `{}`", job.command.join(" ")),
     };
     let length = |time: Nanos| bare(&seconds(time.as_secs_f64()));
+    // Classic polling runs before and after each trial, so it has more of them.
+    let others = result.methods.iter().filter(|m| m.method != Method::POLL);
+    let run = others.map(|m| m.measured.rates.iops.trials);
     format!(
-        "the kernel's own polling {load} · {} trials of {} · took {}",
-        job.trials,
+        "the kernel's own polling {load} · {} of {} · took {}",
+        trials(job.trials, run),
         length(job.trial_ns),
         seconds(result.seconds)
     )

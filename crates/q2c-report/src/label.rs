@@ -108,6 +108,13 @@ pub(crate) fn proof(effective: &EffectiveMode) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
+/// The trials of a cell, as they were run.
+pub(crate) fn trials(result: &TuneResult) -> String {
+    let run = result.cells.iter();
+    let run = run.map(|cell| cell.measured.rates.iops.trials);
+    quantity::trials(result.job.trials, run)
+}
+
 /// The measured job in one line: `randread, 2 jobs on CPUs 2, 3, 5 trials of 10 s per cell`.
 pub(crate) fn job(result: &TuneResult) -> String {
     let job = &result.job;
@@ -119,7 +126,7 @@ pub(crate) fn job(result: &TuneResult) -> String {
         text += &format!(" on {cpu} {}", cpus.join(", "));
     }
     let trial = quantity::bare(&quantity::seconds(job.trial_seconds));
-    text + &format!(", {} of {trial} per cell", plural(job.trials, "trial"))
+    text + &format!(", {} of {trial} per cell", trials(result))
 }
 
 /// CPUs as the kernel lists them, such as `0-3,8`; `cpus` must be in ascending order.

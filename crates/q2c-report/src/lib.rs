@@ -16,6 +16,7 @@ pub mod columns;
 mod compare;
 mod course;
 pub mod csv;
+mod fidelity;
 pub mod html;
 mod invalid;
 mod kernel_tune;

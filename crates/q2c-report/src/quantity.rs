@@ -43,6 +43,23 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     format!("[{min:.places$}, {max:.places$}]")
 }
 
+/// The trials that were run, of those asked for: `5 trials`, `1 trial`, `2 of 3 trials`. `run` has
+/// a number for each point that was measured; points that were not tried do not count.
+pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
+    let run: Vec<u32> = run.into_iter().filter(|n| *n > 0).collect();
+    let (least, most) = (run.iter().min(), run.iter().max());
+    let (least, most) = (*least.unwrap_or(&0), *most.unwrap_or(&0));
+    let plural = |n: u32| if n == 1 { "trial" } else { "trials" };
+    let numbers = match least == most {
+        true => most.to_string(),
+        false => format!("{least} to {most}"),
+    };
+    match least < asked {
+        true => format!("{numbers} of {asked} {}", plural(asked)),
+        false => format!("{numbers} {}", plural(most)),
+    }
+}
+
 /// A duration in ns as a number with a fitting unit. `micro` is the letter of microseconds: `u` or
 /// `µ`.
 pub(crate) fn duration(ns: f64, micro: &str) -> String {
@@ -145,6 +162,17 @@ mod tests {
         assert_eq!(median(&Interval::default(), 1.0), "-");
         assert_eq!(range(&Interval::default(), 1.0), "");
         assert_eq!(range(&Interval::of(&[3.0]), 1.0), "", "one trial");
+    }
+
+    #[test]
+    fn trials_are_those_that_were_run() {
+        let said = |asked: u32, run: &[u32]| trials(asked, run.iter().copied());
+        assert_eq!(said(5, &[5, 5]), "5 trials");
+        assert_eq!(said(1, &[1]), "1 trial");
+        assert_eq!(said(3, &[2, 2, 0]), "2 of 3 trials");
+        assert_eq!(said(3, &[2, 3]), "2 to 3 of 3 trials");
+        assert_eq!(said(3, &[3, 6]), "3 to 6 trials", "more were needed");
+        assert_eq!(said(3, &[0]), "0 of 3 trials");
     }
 
     #[test]

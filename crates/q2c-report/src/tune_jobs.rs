@@ -15,8 +15,7 @@ use q2c_result::tune_jobs::{RecommendedOverJobs, TuneJobsResult, folder};
 pub(crate) fn about(result: &TuneJobsResult) -> String {
     let trials = result.runs.first().map_or_else(String::new, |run| {
         let trial = bare(&seconds(run.job.trial_seconds));
-        let plural = if run.job.trials == 1 { "" } else { "s" };
-        format!(", {} trial{plural} of {trial} per cell", run.job.trials)
+        format!(", {} of {trial} per cell", label::trials(run))
     });
     let rw = result.runs.first().map_or("", |run| run.job.rw.as_str());
     format!(

@@ -46,10 +46,11 @@ pub fn table(
             lines.push(format!("\n{}: no trial was finished", cell.plan.label));
             continue;
         }
-        lines.push(format!(
-            "\n{}, {trials} trials: median [min, max]",
-            cell.plan.label
-        ));
+        let what = match trials {
+            1 => "1 trial".to_owned(),
+            n => format!("{n} trials: median [min, max]"),
+        };
+        lines.push(format!("\n{}, {what}", cell.plan.label));
         let head = format!(
             "  {:<28} {:>22} {:>24} {:>10} {:>10} {:>8} {:>20}",
             "phase", "miss rate %", "IOPS", "asked", "slept", "CPU %", "p50 / p99"
@@ -84,9 +85,16 @@ pub fn table(
     lines.join("\n")
 }
 
+/// The median with `[min, max]`, or the value alone of a single trial.
 fn range(value: Interval, decimals: usize) -> String {
     let Interval {
-        median, min, max, ..
+        median,
+        min,
+        max,
+        trials,
     } = value;
-    format!("{median:.decimals$} [{min:.decimals$}, {max:.decimals$}]")
+    match trials {
+        1 => format!("{median:.decimals$}"),
+        _ => format!("{median:.decimals$} [{min:.decimals$}, {max:.decimals$}]"),
+    }
 }

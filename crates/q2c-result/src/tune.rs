@@ -384,7 +384,7 @@ pub struct Lesson {
 
 /// The errors of paired predictions over sleeping cells, as absolute values. Of each cell only the
 /// trials of its first round count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Sleeping cells that were compared.
     pub cells: u32,
@@ -404,6 +404,38 @@ pub struct Fidelity {
     pub never_slept: u32,
     /// Device drift: median of |first prediction - paired prediction| / paired, IOPS, percent.
     pub drift_pct: f64,
+    /// The errors by block size, because each verdict is about one; sizes without a sleeping cell
+    /// are left out. Empty in results of versions that did not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_block_size: Vec<SizeFidelity>,
+}
+
+/// The errors of paired predictions at one block size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeFidelity {
+    /// Block size of the requests.
+    pub bs: Bytes,
+    /// Sleeping cells that were compared.
+    pub cells: u32,
+    /// |predicted - measured| / measured IOPS, percent.
+    pub iops_pct: Errors,
+    /// Thread CPU: difference, percentage points.
+    pub cpu_points: Errors,
+    /// Miss rate: difference, percentage points.
+    pub miss_points: Errors,
+}
+
+/// Absolute errors over cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    /// The median.
+    pub median: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The largest.
+    pub max: f64,
+    /// The method of the cell with the largest error.
+    pub worst: MethodName,
 }
 
 impl TuneResult {

@@ -1,4 +1,11 @@
-//! Helpers for tests: counted skips, the place of the shared sample data, and a published curve.
+//! Helpers for tests: counted skips, the place of the shared sample data, a published curve,
+//! and a strict reader of JSON.
+
+mod strict;
+mod timed;
+
+pub use strict::strict_json;
+pub use timed::{alone, timed};
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -97,7 +97,7 @@ fn over_time_windows_stay_few() {
                     n as i64 * 37_000_000,
                     -1,
                     -1,
-                    -1,
+                    n as i64 * 37_000_000 + 1,
                     n as i64 * 37_000_000 + 10,
                 ],
             )

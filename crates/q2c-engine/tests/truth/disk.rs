@@ -51,50 +51,52 @@ fn on_disk(rule: &str) -> Result<LaneData, String> {
 /// ends the sleep early.
 #[test]
 fn one_switch_per_slept_io() {
-    let _machine = alone();
-    let skip = |reason: &str| q2c_testkit::skip("one_switch_per_slept_io", reason);
-    let lane = match on_disk("fixed:150us") {
-        Ok(lane) => lane,
-        Err(reason) => return skip(&reason),
-    };
-    if !lane.facts.sleeps_undisturbed {
-        return skip("the kernel has no DEFER_TASKRUN (6.1 and later)");
-    }
-    let stats = phase_stats(&lane, 0);
-    assert!(
-        stats.sleeps.slept == stats.ios && stats.ios > 200,
-        "{} of {}",
-        stats.sleeps.slept,
-        stats.ios
-    );
-    assert!(
-        stats.switches_per_io() <= 1.05,
-        "{}",
-        stats.switches_per_io()
-    );
-    // `woke_ns` counts from the submission's return: a lane that lost its CPU before the call of
-    // the sleep slept less by that time.
-    let early = lane.samples.iter().find(|s| s.woke_ns < 149_800);
-    assert_eq!(early, None, "a sleep was cut short");
+    alone("one_switch_per_slept_io", || {
+        let skip = |reason: &str| q2c_testkit::skip("one_switch_per_slept_io", reason);
+        let lane = match on_disk("fixed:150us") {
+            Ok(lane) => lane,
+            Err(reason) => return skip(&reason),
+        };
+        if !lane.facts.sleeps_undisturbed {
+            return skip("the kernel has no DEFER_TASKRUN (6.1 and later)");
+        }
+        let stats = phase_stats(&lane, 0);
+        assert!(
+            stats.sleeps.slept == stats.ios && stats.ios > 200,
+            "{} of {}",
+            stats.sleeps.slept,
+            stats.ios
+        );
+        assert!(
+            stats.switches_per_io() <= 1.05,
+            "{}",
+            stats.switches_per_io()
+        );
+        // `woke_ns` counts from the submission's return: a lane that lost its CPU before the call of
+        // the sleep slept less by that time.
+        let early = lane.samples.iter().find(|s| s.woke_ns < 149_800);
+        assert_eq!(early, None, "a sleep was cut short");
+    });
 }
 
 /// The thread is in the kernel until the completion, as with the interrupt method: one switch per
 /// I/O, except for I/Os that are complete before the thread could give up the CPU.
 #[test]
 fn a_rule_that_answers_interrupt_waits_in_the_kernel() {
-    let _machine = alone();
-    let skip = |reason: &str| q2c_testkit::skip("a_rule_waits_in_the_kernel", reason);
-    let lane = match on_disk("hypi:interrupt=512") {
-        Ok(lane) => lane,
-        Err(reason) => return skip(&reason),
-    };
-    let stats = phase_stats(&lane, 0);
-    assert!(stats.ios > 200, "{}", stats.ios);
-    assert_eq!(
-        (stats.sleeps.interrupted, stats.sleeps.slept),
-        (stats.ios, 0)
-    );
-    let switches = stats.switches_per_io();
-    assert!(SWITCHES.contains(&switches), "{switches}");
-    assert!(stats.cpu_pct() < 90.0, "{} % CPU", stats.cpu_pct());
+    alone("a_rule_that_answers_interrupt_waits_in_the_kernel", || {
+        let skip = |reason: &str| q2c_testkit::skip("a_rule_waits_in_the_kernel", reason);
+        let lane = match on_disk("hypi:interrupt=512") {
+            Ok(lane) => lane,
+            Err(reason) => return skip(&reason),
+        };
+        let stats = phase_stats(&lane, 0);
+        assert!(stats.ios > 200, "{}", stats.ios);
+        assert_eq!(
+            (stats.sleeps.interrupted, stats.sleeps.slept),
+            (stats.ios, 0)
+        );
+        let switches = stats.switches_per_io();
+        assert!(SWITCHES.contains(&switches), "{switches}");
+        assert!(stats.cpu_pct() < 90.0, "{} % CPU", stats.cpu_pct());
+    });
 }

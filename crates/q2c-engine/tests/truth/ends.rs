@@ -67,30 +67,32 @@ fn taken_to_stop(after_ms: u64) -> Duration {
 /// There are three tries, for a machine with other work.
 #[test]
 fn stop_ends_a_run_within_a_fifth_of_a_second() {
-    let _machine = alone();
-    for after_ms in [0, 1, 4, 40, 62, 95, 123, 180] {
-        let mut tries = (0..3).map(|_| taken_to_stop(after_ms));
-        assert!(
-            tries.any(|taken| taken < Duration::from_millis(200)),
-            "stop after {after_ms} ms"
-        );
-    }
+    alone("stop_ends_a_run_within_a_fifth_of_a_second", || {
+        for after_ms in [0, 1, 4, 40, 62, 95, 123, 180] {
+            let mut tries = (0..3).map(|_| taken_to_stop(after_ms));
+            assert!(
+                tries.any(|taken| taken < Duration::from_millis(200)),
+                "stop after {after_ms} ms"
+            );
+        }
+    });
 }
 
 /// A sampler that cannot keep up with its interval still looks at the flag.
 #[test]
 fn stop_is_seen_with_a_very_short_interval() {
-    let _machine = alone();
-    let stop = AtomicBool::new(false);
-    let mut plan = long();
-    plan.interval = Nanos(1);
-    thread::scope(|scope| {
-        let run = scope.spawn(|| q2c_engine::run(plan, &mut (), &stop).map(|_| Instant::now()));
-        thread::sleep(Duration::from_millis(30));
-        stop.store(true, Ordering::Relaxed);
-        let raised = Instant::now();
-        let taken = run.join().unwrap().unwrap() - raised;
-        assert!(taken < Duration::from_millis(500), "{taken:?}");
+    alone("stop_is_seen_with_a_very_short_interval", || {
+        let stop = AtomicBool::new(false);
+        let mut plan = long();
+        plan.interval = Nanos(1);
+        thread::scope(|scope| {
+            let run = scope.spawn(|| q2c_engine::run(plan, &mut (), &stop).map(|_| Instant::now()));
+            thread::sleep(Duration::from_millis(30));
+            stop.store(true, Ordering::Relaxed);
+            let raised = Instant::now();
+            let taken = run.join().unwrap().unwrap() - raised;
+            assert!(taken < Duration::from_millis(500), "{taken:?}");
+        });
     });
 }
 
@@ -104,20 +106,25 @@ impl Observer for Ends {
 
 #[test]
 fn a_stopped_run_tells_its_end_and_no_phase_that_never_began() {
-    let _machine = alone();
-    let mut failing = job(
-        "fault:eio@3:sim:100us",
-        vec![Activity::Start(Wait::Poll), Activity::Idle, Activity::Idle],
-    );
-    failing.stop_on_fault = true;
-    let mut told = Ends(Vec::new());
-    let data = crate::plan::run_watched(plan(&[9_000; 3], vec![failing]), &mut told).unwrap();
-    assert_eq!((told.0, data.stopped), (vec![0, 3], true));
-    // There are a few readings up to the end, not one for each interval that was left.
-    assert!(
-        data.lanes[0].cpu_readings.len() < 20,
-        "{}",
-        data.lanes[0].cpu_readings.len()
+    alone(
+        "a_stopped_run_tells_its_end_and_no_phase_that_never_began",
+        || {
+            let mut failing = job(
+                "fault:eio@3:sim:100us",
+                vec![Activity::Start(Wait::Poll), Activity::Idle, Activity::Idle],
+            );
+            failing.stop_on_fault = true;
+            let mut told = Ends(Vec::new());
+            let data =
+                crate::plan::run_watched(plan(&[9_000; 3], vec![failing]), &mut told).unwrap();
+            assert_eq!((told.0, data.stopped), (vec![0, 3], true));
+            // There are a few readings up to the end, not one for each interval that was left.
+            assert!(
+                data.lanes[0].cpu_readings.len() < 20,
+                "{}",
+                data.lanes[0].cpu_readings.len()
+            );
+        },
     );
 }
 
@@ -173,74 +180,77 @@ fn polling(engine: &str) -> JobPlan {
 
 #[test]
 fn a_lane_that_cannot_be_set_up_is_an_error() {
-    let _machine = alone();
-    let mut far = polling("null");
-    far.cpu = CpuId(1023);
-    let error = refused(far);
-    assert!(
-        matches!(
-            &error,
-            RunError::Lane {
-                source: EngineError::Pin { cpu: 1023, .. },
-                ..
-            }
-        ),
-        "{error}"
-    );
-    assert!(
-        error
-            .to_string()
-            .starts_with("run lane on null: pin a job to CPU 1023"),
-        "{error}"
-    );
+    alone("a_lane_that_cannot_be_set_up_is_an_error", || {
+        let mut far = polling("null");
+        far.cpu = CpuId(1023);
+        let error = refused(far);
+        assert!(
+            matches!(
+                &error,
+                RunError::Lane {
+                    source: EngineError::Pin { cpu: 1023, .. },
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .starts_with("run lane on null: pin a job to CPU 1023"),
+            "{error}"
+        );
 
-    let mut bare = polling("fault:eio@1:io_uring");
-    bare.medium = Medium::None;
-    let error = refused(bare);
-    assert!(
-        matches!(
-            &error,
-            RunError::Lane {
-                source: EngineError::NoTarget("io_uring"),
-                ..
-            }
-        ),
-        "{error}"
-    );
+        let mut bare = polling("fault:eio@1:io_uring");
+        bare.medium = Medium::None;
+        let error = refused(bare);
+        assert!(
+            matches!(
+                &error,
+                RunError::Lane {
+                    source: EngineError::NoTarget("io_uring"),
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    });
 }
 
 /// There is no memory for this capacity, so the set-up panics. The other lanes are not left
 /// waiting.
 #[test]
 fn a_set_up_that_panics_is_an_error() {
-    let _machine = alone();
-    let mut huge = polling("null");
-    huge.capacity = usize::MAX;
-    let error = refused(huge);
-    assert!(
-        matches!(&error, RunError::Panic(lane) if lane == "lane on null"),
-        "{error}"
-    );
+    alone("a_set_up_that_panics_is_an_error", || {
+        let mut huge = polling("null");
+        huge.capacity = usize::MAX;
+        let error = refused(huge);
+        assert!(
+            matches!(&error, RunError::Panic(lane) if lane == "lane on null"),
+            "{error}"
+        );
+    });
 }
 
 #[test]
 fn a_lane_that_panics_at_work_ends_the_run() {
-    let _machine = alone();
-    let ninth = |n| {
-        if n < 9 {
-            Decision::Poll
-        } else {
-            panic!("a rule that breaks, on purpose")
-        }
-    };
-    let error = refused(job(
-        "sim:100us",
-        vec![Activity::Start(Scripted::wait(ninth))],
-    ));
-    assert!(
-        matches!(&error, RunError::Panic(lane) if lane == "lane on sim:100us"),
-        "{error}"
-    );
+    alone("a_lane_that_panics_at_work_ends_the_run", || {
+        let ninth = |n| {
+            if n < 9 {
+                Decision::Poll
+            } else {
+                panic!("a rule that breaks, on purpose")
+            }
+        };
+        let error = refused(job(
+            "sim:100us",
+            vec![Activity::Start(Scripted::wait(ninth))],
+        ));
+        assert!(
+            matches!(&error, RunError::Panic(lane) if lane == "lane on sim:100us"),
+            "{error}"
+        );
+    });
 }
 
 struct Breaks;
@@ -253,14 +263,16 @@ impl Observer for Breaks {
 
 #[test]
 fn an_observer_that_panics_ends_the_run() {
-    let _machine = alone();
-    let start = Instant::now();
-    let error = crate::plan::run_watched(plan(&[60_000], vec![polling("sim:100us")]), &mut Breaks);
-    assert!(
-        matches!(&error, Err(RunError::Panic(who)) if who == "sampler"),
-        "{error:?}"
-    );
-    assert!(start.elapsed() < Duration::from_secs(5));
+    alone("an_observer_that_panics_ends_the_run", || {
+        let start = Instant::now();
+        let error =
+            crate::plan::run_watched(plan(&[60_000], vec![polling("sim:100us")]), &mut Breaks);
+        assert!(
+            matches!(&error, Err(RunError::Panic(who)) if who == "sampler"),
+            "{error:?}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(5));
+    });
 }
 
 #[test]
@@ -289,15 +301,16 @@ fn contradictions_are_refused_with_a_reason() {
 /// repeated until the one that does less is the cheaper one.
 #[test]
 fn the_floor_is_far_below_any_device() {
-    let _machine = alone();
-    let pair = || {
-        let ns = floor::measure(clock(), cpu(0)).unwrap();
-        (floor::measure_bare(clock(), cpu(0)).unwrap(), ns)
-    };
-    let plausible = |(bare, ns): (f64, f64)| bare >= 2.0 && bare < ns && ns < 5_000.0;
-    assert!(
-        (0..8).any(|_| plausible(pair())),
-        "recording never cost more than keeping nothing, within 2 ns to 5 us"
-    );
-    assert!(floor::measure(clock(), CpuId(1023)).is_err());
+    alone("the_floor_is_far_below_any_device", || {
+        let pair = || {
+            let ns = floor::measure(clock(), cpu(0)).unwrap();
+            (floor::measure_bare(clock(), cpu(0)).unwrap(), ns)
+        };
+        let plausible = |(bare, ns): (f64, f64)| bare >= 2.0 && bare < ns && ns < 5_000.0;
+        assert!(
+            (0..8).any(|_| plausible(pair())),
+            "recording never cost more than keeping nothing, within 2 ns to 5 us"
+        );
+        assert!(floor::measure(clock(), CpuId(1023)).is_err());
+    });
 }

@@ -20,44 +20,51 @@ fn median_us(lane: &LaneData, service_us: f64) -> f64 {
 /// code.
 #[test]
 fn polling_measures_the_service_time() {
-    let _machine = alone();
-    let lane = once("sim:200us", Wait::Poll, 400);
-    let median = median_us(&lane, 200.0);
-    assert!(median < 205.0, "{median} us");
-    assert!(lane.samples.iter().all(|s| s.flags == 0));
+    alone("polling_measures_the_service_time", || {
+        let lane = once("sim:200us", Wait::Poll, 400);
+        let median = median_us(&lane, 200.0);
+        assert!(median < 205.0, "{median} us");
+        assert!(lane.samples.iter().all(|s| s.flags == 0));
+    });
 }
 
 #[test]
 fn an_interrupt_comes_after_the_service_time() {
-    let _machine = alone();
-    let lane = once("sim:200us", Wait::Interrupt, 400);
-    let median = median_us(&lane, 200.0);
-    // Waking up takes from a few to some hundred microseconds, depending on the machine's idle
-    // states.
-    assert!(median < 1_000.0, "{median} us");
-    assert!(
-        lane.samples
-            .iter()
-            .all(|s| s.is(Sample::ONE_CALL) && s.submit_len_ns == 0)
-    );
+    alone("an_interrupt_comes_after_the_service_time", || {
+        let lane = once("sim:200us", Wait::Interrupt, 400);
+        let median = median_us(&lane, 200.0);
+        // Waking up takes from a few to some hundred microseconds, depending on the machine's idle
+        // states.
+        assert!(median < 1_000.0, "{median} us");
+        assert!(
+            lane.samples
+                .iter()
+                .all(|s| s.is(Sample::ONE_CALL) && s.submit_len_ns == 0)
+        );
+    });
 }
 
 #[test]
 fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
-    let _machine = alone();
-    let lane = once("sim:2ms", hybrid("mean:50%,10ms"), 400);
-    let median = median_us(&lane, 2_000.0);
-    assert!(median < 2_010.0, "{median} us");
-    // After the first window half of each I/O is slept. CPU is charged outside the sleeps, and for
-    // going to sleep.
-    let stats = phase_stats(&lane, 0);
-    let slept = stats.sleeps.slept_ns as f64 / stats.wall_ns;
-    assert!((0.3..0.8).contains(&slept), "{slept} of the time slept");
-    let most = stats.wall_ns - stats.sleeps.slept_ns as f64 + stats.sleeps.slept as f64 * 100_000.0;
-    assert!(
-        (stats.cpu_ns as f64) < most,
-        "{} ns of {most}",
-        stats.cpu_ns
+    alone(
+        "hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu",
+        || {
+            let lane = once("sim:2ms", hybrid("mean:50%,10ms"), 400);
+            let median = median_us(&lane, 2_000.0);
+            assert!(median < 2_010.0, "{median} us");
+            // After the first window half of each I/O is slept. CPU is charged outside the sleeps, and for
+            // going to sleep.
+            let stats = phase_stats(&lane, 0);
+            let slept = stats.sleeps.slept_ns as f64 / stats.wall_ns;
+            assert!((0.3..0.8).contains(&slept), "{slept} of the time slept");
+            let most = stats.wall_ns - stats.sleeps.slept_ns as f64
+                + stats.sleeps.slept as f64 * 100_000.0;
+            assert!(
+                (stats.cpu_ns as f64) < most,
+                "{} ns of {most}",
+                stats.cpu_ns
+            );
+        },
     );
 }
 
@@ -76,50 +83,52 @@ fn four_deep(servers: u32, wait: Wait) -> (f64, f64) {
 /// other work, so there are eight tries.
 #[test]
 fn servers_share_the_depth() {
-    let _machine = alone();
-    for (poll, servers) in [
-        (true, 1),
-        (true, 2),
-        (true, 4),
-        (false, 1),
-        (false, 2),
-        (false, 4),
-    ] {
-        let most = f64::from(servers) * 1_000.0;
-        let mut shares = (0..8).map(|_| {
-            let wait = if poll { Wait::Poll } else { Wait::Interrupt };
-            let (iops, latency_us) = four_deep(servers, wait);
-            let in_flight = iops * latency_us / 1e6;
-            assert!(
-                (3.7..4.05).contains(&in_flight),
-                "{servers} servers: {in_flight} in flight"
-            );
-            assert!(iops < 1.02 * most, "{servers} servers: {iops} IOPS");
-            iops / most
-        });
-        assert!(shares.any(|share| share > 0.6), "{servers} servers");
-    }
+    alone("servers_share_the_depth", || {
+        for (poll, servers) in [
+            (true, 1),
+            (true, 2),
+            (true, 4),
+            (false, 1),
+            (false, 2),
+            (false, 4),
+        ] {
+            let most = f64::from(servers) * 1_000.0;
+            let mut shares = (0..8).map(|_| {
+                let wait = if poll { Wait::Poll } else { Wait::Interrupt };
+                let (iops, latency_us) = four_deep(servers, wait);
+                let in_flight = iops * latency_us / 1e6;
+                assert!(
+                    (3.7..4.05).contains(&in_flight),
+                    "{servers} servers: {in_flight} in flight"
+                );
+                assert!(iops < 1.02 * most, "{servers} servers: {iops} IOPS");
+                iops / most
+            });
+            assert!(shares.any(|share| share > 0.6), "{servers} servers");
+        }
+    });
 }
 
 #[test]
 fn a_deep_background_runs_beside_a_hybrid_foreground() {
-    let _machine = alone();
-    let foreground = job("sim:1ms", vec![Activity::Start(hybrid("fixed:100us"))]);
-    let mut background = job("sim:1ms,servers=8", vec![Activity::Start(Wait::Interrupt)]);
-    (background.depth, background.cpu, background.capacity) = (8, cpu(1), 0);
-    let data = run(plan(&[300], vec![foreground, background])).unwrap();
-    assert!(
-        data.lanes[0]
-            .samples
-            .iter()
-            .all(|s| s.is(Sample::HYBRID | Sample::SLEPT))
-    );
-    assert!(data.lanes[0].ios > 100, "{}", data.lanes[0].ios);
-    // 8 requests in flight at 1 ms each make 2400 in 300 ms.
-    assert!(
-        (200..2_420).contains(&data.lanes[1].ios),
-        "{}",
-        data.lanes[1].ios
-    );
-    assert!(data.lanes[1].samples.is_empty() && data.lanes[1].faults == 0);
+    alone("a_deep_background_runs_beside_a_hybrid_foreground", || {
+        let foreground = job("sim:1ms", vec![Activity::Start(hybrid("fixed:100us"))]);
+        let mut background = job("sim:1ms,servers=8", vec![Activity::Start(Wait::Interrupt)]);
+        (background.depth, background.cpu, background.capacity) = (8, cpu(1), 0);
+        let data = run(plan(&[300], vec![foreground, background])).unwrap();
+        assert!(
+            data.lanes[0]
+                .samples
+                .iter()
+                .all(|s| s.is(Sample::HYBRID | Sample::SLEPT))
+        );
+        assert!(data.lanes[0].ios > 100, "{}", data.lanes[0].ios);
+        // 8 requests in flight at 1 ms each make 2400 in 300 ms.
+        assert!(
+            (200..2_420).contains(&data.lanes[1].ios),
+            "{}",
+            data.lanes[1].ios
+        );
+        assert!(data.lanes[1].samples.is_empty() && data.lanes[1].faults == 0);
+    });
 }

@@ -25,24 +25,25 @@ fn gaps(lane: &LaneData) -> Vec<f64> {
 /// standard deviation as large as the mean. The bounds are five standard errors.
 #[test]
 fn intended_times_are_a_poisson_process() {
-    let _machine = alone();
-    for wait in [Wait::Poll, Wait::Interrupt] {
-        let lane = paced("sim:20us", wait, 2_000.0, 1, 500);
-        let gaps = gaps(&lane);
-        let n = gaps.len() as f64;
-        assert!((n - 2_000.0).abs() < 5.0 * 2_000f64.sqrt(), "{n}");
-        let mean = gaps.iter().sum::<f64>() / n;
-        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
-        assert!(
-            (mean - 500_000.0).abs() < 5.0 * 500_000.0 / n.sqrt(),
-            "{mean}"
-        );
-        assert!(
-            (variance.sqrt() / mean - 1.0).abs() < 0.2,
-            "{}",
-            variance.sqrt()
-        );
-    }
+    alone("intended_times_are_a_poisson_process", || {
+        for wait in [Wait::Poll, Wait::Interrupt] {
+            let lane = paced("sim:20us", wait, 2_000.0, 1, 500);
+            let gaps = gaps(&lane);
+            let n = gaps.len() as f64;
+            assert!((n - 2_000.0).abs() < 5.0 * 2_000f64.sqrt(), "{n}");
+            let mean = gaps.iter().sum::<f64>() / n;
+            let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
+            assert!(
+                (mean - 500_000.0).abs() < 5.0 * 500_000.0 / n.sqrt(),
+                "{mean}"
+            );
+            assert!(
+                (variance.sqrt() / mean - 1.0).abs() < 0.2,
+                "{}",
+                variance.sqrt()
+            );
+        }
+    });
 }
 
 /// One server of 1 ms has a load of a half. The intended times alone tell when each request must be
@@ -51,45 +52,47 @@ fn intended_times_are_a_poisson_process() {
 #[test]
 fn waiting_for_the_turn_is_part_of_the_latency() {
     const SERVICE: u64 = 1_000_000;
-    let _machine = alone();
-    for depth in [1, 64] {
-        let lane = paced("sim:1ms", Wait::Poll, 500.0, depth, 1_000);
-        let mut samples = lane.samples;
-        samples.sort_by_key(|s| s.submit_ns);
-        let (mut complete, mut more, mut waited) = (0, Vec::new(), 0);
-        for sample in &samples {
-            complete = complete.max(sample.submit_ns) + SERVICE;
-            let least = complete - sample.submit_ns;
-            assert!(
-                sample.u2c().0 + 1_000 >= least,
-                "{} < {least}",
-                sample.u2c().0
-            );
-            more.push(sample.u2c().0.saturating_sub(least));
-            waited += u32::from(least > SERVICE);
+    alone("waiting_for_the_turn_is_part_of_the_latency", || {
+        for depth in [1, 64] {
+            let lane = paced("sim:1ms", Wait::Poll, 500.0, depth, 1_000);
+            let mut samples = lane.samples;
+            samples.sort_by_key(|s| s.submit_ns);
+            let (mut complete, mut more, mut waited) = (0, Vec::new(), 0);
+            for sample in &samples {
+                complete = complete.max(sample.submit_ns) + SERVICE;
+                let least = complete - sample.submit_ns;
+                assert!(
+                    sample.u2c().0 + 1_000 >= least,
+                    "{} < {least}",
+                    sample.u2c().0
+                );
+                more.push(sample.u2c().0.saturating_sub(least));
+                waited += u32::from(least > SERVICE);
+            }
+            // A lane that slept may get its CPU back late; one whose request had to wait for its turn
+            // did not sleep.
+            more.sort_unstable();
+            let tenth = more[more.len() / 10];
+            assert!(tenth < 100_000, "depth {depth}: {tenth} ns above");
+            // Half of the requests find the server busy, more where the lane loses its CPU.
+            let share = f64::from(waited) / samples.len() as f64;
+            assert!((0.35..0.9).contains(&share), "{share}");
         }
-        // A lane that slept may get its CPU back late; one whose request had to wait for its turn
-        // did not sleep.
-        more.sort_unstable();
-        let tenth = more[more.len() / 10];
-        assert!(tenth < 100_000, "depth {depth}: {tenth} ns above");
-        // Half of the requests find the server busy, more where the lane loses its CPU.
-        let share = f64::from(waited) / samples.len() as f64;
-        assert!((0.35..0.9).contains(&share), "{share}");
-    }
+    });
 }
 
 /// With more submissions than the device can do, latency grows as long as the run lasts, and there
 /// are never more requests in flight than the depth.
 #[test]
 fn an_overloaded_device_shows_it() {
-    let _machine = alone();
-    let lane = paced("sim:1ms", Wait::Poll, 3_000.0, 8, 200);
-    let last = lane.samples.last().unwrap().u2c().0 as f64 / 1e6;
-    // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at 400 /
-    // 3 ms.
-    assert!((last / (400.0 * 2.0 / 3.0) - 1.0).abs() < 0.2, "{last} ms");
-    assert!(lane.ios <= 410, "{}", lane.ios);
+    alone("an_overloaded_device_shows_it", || {
+        let lane = paced("sim:1ms", Wait::Poll, 3_000.0, 8, 200);
+        let last = lane.samples.last().unwrap().u2c().0 as f64 / 1e6;
+        // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at 400 /
+        // 3 ms.
+        assert!((last / (400.0 * 2.0 / 3.0) - 1.0).abs() < 0.2, "{last} ms");
+        assert!(lane.ios <= 410, "{}", lane.ios);
+    });
 }
 
 #[test]

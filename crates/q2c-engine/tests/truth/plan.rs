@@ -7,8 +7,9 @@ use q2c_engine::{
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use q2c_sys::Clock;
+pub use q2c_testkit::alone;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub const BLOCK: u32 = 4096;
 
@@ -17,12 +18,6 @@ pub const BLOCK: u32 = 4096;
 /// where the hypervisor or another task takes the CPU meanwhile. A thread that polls has hardly
 /// any.
 pub const SWITCHES: std::ops::Range<f64> = 0.2..1.5;
-
-/// Takes the machine's CPUs for one test alone, because two runs at once would measure each other.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A clock that is fitted once for all tests: a fit takes 30 ms.
 pub fn clock() -> Clock {

@@ -6,7 +6,7 @@ use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
 use super::page::RenderError;
 use super::shell::Shell;
-use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
+use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections, trials};
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::{proof, stages};
@@ -81,10 +81,7 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
     let page = Page {
         shell: Shell::new(
             "bench",
-            format!(
-                "{} trials of {} s, shuffled; CPUs {}",
-                job.trials, job.trial_seconds, job.cpu_order
-            ),
+            format!("{}, shuffled; CPUs {}", trials(result), job.cpu_order),
             panels.iter().flat_map(|panel| &panel.charts).chain(&phases),
         ),
         columns: head(result),

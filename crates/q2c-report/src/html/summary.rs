@@ -1,9 +1,9 @@
 //! The summary at the top of the page: the method to use, and how far to trust the result.
 
-use crate::label;
 use crate::quantity::{bare, duration, median, number, seconds};
+use crate::{fidelity, label};
 use q2c_policy::Method;
-use q2c_result::tune::{Cell, Lesson, Recommendation, TuneResult};
+use q2c_result::tune::{Cell, Lesson, Recommendation, SizeFidelity, TuneResult};
 
 /// The advice for one block size.
 pub(super) struct Advice {
@@ -13,6 +13,8 @@ pub(super) struct Advice {
     pub apply: Vec<String>,
     /// The recommended cell and the baselines.
     pub rows: Vec<Compared>,
+    /// What the bars stand for in the choice.
+    pub legend: String,
 }
 
 /// A cell of the short comparison.
@@ -33,7 +35,7 @@ pub(super) struct Compared {
 
 /// A reason to trust the result, or not to.
 pub(super) struct Trust {
-    pub name: &'static str,
+    pub name: String,
     pub value: String,
     pub detail: String,
     pub caution: bool,
@@ -80,15 +82,32 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
             cpu: median(&measured.rates.cpu_pct, 1.0),
             per_core: median(&relative.kiops_per_core, 1.0),
             bar: share(relative.kiops_per_core.median, most),
-            below_floor: cell.method != Method::POLL && relative.iops.median < recommendation.floor,
+            below_floor: cell.method != Method::POLL
+                && !recommended(cell)
+                && relative.iops.median < recommendation.floor,
         }
     };
+    let rows: Vec<Compared> = shown.iter().map(compared).collect();
     Advice {
         bs: recommendation.bs.to_string(),
         verdict: unbroken(&words.verdict),
         why: words.why.iter().map(|text| unbroken(text)).collect(),
         apply: words.apply,
-        rows: shown.iter().map(compared).collect(),
+        legend: legend(result, recommendation, &rows),
+        rows,
+    }
+}
+
+/// Why the longest bar need not be the recommended method's: what it was chosen by, and which
+/// methods do not count.
+fn legend(result: &TuneResult, recommendation: &Recommendation, rows: &[Compared]) -> String {
+    let chosen = format!("Chosen by {}", result.job.objective);
+    match rows.iter().any(|row| row.below_floor) {
+        true => format!(
+            "{chosen} among those that keep the floor, {}\u{a0}% of polling's IOPS. Hollow: below it.",
+            number(recommendation.floor * 100.0)
+        ),
+        false => format!("{chosen}."),
     }
 }
 
@@ -105,12 +124,10 @@ fn share(part: f64, whole: f64) -> u32 {
 
 /// The reasons to trust the result or not: trials, fidelity, drift, and the harness's own cost.
 pub(super) fn trust(result: &TuneResult) -> Vec<Trust> {
-    vec![
-        completeness(result),
-        fidelity(result),
-        drift(result),
-        floor(result),
-    ]
+    let mut all = vec![completeness(result)];
+    all.extend(errors(result));
+    all.extend([drift(result), floor(result)]);
+    all
 }
 
 fn completeness(result: &TuneResult) -> Trust {
@@ -128,7 +145,7 @@ fn completeness(result: &TuneResult) -> Trust {
         false => "the run was stopped early: cells are missing".to_owned(),
     };
     Trust {
-        name: "Trials per cell",
+        name: "Trials per cell".into(),
         value: format!(
             "{} × {}",
             trials.trials,
@@ -139,36 +156,35 @@ fn completeness(result: &TuneResult) -> Trust {
     }
 }
 
-fn fidelity(result: &TuneResult) -> Trust {
-    let f = &result.fidelity;
-    let (value, detail) = match f.cells {
-        0 => (
-            "unchecked".to_owned(),
-            "no sleeping cell was measured".to_owned(),
-        ),
-        n => (
-            format!("IOPS ± {} %", number(f.iops_error_pct_median)),
-            format!(
-                "worst {} %; CPU {} points (worst {}), miss rate {} points (worst {}); median over {n} sleeping cells, before their own trials corrected the costs",
-                number(f.iops_error_pct_max),
-                number(f.cpu_points_median),
-                number(f.cpu_points_max),
-                number(f.miss_points_median),
-                number(f.miss_points_max),
-            ),
-        ),
-    };
-    Trust {
-        name: "Prediction error",
-        value,
-        detail,
-        caution: f.cells == 0,
+/// The prediction's error, for each block size apart.
+fn errors(result: &TuneResult) -> Vec<Trust> {
+    let all = &result.fidelity;
+    if all.by_block_size.is_empty() {
+        return vec![Trust {
+            name: "Prediction error".into(),
+            value: match all.cells {
+                0 => "unchecked".to_owned(),
+                _ => format!("IOPS ± {} %", number(all.iops_error_pct_median)),
+            },
+            detail: fidelity::head(all),
+            caution: all.cells == 0,
+        }];
     }
+    let of = |size: &SizeFidelity| Trust {
+        name: format!("Prediction error: {}", fidelity::over(size)),
+        value: format!("IOPS ± {} %", number(size.iops_pct.median)),
+        detail: format!(
+            "median / 90th percentile / worst, before their own trials corrected the costs; {}",
+            fidelity::at(size)
+        ),
+        caution: false,
+    };
+    all.by_block_size.iter().map(of).collect()
 }
 
 fn drift(result: &TuneResult) -> Trust {
     Trust {
-        name: "Device drift",
+        name: "Device drift".into(),
         value: format!("{} %", number(result.fidelity.drift_pct)),
         detail: "IOPS, from the first recording to the trials".into(),
         caution: false,
@@ -177,7 +193,7 @@ fn drift(result: &TuneResult) -> Trust {
 
 fn floor(result: &TuneResult) -> Trust {
     Trust {
-        name: "Harness floor",
+        name: "Harness floor".into(),
         value: duration(result.harness_floor_ns, "µ"),
         detail: format!(
             "CPU per I/O that is q2c's own; {} with nothing kept",

@@ -4,7 +4,7 @@
 use super::doctor;
 use super::screen::{Screen, Tone, printable};
 use super::table;
-use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
+use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections, trials};
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
@@ -20,9 +20,8 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
         Tone::Strong,
         &result.target.path,
         &format!(
-            "· {} trials of {} s · CPUs {} · took {}",
-            job.trials,
-            job.trial_seconds,
+            "· {} · CPUs {} · took {}",
+            trials(result),
             job.cpu_order,
             seconds(result.seconds)
         ),

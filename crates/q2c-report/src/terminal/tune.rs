@@ -4,8 +4,9 @@ use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::advice;
+use crate::fidelity;
 use crate::label;
-use crate::quantity::{duration, number, seconds};
+use crate::quantity::{duration, seconds};
 use q2c_model::Bytes;
 use q2c_result::tune::{Fidelity, Lesson, Recommendation, TuneResult, Unavailable};
 
@@ -90,38 +91,16 @@ fn lesson(lesson: &Lesson, screen: Screen) -> String {
     screen.note(Tone::Strong, &head, &crate::advice::lesson(lesson))
 }
 
-fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
-    let told = |median: f64, worst: f64, unit: &str| {
-        format!("{} {unit} (worst {})", number(median), number(worst))
-    };
-    let text = match fidelity.cells {
-        0 => "no sleeping cell was measured, so predictions are unchecked".to_owned(),
-        n => format!(
-            "predicted against measured, median over {n} sleeping cells, before their own trials corrected the costs: IOPS {}, CPU {}, miss rate {}; \
-             the device drifted by {} %{}",
-            told(
-                fidelity.iops_error_pct_median,
-                fidelity.iops_error_pct_max,
-                "%"
-            ),
-            told(
-                fidelity.cpu_points_median,
-                fidelity.cpu_points_max,
-                "points"
-            ),
-            told(
-                fidelity.miss_points_median,
-                fidelity.miss_points_max,
-                "points"
-            ),
-            number(fidelity.drift_pct),
-            match fidelity.never_slept {
-                0 => String::new(),
-                n => format!("; {n} more never left the CPU in their sleeps and are not counted"),
-            },
-        ),
-    };
-    screen.note(Tone::Strong, "fidelity:", &text)
+fn fidelity(of: &Fidelity, screen: Screen) -> String {
+    let mut text = screen.note(Tone::Strong, "fidelity:", &fidelity::head(of));
+    for size in &of.by_block_size {
+        text += &screen.note(
+            Tone::Strong,
+            &format!("  {}:", fidelity::over(size)),
+            &fidelity::at(size),
+        );
+    }
+    text
 }
 
 fn harness_floor(result: &TuneResult, screen: Screen) -> String {

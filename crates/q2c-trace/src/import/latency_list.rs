@@ -9,6 +9,7 @@ use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::run::{Import, Intake, Position, needed, read_error};
+use q2c_model::facts::STATED_SECTOR;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -65,7 +66,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         ("stated.op", list.op.to_string()),
         ("stated.bytes", list.bytes.0.to_string()),
         ("stated.device", list.device.to_string()),
-        ("stated.sector", "0 (the source has no offsets)".to_owned()),
+        (STATED_SECTOR, "0 (the source has no offsets)".to_owned()),
     ] {
         meta.facts.insert(fact.to_owned(), value);
     }

@@ -343,3 +343,47 @@ fn queues_by_device_and_direction() {
         assert!(said.contains(words), "{words}: {said}");
     }
 }
+
+/// A table of starts and latencies is analysed as that: Q2C, and no stage, bottleneck or seek is
+/// made up. A mapped column is in the result.
+#[test]
+fn a_start_and_a_latency_are_no_stages() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..100).map(|n| format!("{},{},t{}", n * 50, 20 + n % 2 * 20, n % 4 / 3));
+    let csv: Vec<String> = ["start,took,tenant".to_owned()]
+        .into_iter()
+        .chain(rows)
+        .collect();
+    fs::write(folder.path().join("in.csv"), csv.join("\n")).unwrap();
+    let import = [
+        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
+    ];
+    let columns = "queue_ns=start,latency=took,comm=tenant";
+    let rest = [
+        "--columns",
+        columns,
+        "--op",
+        "read",
+        "--bs",
+        "4k",
+        "--out",
+        "t",
+    ];
+    q2c(folder.path(), &[&import[..], &rest].concat()).done();
+    let result = q2c(folder.path(), &["analyze", "t", "--json"]).json();
+    assert_eq!(number(&result, "/stages/Q2C/mean_ns"), 30_000.0);
+    assert!(result["bottleneck"].is_null(), "{}", result["bottleneck"]);
+    assert_eq!(result["seeks"], json!([]));
+    assert_eq!(result["warnings"][0]["id"], "start-and-latency");
+    let tenants = result["groups"]["process"].as_array().unwrap();
+    let told = |one: &Value| (one["key"].clone(), number(one, "/requests"));
+    assert_eq!(
+        tenants.iter().map(told).collect::<Vec<_>>(),
+        [(json!("t0"), 75.0), (json!("t1"), 25.0)]
+    );
+    let said = q2c(folder.path(), &["analyze", "t"]).done();
+    assert!(
+        !said.contains("bottleneck:") && !said.contains("rest"),
+        "{said}"
+    );
+}

@@ -3,6 +3,7 @@
 
 use crate::program::{number, q2c, run_in};
 use q2c_testkit::skip;
+use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -175,7 +176,7 @@ fn is_read_back(folder: &Path) {
     }
     let json = q2c(folder, &["report", run, "--json"]).json();
     let kept = fs::read_to_string(Path::new(run).join("result.json")).unwrap();
-    let kept: Value = serde_json::from_str(&kept).unwrap();
+    let kept: Value = strict_json(&kept);
     assert_eq!(stages(&json, "io_uring", 2), stages(&kept, "io_uring", 2));
     q2c(folder, &["report", run, "--html", "again.html"]).done();
     let page = fs::read_to_string(folder.join("again.html")).unwrap();

@@ -1,6 +1,7 @@
 //! Runs q2c and reads its output.
 
 pub use q2c_testkit::shared_data;
+use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ impl Finished {
     /// Checks that the command succeeded, and returns its stdout as JSON.
     #[track_caller]
     pub fn json(self) -> Value {
-        serde_json::from_str(&self.done()).unwrap()
+        strict_json(&self.done())
     }
 
     /// Checks that the command failed with this exit code, printed nothing on stdout, and named

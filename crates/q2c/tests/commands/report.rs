@@ -1,12 +1,13 @@
 //! Tests of `q2c report`, and of a simulation on a run's trace with its calibration.
 
 use crate::program::{close, number, q2c, run_in};
+use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
 fn read(path: &Path) -> Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    strict_json(&fs::read_to_string(path).unwrap())
 }
 
 /// Runs tune once on a simulated device of 50 us, and tests what can be made of the run later.

@@ -1,6 +1,7 @@
 //! Tests of `q2c trace export`, and of importing several recordings.
 
 use crate::program::{number, q2c};
+use q2c_testkit::strict_json;
 use std::fs;
 
 /// Four requests of Alibaba's format over 3 ms.
@@ -55,7 +56,7 @@ fn a_file_is_made_and_none_written_over() {
     ];
     q2c(folder.path(), &export).done();
     let text = fs::read_to_string(folder.path().join("t.json")).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let json: serde_json::Value = strict_json(&text);
     assert!(json["traceEvents"].as_array().unwrap().len() >= 4);
     q2c(folder.path(), &export).refused(
         2,

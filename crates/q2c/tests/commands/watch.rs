@@ -1,6 +1,7 @@
 //! Tests of `q2c poll watch`, without a terminal and in one.
 
 use crate::program::{Finished, number, q2c};
+use q2c_testkit::{alone, strict_json};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -11,14 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Keeps the machine's CPUs for one test: two watches at once would see each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Watches a simulated device of 1 ms.
 fn watch(more: &[&str]) -> Finished {
@@ -38,62 +32,63 @@ fn rows(result: &Value, method: &str) -> Vec<Value> {
 /// of 200 us, then one of 1.5 ms, which always misses on a device of 1 ms.
 #[test]
 fn methods_in_turns_as_json() {
-    let _machine = alone();
-    let rules = [
-        "--policy",
-        "poll",
-        "--policy",
-        "fixed:200us",
-        "--policy",
-        "fixed:1500us",
-    ];
-    let how = ["--seconds", "2", "--every", "500ms", "--json"];
-    let ended = watch(&[&rules[..], &how].concat());
-    let lines = ended.stderr.lines().count();
-    let result = ended.json();
-    assert_eq!(
-        (&result["schema"], &result["ended"]),
-        (&"q2c.watch/2".into(), &"asked".into())
-    );
-    let intervals = result["intervals"].as_array().unwrap();
-    assert_eq!(lines, 1 + intervals.len(), "a head, and a line for each");
-    // The intervals follow each other without a gap, and last two seconds together.
-    let mut end = 0.0;
-    for interval in intervals {
-        let begin = number(interval, "/end_s") - number(interval, "/length_s");
-        assert!((begin - end).abs() < 0.01, "{begin} after {end}");
-        end = number(interval, "/end_s");
-    }
-    assert!((2.0..2.5).contains(&end), "{end} s");
-    let one = |method: &str| match &rows(&result, method)[..] {
-        [row] => row.clone(),
-        other => panic!("{method}: {other:?}"),
-    };
-    let (poll, clear, late) = (
-        one("poll"),
-        one("hybrid:fixed:sleep=200us"),
-        one("hybrid:fixed:sleep=1500us"),
-    );
-    assert_eq!(
-        (&poll["was"]["kind"], &poll["median"]["miss_rate"]),
-        (&"poll".into(), &Value::Null)
-    );
-    assert_eq!(number(&clear, "/median/effective_sleep_ns"), 200e3);
-    assert_eq!(number(&late, "/median/miss_rate"), 1.0);
-    assert_eq!(number(&late, "/median/effective_sleep_ns"), 1500e3);
-    assert!(number(&late, "/median/slept_ns") >= 1490e3);
-    assert!(number(&late, "/median/p50_ns") >= 1490e3);
-    assert_eq!(late["was"]["kind"], "hybrid");
-    assert_eq!(late["was"]["means"], "memory");
-    // The first 250 ms of a rule do not count; polling counts from its first I/O.
-    assert_eq!(number(&poll, "/settling"), 0.0);
-    assert!(number(&clear, "/settling") >= 2.0 && number(&clear, "/intervals") >= 1.0);
-    let counted = intervals.iter().filter(|i| i["settled"] == true).count();
-    let methods = result["methods"].as_array().unwrap().iter();
-    assert_eq!(
-        methods.map(|m| number(m, "/intervals")).sum::<f64>(),
-        counted as f64
-    );
+    alone("methods_in_turns_as_json", || {
+        let rules = [
+            "--policy",
+            "poll",
+            "--policy",
+            "fixed:200us",
+            "--policy",
+            "fixed:1500us",
+        ];
+        let how = ["--seconds", "2", "--every", "500ms", "--json"];
+        let ended = watch(&[&rules[..], &how].concat());
+        let lines = ended.stderr.lines().count();
+        let result = ended.json();
+        assert_eq!(
+            (&result["schema"], &result["ended"]),
+            (&"q2c.watch/2".into(), &"asked".into())
+        );
+        let intervals = result["intervals"].as_array().unwrap();
+        assert_eq!(lines, 1 + intervals.len(), "a head, and a line for each");
+        // The intervals follow each other without a gap, and last two seconds together.
+        let mut end = 0.0;
+        for interval in intervals {
+            let begin = number(interval, "/end_s") - number(interval, "/length_s");
+            assert!((begin - end).abs() < 0.01, "{begin} after {end}");
+            end = number(interval, "/end_s");
+        }
+        assert!((2.0..2.5).contains(&end), "{end} s");
+        let one = |method: &str| match &rows(&result, method)[..] {
+            [row] => row.clone(),
+            other => panic!("{method}: {other:?}"),
+        };
+        let (poll, clear, late) = (
+            one("poll"),
+            one("hybrid:fixed:sleep=200us"),
+            one("hybrid:fixed:sleep=1500us"),
+        );
+        assert_eq!(
+            (&poll["was"]["kind"], &poll["median"]["miss_rate"]),
+            (&"poll".into(), &Value::Null)
+        );
+        assert_eq!(number(&clear, "/median/effective_sleep_ns"), 200e3);
+        assert_eq!(number(&late, "/median/miss_rate"), 1.0);
+        assert_eq!(number(&late, "/median/effective_sleep_ns"), 1500e3);
+        assert!(number(&late, "/median/slept_ns") >= 1490e3);
+        assert!(number(&late, "/median/p50_ns") >= 1490e3);
+        assert_eq!(late["was"]["kind"], "hybrid");
+        assert_eq!(late["was"]["means"], "memory");
+        // The first 250 ms of a rule do not count; polling counts from its first I/O.
+        assert_eq!(number(&poll, "/settling"), 0.0);
+        assert!(number(&clear, "/settling") >= 2.0 && number(&clear, "/intervals") >= 1.0);
+        let counted = intervals.iter().filter(|i| i["settled"] == true).count();
+        let methods = result["methods"].as_array().unwrap().iter();
+        assert_eq!(
+            methods.map(|m| number(m, "/intervals")).sum::<f64>(),
+            counted as f64
+        );
+    });
 }
 
 /// A file of 16 MiB with random content.
@@ -108,186 +103,197 @@ fn random_file(folder: &std::path::Path) -> String {
 /// read of 4 KiB takes, so most of it is oversleep that was asked for.
 #[test]
 fn parts_of_the_latency_on_a_disk() {
-    let _machine = alone();
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let file = random_file(folder.path());
-    let args = [
-        "poll",
-        "watch",
-        &file,
-        "--interval",
-        "500ms",
-        "--seconds",
-        "3",
-    ];
-    let how = ["--policy", "fixed:5ms", "--parts", "--json"];
-    let ended = q2c(folder.path(), &[&args[..], &how].concat());
-    let below = ended.stderr.matches("oversleep").count();
-    let result = ended.json();
-    if !result["late"]["unseen"].is_null() {
-        let why = result["late"]["unseen"].to_string();
-        return q2c_testkit::skip("parts_of_the_latency_on_a_disk", &why);
-    }
-    let lost = number(&result, "/late/seen/lost");
-    let intervals = result["intervals"].as_array().unwrap();
-    for interval in intervals {
-        let (matched, misses) = (
-            number(interval, "/late/matched"),
-            number(interval, "/late/misses"),
-        );
-        assert!(matched > 0.0 && misses > 0.8 * matched, "{interval}");
-        let lateness = &interval["misses"]["lateness"];
-        assert!(
-            number(lateness, "/max_ns") >= number(lateness, "/p50_ns"),
-            "{lateness}"
-        );
-        for miss in interval["misses"]["kept"].as_array().unwrap() {
-            // The sleep is 5 ms, and the device took a part of it. A read that took longer is a
-            // miss only where the wake-up was late, and then nothing of the sleep was too long.
-            let (oversleep, device) = (number(miss, "/oversleep_ns"), number(miss, "/device_ns"));
-            assert!(oversleep <= 5e6 && number(miss, "/t_s") < 10.0, "{miss}");
-            assert!(device < 5e6 || number(miss, "/wakeup_ns") > 0.0, "{miss}");
+    alone("parts_of_the_latency_on_a_disk", || {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = random_file(folder.path());
+        let args = [
+            "poll",
+            "watch",
+            &file,
+            "--interval",
+            "500ms",
+            "--seconds",
+            "3",
+        ];
+        let how = ["--policy", "fixed:5ms", "--parts", "--json"];
+        let ended = q2c(folder.path(), &[&args[..], &how].concat());
+        let below = ended.stderr.matches("oversleep").count();
+        let result = ended.json();
+        if !result["late"]["unseen"].is_null() {
+            let why = result["late"]["unseen"].to_string();
+            return q2c_testkit::skip("parts_of_the_latency_on_a_disk", &why);
         }
-    }
-    assert!(below >= intervals.len(), "a line below each interval's");
-    let late = &result["methods"][0]["median"]["late"];
-    assert!(number(late, "/unmatched/no_request") <= lost, "{late}");
-    let part = |name: &str| number(late, &format!("/parts/{name}_ns"));
-    let parts = [
-        "submission",
-        "device",
-        "return",
-        "oversleep",
-        "wakeup",
-        "reap",
-    ];
-    let all = parts.map(part);
-    let sum: f64 = all.iter().sum();
-    assert!(all.iter().all(|part| *part >= 0.0) && sum >= 5e6, "{late}");
-    // Reads of a busy disk may take milliseconds, and then less is left of the sleep.
-    assert!(part("device") + part("oversleep") > 0.8 * 5e6, "{late}");
-    assert!(part("oversleep") <= 5e6, "{late}");
+        let lost = number(&result, "/late/seen/lost");
+        let intervals = result["intervals"].as_array().unwrap();
+        for interval in intervals {
+            let (matched, misses) = (
+                number(interval, "/late/matched"),
+                number(interval, "/late/misses"),
+            );
+            assert!(matched > 0.0 && misses > 0.8 * matched, "{interval}");
+            let lateness = &interval["misses"]["lateness"];
+            assert!(
+                number(lateness, "/max_ns") >= number(lateness, "/p50_ns"),
+                "{lateness}"
+            );
+            for miss in interval["misses"]["kept"].as_array().unwrap() {
+                // The sleep is 5 ms, and the device took a part of it. A read that took longer is a
+                // miss only where the wake-up was late, and then nothing of the sleep was too long.
+                let (oversleep, device) =
+                    (number(miss, "/oversleep_ns"), number(miss, "/device_ns"));
+                assert!(oversleep <= 5e6 && number(miss, "/t_s") < 10.0, "{miss}");
+                assert!(device < 5e6 || number(miss, "/wakeup_ns") > 0.0, "{miss}");
+            }
+        }
+        assert!(below >= intervals.len(), "a line below each interval's");
+        let late = &result["methods"][0]["median"]["late"];
+        assert!(number(late, "/unmatched/no_request") <= lost, "{late}");
+        let part = |name: &str| number(late, &format!("/parts/{name}_ns"));
+        let parts = [
+            "submission",
+            "device",
+            "return",
+            "oversleep",
+            "wakeup",
+            "reap",
+        ];
+        let all = parts.map(part);
+        let sum: f64 = all.iter().sum();
+        assert!(all.iter().all(|part| *part >= 0.0) && sum >= 5e6, "{late}");
+        // Reads of a busy disk may take milliseconds, and then less is left of the sleep.
+        assert!(part("device") + part("oversleep") > 0.8 * 5e6, "{late}");
+        assert!(part("oversleep") <= 5e6, "{late}");
+    });
 }
 
 #[test]
 fn without_a_device_there_are_no_parts_and_the_reason_is_told() {
-    let _machine = alone();
-    let how = ["--policy", "poll", "--seconds", "0.3", "--parts"];
-    let json = watch(&[&how[..], &["--json"]].concat()).json();
-    assert_eq!(json["late"]["unseen"], "no-device");
-    assert!(json["intervals"][0]["late"].is_null());
-    let text = watch(&how).done();
-    assert!(text.contains("late time: none: no block device"), "{text}");
-    let plain = watch(&["--policy", "poll", "--seconds", "0.3", "--json"]).json();
-    assert!(plain["late"].is_null(), "none was asked for");
+    alone(
+        "without_a_device_there_are_no_parts_and_the_reason_is_told",
+        || {
+            let how = ["--policy", "poll", "--seconds", "0.3", "--parts"];
+            let json = watch(&[&how[..], &["--json"]].concat()).json();
+            assert_eq!(json["late"]["unseen"], "no-device");
+            assert!(json["intervals"][0]["late"].is_null());
+            let text = watch(&how).done();
+            assert!(text.contains("late time: none: no block device"), "{text}");
+            let plain = watch(&["--policy", "poll", "--seconds", "0.3", "--json"]).json();
+            assert!(plain["late"].is_null(), "none was asked for");
+        },
+    );
 }
 
 #[test]
 fn lines_and_a_table_where_there_is_no_terminal() {
-    let _machine = alone();
-    let ended = watch(&["--seconds", "1", "--policy", "mean:50%,100ms"]);
-    assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
-    let said = ended.done();
-    assert!(!said.contains('\u{1b}'), "no colours, no cursor: {said}");
-    let (lines, table) = said.split_once("\n\n").expect("a table below the lines");
-    let mut lines = lines.lines();
-    let head = lines.next().unwrap();
-    for word in [
-        "until", "IOPS", "missed", "asked", "slept", "CPU", "p50", "p99", "method",
-    ] {
-        assert!(head.contains(word), "{word}: {head}");
-    }
-    let lines: Vec<&str> = lines.collect();
-    // On a machine with other work, two intervals may become one.
-    assert!((7..=10).contains(&lines.len()), "{said}");
-    assert!(
-        lines
-            .iter()
-            .all(|l| l.contains("mean:ratio=50%,period=100ms")),
-        "{said}"
-    );
-    assert!(lines[0].ends_with("(settling)") && !lines.last().unwrap().ends_with("(settling)"));
-    assert!(table.contains("mean:ratio=50%,period=100ms") && table.contains("hybrid (memory)"));
+    alone("lines_and_a_table_where_there_is_no_terminal", || {
+        let ended = watch(&["--seconds", "1", "--policy", "mean:50%,100ms"]);
+        assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
+        let said = ended.done();
+        assert!(!said.contains('\u{1b}'), "no colours, no cursor: {said}");
+        let (lines, table) = said.split_once("\n\n").expect("a table below the lines");
+        let mut lines = lines.lines();
+        let head = lines.next().unwrap();
+        for word in [
+            "until", "IOPS", "missed", "asked", "slept", "CPU", "p50", "p99", "method",
+        ] {
+            assert!(head.contains(word), "{word}: {head}");
+        }
+        let lines: Vec<&str> = lines.collect();
+        // On a machine with other work, two intervals may become one.
+        assert!((7..=10).contains(&lines.len()), "{said}");
+        assert!(
+            lines
+                .iter()
+                .all(|l| l.contains("mean:ratio=50%,period=100ms")),
+            "{said}"
+        );
+        assert!(lines[0].ends_with("(settling)") && !lines.last().unwrap().ends_with("(settling)"));
+        assert!(table.contains("mean:ratio=50%,period=100ms") && table.contains("hybrid (memory)"));
+    });
 }
 
 /// Intervals with background have a row of their own, and every job does I/O.
 #[test]
 fn jobs_and_a_background() {
-    let _machine = alone();
-    let background = ["--background", "engine=sim:2ms,depth=4,jobs=2"];
-    let how = [
-        "--jobs",
-        "2",
-        "--seconds",
-        "0.5",
-        "--policy",
-        "interrupt",
-        "--json",
-    ];
-    let result = watch(&[&background[..], &how].concat()).json();
-    let row = &rows(&result, "interrupt")[0];
-    assert_eq!(row["background"], true);
-    assert!(number(row, "/median/background_iops") > 100.0);
-    // The foreground's two jobs share a server that does 1000 I/Os per second. The background has
-    // another device.
-    assert!(
-        (200.0..1_030.0).contains(&number(row, "/median/iops")),
-        "{row}"
-    );
-    assert_eq!(result["job"]["cpus"].as_array().unwrap().len(), 2);
+    alone("jobs_and_a_background", || {
+        let background = ["--background", "engine=sim:2ms,depth=4,jobs=2"];
+        let how = [
+            "--jobs",
+            "2",
+            "--seconds",
+            "0.5",
+            "--policy",
+            "interrupt",
+            "--json",
+        ];
+        let result = watch(&[&background[..], &how].concat()).json();
+        let row = &rows(&result, "interrupt")[0];
+        assert_eq!(row["background"], true);
+        assert!(number(row, "/median/background_iops") > 100.0);
+        // The foreground's two jobs share a server that does 1000 I/Os per second. The background has
+        // another device.
+        assert!(
+            (200.0..1_030.0).contains(&number(row, "/median/iops")),
+            "{row}"
+        );
+        assert_eq!(result["job"]["cpus"].as_array().unwrap().len(), 2);
+    });
 }
 
 #[test]
 fn own_rules_are_methods_too() {
-    let _machine = alone();
-    let own = ["--rule", "0.5 * min", "--seconds", "0.5", "--json"];
-    let result = watch(&own).json();
-    let method = result["methods"][0]["method"].as_str().unwrap();
-    assert!(method.starts_with("hybrid:rule:"), "{method}");
+    alone("own_rules_are_methods_too", || {
+        let own = ["--rule", "0.5 * min", "--seconds", "0.5", "--json"];
+        let result = watch(&own).json();
+        let method = result["methods"][0]["method"].as_str().unwrap();
+        assert!(method.starts_with("hybrid:rule:"), "{method}");
+    });
 }
 
 #[test]
 fn what_cannot_be_watched_is_refused() {
-    let _machine = alone();
-    watch(&["--bs", "4k,64k"]).refused(2, &["one block size", "4 KiB, 64 KiB"]);
-    watch(&["--seconds", "0"]).refused(2, &["0.1 to 86400 seconds"]);
-    watch(&["--policy", "median"]).refused(2, &["median"]);
-    watch(&["--every", "1ms"]).refused(2, &["--every"]);
-    let folder = tempfile::tempdir().unwrap();
-    let bare = |more: &[&str]| q2c(folder.path(), &[&["poll", "watch"][..], more].concat());
-    bare(&[]).refused(2, &["<TARGET>"]);
-    let none = ["sim:1ms", "--interval", "0"];
-    bare(&none).refused(2, &["--interval", "100.0 ms to", "`0`"]);
-    bare(&["sim:1ms", "--interval", "20ms"]).refused(2, &["--interval", "`20ms`"]);
-    bare(&["sim:1ms", "--seconds", "0.5"]).refused(2, &["one interval at least", "1.00 s"]);
+    alone("what_cannot_be_watched_is_refused", || {
+        watch(&["--bs", "4k,64k"]).refused(2, &["one block size", "4 KiB, 64 KiB"]);
+        watch(&["--seconds", "0"]).refused(2, &["0.1 to 86400 seconds"]);
+        watch(&["--policy", "median"]).refused(2, &["median"]);
+        watch(&["--every", "1ms"]).refused(2, &["--every"]);
+        let folder = tempfile::tempdir().unwrap();
+        let bare = |more: &[&str]| q2c(folder.path(), &[&["poll", "watch"][..], more].concat());
+        bare(&[]).refused(2, &["<TARGET>"]);
+        let none = ["sim:1ms", "--interval", "0"];
+        bare(&none).refused(2, &["--interval", "100.0 ms to", "`0`"]);
+        bare(&["sim:1ms", "--interval", "20ms"]).refused(2, &["--interval", "`20ms`"]);
+        bare(&["sim:1ms", "--seconds", "0.5"]).refused(2, &["one interval at least", "1.00 s"]);
+    });
 }
 
 #[test]
 fn a_fault_ends_it_with_what_was_seen() {
-    let _machine = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let watch = [
-        "poll",
-        "watch",
-        "fault:eio@500:sim:1ms",
-        "--interval",
-        "100ms",
-        "--json",
-    ];
-    let ended = q2c(folder.path(), &watch);
-    assert_eq!(ended.code, 6, "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("failed to do I/O: foreground job 0"),
-        "{}",
-        ended.stderr
-    );
-    let result: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert!(
-        result["ended"]
-            .as_str()
-            .unwrap()
-            .starts_with("fault: do I/O")
-    );
+    alone("a_fault_ends_it_with_what_was_seen", || {
+        let folder = tempfile::tempdir().unwrap();
+        let watch = [
+            "poll",
+            "watch",
+            "fault:eio@500:sim:1ms",
+            "--interval",
+            "100ms",
+            "--json",
+        ];
+        let ended = q2c(folder.path(), &watch);
+        assert_eq!(ended.code, 6, "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("failed to do I/O: foreground job 0"),
+            "{}",
+            ended.stderr
+        );
+        let result: Value = strict_json(&ended.stdout);
+        assert!(
+            result["ended"]
+                .as_str()
+                .unwrap()
+                .starts_with("fault: do I/O")
+        );
+    });
 }
 
 /// Starts a watch without an end. Its stdout is returned.
@@ -310,36 +316,38 @@ fn pid(child: &Child) -> Pid {
 
 #[test]
 fn a_signal_ends_it_with_what_was_seen() {
-    let _machine = alone();
-    for signal in [Signal::INT, Signal::TERM] {
-        let (mut child, mut stdout) = started(&[]);
-        let mut line = String::new();
-        while !line.contains("poll") {
-            line.clear();
+    alone("a_signal_ends_it_with_what_was_seen", || {
+        for signal in [Signal::INT, Signal::TERM] {
+            let (mut child, mut stdout) = started(&[]);
+            let mut line = String::new();
+            while !line.contains("poll") {
+                line.clear();
+                assert!(
+                    stdout.read_line(&mut line).unwrap() > 0,
+                    "ended before a line"
+                );
+            }
+            kill_process(pid(&child), signal).unwrap();
+            let mut rest = String::new();
+            stdout.read_to_string(&mut rest).unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(130));
             assert!(
-                stdout.read_line(&mut line).unwrap() > 0,
-                "ended before a line"
+                rest.contains("method, and what it was") && rest.contains("poll (memory)"),
+                "{rest}"
             );
         }
-        kill_process(pid(&child), signal).unwrap();
-        let mut rest = String::new();
-        stdout.read_to_string(&mut rest).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(130));
-        assert!(
-            rest.contains("method, and what it was") && rest.contains("poll (memory)"),
-            "{rest}"
-        );
-    }
+    });
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
-    let _machine = alone();
-    let (mut child, mut stdout) = started(&[]);
-    let mut line = String::new();
-    stdout.read_line(&mut line).unwrap();
-    drop(stdout);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    alone("a_reader_that_has_seen_enough_ends_it", || {
+        let (mut child, mut stdout) = started(&[]);
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        drop(stdout);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    });
 }
 
 /// A terminal of 100 columns and 24 lines, with q2c in it.
@@ -473,73 +481,76 @@ const WATCH: [&str; 5] = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
 /// before had a letter in the same place.
 #[test]
 fn keys_on_a_terminal() {
-    let _machine = alone();
-    let rules = ["--policy", "poll", "--policy", "mean:50%,100ms"];
-    let background = ["--background", "engine=sim:2ms"];
-    let mut terminal = Terminal::with(&[&WATCH[..], &rules, &background].concat());
-    terminal.shows(ENTER);
-    let raw = tcgetattr(&terminal.slave).unwrap().local_modes;
-    assert!(!raw.contains(LocalModes::ICANON) && !raw.contains(LocalModes::ECHO));
-    terminal.shows("left/right: ratio");
-    terminal.shows("memory");
-    terminal.press("\u{1b}[D");
-    terminal.shows("no ratio");
-    terminal.press("\u{1b}[B");
-    terminal.shows("hybrid:mean");
-    terminal.press("\u{1b}[C");
-    terminal.press("b");
-    terminal.press("p");
-    terminal.shows("PAUSED");
-    std::thread::sleep(Duration::from_millis(600));
-    terminal.press("q");
-    let (code, rest) = terminal.end();
-    assert_eq!(code, Some(0), "{rest}");
-    let (_, table) = rest.split_once(LEAVE).expect("the screen is left");
-    assert!(!table.contains(ENTER));
-    for row in ["poll + background", "mean:ratio=50%", "mean:ratio=55%"] {
-        assert!(table.contains(row), "{row}: {table}");
-    }
-    assert!(rest.contains("\u{1b}[?25h"), "the cursor is back: {rest}");
+    alone("keys_on_a_terminal", || {
+        let rules = ["--policy", "poll", "--policy", "mean:50%,100ms"];
+        let background = ["--background", "engine=sim:2ms"];
+        let mut terminal = Terminal::with(&[&WATCH[..], &rules, &background].concat());
+        terminal.shows(ENTER);
+        let raw = tcgetattr(&terminal.slave).unwrap().local_modes;
+        assert!(!raw.contains(LocalModes::ICANON) && !raw.contains(LocalModes::ECHO));
+        terminal.shows("left/right: ratio");
+        terminal.shows("memory");
+        terminal.press("\u{1b}[D");
+        terminal.shows("no ratio");
+        terminal.press("\u{1b}[B");
+        terminal.shows("hybrid:mean");
+        terminal.press("\u{1b}[C");
+        terminal.press("b");
+        terminal.press("p");
+        terminal.shows("PAUSED");
+        std::thread::sleep(Duration::from_millis(600));
+        terminal.press("q");
+        let (code, rest) = terminal.end();
+        assert_eq!(code, Some(0), "{rest}");
+        let (_, table) = rest.split_once(LEAVE).expect("the screen is left");
+        assert!(!table.contains(ENTER));
+        for row in ["poll + background", "mean:ratio=50%", "mean:ratio=55%"] {
+            assert!(table.contains(row), "{row}: {table}");
+        }
+        assert!(rest.contains("\u{1b}[?25h"), "the cursor is back: {rest}");
+    });
 }
 
 #[test]
 fn a_terminal_is_given_back_whatever_ends_it() {
-    let _machine = alone();
-    let mut terminal = Terminal::with(&WATCH);
-    terminal.shows("memory");
-    kill_process(pid(&terminal.child), Signal::TERM).unwrap();
-    let (code, rest) = terminal.end();
-    assert_eq!(code, Some(130), "{rest}");
-    assert!(
-        rest.contains(LEAVE) && rest.contains("stopped by a signal"),
-        "{rest}"
-    );
+    alone("a_terminal_is_given_back_whatever_ends_it", || {
+        let mut terminal = Terminal::with(&WATCH);
+        terminal.shows("memory");
+        kill_process(pid(&terminal.child), Signal::TERM).unwrap();
+        let (code, rest) = terminal.end();
+        assert_eq!(code, Some(130), "{rest}");
+        assert!(
+            rest.contains(LEAVE) && rest.contains("stopped by a signal"),
+            "{rest}"
+        );
 
-    let mut terminal = Terminal::with(&WATCH);
-    terminal.shows("memory");
-    terminal.press("\u{3}");
-    let (code, rest) = terminal.end();
-    assert_eq!(code, Some(130), "{rest}");
-    assert!(rest.contains(LEAVE), "{rest}");
+        let mut terminal = Terminal::with(&WATCH);
+        terminal.shows("memory");
+        terminal.press("\u{3}");
+        let (code, rest) = terminal.end();
+        assert_eq!(code, Some(130), "{rest}");
+        assert!(rest.contains(LEAVE), "{rest}");
 
-    let faulty = [
-        "poll",
-        "watch",
-        "fault:eio@300:sim:1ms",
-        "--interval",
-        "100ms",
-    ];
-    let (code, rest) = Terminal::with(&faulty).end();
-    assert_eq!(code, Some(6), "{rest}");
-    let (_, after) = rest.split_once(LEAVE).expect("the screen is left");
-    assert!(after.contains("failed to do I/O"), "{rest}");
+        let faulty = [
+            "poll",
+            "watch",
+            "fault:eio@300:sim:1ms",
+            "--interval",
+            "100ms",
+        ];
+        let (code, rest) = Terminal::with(&faulty).end();
+        assert_eq!(code, Some(6), "{rest}");
+        let (_, after) = rest.split_once(LEAVE).expect("the screen is left");
+        assert!(after.contains("failed to do I/O"), "{rest}");
+    });
 }
 
 #[test]
 fn plain_is_plain_on_a_terminal_too() {
-    let _machine = alone();
-    let (code, rest) =
-        Terminal::with(&[&WATCH[..], &["--plain", "--seconds", "0.3"]].concat()).end();
-    assert_eq!(code, Some(0), "{rest}");
-    assert!(!rest.contains(ENTER) && rest.contains("until"), "{rest}");
+    alone("plain_is_plain_on_a_terminal_too", || {
+        let (code, rest) =
+            Terminal::with(&[&WATCH[..], &["--plain", "--seconds", "0.3"]].concat()).end();
+        assert_eq!(code, Some(0), "{rest}");
+        assert!(!rest.contains(ENTER) && rest.contains("until"), "{rest}");
+    });
 }

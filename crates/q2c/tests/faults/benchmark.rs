@@ -3,6 +3,7 @@
 use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, lines, state_of, works};
 use crate::skip;
 use q2c_result::Exit;
+use q2c_testkit::strict_json;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -130,7 +131,7 @@ fn an_interrupted_benchmark_goes_on() {
 
     let outcome = bench.q2c(&["bench", "--resume", &name, "--json"]);
     outcome.exits(Exit::Done);
-    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let told: Value = strict_json(&outcome.stdout);
     assert_eq!(told, result(&run));
     assert_eq!(told["complete"], true);
     let point = |method: &str, jobs| ("sim:2ms".to_owned(), method.to_owned(), jobs, 2);
@@ -222,7 +223,7 @@ fn sqpoll_without_a_cpu_left_is_marked() {
         );
     }
     outcome.exits(Exit::Done);
-    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let told: Value = strict_json(&outcome.stdout);
     let [interrupt, sqpoll] = &told["cells"].as_array().unwrap()[..] else {
         panic!("{told:#}");
     };
@@ -309,7 +310,7 @@ fn stages_without_the_right_to_capture_say_why() {
         before.contains("there will be no stages: failed to"),
         "{before}"
     );
-    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let told: Value = strict_json(&outcome.stdout);
     assert_eq!(told["complete"], true);
     for (cell, why) in cells(&told).iter().zip(stages(&told)) {
         assert_eq!(cell.3, 1, "the trial stands: {told:#}");

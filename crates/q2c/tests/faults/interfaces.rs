@@ -3,6 +3,7 @@
 
 use crate::bench::{Bench, Outcome, Q2C};
 use q2c_result::Exit;
+use q2c_testkit::strict_json;
 use serde_json::Value;
 
 /// A PCI address that no device has: the highest one.
@@ -20,7 +21,7 @@ fn short(bench: &Bench, args: &[&str]) -> Outcome {
 /// The interfaces that were left out, each with its reason.
 fn left_out(outcome: &Outcome) -> Vec<(String, String)> {
     outcome.exits(Exit::Done);
-    let result: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let result: Value = strict_json(&outcome.stdout);
     let left = result["left_out"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     left.map(|left| (text(&left["engine"]), text(&left["reason"])))

@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Q2C, SIM, assert_whole, state_of, tune};
 use q2c_result::Exit;
+use q2c_testkit::strict_json;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -69,7 +70,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
         "{outcome:#?}"
     );
     assert_eq!(files(&first), made, "the first number was not run again");
-    let whole: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let whole: Value = strict_json(&outcome.stdout);
     is_whole(&run, &whole);
     bench
         .q2c(&resume)
@@ -150,7 +151,7 @@ fn is_drawn_again(bench: &Bench, name: &str, whole: &Value) {
     for told in ["sim:400us · randread, 1, 2 jobs", "2 jobs: ", "recommend"] {
         assert!(table.contains(told), "{told}: {table}");
     }
-    let again: Value = serde_json::from_str(&report(&["--json"])).unwrap();
+    let again: Value = strict_json(&report(&["--json"]));
     assert_eq!(again["recommended"], whole["recommended"]);
     assert_eq!(
         again["runs"][1]["cells"][0]["role"],
@@ -178,7 +179,7 @@ fn gives_methods_to_bench(bench: &Bench, name: &str, whole: &Value) {
     asked("1,4").fails(Exit::Input, &["no answer for --jobs 4, but for --jobs 1,2"]);
     let measured = asked("1,2");
     measured.exits(Exit::Done);
-    let measured: Value = serde_json::from_str(&measured.stdout).unwrap();
+    let measured: Value = strict_json(&measured.stdout);
     let tuned = measured["job"]["tuned"]["methods"].as_array().unwrap();
     let leaders = whole["recommended"][0]["leaders"].as_array().unwrap();
     assert_eq!(tuned.len(), 2);

@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Q2C, assert_whole};
 use q2c_result::Exit;
+use q2c_testkit::strict_json;
 use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
@@ -62,7 +63,7 @@ fn a_stopped_replay_keeps_what_was_done() {
     running.signal(Signal::INT);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
-    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let result: serde_json::Value = strict_json(&outcome.stdout);
     // The trace has 100 requests per second, and the signal came after 1.5 s or a little later.
     let issued = result["issued"].as_u64().unwrap();
     assert!((50..3000).contains(&issued), "{issued}");
@@ -99,7 +100,7 @@ fn a_stopped_comparison_keeps_finished_trials() {
     running.says("trial 1: took").signal(Signal::INT);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
-    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let result: serde_json::Value = strict_json(&outcome.stdout);
     assert_eq!(result["complete"], false);
     let trials = result["comparisons"][0]["devices"]
         .as_array()

@@ -6,6 +6,7 @@ use crate::skip;
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_result::Exit;
+use q2c_testkit::strict_json;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -81,7 +82,7 @@ fn json_is_one_document_and_nothing_else() {
     let bench = Bench::new();
     let outcome = bench.q2c(&["doctor", "--json"]);
     outcome.exits(Exit::Done);
-    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let report: serde_json::Value = strict_json(&outcome.stdout);
     assert!(report["checks"].as_array().is_some_and(|c| !c.is_empty()));
     bench
         .tune("nowhere", &["--json"])

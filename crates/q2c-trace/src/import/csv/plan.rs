@@ -7,6 +7,7 @@ use crate::import::decimal::TimeUnit;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
 use crate::import::run::needed;
+use q2c_model::facts::STATED_SECTOR;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
 use std::path::Path;
 
@@ -153,7 +154,7 @@ fn blank(
     }
     if !mapped(Column::Sector) && !has(fields, Field::Offset) {
         let none = "0 (the source has no offsets)";
-        stated.push(("stated.sector", none.to_owned()));
+        stated.push((STATED_SECTOR, none.to_owned()));
     }
     let blank = IoRecord::new(0, layer, device, op, Sectors(0), bytes);
     Ok((blank, stated))

@@ -8,6 +8,7 @@ mod target;
 mod timed;
 
 use crate::program::{Finished, q2c};
+use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,8 +41,8 @@ fn evenly(folder: &Path) -> PathBuf {
 }
 
 fn json(done: &Finished) -> Value {
-    serde_json::from_str(&done.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {} {}", done.stdout, done.stderr))
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    strict_json(&done.stdout)
 }
 
 /// The report of the result that a command printed, in one line.

@@ -1,0 +1,155 @@
+//! Tests about time on a machine that others use, too.
+//!
+//! A neighbour that takes the CPU makes sleeps late and latencies long. A test about time that
+//! fails is therefore repeated, and how busy the machine was meanwhile decides what that means: it
+//! fails when it failed on a quiet machine, and it is a counted skip when it never had one.
+
+use crate::skip;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Most runs of a test. With others at work all the time it is skipped after these.
+const RUNS: u32 = 5;
+/// Failures on a quiet machine that make the test fail. One alone may be a disturbance that no
+/// counter shows, such as a host that held up the whole machine.
+const QUIET_FAILURES: u32 = 2;
+/// Share of one CPU that others may use on a quiet machine.
+const OTHERS: f64 = 0.05;
+/// Share of the time that a spinning thread may be away from its CPU on a quiet machine.
+const AWAY: f64 = 0.01;
+/// The clock of /proc/stat and /proc/self/stat, `USER_HZ`: 100 per second on x86 and Arm.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Runs a test about time as [`timed`] does, and no other one of this program meanwhile, because
+/// two of them would measure each other.
+///
+/// # Panics
+/// As [`timed`].
+pub fn alone(test: &str, body: impl Fn()) {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    timed(test, body);
+}
+
+/// Runs a test about time, again if it fails while others use the machine.
+///
+/// # Panics
+/// When the test fails on a quiet machine.
+pub fn timed(test: &str, body: impl Fn()) {
+    let (mut quiet_failures, mut seen) = (0, Vec::new());
+    for _ in 0..RUNS {
+        let before = Used::now();
+        let Err(panic) = catch_unwind(AssertUnwindSafe(&body)) else {
+            return;
+        };
+        let work = before.others().max(away());
+        seen.push(format!("{:.0} %", work * 100.0));
+        quiet_failures += u32::from(work <= OTHERS);
+        if quiet_failures == QUIET_FAILURES {
+            resume_unwind(panic);
+        }
+    }
+    let work = seen.join(", ");
+    skip(
+        test,
+        &format!("others used the machine in each of {RUNS} runs: {work} of a CPU"),
+    );
+}
+
+/// CPU time used so far.
+struct Used {
+    at: Instant,
+    /// All CPUs, with what the hypervisor took away.
+    machine: Duration,
+    /// This process and its children that were waited for.
+    own: Duration,
+}
+
+impl Used {
+    fn now() -> Used {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        Used {
+            at: Instant::now(),
+            machine: time(machine_ticks(&read("/proc/stat"))),
+            own: time(own_ticks(&read("/proc/self/stat"))),
+        }
+    }
+
+    /// CPUs that others used since then, as a multiple of one.
+    fn others(&self) -> f64 {
+        let now = Used::now();
+        let machine = now.machine.saturating_sub(self.machine);
+        let own = now.own.saturating_sub(self.own);
+        let passed = now.at.duration_since(self.at).max(TICK);
+        machine.saturating_sub(own).as_secs_f64() / passed.as_secs_f64()
+    }
+}
+
+fn time(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 10)
+}
+
+/// Ticks of all CPUs in the first line of /proc/stat, without idle and iowait. Guests' time is in
+/// that of users already.
+fn machine_ticks(stat: &str) -> u64 {
+    let fields = stat.lines().next().unwrap_or("").split_whitespace().skip(1);
+    let ticks: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
+    let busy = ticks
+        .iter()
+        .enumerate()
+        .take(8)
+        .filter(|(n, _)| !matches!(n, 3 | 4));
+    busy.map(|(_, ticks)| ticks).sum()
+}
+
+/// Ticks of a process and of its children in its stat file: the fields 14 to 17. The second field
+/// is a name in brackets, which may contain blanks.
+fn own_ticks(stat: &str) -> u64 {
+    let after_name = stat.rsplit(')').next().unwrap_or("");
+    let fields = after_name.split_whitespace().skip(11).take(4);
+    fields.filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// How far a thread that spins is kept from its CPU, in CPUs: a tenth of it where it is away for
+/// [`AWAY`]. It shows what no counter has, such as a host that is busy with other machines.
+fn away() -> f64 {
+    const SPIN: Duration = Duration::from_millis(200);
+    const NOTICED: Duration = Duration::from_micros(100);
+    let begun = Instant::now();
+    let (mut last, mut away) = (begun, Duration::ZERO);
+    while last - begun < SPIN {
+        let now = Instant::now();
+        if now - last > NOTICED {
+            away += now - last;
+        }
+        last = now;
+    }
+    let share = away.as_secs_f64() / (last - begun).as_secs_f64();
+    share / AWAY * OTHERS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_those_of_work() {
+        // user nice system idle iowait irq softirq steal guest guest_nice
+        let stat = "cpu  100 20 3 9000 800 4 5 6 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(machine_ticks(stat), 100 + 20 + 3 + 4 + 5 + 6);
+        let own = "7 (a b) c) S 1 7 7 0 -1 4194304 9 9 9 9 11 12 13 14 20 0 1 0 5";
+        assert_eq!(own_ticks(own), 11 + 12 + 13 + 14);
+    }
+
+    #[test]
+    fn what_succeeds_once_succeeds() {
+        let runs = std::cell::Cell::new(0);
+        timed("what_succeeds_once_succeeds", || {
+            runs.set(runs.get() + 1);
+            assert!(runs.get() > 1, "the first run fails");
+        });
+        assert_eq!(runs.get(), 2);
+    }
+}
