@@ -140,8 +140,9 @@ impl Shares {
         self.windows.at(queue).add(q2c, &parts);
     }
 
-    /// The bottleneck; `None` without an I/O, or where no I/O has an event between its start and its
-    /// end: nothing tells the stages apart then. `tags` may explain why I/Os waited for requests.
+    /// The bottleneck; `None` without an I/O, or where no I/O has an event between its start and
+    /// its end: nothing tells the stages apart then. `tags` may explain why I/Os waited for
+    /// requests.
     pub(crate) fn told(&self, tags: &[Tags]) -> Option<Bottleneck> {
         let known = |stage: &Stage| *stage != Stage::Rest && self.all.parts[*stage as usize] > 0;
         if self.all.requests == 0 || !PARTS.iter().any(known) {

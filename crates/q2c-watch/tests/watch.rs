@@ -128,7 +128,8 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         };
         assert!(below(0, 1_030.0) && below(2, 690.0));
         assert!(of(3).all(|i| mode(&LaneMethod::Interrupt, i) == Mode::of(ModeKind::Interrupt)));
-        // A change of method may cut an interval short, but no interval is much longer than asked for.
+        // A change of method may cut an interval short, but no interval is much longer than asked
+        // for.
         let length = |i: &WatchInterval| i.span.1 - i.span.0;
         let longer = intervals
             .iter()

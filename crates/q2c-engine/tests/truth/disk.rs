@@ -72,8 +72,8 @@ fn one_switch_per_slept_io() {
             "{}",
             stats.switches_per_io()
         );
-        // `woke_ns` counts from the submission's return: a lane that lost its CPU before the call of
-        // the sleep slept less by that time.
+        // `woke_ns` counts from the submission's return: a lane that lost its CPU before the call
+        // of the sleep slept less by that time.
         let early = lane.samples.iter().find(|s| s.woke_ns < 149_800);
         assert_eq!(early, None, "a sleep was cut short");
     });

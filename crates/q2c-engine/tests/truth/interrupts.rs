@@ -56,7 +56,8 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
         let large = once("sim:500us", hybrid("hypi:interrupt=4k"), 300);
         gave_the_cpu_up(&large);
         assert!(large.ios > 100, "{}", large.ios);
-        // With a threshold of one byte more, I/Os of 4 KiB are slept for from the first window's end.
+        // With a threshold of one byte more, I/Os of 4 KiB are slept for from the first window's
+        // end.
         let small = once("sim:500us", hybrid("hypi:interrupt=4097,period=10ms"), 300);
         let runs = runs(&small);
         let kinds: Vec<Waited> = runs.iter().map(|run| run.0).collect();

@@ -76,8 +76,8 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
         assert_whole(&slices);
         for slice in &slices {
             let edge = start_ns + (slice.number + 1) * SLICE.0;
-            // A slice ends with the first I/O after its edge, so it is late by an I/O, or by the time
-            // that other work takes on the machine.
+            // A slice ends with the first I/O after its edge, so it is late by an I/O, or by the
+            // time that other work takes on the machine.
             let next = edge + SLICE.0;
             assert!((edge..next).contains(&slice.span.1), "{}", slice.number);
             assert!(slice.stats.ios <= (slice.span.1 - slice.span.0) / 100_000 + 1);

@@ -52,8 +52,8 @@ fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
             let lane = once("sim:2ms", hybrid("mean:50%,10ms"), 400);
             let median = median_us(&lane, 2_000.0);
             assert!(median < 2_010.0, "{median} us");
-            // After the first window half of each I/O is slept. CPU is charged outside the sleeps, and for
-            // going to sleep.
+            // After the first window half of each I/O is slept. CPU is charged outside the sleeps,
+            // and for going to sleep.
             let stats = phase_stats(&lane, 0);
             let slept = stats.sleeps.slept_ns as f64 / stats.wall_ns;
             assert!((0.3..0.8).contains(&slept), "{slept} of the time slept");

@@ -69,8 +69,8 @@ fn waiting_for_the_turn_is_part_of_the_latency() {
                 more.push(sample.u2c().0.saturating_sub(least));
                 waited += u32::from(least > SERVICE);
             }
-            // A lane that slept may get its CPU back late; one whose request had to wait for its turn
-            // did not sleep.
+            // A lane that slept may get its CPU back late; one whose request had to wait for its
+            // turn did not sleep.
             more.sort_unstable();
             let tenth = more[more.len() / 10];
             assert!(tenth < 100_000, "depth {depth}: {tenth} ns above");
@@ -88,8 +88,8 @@ fn an_overloaded_device_shows_it() {
     alone("an_overloaded_device_shows_it", || {
         let lane = paced("sim:1ms", Wait::Poll, 3_000.0, 8, 200);
         let last = lane.samples.last().unwrap().u2c().0 as f64 / 1e6;
-        // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at 400 /
-        // 3 ms.
+        // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at
+        // 400 / 3 ms.
         assert!((last / (400.0 * 2.0 / 3.0) - 1.0).abs() < 0.2, "{last} ms");
         assert!(lane.ios <= 410, "{}", lane.ios);
     });

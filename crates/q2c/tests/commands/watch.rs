@@ -230,8 +230,8 @@ fn jobs_and_a_background() {
         let row = &rows(&result, "interrupt")[0];
         assert_eq!(row["background"], true);
         assert!(number(row, "/median/background_iops") > 100.0);
-        // The foreground's two jobs share a server that does 1000 I/Os per second. The background has
-        // another device.
+        // The foreground's two jobs share a server that does 1000 I/Os per second. The background
+        // has another device.
         assert!(
             (200.0..1_030.0).contains(&number(row, "/median/iops")),
             "{row}"
