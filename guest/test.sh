@@ -9,8 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . guest/lib/host.sh
 . guest/lib/report.sh
 
-readonly boot_seconds=90    # a guest that has not told that it is up by then is stopped
-readonly guest_seconds=900  # one that has not powered off by then is stopped
+readonly boot_seconds=180    # a guest that has not told that it is up by then is stopped
+readonly guest_seconds=1800 # one that has not powered off by then is stopped
 
 usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...]" >&2; exit 2; }
 
