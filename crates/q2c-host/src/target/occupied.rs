@@ -1,5 +1,6 @@
 //! Finds out who else uses a device or file: mounts, swap, loop devices, stacked devices.
 
+use super::loops::Loops;
 use super::{FileId, TargetError};
 use crate::block::{device_number, parse_dev};
 use crate::{Roots, attr};
@@ -21,6 +22,7 @@ use std::path::Path;
 /// The device or file is in use, or it cannot be told whether it is.
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
+    users.loops.refuse_unclear(path, id)?;
     let found = match id {
         FileId::Device(dev) => {
             let family = family(roots, path, dev)?;
@@ -45,7 +47,8 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
 /// All mounts, swap areas and loop devices that the kernel names.
 struct Users {
     mounts: Vec<(DevId, String)>,
-    swaps_and_loops: Vec<(FileId, String)>,
+    swaps: Vec<(FileId, String)>,
+    loops: Loops,
 }
 
 impl Users {
@@ -55,7 +58,7 @@ impl Users {
             fs::read_to_string(&file).map_err(|e| unknown(target, file.display(), e))
         };
         let mounts = text("self/mountinfo")?.lines().flat_map(mounted).collect();
-        let mut others: Vec<(FileId, String)> = match text("swaps") {
+        let swaps: Vec<(FileId, String)> = match text("swaps") {
             // A kernel without swap has no file `swaps`.
             Err(TargetError::UnknownUse { source, .. })
                 if source.kind() == io::ErrorKind::NotFound =>
@@ -66,14 +69,10 @@ impl Users {
         };
         let blocks = roots.sys("block");
         fs::read_dir(&blocks).map_err(|e| unknown(target, blocks.display(), e))?;
-        others.extend(
-            attr::entries(&blocks)
-                .iter()
-                .filter_map(|d| loop_device(d.as_path())),
-        );
         Ok(Users {
             mounts,
-            swaps_and_loops: others,
+            swaps,
+            loops: Loops::read(roots, &attr::entries(&blocks)),
         })
     }
 
@@ -87,10 +86,9 @@ impl Users {
     }
 
     fn of_file(&self, id: FileId) -> Option<String> {
-        self.swaps_and_loops
-            .iter()
-            .find(|(i, _)| *i == id)
-            .map(|(_, used)| used.clone())
+        let swap = self.swaps.iter().find(|(of, _)| *of == id);
+        swap.map(|(_, used)| used.clone())
+            .or_else(|| self.loops.over(id))
     }
 }
 
@@ -123,14 +121,6 @@ fn swap(line: &str) -> Option<(FileId, String)> {
     Some((
         FileId::at(Path::new(&name))?,
         "is in use as swap".to_owned(),
-    ))
-}
-
-fn loop_device(dir: &Path) -> Option<(FileId, String)> {
-    let backing = attr::text(&dir.join("loop/backing_file"))?;
-    Some((
-        FileId::at(Path::new(&backing))?,
-        format!("backs the loop device {}", attr::name(dir)),
     ))
 }
 
