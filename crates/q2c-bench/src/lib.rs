@@ -3,6 +3,7 @@
 
 pub mod asked;
 mod beside;
+mod checked;
 mod conclude;
 mod curves;
 mod gone;
@@ -25,6 +26,7 @@ mod warn;
 pub mod way;
 
 pub use beside::BackgroundTrial;
+pub use checked::{SECONDS, TRIALS};
 pub use measured::PhasedTrial;
 pub use spec::BenchSpec;
 pub use trial::BenchTrial;

@@ -20,7 +20,7 @@ use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_result::bench::{BenchPoint, BenchResult};
-use q2c_run::run_dir::read_plan;
+use q2c_run::run_dir::read_checked_plan;
 use q2c_run::{RunDir, RunState, runner};
 use q2c_workbench::workbench::Workbench;
 use std::path::Path;
@@ -138,7 +138,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
 /// Takes the job from the plan of the run in the folder at `path`. What the command line says of
 /// the job does not count.
 fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
-    let spec: BenchSpec = read_plan(path).or_exit(Exit::Input)?;
+    let spec: BenchSpec = read_checked_plan(path).or_exit(Exit::Input)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
