@@ -19,6 +19,8 @@ const JOBS: RangeInclusive<u32> = 1..=1024;
 /// Range of the requests in flight of a job.
 const DEPTHS: RangeInclusive<u16> = 1..=1024;
 const SIZES: RangeInclusive<Bytes> = Bytes(1)..=Bytes(u64::MAX);
+/// Range of the budget, seconds: the longest duration of the command line are 584 years.
+const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
 /// Any finite number above 0.
 const ABOVE_0: RangeInclusive<f64> = f64::MIN_POSITIVE..=f64::MAX;
 
@@ -37,7 +39,7 @@ impl CheckedPlan for BenchSpec {
             value.map_or(Ok(()), |value| PlanFault::within(field, &value, ABOVE_0))?;
         }
         let budget = self.budget_s.unwrap_or_default();
-        PlanFault::within("budget_s", &budget, 0.0..=f64::MAX)?;
+        PlanFault::within("budget_s", &budget, BUDGET)?;
         self.check_axes()?;
         self.check_points()
     }
@@ -52,6 +54,13 @@ impl BenchSpec {
         PlanFault::each_within("jobs", &self.jobs, &JOBS)?;
         PlanFault::each_within("depths", &self.depths, &DEPTHS)?;
         PlanFault::each_within("sizes", &self.sizes, &SIZES)?;
+        PlanFault::each_once("engines", &self.engines)?;
+        PlanFault::each_once("methods", &self.methods)?;
+        PlanFault::each_once("jobs", &self.jobs)?;
+        PlanFault::each_once("depths", &self.depths)?;
+        PlanFault::each_once("sizes", &self.sizes)?;
+        PlanFault::each_once("patterns", &self.patterns)?;
+        PlanFault::each_once("backgrounds", &self.backgrounds)?;
         for engine in &self.engines {
             PlanFault::read::<Interface>("engines", engine)?;
         }
@@ -114,7 +123,9 @@ mod tests {
     fn each_field_is_checked() {
         assert_eq!(good().check(), Ok(()));
         type Spoil = fn(&mut BenchSpec);
-        let spoilt: [(&str, Spoil); 16] = [
+        let spoilt: [(&str, Spoil); 18] = [
+            ("engines", |s| s.engines = vec!["libaio".to_owned(); 2]),
+            ("methods", |s| s.methods = vec![Method::POLL; 2]),
             ("seconds", |s| s.seconds = -1.0),
             ("seconds", |s| s.seconds = f64::NAN),
             ("warm_up_seconds", |s| s.warm_up_seconds = 1e300),

@@ -17,8 +17,10 @@ pub const TRIALS: RangeInclusive<u32> = 1..=1000;
 const PART: RangeInclusive<f64> = 0.02..=3600.0;
 /// The first recording is as long as two trials.
 const RECORD: RangeInclusive<f64> = 0.1..=7200.0;
-/// Any finite number that is not negative.
-const FINITE: RangeInclusive<f64> = 0.0..=f64::MAX;
+/// Any number that is not negative and can be a time in ns.
+const FINITE: RangeInclusive<f64> = 0.0..=1e19;
+/// Range of the budget, seconds: the longest duration of the command line are 584 years.
+const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
 /// Most foreground jobs.
 const MOST_JOBS: u32 = 1024;
 
@@ -34,11 +36,12 @@ impl CheckedPlan for TuneSpec {
         for (field, value) in [
             ("max_p99_ns", self.max_p99_ns),
             ("max_cpu_pct", self.max_cpu_pct),
-            ("budget_s", self.budget_s),
         ] {
             value.map_or(Ok(()), |value| PlanFault::within(field, &value, FINITE))?;
         }
+        PlanFault::within("budget_s", &self.budget_s.unwrap_or_default(), BUDGET)?;
         PlanFault::each_within("sizes", &self.sizes, &(Bytes(1)..=Bytes(u64::MAX)))?;
+        PlanFault::each_once("sizes", &self.sizes)?;
         PlanFault::some("cpus", &self.cpus)?;
         PlanFault::within("number of cpus", &(self.cpus.len() as u32), 1..=MOST_JOBS)
     }
@@ -106,7 +109,9 @@ mod tests {
     fn each_field_is_checked() {
         assert_eq!(good().check(), Ok(()));
         type Spoil = fn(&mut TuneSpec);
-        let spoilt: [(&str, Spoil); 17] = [
+        let spoilt: [(&str, Spoil); 19] = [
+            ("sizes", |s| s.sizes = vec![Bytes(512); 2]),
+            ("budget_s", |s| s.budget_s = Some(1e300)),
             ("seconds", |s| s.seconds = -1.0),
             ("seconds", |s| s.seconds = f64::NAN),
             ("part_seconds", |s| s.part_seconds = 1e-300),

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Refuses a device or file that is in use. A device is in use when it, one of its partitions, the
+/// Refuses a device or file that is in use, and a device that is read-only. A device is in use when it, one of its partitions, the
 /// disk that it is a partition of, or a device that stands on one of these (dm, md) is mounted, is
 /// swap, or backs a loop device. A file is in use when it is swap or backs a loop device. For a
 /// namespace's character device ask about the block device of the same namespace.
@@ -19,12 +19,13 @@ use std::path::Path;
 /// [`super::open()`] does, finds it.
 ///
 /// # Errors
-/// The device or file is in use, or it cannot be told whether it is.
+/// The device or file is in use, the device is read-only, or it cannot be told whether it is.
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
     users.loops.refuse_unclear(path, id)?;
     let found = match id {
         FileId::Device(dev) => {
+            refuse_read_only(roots, path, dev)?;
             let family = family(roots, path, dev)?;
             family
                 .iter()
@@ -145,6 +146,23 @@ fn unescape(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Refuses a device, or a partition of a disk, that the kernel takes no writes for. Opening it for
+/// writing succeeds, and each write fails.
+fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), TargetError> {
+    let Ok(dir) = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))) else {
+        return Ok(());
+    };
+    let disk = dir.parent().filter(|_| dir.join("partition").exists());
+    let mut dirs = std::iter::once(dir.as_path()).chain(disk);
+    match dirs.find(|dir| attr::value(&dir.join("ro")) == Some(1)) {
+        Some(read_only) => Err(TargetError::ReadOnly {
+            path: path.to_owned(),
+            device: attr::name(read_only),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Numbers and names of the device, its partitions, its whole disk, and all devices that stand on

@@ -5,7 +5,7 @@ use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use q2c_model::{Bytes, DevId};
-use q2c_result::TargetKind;
+use q2c_result::{Exit, TargetKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -159,6 +159,26 @@ fn unknown_use_is_not_taken_for_no_use() {
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     let not_in_sysfs = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
     assert!(not_in_sysfs.to_string().contains("8:0"), "{not_in_sysfs}");
+}
+
+/// As the kernel's files in sysfs say it: the disk of a partition counts as well.
+#[test]
+fn a_read_only_device_is_unfit() {
+    let tree = Tree::new(DISKS);
+    tree.add("proc/self/mountinfo = 27 1 8:32 / / rw - ext4 /dev/q2c-none rw");
+    tree.add("sys/devices/b/block/sdb/ro = 1\n sys/devices/a/block/sda/ro = 0");
+    let refused = |major, minor| {
+        let id = FileId::Device(DevId { major, minor });
+        let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id);
+        refused.map_err(|error| (error.exit(), error.to_string()))
+    };
+    assert_eq!(refused(8, 1), Ok(()));
+    let (exit, words) = refused(8, 16).unwrap_err();
+    assert_eq!(exit, Exit::Target);
+    assert!(words.contains("sdb as read-only"), "{words}");
+    tree.add("sys/devices/a/block/sda/ro = 1");
+    let (_, words) = refused(8, 1).unwrap_err();
+    assert!(words.contains("sda as read-only"), "{words}");
 }
 
 fn to_write(path: &Path) -> Wanted {

@@ -77,6 +77,25 @@ impl PlanFault {
         }
     }
 
+    /// Checks that a list has no entry twice: each makes cells of its own, and two of one name
+    /// would be one cell.
+    ///
+    /// # Errors
+    /// It has.
+    pub fn each_once<T: PartialEq + Display>(
+        field: &'static str,
+        values: &[T],
+    ) -> Result<(), PlanFault> {
+        let again = |(n, value): &(usize, &T)| values[..*n].contains(value);
+        match values.iter().enumerate().find(again) {
+            Some((_, twice)) => {
+                let found = format!("{twice} twice");
+                Err(PlanFault::new(field, "each entry once", found))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Reads a text of the plan.
     ///
     /// # Errors
@@ -107,6 +126,12 @@ mod tests {
         assert_eq!(PlanFault::each_within("jobs", &[1, 9], &(1..=9)), Ok(()));
         assert!(PlanFault::each_within("jobs", &[1, 10], &(1..=9)).is_err());
         assert!(PlanFault::each_within::<u32>("jobs", &[], &(1..=9)).is_err());
+        assert_eq!(PlanFault::each_once("jobs", &[1, 2]), Ok(()));
+        let twice = PlanFault::each_once("jobs", &[1, 2, 1]).unwrap_err();
+        assert_eq!(
+            twice.to_string(),
+            "jobs: expected each entry once, found 1 twice"
+        );
     }
 
     #[test]

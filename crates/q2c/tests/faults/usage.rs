@@ -171,5 +171,5 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
         resumed(from, to).refuses(Exit::Input, &["plan.toml", field]);
     }
     // What is right goes on to the next file of a run.
-    resumed("", "").refuses(Exit::Input, &["cells.jsonl"]);
+    resumed("", "").fails(Exit::Input, &["cells.jsonl"]);
 }
