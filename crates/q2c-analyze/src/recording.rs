@@ -60,7 +60,7 @@ fn of_blktrace(
     let mut origin_ns = None;
     let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
-        analysis.analyzer(Layer::Block).1.add(some);
+        analysis.analyzer(Layer::Block)?.1.add(some);
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
     for (pid, name) in read.notes.names() {
@@ -149,15 +149,22 @@ impl<'a> RecordingAnalysis<'a> {
     }
 
     /// The analysis, which is made for `layer` when there is none yet.
-    fn analyzer(&mut self, layer: Layer) -> &mut (Layer, AnalyzerThread) {
-        let window = &self.window;
-        self.analyzer.get_or_insert_with(|| {
-            let mut new = Analyzer::new(layer);
-            if let Some(Range { start, end }) = window {
-                new.window(start.0..end.0);
+    fn analyzer(&mut self, layer: Layer) -> Result<&mut (Layer, AnalyzerThread), TraceError> {
+        let made = match self.analyzer.take() {
+            Some(made) => made,
+            None => {
+                let mut new = Analyzer::new(layer);
+                if let Some(Range { start, end }) = &self.window {
+                    new.window(start.0..end.0);
+                }
+                let started = AnalyzerThread::new(new).map_err(|source| TraceError::Thread {
+                    path: self.path.to_owned(),
+                    source,
+                })?;
+                (layer, started)
             }
-            (layer, AnalyzerThread::new(new))
-        })
+        };
+        Ok(self.analyzer.insert(made))
     }
 }
 
@@ -180,7 +187,7 @@ impl RecordSink for RecordingAnalysis<'_> {
         };
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
-        let (layer, analyzer) = self.analyzer(first.layer);
+        let (layer, analyzer) = self.analyzer(first.layer)?;
         let of_layer = records.iter().filter(|record| record.layer == *layer);
         spans.extend(of_layer.map(Span::of));
         analyzer.add(&spans);

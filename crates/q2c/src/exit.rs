@@ -17,6 +17,7 @@ pub fn trace_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Stopped { .. } => Exit::Interrupted,
         TraceError::Exists { .. } => Exit::Usage,
+        TraceError::Thread { .. } => Exit::Environment,
         TraceError::Io { .. }
         | TraceError::DiskFull { .. }
         | TraceError::Parquet { .. }
@@ -31,6 +32,7 @@ pub fn trace_exit(error: &TraceError) -> Exit {
 fn unread_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Stopped { .. } => Exit::Interrupted,
+        TraceError::Thread { .. } => Exit::Environment,
         _ => Exit::Input,
     }
 }

@@ -12,6 +12,7 @@ use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_report::columns::Column;
 use q2c_result::Exit;
 use q2c_result::sweep::SweepResult;
+use q2c_sim::start_threads;
 use q2c_study::{Study, StudyError, Trace};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ const SAMPLE: u64 = 64;
 
 /// Simulates the policies on all traces, writes the files asked for, and prints the result.
 pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
     let files = Files::make(args)?;
     let begun = Instant::now();
     let SimulatedArgs { source, cost, .. } = &args.simulated;
