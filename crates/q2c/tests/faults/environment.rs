@@ -137,7 +137,9 @@ fn too_few_threads() {
     let lines: String = (0..20_000).map(|n| format!("{}\n", 40 + n % 7)).collect();
     let list = bench.file("list.txt", lines.as_bytes());
     let sweep = ["poll", "sweep", &list, "--unit", "us", "--rule", "20us"];
-    let analyze = ["analyze", &list, "--unit", "us", "--format", "latency-list"];
+    let analyze = [
+        "analyze", &list, "--unit", "us", "--op", "read", "--bs", "4k",
+    ];
     let mut refused = 0;
     for tasks in 1..=5 {
         for command in [&sweep[..], &analyze] {
