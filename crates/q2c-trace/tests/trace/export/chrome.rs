@@ -119,9 +119,9 @@ fn an_end_before_the_start_has_no_length() {
         let slices: Vec<(u64, u64)> = slices(&events).iter().map(|s| (s.3, s.4)).collect();
         slices
     };
-    let whole = [(0, 15), (0, 10), (10, 5), (15, 0), (15, 0)];
-    assert_eq!(of(115), whole);
-    assert_eq!(of(40), [(0, 0); 5]);
+    let cut = [(100, 15), (100, 10), (110, 5), (115, 0), (115, 0)];
+    assert_eq!(of(115), cut);
+    assert_eq!(of(40), [(100, 0); 5]);
 }
 
 /// With requests of all lengths, the slices of a row contain each other or do not overlap, and the
