@@ -1,4 +1,5 @@
-//! Which values a plan may have: those that the command line takes, also when the plan is read back.
+//! Which values a plan may have: those that the command line takes, also when the plan is read
+//! back.
 
 use crate::BenchSpec;
 use crate::interface::Interface;

@@ -42,8 +42,8 @@ impl Report {
 /// first. A folder that does not exist counts as empty.
 ///
 /// # Errors
-/// The folder or a journal cannot be read, or a journal cannot be removed when it is done. A setting that cannot be
-/// restored is no error but an outcome in the report.
+/// The folder or a journal cannot be read, or a journal cannot be removed when it is done. A
+/// setting that cannot be restored is no error but an outcome in the report.
 pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
     let mut report = Report::default();
     for path in journals(dir)? {

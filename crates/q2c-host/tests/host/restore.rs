@@ -420,8 +420,8 @@ fn a_varied_setting_is_ours_at_every_value() {
     }
 }
 
-/// A folder that is not there has no journals. Of one that cannot be listed nobody knows: here it is
-/// a file, which even root cannot list.
+/// A folder that is not there has no journals. Of one that cannot be listed nobody knows: here it
+/// is a file, which even root cannot list.
 #[test]
 fn a_folder_that_cannot_be_listed_is_no_empty_one() {
     let bench = Bench::new();
