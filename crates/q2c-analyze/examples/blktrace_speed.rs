@@ -117,7 +117,7 @@ fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
 }
 
 fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
-    let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block));
+    let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block)).expect("a thread");
     analysed(files, analyzer, AnalyzerThread::add, |analyzer| {
         analyzer.finish(&BTreeMap::new())
     })

@@ -4,6 +4,7 @@ use crate::Analyzer;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::Span;
 use std::collections::BTreeMap;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -21,19 +22,21 @@ pub struct AnalyzerThread {
 
 impl AnalyzerThread {
     /// Starts the thread.
-    #[must_use]
-    pub fn new(mut analyzer: Analyzer) -> Self {
+    ///
+    /// # Errors
+    /// The machine gives none.
+    pub fn new(mut analyzer: Analyzer) -> io::Result<Self> {
         let (out, full) = sync_channel::<Vec<Span>>(UNDER_WAY);
         let (give, spare) = sync_channel(UNDER_WAY + 2);
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             for spans in full {
                 analyzer.add(&spans);
                 // The caller may be gone; a buffer that it does not take back is not needed.
                 give.try_send(spans).ok();
             }
             analyzer
-        });
-        AnalyzerThread { out, spare, thread }
+        })?;
+        Ok(AnalyzerThread { out, spare, thread })
     }
 
     /// Takes the next I/Os. Waits while four parts are waiting for the analysis.

@@ -61,7 +61,7 @@ fn of_blktrace(
     let mut origin_ns = None;
     let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
-        analysis.analyzer(Layer::Block).1.add(some);
+        analysis.analyzer(Layer::Block)?.1.add(some);
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
     for (pid, name) in read.notes.names() {
@@ -174,15 +174,22 @@ impl<'a> RecordingAnalysis<'a> {
     }
 
     /// The analysis, which is made for `layer` when there is none yet.
-    fn analyzer(&mut self, layer: Layer) -> &mut (Layer, AnalyzerThread) {
-        let window = &self.window;
-        self.analyzer.get_or_insert_with(|| {
-            let mut new = Analyzer::new(layer);
-            if let Some(Range { start, end }) = window {
-                new.window(start.0..end.0);
+    fn analyzer(&mut self, layer: Layer) -> Result<&mut (Layer, AnalyzerThread), TraceError> {
+        let made = match self.analyzer.take() {
+            Some(made) => made,
+            None => {
+                let mut new = Analyzer::new(layer);
+                if let Some(Range { start, end }) = &self.window {
+                    new.window(start.0..end.0);
+                }
+                let started = AnalyzerThread::new(new).map_err(|source| TraceError::Thread {
+                    path: self.path.to_owned(),
+                    source,
+                })?;
+                (layer, started)
             }
-            (layer, AnalyzerThread::new(new))
-        })
+        };
+        Ok(self.analyzer.insert(made))
     }
 }
 
@@ -205,7 +212,7 @@ impl RecordSink for RecordingAnalysis<'_> {
         };
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
-        let (layer, _) = self.analyzer(first.layer);
+        let (layer, _) = self.analyzer(first.layer)?;
         let layer = *layer;
         for record in records.iter().filter(|record| record.layer == layer) {
             let mut span = Span::of(record);
@@ -215,7 +222,7 @@ impl RecordSink for RecordingAnalysis<'_> {
             spans.push(span);
         }
         self.other_layer += (records.len() - spans.len()) as u64;
-        self.analyzer(first.layer).1.add(&spans);
+        self.analyzer(first.layer)?.1.add(&spans);
         self.spans = spans;
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 pub mod asked;
 mod beside;
+mod checked;
 mod conclude;
 mod curves;
 mod gone;
@@ -25,6 +26,7 @@ mod warn;
 pub mod way;
 
 pub use beside::BackgroundTrial;
+pub use checked::{SECONDS, TRIALS};
 pub use measured::PhasedTrial;
 pub use spec::BenchSpec;
 pub use trial::BenchTrial;
@@ -40,6 +42,7 @@ use q2c_run::runner::{self, End, Event, Precision, Progress, Runner, Settings, S
 use q2c_sys::Clock;
 use q2c_workbench::workload::Site;
 use stages::StageRuns;
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -93,6 +96,8 @@ pub struct Done {
     /// The error that ended the run early, such as a target that is gone; `None` when the run was
     /// complete or was stopped.
     pub aborted: Option<String>,
+    /// The exit code of a run without any figure: whether the machine or the device failed first.
+    pub blamed: Exit,
 }
 
 /// Why a run has no result.
@@ -147,6 +152,7 @@ impl Bench<'_> {
             spots: &spots,
             place: self.place(&cpus),
             restore_dir: self.restore_dir,
+            blamed: OnceCell::new(),
         };
         let settings = self.settings();
         let mut runner = Runner {
@@ -195,6 +201,7 @@ impl Bench<'_> {
             result,
             state: end.state(),
             aborted: aborted.map(|warning| warning.found),
+            blamed: plan.blamed.into_inner().unwrap_or(Exit::Device),
         })
     }
 

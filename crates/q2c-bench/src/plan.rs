@@ -7,9 +7,11 @@ use super::stages::StagesPlan;
 use super::trial::{NoTrial, Place};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_engine::EngineSpec;
+use q2c_result::Exit;
 use q2c_result::bench::BenchPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_steer::HeldPolling;
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// The runner's plan: each point is a cell, and the runner makes one trial at a time.
@@ -18,6 +20,9 @@ pub(super) struct BenchPlan<'a> {
     pub place: Place<'a>,
     /// Folder of the journal of changed settings.
     pub restore_dir: Option<&'a Path>,
+    /// Where the fault of the first trial that failed lies: in the machine or in the device. Begins
+    /// empty.
+    pub blamed: OnceCell<Exit>,
 }
 
 impl BenchPlan<'_> {
@@ -89,6 +94,9 @@ impl BenchPlan<'_> {
         let done = run(spot);
         let ended = held.map_or(Ok(()), HeldPolling::end);
         let ended = ended.map_err(|error| CellError::Trial(error.to_string()));
+        if let Some(exit) = done.as_ref().err().and_then(NoTrial::exit) {
+            self.blamed.set(exit).ok();
+        }
         let done = done.map_err(|why| match why {
             NoTrial::Stopped => CellError::Cancelled,
             NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),

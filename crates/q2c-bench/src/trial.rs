@@ -16,6 +16,7 @@ use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
+use q2c_result::Exit;
 use q2c_result::bench::Slice;
 use q2c_sys::Clock;
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
@@ -115,6 +116,32 @@ pub(super) enum NoTrial {
     Fault(String),
     /// The run was stopped.
     Stopped,
+}
+
+impl NoTrial {
+    /// The exit code of a run in which this is the first failure, and nothing was measured; `None`
+    /// for one that was stopped. What cannot be set up is refused by the machine: by a limit on
+    /// locked memory, on open files, on contexts of AIO or on threads.
+    pub fn exit(&self) -> Option<Exit> {
+        match self {
+            NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
+            NoTrial::Run(_) | NoTrial::Cpus(_) => Some(Exit::Environment),
+            NoTrial::Program(_) | NoTrial::Fault(_) => Some(Exit::Device),
+            NoTrial::Stopped => None,
+        }
+    }
+}
+
+/// Whether an error number among the causes is one of those that a failing device gives: EIO,
+/// ENXIO, ENODEV, ENODATA, EREMOTEIO.
+fn of_device(error: &RunError) -> bool {
+    let first: &dyn std::error::Error = error;
+    let mut causes = std::iter::successors(Some(first), |cause| cause.source());
+    causes.any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>();
+        let number = io.and_then(std::io::Error::raw_os_error);
+        matches!(number, Some(5 | 6 | 19 | 61 | 121))
+    })
 }
 
 /// The machine's counters at one moment.

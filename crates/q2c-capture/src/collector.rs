@@ -75,13 +75,15 @@ impl<T: Send + 'static> Collector<T> {
     /// Goes on with a recording that was attached. `keep` makes of an I/O what is kept of it, or
     /// `None` when it is not wanted. At most `most` I/Os are kept at a time. The thread calls
     /// `first` before it reads, for example to leave a CPU.
-    #[must_use]
+    ///
+    /// # Errors
+    /// The machine gives no thread.
     pub fn begin(
         recorder: Recorder,
         most: usize,
         keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
         first: impl FnOnce() + Send + 'static,
-    ) -> Collector<T> {
+    ) -> Result<Collector<T>, ProbeError> {
         let by = recorder.by();
         let shared = Arc::new(Mutex::new(Kept {
             ios: Vec::new(),
@@ -92,11 +94,11 @@ impl<T: Send + 'static> Collector<T> {
             most,
             keep: Box::new(keep),
         };
-        Collector {
+        Ok(Collector {
             by,
             shared,
-            following: Following::begin(recorder, Pace::default(), keeping, first),
-        }
+            following: Following::begin(recorder, Pace::default(), keeping, first)?,
+        })
     }
 
     /// The way in which the recording is made.

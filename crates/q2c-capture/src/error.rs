@@ -78,6 +78,14 @@ pub enum ProbeError {
         /// The error found.
         source: std::io::Error,
     },
+    /// The machine gave no thread to read the probe beside the workload.
+    #[error(
+        "start a thread that reads the probe: {source}; end other programs, or raise the limit of tasks (ulimit -u, pids.max)"
+    )]
+    Thread {
+        /// The error found.
+        source: std::io::Error,
+    },
     /// The kernel refused a program or a map.
     #[error("{what}: {why}")]
     Refused {

@@ -6,7 +6,7 @@ use q2c_trace::recording::Recorded;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, spawn};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The longest time between two looks whether the recording shall end.
@@ -41,19 +41,21 @@ pub struct Followed<G> {
 impl<G: Gatherer> Following<G> {
     /// Goes on with a recording that was attached. The thread calls `first` before it reads, for
     /// example to leave a CPU.
-    #[must_use]
+    ///
+    /// # Errors
+    /// The machine gives no thread.
     pub fn begin(
         mut recorder: Recorder,
         pace: Pace,
         gatherer: G,
         first: impl FnOnce() + Send + 'static,
-    ) -> Following<G> {
+    ) -> Result<Following<G>, ProbeError> {
         let over = Arc::new(AtomicBool::new(false));
         let mut gathering = Gathering {
             gatherer,
             over: over.clone(),
         };
-        let thread = spawn(move || {
+        let thread = Builder::new().spawn(move || {
             let begun = Instant::now();
             first();
             let ((), missing) = recorder.follow(pace, &mut gathering)?;
@@ -64,7 +66,8 @@ impl<G: Gatherer> Following<G> {
                 wall_ns: begun.elapsed().as_nanos() as u64,
             })
         });
-        Following { over, thread }
+        let thread = thread.map_err(|source| ProbeError::Thread { source })?;
+        Ok(Following { over, thread })
     }
 
     /// Whether the thread has ended by itself: the recording cannot be read any more, and

@@ -132,7 +132,7 @@ impl Capture {
             by: recorder.by(),
             following: Following::begin(recorder, PACE, Summing::default(), move || {
                 q2c_replay::leave(&plan);
-            }),
+            })?,
         })
     }
 

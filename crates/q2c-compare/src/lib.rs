@@ -44,6 +44,7 @@ use q2c_run::runner::{
 };
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -130,6 +131,8 @@ pub struct Replaying<'a> {
     /// The figures of the trial that was stopped, with the key of its cell. Begins as `None`;
     /// [`Replaying::run`] sets it.
     pub partial: Option<(String, ReplayTrial)>,
+    /// The first error for which a trial could not be run. Begins empty.
+    pub failed: OnceCell<ReplayError>,
 }
 
 /// The trials of a finished or stopped run.
@@ -138,6 +141,8 @@ pub struct Ran {
     pub summary: Summary<String, ReplayTrial>,
     /// The trial that was stopped, with the key of its cell.
     pub partial: Option<(String, ReplayTrial)>,
+    /// The first error for which a trial of this session could not be run.
+    pub failed: Option<ReplayError>,
 }
 
 impl Ran {
@@ -203,6 +208,7 @@ impl Replaying<'_> {
         Ok(Ran {
             summary,
             partial: self.partial,
+            failed: self.failed.into_inner(),
         })
     }
 
@@ -235,7 +241,7 @@ impl Replaying<'_> {
         if let Some(precondition) = &self.precondition {
             precondition
                 .run(&site.targets, self.stop)
-                .map_err(|e| cell(&e))?;
+                .map_err(|e| self.cell(e))?;
         }
         let captured = match self.capture {
             Some(by) if !site.disks.is_empty() => {
@@ -265,9 +271,9 @@ impl Replaying<'_> {
         let read = AtomicU64::new(0);
         let go = |into| q2c_replay::replay(plan, variant.facts, self.clock, into, &read, self.stop);
         let Some(path) = self.record else {
-            return go(None).map_err(|e| cell(&e));
+            return go(None).map_err(|e| self.cell(e));
         };
-        let failed = |e: q2c_trace::TraceError| cell(&ReplayError::from(e));
+        let failed = |e: q2c_trace::TraceError| self.cell(ReplayError::Record(e.into()));
         let mut writer =
             TraceWriter::create(path, words::recording(variant, &self.clock)).map_err(failed)?;
         let into = q2c_replay::RecordTo {
@@ -275,11 +281,19 @@ impl Replaying<'_> {
             memory: self.memory,
             folder: &self.spill,
         };
-        let outcome = go(Some(into)).map_err(|e| cell(&e))?;
+        let outcome = go(Some(into)).map_err(|e| self.cell(e))?;
         let meta: &mut TraceMeta = writer.meta_mut();
         meta.lost = outcome.rows_lost;
         writer.finish().map_err(failed)?;
         Ok(outcome)
+    }
+
+    /// Makes a replay's error one that ends the whole cell: an engine that is not available, or a
+    /// trace that lacks needed facts, would fail in the next trial again. The first one is kept.
+    fn cell(&self, error: ReplayError) -> CellError {
+        let words = format!("failed to {error}");
+        self.failed.set(error).ok();
+        CellError::Cell(words)
     }
 }
 
@@ -290,12 +304,6 @@ fn repeated(late_ns: f64, allowed: Nanos) -> String {
          {:.1} us at the 99th percentile, {allowed} allowed",
         late_ns / 1e3
     )
-}
-
-/// Makes a replay's error one that ends the whole cell: an engine that is not available, or a trace
-/// that lacks needed facts, would fail in the next trial again.
-fn cell(error: &ReplayError) -> CellError {
-    CellError::Cell(format!("failed to {error}"))
 }
 
 impl Plan for Replaying<'_> {

@@ -11,6 +11,7 @@ use q2c_result::compare::Profile;
 use q2c_result::replay::ReplayTrial;
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -47,8 +48,11 @@ pub enum ProfileError {
     #[error(transparent)]
     Cpu(#[from] CpuChoiceError),
     /// The replay could not be run.
+    #[error(transparent)]
+    Replay(ReplayError),
+    /// The replay could not be begun, for another reason.
     #[error("{0}")]
-    Replay(String),
+    Other(String),
     /// A request of the replay failed.
     #[error("replay on {device} for the trace's completions: {why}")]
     Request {
@@ -128,12 +132,16 @@ impl Profiling<'_> {
         variants: &[Variant<'_>],
     ) -> Result<(TraceSource, ReplayTrial), ProfileError> {
         let recording = self.new_name();
-        let trial = self.replaying(variants, &recording).once();
-        let trial = trial.map_err(|error| {
-            let why = error.to_string();
-            // The reason begins with "failed to" itself.
-            let why = why.strip_prefix("failed to ").unwrap_or(&why);
-            ProfileError::Replay(why.to_owned())
+        let replaying = self.replaying(variants, &recording);
+        let trial = replaying.once();
+        let trial = trial.map_err(|error| match replaying.failed.into_inner() {
+            Some(error) => ProfileError::Replay(error),
+            None => {
+                let why = error.to_string();
+                // The reason begins with "failed to" itself.
+                let why = why.strip_prefix("failed to ").unwrap_or(&why);
+                ProfileError::Other(why.to_owned())
+            }
         })?;
         // From here on the recording is removed, whatever is wrong with it.
         let trace = source.recorded(recording, self.stop);
@@ -162,6 +170,7 @@ impl Profiling<'_> {
             clock: Clock::new(),
             stop: self.stop,
             partial: None,
+            failed: OnceCell::new(),
         }
     }
 }

@@ -31,12 +31,17 @@ pub fn selected(text: &str) -> &str {
 pub fn entries(dir: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(dir).into_iter().flatten();
     let mut paths: Vec<PathBuf> = listed.filter_map(|e| Some(e.ok()?.path())).collect();
+    sort(&mut paths);
+    paths
+}
+
+/// Sorts paths by their last parts, with numbers in numeric order.
+pub fn sort(paths: &mut [PathBuf]) {
     paths.sort_by_cached_key(|p| {
         let name = name(p);
         let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
         (digits.parse::<u64>().ok(), name)
     });
-    paths
 }
 
 /// The last part of a path as text.

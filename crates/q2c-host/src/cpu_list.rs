@@ -2,15 +2,18 @@
 
 use q2c_model::CpuId;
 
-/// The CPUs of a list, in the list's order; `None` when `text` is no list. Empty text is an empty
-/// list.
+/// No machine has a CPU with a greater number: Linux is built for at most 8192 CPUs so far.
+const GREATEST: u32 = 65_535;
+
+/// The CPUs of a list, in the list's order; `None` when `text` is no list or names a CPU that no
+/// machine has. Empty text is an empty list.
 #[must_use]
 pub fn parse(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').filter(|p| !p.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last < first {
+        if last < first || last > GREATEST {
             return None;
         }
         cpus.extend((first..=last).map(CpuId));
@@ -46,6 +49,8 @@ mod tests {
         assert_eq!(of(""), Some(vec![]));
         assert_eq!(of("3-1"), None);
         assert_eq!(of("0,x"), None);
+        assert_eq!(of("0-65535").map(|l| l.len()), Some(65_536));
+        assert_eq!(of("0-4294967295"), None);
     }
 
     proptest! {

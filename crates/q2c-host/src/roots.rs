@@ -15,6 +15,9 @@ pub struct Roots {
     /// The kernels' modules, `/lib/modules` on a live machine. Only the kernel's build options are
     /// read there.
     pub modules: PathBuf,
+    /// Device nodes, `/dev` on a live machine. Only loop devices are opened there, to be asked for
+    /// the file behind them.
+    pub dev: PathBuf,
 }
 
 impl Roots {
@@ -24,7 +27,7 @@ impl Roots {
         Roots::under(Path::new("/"))
     }
 
-    /// `sys`, `proc`, `boot` and `lib/modules` below `dir`.
+    /// `sys`, `proc`, `boot`, `lib/modules` and `dev` below `dir`.
     #[must_use]
     pub fn under(dir: &Path) -> Roots {
         Roots {
@@ -32,6 +35,7 @@ impl Roots {
             proc: dir.join("proc"),
             boot: dir.join("boot"),
             modules: dir.join("lib/modules"),
+            dev: dir.join("dev"),
         }
     }
 

@@ -9,6 +9,7 @@
 mod direct;
 mod error;
 mod leave;
+mod loops;
 mod namespace;
 mod occupied;
 mod open;

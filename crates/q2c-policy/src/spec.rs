@@ -6,7 +6,7 @@ mod parse;
 mod range;
 
 pub use error::{SpecError, SpecErrorKind};
-pub use range::{Family, FamilyError};
+pub use range::{Family, FamilyError, MOST_CONFIGURATIONS};
 
 use crate::form::Form;
 use crate::formula::{Formula, FormulaCounts, Written};

@@ -252,6 +252,19 @@ mod tests {
         assert_eq!(*lanes[1].wait, [14.0]);
     }
 
+    /// A list by lane number would need 4,294,967,296 entries here.
+    #[test]
+    fn lanes_may_have_any_number() {
+        let records = [
+            record(u32::MAX, 0, 2, 10),
+            record(0, 5, 6, 20),
+            record(u32::MAX, 13, 15, 30),
+        ];
+        let lanes = Recording::from_records(&records).unwrap();
+        let waits: Vec<&[f32]> = lanes.iter().map(|lane| &lane.wait[..]).collect();
+        assert_eq!(waits, [&[14.0][..], &[8.0, 15.0]]);
+    }
+
     /// The think time between two I/Os is right also where a part ends between them.
     #[test]
     fn what_is_given_away_in_parts_is_the_whole() {

@@ -11,7 +11,7 @@ use crate::recording::Recording;
 use lane::{HeldLane, LaneGroup};
 use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut};
 use q2c_policy::Io;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use tally::GroupTally;
 
 /// What to take of a trace, and as what.
@@ -53,8 +53,11 @@ pub struct Recordings {
 /// Where the lanes of the user layer are, and what speaks against simulating them.
 #[derive(Clone, Debug, Default)]
 struct UserLanes {
-    /// Index of each lane by its number in the trace.
-    places: Vec<Option<usize>>,
+    /// Index of each lane by its number in the trace. Any number may come, so memory goes by the
+    /// lanes that occur, not by the greatest number.
+    places: HashMap<u32, usize>,
+    /// The lane of the last I/O and its index: most I/Os come in runs of one lane.
+    lately: Option<(u32, usize)>,
     slept: u64,
     overlap: Option<u32>,
 }
@@ -130,16 +133,16 @@ impl Recordings {
 
     /// The index of the user-layer lane with this number.
     fn user_lane(&mut self, number: u32, first: u64) -> usize {
-        let places = &mut self.user.places;
-        if number as usize >= places.len() {
-            places.resize(number as usize + 1, None);
+        if let Some((_, place)) = self.user.lately.filter(|(lane, _)| *lane == number) {
+            return place;
         }
         let new = self.lanes.len();
-        let place = *places[number as usize].get_or_insert(new);
+        let place = *self.user.places.entry(number).or_insert(new);
         if place == new {
             let group = LaneGroup::User;
             self.lanes.push(HeldLane::new(group, number, first));
         }
+        self.user.lately = Some((number, place));
         place
     }
 

@@ -1,6 +1,7 @@
 //! The daemon in a thread of its own, beside a trial that its caller runs.
 
 use super::{Daemon, Log, Pulse, SteerError};
+use q2c_capture::ProbeError;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::Outcome;
@@ -35,6 +36,7 @@ pub fn steer_beside(
     Beside::begin(
         move || Daemon::begin(&roots, &disk, &policy, &journal, Log::none()),
         turn,
+        |source| SteerError::Probe(ProbeError::Thread { source }),
     )
 }
 

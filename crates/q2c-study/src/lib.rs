@@ -1,6 +1,7 @@
 //! Studies without a device: recorded latencies are simulated with many sleep rules.
 
 mod answer;
+mod expected;
 mod lanes;
 mod notes;
 mod service;

@@ -8,6 +8,7 @@ pub mod buffer;
 pub mod cache;
 pub mod clock;
 pub mod fiemap;
+pub mod loop_device;
 pub mod nvme;
 pub mod ring;
 pub mod signal;

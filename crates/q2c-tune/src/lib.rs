@@ -9,6 +9,7 @@
 //! from the paired one is the device's drift.
 
 mod cells;
+mod checked;
 mod conclude;
 mod error;
 mod fidelity;
@@ -26,6 +27,7 @@ mod timetable;
 mod warn;
 
 pub use cells::CellSpec;
+pub use checked::{SECONDS, TRIALS};
 pub use error::TuneError;
 pub use outcome::{TrialOutcome, Windows};
 pub use over_jobs::TuneJobsSpec;

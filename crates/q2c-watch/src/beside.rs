@@ -1,9 +1,10 @@
 //! Work in a thread of its own, beside a trial that its caller runs.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::thread::{JoinHandle, spawn};
+use std::thread::{Builder, JoinHandle};
 
 /// A thread that works until [`Beside::end`]. Dropping it ends the thread, too.
 #[derive(Debug)]
@@ -22,23 +23,25 @@ where
     /// raised. Returns once the worker is made.
     ///
     /// # Errors
-    /// That of `make`.
+    /// That of `make`, or what `refused` makes of a thread that the machine does not give.
     ///
     /// # Panics
     /// When `make` panics.
     pub fn begin<W>(
         make: impl FnOnce() -> Result<W, E> + Send + 'static,
         work: impl FnOnce(W, &AtomicBool) -> Result<T, E> + Send + 'static,
+        refused: impl FnOnce(io::Error) -> E,
     ) -> Result<Self, E> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let (tell, made) = sync_channel(1);
-        let thread = spawn(move || {
+        let thread = Builder::new().spawn(move || {
             let worker = make();
             // The caller waits for this word, so it is there.
             tell.send(worker.is_ok()).ok();
             work(worker?, &stopped)
         });
+        let thread = thread.map_err(refused)?;
         let beside = Beside {
             stop,
             thread: Some(thread),
@@ -94,6 +97,7 @@ mod tests {
                 }
                 Ok(from + 2)
             },
+            |refused| refused.to_string(),
         );
         let beside = beside.expect("it is made");
         while turns.load(Ordering::Relaxed) == 0 {
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_cannot_be_made_is_the_error() {
-        let refused = Beside::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n));
+        let refused = Beside::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n), |_| "no thread");
         assert_eq!(refused.err(), Some("no device"));
     }
 
@@ -121,6 +125,7 @@ mod tests {
                 seen.store(true, Ordering::Release);
                 Ok(())
             },
+            |refused| refused.to_string(),
         );
         drop(beside);
         assert!(ended.load(Ordering::Acquire));

@@ -87,13 +87,14 @@ pub(crate) fn begin<T: Send + 'static>(
     let target_disk = site.target_disk.as_ref().ok_or(Unseen::NoDevice)?;
     let recorder = Recorder::attach(&site.roots, target_disk.disks(), &Wanted::default(), None);
     let recorder = recorder.map_err(|error| refused(&error))?;
-    Ok(Collector::begin(recorder, most, keep, move || {
+    let begun = Collector::begin(recorder, most, keep, move || {
         if let Some(cpu) = cpu {
             // If pinning fails, the reader may cost the lanes a little, but no number changes its
             // meaning.
             pin(cpu).ok();
         }
-    }))
+    });
+    begun.map_err(|error| refused(&error))
 }
 
 pub(crate) fn refused(error: &ProbeError) -> Unseen {

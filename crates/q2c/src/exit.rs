@@ -3,19 +3,45 @@
 //! its code by its method `exit`.
 
 use q2c_analyze::AnalyzeError;
+use q2c_engine::engine::EngineError;
 use q2c_replay::ReplayError;
 use q2c_result::Exit;
 use q2c_trace::TraceError;
 use q2c_trace::export::ExportError;
 use q2c_trace::import::ImportError;
 use q2c_trace::recording::RecordingError;
+use std::io;
 
-/// For a trace that cannot be written.
+/// For a trace that cannot be written, or whose content cannot be used.
 pub fn trace_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Stopped { .. } => Exit::Interrupted,
         TraceError::Exists { .. } => Exit::Usage,
-        _ => Exit::Device,
+        TraceError::Thread { .. } => Exit::Environment,
+        TraceError::Io { .. }
+        | TraceError::DiskFull { .. }
+        | TraceError::Parquet { .. }
+        | TraceError::NotNamed { .. }
+        | TraceError::Incomplete { .. }
+        | TraceError::Describe { .. } => Exit::Device,
+        _ => Exit::Input,
+    }
+}
+
+/// For a trace that cannot be read.
+fn unread_exit(error: &TraceError) -> Exit {
+    match error {
+        TraceError::Stopped { .. } => Exit::Interrupted,
+        TraceError::Thread { .. } => Exit::Environment,
+        _ => Exit::Input,
+    }
+}
+
+/// For a file of rows that memory does not hold: its disk is full, or it cannot be made there.
+fn spill_exit(source: &io::Error) -> Exit {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Exit::Device,
+        _ => Exit::Environment,
     }
 }
 
@@ -27,8 +53,8 @@ pub fn import_exit(error: &ImportError) -> Exit {
         | ImportError::Map { .. }
         | ImportError::Pattern { .. }
         | ImportError::Merge { .. }
-        | ImportError::Unknown { .. } => Exit::Usage,
-        ImportError::Sort { .. } => Exit::Environment,
+        | ImportError::NoFormat { .. } => Exit::Usage,
+        ImportError::Sort { source, .. } => spill_exit(source),
         _ => Exit::Input,
     }
 }
@@ -37,7 +63,8 @@ pub fn import_exit(error: &ImportError) -> Exit {
 pub fn recording_exit(error: &RecordingError) -> Exit {
     match error {
         RecordingError::Trace(error) => trace_exit(error),
-        RecordingError::Spill { .. } | RecordingError::InFlight => Exit::Environment,
+        RecordingError::Spill { source, .. } => spill_exit(source),
+        RecordingError::InFlight => Exit::Environment,
     }
 }
 
@@ -64,7 +91,7 @@ pub fn study_exit(error: &q2c_study::SourceError) -> Exit {
     use q2c_study::SourceError;
     match error {
         SourceError::Stopped { .. } => Exit::Interrupted,
-        SourceError::Spill { .. } => Exit::Environment,
+        SourceError::Spill { source, .. } => spill_exit(source),
         SourceError::Import(error) => import_exit(error),
         _ => Exit::Input,
     }
@@ -76,13 +103,26 @@ pub fn replay_exit(error: &q2c_compare::SourceError) -> Exit {
     match error {
         SourceError::Import(error) => import_exit(error),
         SourceError::Stopped => Exit::Interrupted,
-        SourceError::Unfit(ReplayError::TooSmall { .. }) => Exit::Target,
-        SourceError::Read(_)
-        | SourceError::Empty { .. }
-        | SourceError::Unfit(ReplayError::NoCompletions { .. } | ReplayError::NoKey(_)) => {
+        SourceError::Read(error) => unread_exit(error),
+        SourceError::Empty { .. } => Exit::Input,
+        SourceError::Unfit(error) => replay_error_exit(error),
+    }
+}
+
+/// For a replay that cannot be run.
+pub fn replay_error_exit(error: &ReplayError) -> Exit {
+    match error {
+        ReplayError::Trace(error) => unread_exit(error),
+        ReplayError::Empty { .. } | ReplayError::NoCompletions { .. } | ReplayError::NoKey(_) => {
             Exit::Input
         }
-        SourceError::Unfit(_) => Exit::Environment,
+        ReplayError::TooSmall { .. } => Exit::Target,
+        ReplayError::Engine(EngineError::ServiceTimes { .. }) => Exit::Input,
+        ReplayError::Engine(EngineError::Precondition { .. }) => Exit::Device,
+        ReplayError::Panic(_) => Exit::Internal,
+        ReplayError::Record(error) => recording_exit(error),
+        // Engines and threads that cannot be set up.
+        _ => Exit::Environment,
     }
 }
 
@@ -102,5 +142,56 @@ mod tests {
         };
         assert_eq!(replay_exit(&SourceError::Read(error)), Exit::Input);
         assert_eq!(replay_exit(&SourceError::Stopped), Exit::Interrupted);
+    }
+
+    /// A full disk is code 6 by the table of exit codes, wherever it is met; a folder that is not
+    /// there is the machine's lack.
+    #[test]
+    fn a_full_disk_is_told_as_one() {
+        let spill = |kind: io::ErrorKind| RecordingError::Spill {
+            folder: "spill".into(),
+            source: kind.into(),
+        };
+        for (kind, exit) in [
+            (io::ErrorKind::StorageFull, Exit::Device),
+            (io::ErrorKind::QuotaExceeded, Exit::Device),
+            (io::ErrorKind::NotFound, Exit::Environment),
+        ] {
+            assert_eq!(recording_exit(&spill(kind)), exit);
+            let record = ReplayError::Record(spill(kind));
+            assert_eq!(replay_error_exit(&record), exit);
+        }
+        let full = || TraceError::DiskFull {
+            doing: "write trace",
+            path: "x".into(),
+        };
+        assert_eq!(trace_exit(&full()), Exit::Device);
+        let record = ReplayError::Record(RecordingError::Trace(full()));
+        assert_eq!(replay_error_exit(&record), Exit::Device);
+    }
+
+    /// The same damage is code 3 where the trace is read, also within a trial.
+    #[test]
+    fn a_damaged_trace_is_a_bad_input() {
+        let damaged = || TraceError::BrokenPages {
+            doing: "read trace",
+            path: "x".into(),
+        };
+        assert_eq!(replay_error_exit(&damaged().into()), Exit::Input);
+        assert_eq!(import_exit(&ImportError::Trace(damaged())), Exit::Input);
+        assert_eq!(import_exit(&ImportError::BadTrace(damaged())), Exit::Input);
+        let unknown = ImportError::Unknown { path: "x".into() };
+        assert_eq!(import_exit(&unknown), Exit::Input);
+    }
+
+    /// Each device of a trace gets a part of the target, and there are too many for it.
+    #[test]
+    fn a_target_without_room_for_the_devices_is_unfit() {
+        let small = ReplayError::TooSmall {
+            size: 1 << 20,
+            needed: 4096,
+            devices: 1 << 20,
+        };
+        assert_eq!(replay_error_exit(&small), Exit::Target);
     }
 }

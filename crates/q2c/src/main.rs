@@ -23,7 +23,10 @@ fn main() -> ExitCode {
         Err(error) => return args::refused(&error),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
-    let signals = match Signals::install().or_exit(Exit::Environment) {
+    let installed = Signals::install().map_err(|error| {
+        format!("start the thread that waits for signals: {error}; raise the limit of tasks (ulimit -u, pids.max)")
+    });
+    let signals = match installed.or_exit(Exit::Environment) {
         Ok(signals) => signals,
         Err(failure) => return failure.report(),
     };

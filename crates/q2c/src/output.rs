@@ -7,7 +7,7 @@ use q2c_service::RecordedFacts;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints a message to stderr. A closed stderr is no reason to stop.
 pub fn say(line: &str) {
@@ -62,19 +62,87 @@ pub fn screen() -> Screen {
 
 /// Writes a new file. An existing file is never written over, since it may be anything.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |exit, why: String| Failure::new(exit, format!("write {}: {why}", path.display()));
-    let mut file = match fs::File::create_new(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            let why = "expected a new name, found an existing file; remove it or name another";
-            return Err(failed(Exit::Usage, why.to_owned()));
+    NewFile::make(path)?.write(bytes)
+}
+
+/// A new file that is made before the work whose result it is to hold, so that a name that is taken
+/// or a folder that is not there does not cost the result. Dropped without
+/// [`write`](NewFile::write) it is removed.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    file: fs::File,
+    whole: bool,
+}
+
+impl NewFile {
+    /// Makes the file. An existing file is never written over, since it may be anything.
+    pub fn make(path: &Path) -> Result<Self, Failure> {
+        let file = fs::File::create_new(path).map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => {
+                let why = "expected a new name, found an existing file; remove it or name another";
+                unwritten(Exit::Usage, path, why)
+            }
+            _ => unwritten(Exit::Device, path, &e.to_string()),
+        })?;
+        Ok(NewFile {
+            path: path.to_owned(),
+            file,
+            whole: false,
+        })
+    }
+
+    /// The file of an option that may not be given.
+    pub fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Failure> {
+        path.map(|path| NewFile::make(path)).transpose()
+    }
+
+    /// The path as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the file as a whole and waits until it is on the disk.
+    pub fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self
+            .file
+            .write_all(bytes)
+            .and_then(|()| self.file.sync_all());
+        self.whole = written.is_ok();
+        written.map_err(|e| unwritten(Exit::Device, &self.path, &e.to_string()))
+    }
+}
+
+impl Drop for NewFile {
+    /// Removes a file that is not whole. What went wrong before is the error to report.
+    fn drop(&mut self) {
+        if !self.whole {
+            fs::remove_file(&self.path).ok();
         }
-        Err(e) => return Err(failed(Exit::Device, e.to_string())),
-    };
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.map_err(|e| {
-        // A file that is half written is removed. The first error is the one to report.
-        fs::remove_file(path).ok();
-        failed(Exit::Device, e.to_string())
-    })
+    }
+}
+
+fn unwritten(exit: Exit, path: &Path, why: &str) -> Failure {
+    Failure::new(exit, format!("write {}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_is_there_at_once_and_stays_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        let made = NewFile::make(&path).unwrap();
+        assert_eq!(NewFile::make(&path).unwrap_err().exit(), Exit::Usage);
+        drop(made);
+        assert!(!path.exists());
+        NewFile::make(&path).unwrap().write(b"whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(write_new(&path, b"other").unwrap_err().exit(), Exit::Usage);
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        let nowhere = folder.path().join("none/page.html");
+        assert_eq!(NewFile::make(&nowhere).unwrap_err().exit(), Exit::Device);
+    }
 }

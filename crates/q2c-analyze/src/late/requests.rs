@@ -177,7 +177,7 @@ impl Requests {
         let Some(reap_ns) = io.reap_ns.checked_sub(found_ns) else {
             return Err(Mismatch::OutOfOrder);
         };
-        let due = late.map_or(free_ns, |sleep| sleep.due_ns.clamp(free_ns, found_ns));
+        let due = late.map_or(free_ns, |sleep| sleep.due_ns.min(found_ns).max(free_ns));
         Ok(Joined {
             parts: U2cParts {
                 submission_ns: first_issue - io.submit_ns,

@@ -8,7 +8,7 @@ use crate::lane::Lane;
 use crate::start::{HaltsOnPanic, Start, Starter};
 use q2c_sys::Clock;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, ScopedJoinHandle, scope};
 
 /// Time from the last set-up to the common start.
@@ -77,12 +77,21 @@ where
             None => drop(starter),
         }
         // It has a thread of its own, so that its CPU time is not the caller's.
-        let beside = tids.map(|tids| {
+        let beside = tids.and_then(|tids| {
             let body = move || {
                 let _halts = HaltsOnPanic(halt);
                 beside(start_ns, &tids)
             };
-            scope.spawn(body).join()
+            match Builder::new().spawn_scoped(scope, body) {
+                Ok(thread) => Some(thread.join()),
+                Err(source) => {
+                    // Nobody else ends the lanes then.
+                    halt.store(true, Ordering::Release);
+                    let lane = name.to_owned();
+                    refused = Some(RunError::Spawn { lane, source });
+                    None
+                }
+            }
         });
         drop(ends);
         let lanes: Vec<_> = threads

@@ -198,6 +198,14 @@ impl SpdkPerf {
             .map_err(self.broken())?;
         // Both pipes are read while the program runs, because a full one would block it.
         let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
+        let (out, err) = match (out, err) {
+            (Ok(out), Ok(err)) => (out, err),
+            (Err(refused), _) | (_, Err(refused)) => {
+                child.kill().ok();
+                child.wait().ok();
+                return Err(self.broken()(refused));
+            }
+        };
         let patience = Duration::from_secs(seconds) + GRACE;
         let ended = self.until_the_end(&mut child, patience, watch, stop);
         if ended.is_err() {
@@ -245,8 +253,8 @@ impl SpdkPerf {
 }
 
 /// Reads a pipe to its end, in a thread of its own.
-fn listen(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
-    thread::spawn(move || {
+fn listen(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<thread::JoinHandle<String>> {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // If reading breaks, the text before is still worth reading.
         pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).ok());

@@ -23,6 +23,17 @@ pub enum RestoreError {
         /// The system's error.
         source: io::Error,
     },
+    /// The folder of the journals could not be listed, so nobody knows what waits there.
+    #[error(
+        "look for restore journals in {}: {source}; run as the user whose runs it belongs to, or name another folder with --journal",
+        path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The setting could not be read or written.
     #[error("{what} the setting {}: {source}", path.display())]
     Setting {

@@ -42,11 +42,11 @@ impl Report {
 /// first. A folder that does not exist counts as empty.
 ///
 /// # Errors
-/// A journal cannot be read, or cannot be removed when it is done. A setting that cannot be
-/// restored is no error but an outcome in the report.
+/// The folder or a journal cannot be read, or a journal cannot be removed when it is done. A
+/// setting that cannot be restored is no error but an outcome in the report.
 pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
     let mut report = Report::default();
-    for path in journals(dir) {
+    for path in journals(dir)? {
         finish(roots, dir, &path, &mut report)?;
     }
     Ok(report)
@@ -55,10 +55,10 @@ pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
 /// The changes that owners of this boot left when they ended, each with its journal. It only reads.
 ///
 /// # Errors
-/// A journal cannot be read.
+/// The folder or a journal cannot be read.
 pub fn pending(roots: &Roots, dir: &Path) -> Result<Vec<(Change, PathBuf)>, RestoreError> {
     let mut left = Vec::new();
-    for path in journals(dir) {
+    for path in journals(dir)? {
         let open = match Contents::read(&path) {
             // The journal's owner removed it between the listing and the reading.
             Err(RestoreError::Journal { source, .. }) if source.kind() == NotFound => continue,
@@ -74,10 +74,20 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Vec<(Change, PathBuf)>, Rest
     Ok(left)
 }
 
-fn journals(dir: &Path) -> Vec<PathBuf> {
-    let mut files = attr::entries(dir);
+/// The journals in the folder. Only a folder that is not there counts as empty: one that cannot be
+/// read may hold changes that wait.
+fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
+    let listed = fs::read_dir(dir).and_then(|all| all.map(|one| Ok(one?.path())).collect());
+    let mut files: Vec<PathBuf> = match listed {
+        Err(e) if e.kind() == NotFound => Vec::new(),
+        other => other.map_err(|source| RestoreError::Folder {
+            path: dir.to_owned(),
+            source,
+        })?,
+    };
     files.retain(|p| p.extension().is_some_and(|e| e == "jsonl"));
-    files
+    attr::sort(&mut files);
+    Ok(files)
 }
 
 /// Undoes the changes of one journal if its owner has ended, and removes or puts aside the journal

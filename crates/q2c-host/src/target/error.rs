@@ -151,6 +151,18 @@ pub enum TargetError {
         /// The target's path.
         path: PathBuf,
     },
+    /// The kernel takes no writes for the device.
+    #[error(
+        "write to {}: the kernel has {device} as read-only; look why (a write-protected medium, a failed disk), undo it \
+         with blockdev --setrw, or name another target",
+        path.display()
+    )]
+    ReadOnly {
+        /// The target's path.
+        path: PathBuf,
+        /// Name of the device that is read-only: the target, or the disk that it is a part of.
+        device: String,
+    },
     /// Something else uses the target.
     #[error("write to {}: {found}; writing would destroy it, and no option allows that: free it first", path.display())]
     Occupied {

@@ -1,5 +1,6 @@
 //! Finds out who else uses a device or file: mounts, swap, loop devices, stacked devices.
 
+use super::loops::Loops;
 use super::{FileId, TargetError};
 use crate::block::{device_number, parse_dev};
 use crate::{Roots, attr};
@@ -9,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Refuses a device or file that is in use. A device is in use when it, one of its partitions, the
+/// Refuses a device or file that is in use, and a device that is read-only. A device is in use when it, one of its partitions, the
 /// disk that it is a partition of, or a device that stands on one of these (dm, md) is mounted, is
 /// swap, or backs a loop device. A file is in use when it is swap or backs a loop device. For a
 /// namespace's character device ask about the block device of the same namespace.
@@ -18,11 +19,13 @@ use std::path::Path;
 /// [`super::open()`] does, finds it.
 ///
 /// # Errors
-/// The device or file is in use, or it cannot be told whether it is.
+/// The device or file is in use, the device is read-only, or it cannot be told whether it is.
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
+    users.loops.refuse_unclear(path, id)?;
     let found = match id {
         FileId::Device(dev) => {
+            refuse_read_only(roots, path, dev)?;
             let family = family(roots, path, dev)?;
             family
                 .iter()
@@ -45,7 +48,8 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
 /// All mounts, swap areas and loop devices that the kernel names.
 struct Users {
     mounts: Vec<(DevId, String)>,
-    swaps_and_loops: Vec<(FileId, String)>,
+    swaps: Vec<(FileId, String)>,
+    loops: Loops,
 }
 
 impl Users {
@@ -55,7 +59,7 @@ impl Users {
             fs::read_to_string(&file).map_err(|e| unknown(target, file.display(), e))
         };
         let mounts = text("self/mountinfo")?.lines().flat_map(mounted).collect();
-        let mut others: Vec<(FileId, String)> = match text("swaps") {
+        let swaps: Vec<(FileId, String)> = match text("swaps") {
             // A kernel without swap has no file `swaps`.
             Err(TargetError::UnknownUse { source, .. })
                 if source.kind() == io::ErrorKind::NotFound =>
@@ -66,14 +70,10 @@ impl Users {
         };
         let blocks = roots.sys("block");
         fs::read_dir(&blocks).map_err(|e| unknown(target, blocks.display(), e))?;
-        others.extend(
-            attr::entries(&blocks)
-                .iter()
-                .filter_map(|d| loop_device(d.as_path())),
-        );
         Ok(Users {
             mounts,
-            swaps_and_loops: others,
+            swaps,
+            loops: Loops::read(roots, &attr::entries(&blocks)),
         })
     }
 
@@ -87,10 +87,9 @@ impl Users {
     }
 
     fn of_file(&self, id: FileId) -> Option<String> {
-        self.swaps_and_loops
-            .iter()
-            .find(|(i, _)| *i == id)
-            .map(|(_, used)| used.clone())
+        let swap = self.swaps.iter().find(|(of, _)| *of == id);
+        swap.map(|(_, used)| used.clone())
+            .or_else(|| self.loops.over(id))
     }
 }
 
@@ -126,14 +125,6 @@ fn swap(line: &str) -> Option<(FileId, String)> {
     ))
 }
 
-fn loop_device(dir: &Path) -> Option<(FileId, String)> {
-    let backing = attr::text(&dir.join("loop/backing_file"))?;
-    Some((
-        FileId::at(Path::new(&backing))?,
-        format!("backs the loop device {}", attr::name(dir)),
-    ))
-}
-
 /// Decodes the octal escapes by which procfs writes spaces and other characters in paths, such as
 /// `\040`.
 fn unescape(text: &str) -> String {
@@ -155,6 +146,23 @@ fn unescape(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Refuses a device, or a partition of a disk, that the kernel takes no writes for. Opening it for
+/// writing succeeds, and each write fails.
+fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), TargetError> {
+    let Ok(dir) = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))) else {
+        return Ok(());
+    };
+    let disk = dir.parent().filter(|_| dir.join("partition").exists());
+    let mut dirs = std::iter::once(dir.as_path()).chain(disk);
+    match dirs.find(|dir| attr::value(&dir.join("ro")) == Some(1)) {
+        Some(read_only) => Err(TargetError::ReadOnly {
+            path: path.to_owned(),
+            device: attr::name(read_only),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Numbers and names of the device, its partitions, its whole disk, and all devices that stand on

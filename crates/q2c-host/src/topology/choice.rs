@@ -3,6 +3,7 @@
 use super::{Border, CpuOrder, Topology, cpu_order};
 use crate::Roots;
 use crate::block::{Interrupts, TargetDisk};
+use crate::cpu_list;
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use std::io;
@@ -168,8 +169,21 @@ impl AllowedCpus {
             }
             UnnamedCpus::ByTopology { topology, node } => {
                 let order = cpu_order(topology, node, &self.0);
-                let cpus = order.cpus.iter().map(|placed| placed.cpu).collect();
-                let CpuOrder { words, borders, .. } = order;
+                let mut cpus: Vec<CpuId> = order.cpus.iter().map(|placed| placed.cpu).collect();
+                let CpuOrder {
+                    mut words, borders, ..
+                } = order;
+                // The kernel lets this process run on them, whether sysfs tells of them or not.
+                let unplaced = self.0.iter().filter(|cpu| !cpus.contains(cpu));
+                let unplaced: Vec<CpuId> = unplaced.copied().collect();
+                if !unplaced.is_empty() {
+                    let shown = cpu_list::show(&unplaced);
+                    words = match cpus.is_empty() {
+                        true => format!("{shown} by number, as sysfs tells no topology"),
+                        false => format!("{words}; then {shown}, of which sysfs does not tell"),
+                    };
+                    cpus.extend(unplaced);
+                }
                 ChosenCpus {
                     cpus,
                     words,

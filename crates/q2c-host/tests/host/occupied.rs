@@ -5,7 +5,7 @@ use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use q2c_model::{Bytes, DevId};
-use q2c_result::TargetKind;
+use q2c_result::{Exit, TargetKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -95,6 +95,58 @@ fn swap_and_loop_files() {
     assert_eq!(refused("free"), None);
 }
 
+/// A name may end in a blank, and what stands under a loop device is told by its numbers where the
+/// device can be asked, so that no name hides it.
+#[test]
+fn loop_files_of_other_names() {
+    let tree = Tree::new(DISKS);
+    tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
+    let blank = tree.path("ends in a blank ");
+    std::fs::write(&blank, "x").unwrap();
+    let looped = tree.path("sys/block/loop0/loop");
+    std::fs::create_dir(&looped).unwrap();
+    let line = format!("{}\n", blank.display());
+    std::fs::write(looped.join("backing_file"), line).unwrap();
+    let refused = |path: &Path| {
+        let id = FileId::at(path).unwrap();
+        let refused = refuse_occupied(&tree.roots(), path, id);
+        refused.err().map(|e| e.to_string()).unwrap_or_default()
+    };
+    let found = refused(&blank);
+    assert!(found.contains("backs the loop device loop0"), "{found}");
+    // Here the device cannot be asked. A file that is too small is not the one under it.
+    let other = tree.path("other");
+    std::fs::write(&other, [0; 4096]).unwrap();
+    tree.add(
+        "sys/block/loop0/size = 8
+         sys/block/loop0/loop/backing_file = /removed (deleted)",
+    );
+    let found = refused(&other);
+    assert!(found.contains("/dev/loop0"), "{found}");
+    tree.add("sys/block/loop0/loop/offset = 1");
+    assert_eq!(refused(&other), "");
+}
+
+/// The second name of a file under a loop device, whose first name was removed.
+#[test]
+fn a_removed_name_hides_no_loop_device() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(device) = LoopDevice::new(dir.path(), 1 << 20) else {
+        return crate::skip("no loop device");
+    };
+    let (backing, second) = (dir.path().join("backing"), dir.path().join("second"));
+    std::fs::hard_link(&backing, &second).unwrap();
+    std::fs::remove_file(&backing).unwrap();
+    let id = FileId::at(&second).unwrap();
+    let refused = refuse_occupied(&Roots::live(), &second, id).unwrap_err();
+    let words = format!("backs the loop device {}", device.name);
+    assert!(refused.to_string().contains(&words), "{refused}");
+    // Another file is free.
+    std::fs::write(&backing, vec![0; 1 << 20]).unwrap();
+    let id = FileId::at(&backing).unwrap();
+    refuse_occupied(&Roots::live(), &backing, id).unwrap();
+}
+
 #[test]
 fn unknown_use_is_not_taken_for_no_use() {
     let tree = Tree::new("sys/block/");
@@ -107,6 +159,26 @@ fn unknown_use_is_not_taken_for_no_use() {
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     let not_in_sysfs = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
     assert!(not_in_sysfs.to_string().contains("8:0"), "{not_in_sysfs}");
+}
+
+/// As the kernel's files in sysfs say it: the disk of a partition counts as well.
+#[test]
+fn a_read_only_device_is_unfit() {
+    let tree = Tree::new(DISKS);
+    tree.add("proc/self/mountinfo = 27 1 8:32 / / rw - ext4 /dev/q2c-none rw");
+    tree.add("sys/devices/b/block/sdb/ro = 1\n sys/devices/a/block/sda/ro = 0");
+    let refused = |major, minor| {
+        let id = FileId::Device(DevId { major, minor });
+        let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id);
+        refused.map_err(|error| (error.exit(), error.to_string()))
+    };
+    assert_eq!(refused(8, 1), Ok(()));
+    let (exit, words) = refused(8, 16).unwrap_err();
+    assert_eq!(exit, Exit::Target);
+    assert!(words.contains("sdb as read-only"), "{words}");
+    tree.add("sys/devices/a/block/sda/ro = 1");
+    let (_, words) = refused(8, 1).unwrap_err();
+    assert!(words.contains("sda as read-only"), "{words}");
 }
 
 fn to_write(path: &Path) -> Wanted {

@@ -419,3 +419,21 @@ fn a_varied_setting_is_ours_at_every_value() {
         assert_eq!(bench.value("sys/a"), wanted);
     }
 }
+
+/// A folder that is not there has no journals. Of one that cannot be listed nobody knows: here it
+/// is a file, which even root cannot list.
+#[test]
+fn a_folder_that_cannot_be_listed_is_no_empty_one() {
+    let bench = Bench::new();
+    let roots = bench.tree.roots();
+    let none = bench.tree.path("none");
+    assert!(pending(&roots, &none).unwrap().is_empty());
+    assert!(restore_all(&roots, &none).unwrap().items.is_empty());
+    let file = bench.tree.path("sys/a");
+    for refused in [
+        pending(&roots, &file).map(drop).unwrap_err(),
+        restore_all(&roots, &file).map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(refused, RestoreError::Folder { .. }), "{refused}");
+    }
+}

@@ -28,7 +28,9 @@ pub enum FamilyError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The family has too many configurations.
-    #[error("spell out `{text}`: it has {count} configurations, at most {MOST} are possible")]
+    #[error(
+        "spell out `{text}`: it has {count} configurations, at most {MOST_CONFIGURATIONS} are possible"
+    )]
     TooMany {
         /// The whole text.
         text: String,
@@ -37,18 +39,70 @@ pub enum FamilyError {
     },
 }
 
-/// The largest number of configurations in a family: a sweep of it would take days.
-const MOST: u64 = 100_000_000;
+/// The largest number of configurations in a family. A result takes about a KiB for each of them,
+/// so that a sweep of so many takes some 4 GB.
+pub const MOST_CONFIGURATIONS: u64 = 4_000_000;
 
 /// A family that is not yet spelled out: its size is known, its configurations are built when they
 /// are asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     text: String,
     /// The text before the parameters, such as `mean:`; the whole text of a plain policy.
     head: String,
-    /// The alternatives of each parameter, each in full, such as `ratio=5%`.
-    parts: Vec<Vec<String>>,
+    /// The alternatives of each parameter.
+    parts: Vec<Alternatives>,
+}
+
+/// The alternatives of one parameter. A range is not spelled out, since a short text may have any
+/// number of steps.
+#[derive(Clone, Debug, PartialEq)]
+enum Alternatives {
+    /// Each in full, such as `ratio=5%`.
+    Listed(Vec<String>),
+    Range {
+        /// What stands before each value, such as `ratio=`.
+        before: String,
+        steps: Steps,
+    },
+}
+
+impl Alternatives {
+    fn count(&self) -> u64 {
+        match self {
+            Alternatives::Listed(all) => all.len() as u64,
+            Alternatives::Range { steps, .. } => steps.last + 1,
+        }
+    }
+
+    /// Alternative `n` in full.
+    fn nth(&self, n: u64) -> String {
+        match self {
+            Alternatives::Listed(all) => all[n as usize].clone(),
+            Alternatives::Range { before, steps } => format!("{before}{}", steps.nth(n)),
+        }
+    }
+}
+
+/// The values of a range.
+#[derive(Clone, Debug, PartialEq)]
+struct Steps {
+    from: f64,
+    step: f64,
+    geometric: bool,
+    unit: String,
+    /// Number of the last value, from 0.
+    last: u64,
+}
+
+impl Steps {
+    fn nth(&self, n: u64) -> String {
+        let value = match self.geometric {
+            true => self.from * self.step.powf(n as f64),
+            false => self.from + self.step * n as f64,
+        };
+        format!("{}{}", tidy(value), self.unit)
+    }
 }
 
 impl Family {
@@ -64,7 +118,8 @@ impl Family {
                 let (params, formula) = params.split_at(before_formula(name, params).len());
                 let parts = params.split(',').map(|part| alternatives(text, part));
                 let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
-                let formula = formula.strip_prefix(',').map(|f| vec![f.to_owned()]);
+                let formula = formula.strip_prefix(',');
+                let formula = formula.map(|f| Alternatives::Listed(vec![f.to_owned()]));
                 parts.extend(formula);
                 (format!("{name}:"), parts)
             }
@@ -77,7 +132,7 @@ impl Family {
             parts,
         };
         let count = family.count();
-        if count > MOST {
+        if count > MOST_CONFIGURATIONS {
             let text = family.text;
             return Err(FamilyError::TooMany { text, count });
         }
@@ -88,7 +143,7 @@ impl Family {
     /// The number of configurations.
     #[must_use]
     pub fn count(&self) -> u64 {
-        let lengths = self.parts.iter().map(|part| part.len() as u64);
+        let lengths = self.parts.iter().map(Alternatives::count);
         lengths.fold(1, u64::saturating_mul)
     }
 
@@ -112,10 +167,10 @@ impl Family {
 
     /// Builds configuration `n`; the last parameter changes fastest.
     fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
-        let mut chosen: Vec<&str> = Vec::with_capacity(self.parts.len());
+        let mut chosen: Vec<String> = Vec::with_capacity(self.parts.len());
         for part in self.parts.iter().rev() {
-            let length = part.len() as u64;
-            chosen.push(&part[(n % length) as usize]);
+            let length = part.count();
+            chosen.push(part.nth(n % length));
             n /= length;
         }
         chosen.reverse();
@@ -143,8 +198,8 @@ fn is_family(params: &str) -> bool {
 }
 
 /// The alternatives of one `name=value` or `value`, each with the name.
-fn alternatives(text: &str, part: &str) -> Result<Vec<String>, FamilyError> {
-    let (name, value) = match part.split_once('=') {
+fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
+    let (before, value) = match part.split_once('=') {
         Some((name, value)) => (format!("{name}="), value),
         None => (String::new(), part),
     };
@@ -153,14 +208,19 @@ fn alternatives(text: &str, part: &str) -> Result<Vec<String>, FamilyError> {
         part: part.to_owned(),
         why,
     };
-    let values: Vec<String> = match value.split_once("..") {
-        Some((from, rest)) => range(from, rest).map_err(wrong)?,
-        None => value.split('|').map(|v| v.trim().to_owned()).collect(),
-    };
-    Ok(values.into_iter().map(|v| format!("{name}{v}")).collect())
+    Ok(match value.split_once("..") {
+        Some((from, rest)) => Alternatives::Range {
+            before,
+            steps: range(from, rest).map_err(wrong)?,
+        },
+        None => {
+            let values = value.split('|').map(|v| format!("{before}{}", v.trim()));
+            Alternatives::Listed(values.collect())
+        }
+    })
 }
 
-fn range(from: &str, rest: &str) -> Result<Vec<String>, &'static str> {
+fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
     let no_step = "it has no step";
     let (to, step, geometric) = match (rest.split_once('/'), rest.split_once('*')) {
         (Some((to, step)), None) => (to, step, false),
@@ -189,18 +249,17 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, &'static str> {
     } else {
         (to - from) / step
     };
-    if steps > MOST as f64 {
+    if steps >= MOST_CONFIGURATIONS as f64 {
         return Err("it has too many steps");
     }
-    // The end counts as reached when only rounding keeps the last step from it.
-    let last = (steps + 1e-9).floor() as u64;
-    let at = |n: u64| match geometric {
-        true => from * step.powf(n as f64),
-        false => from + step * n as f64,
-    };
-    Ok((0..=last)
-        .map(|n| format!("{}{unit}", tidy(at(n))))
-        .collect())
+    Ok(Steps {
+        from,
+        step,
+        geometric,
+        unit: unit.to_owned(),
+        // The end counts as reached when only rounding keeps the last step from it.
+        last: (steps + 1e-9).floor() as u64,
+    })
 }
 
 fn nanoseconds(unit: &str) -> Option<f64> {
@@ -288,6 +347,7 @@ mod tests {
             ("min:10%..30%/0%,1ms", "never reaches"),
             ("min:10%..x/5%,1ms", "number is missing"),
             ("min:10%..200%/10%|5%,1ms", "different units"),
+            ("min:50%,1ns..100ms/1ns", "too many steps"),
         ] {
             let error = Family::parse(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
@@ -299,6 +359,20 @@ mod tests {
                 .unwrap()
                 .spell_out()
                 .is_err()
+        );
+    }
+
+    /// 2000 x 2000 configurations may be a family, 2001 x 2000 may not.
+    #[test]
+    fn a_family_has_at_most_four_million_configurations() {
+        let largest = Family::parse("min:0.05%..100%/0.05%,1us..2000us/1us").unwrap();
+        assert_eq!(largest.count(), 4_000_000);
+        let ends = largest.sample(2).unwrap();
+        assert_eq!(ends[1].to_string(), "min:ratio=50.05%,period=1us");
+        let larger = Family::parse("min:0.05%..100%/0.05%,1us..2001us/1us").unwrap_err();
+        assert!(
+            larger.to_string().contains("4002000 configurations"),
+            "{larger}"
         );
     }
 

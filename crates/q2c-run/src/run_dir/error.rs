@@ -1,5 +1,6 @@
 //! The errors of a run folder.
 
+use super::checked::PlanFault;
 use super::identity::Difference;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,6 +82,17 @@ pub enum RunDirError {
         line: usize,
         /// The fault, as the decoder states it.
         reason: String,
+    },
+    /// A value of the plan is none that q2c writes.
+    #[error(
+        "use {}: {fault}; the file was changed by other hands: restore it, or start a new run",
+        path.display()
+    )]
+    BadPlan {
+        /// Path of the plan.
+        path: PathBuf,
+        /// The field, and what is wrong with it.
+        fault: PlanFault,
     },
     /// An earlier line could neither be written whole nor be cut off, so the journal takes no more
     /// lines.

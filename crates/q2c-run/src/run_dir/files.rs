@@ -1,5 +1,6 @@
 //! Reads the files of a run folder.
 
+use super::checked::CheckedPlan;
 use super::error::RunDirError;
 use super::record::{RunRecord, SCHEMA};
 use serde::de::DeserializeOwned;
@@ -22,6 +23,19 @@ pub fn read_plan<P: DeserializeOwned>(path: &Path) -> Result<P, RunDirError> {
         let before = e.span().map_or("", |span| &text[..span.start]);
         corrupt(&file, before.matches('\n').count() + 1, &e.message())
     })
+}
+
+/// Reads the plan of the run in `path` as [`read_plan`] does, and checks its values.
+///
+/// # Errors
+/// Those of [`read_plan`], or a value that no plan has.
+pub fn read_checked_plan<P: CheckedPlan>(path: &Path) -> Result<P, RunDirError> {
+    let plan: P = read_plan(path)?;
+    plan.check().map_err(|fault| RunDirError::BadPlan {
+        path: path.join(PLAN),
+        fault,
+    })?;
+    Ok(plan)
 }
 
 pub(super) fn missing_or_io(path: &Path, name: &'static str, error: io::Error) -> RunDirError {

@@ -25,6 +25,7 @@
 //! line off and returns it as [`Torn`]. A broken line anywhere else does not come from a crash of
 //! q2c and is refused.
 
+mod checked;
 mod error;
 mod files;
 mod folder;
@@ -37,8 +38,9 @@ mod publish;
 mod record;
 mod utc;
 
+pub use checked::{CheckedPlan, PlanFault};
 pub use error::RunDirError;
-pub use files::read_plan;
+pub use files::{read_checked_plan, read_plan};
 pub use folder::RunDir;
 pub use identity::{Difference, Identity};
 pub use journal::Torn;

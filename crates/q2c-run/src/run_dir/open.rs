@@ -3,7 +3,7 @@
 use super::error::RunDirError;
 use super::files::{JOURNAL, LOG, PLAN, STATE, encode, missing_or_io, read, read_record};
 use super::folder::RunDir;
-use super::identity::Identity;
+use super::identity::{Difference, Identity};
 use super::journal::{Journal, Torn};
 use super::lock::{LockedFile, is_held};
 use super::log::Log;
@@ -12,6 +12,7 @@ use super::record::{RunRecord, RunState, SCHEMA, Status};
 use super::utc;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
+use std::hash::{DefaultHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -80,6 +81,7 @@ impl RunDir {
             sessions: 1,
             pid: std::process::id(),
             identity: identity.clone(),
+            plan: Some(checksum(plan.as_bytes())),
         };
         Self::furnish(path, plan, record).inspect_err(|_| {
             // The folder was made a moment ago and holds no measurement. An error of the removal is
@@ -199,6 +201,27 @@ fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError>
     file.map_err(|e| missing_or_io(path, JOURNAL, e))
 }
 
+/// The plan, if it is not the one that the run was started with.
+fn other_plan(path: &Path, record: &RunRecord) -> Result<Option<Difference>, RunDirError> {
+    let Some(stored) = &record.plan else {
+        return Ok(None);
+    };
+    let now = checksum(&read(path, PLAN)?);
+    Ok((*stored != now).then(|| Difference {
+        key: PLAN.to_owned(),
+        stored: Some(format!("checksum {stored}")),
+        now: Some(format!("checksum {now}")),
+    }))
+}
+
+/// A checksum against changes by mistake. A build of q2c with another hash is another program, of
+/// which a run's identity tells as well.
+fn checksum(plan: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(plan);
+    format!("{:016x}", hasher.finish())
+}
+
 fn check_resumable(
     path: &Path,
     record: &RunRecord,
@@ -208,7 +231,8 @@ fn check_resumable(
     if record.state == RunState::Complete {
         return Err(RunDirError::AlreadyComplete { path });
     }
-    let differences = record.identity.differences(identity);
+    let mut differences = record.identity.differences(identity);
+    differences.extend(other_plan(&path, record)?);
     match differences.is_empty() {
         true => Ok(()),
         false => Err(RunDirError::OtherConditions { path, differences }),

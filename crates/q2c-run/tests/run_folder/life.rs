@@ -81,6 +81,25 @@ fn other_conditions_are_refused_naming_each() {
     assert_eq!(status(&path), Status::Interrupted);
 }
 
+/// Trials of two plans would be mixed in one run. A folder of an earlier version has no checksum.
+#[test]
+fn another_plan_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let path = interrupted(root.path());
+    let plan = fs::read_to_string(path.join("plan.toml")).unwrap();
+    fs::write(path.join("plan.toml"), format!("{plan}\n# by hand\n")).unwrap();
+    let error = RunDir::resume(&path, &identity()).err().unwrap();
+    assert!(
+        error.to_string().contains("plan.toml: was checksum"),
+        "{error}"
+    );
+    let state = fs::read_to_string(path.join("state.json")).unwrap();
+    let mut state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    assert!(state.as_object_mut().unwrap().remove("plan").is_some());
+    fs::write(path.join("state.json"), state.to_string()).unwrap();
+    RunDir::resume(&path, &identity()).unwrap();
+}
+
 #[test]
 fn a_folder_that_is_no_run_is_refused() {
     let root = tempfile::tempdir().unwrap();

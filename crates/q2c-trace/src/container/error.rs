@@ -45,6 +45,17 @@ pub enum TraceError {
         /// Path of the trace or recording.
         path: PathBuf,
     },
+    /// The machine gave no thread to work on the trace.
+    #[error(
+        "start a thread for {}: {source}; end other programs, or raise the limit of tasks (ulimit -u, pids.max)",
+        path.display()
+    )]
+    Thread {
+        /// Path of the trace or recording.
+        path: PathBuf,
+        /// The reason that the operating system gave.
+        source: io::Error,
+    },
     /// A file with the target's name exists.
     #[error("create trace {}: expected a new name, found an existing file; remove it or name another", path.display())]
     Exists {

@@ -7,7 +7,7 @@ use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory,
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -44,21 +44,28 @@ pub(super) struct Groups<W: Write + Send> {
 }
 
 impl<W: Write + Send> Groups<W> {
-    /// Takes over a writer that nothing was written to, and starts the threads.
-    pub(super) fn new(parquet: ArrowWriter<W>) -> Result<Self> {
+    /// Takes over a writer that nothing was written to, and starts the threads: as many as the
+    /// machine gives, but at least one. The inner error is that of the only thread.
+    pub(super) fn new(parquet: ArrowWriter<W>) -> Result<io::Result<Self>> {
         let (file, factory) = parquet.into_serialized_writer()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers = 0..cores.min(MOST_WORKERS);
         let factory = Arc::new(factory);
-        let workers = workers.map(|_| worker(factory.clone())).collect();
-        Ok(Groups {
+        let mut workers = Vec::new();
+        for _ in 0..cores.min(MOST_WORKERS) {
+            match worker(factory.clone()) {
+                Ok(worker) => workers.push(worker),
+                Err(refused) if workers.is_empty() => return Ok(Err(refused)),
+                Err(_) => break,
+            }
+        }
+        Ok(Ok(Groups {
             file,
             workers,
             batches: Vec::new(),
             rows: 0,
             sent: 0,
             appended: 0,
-        })
+        }))
     }
 
     /// Takes rows. When all threads have work, it first waits for the oldest row group and appends
@@ -125,17 +132,17 @@ fn gone() -> ParquetError {
 }
 
 /// Starts a thread; it ends when one of its channels is closed.
-fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> Worker {
+fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
     let (groups, todo) = sync_channel::<Group>(1);
     let (done, chunks) = sync_channel(1);
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         for group in todo {
             if done.send(encode(&factory, &group)).is_err() {
                 break;
             }
         }
-    });
-    Worker { groups, chunks }
+    })?;
+    Ok(Worker { groups, chunks })
 }
 
 /// Encodes a row group column by column, so that the cache holds the state of one encoder at a

@@ -93,6 +93,10 @@ impl TraceWriter {
         if let Body::Alone(parquet) = self.body {
             let groups = Groups::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
+            let groups = groups.map_err(|source| TraceError::Thread {
+                path: self.path.clone(),
+                source,
+            })?;
             self.body = Body::Threads(Box::new(groups));
         }
         Ok(self)

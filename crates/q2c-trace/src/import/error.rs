@@ -23,6 +23,16 @@ pub enum ImportError {
         /// Path of the source.
         path: PathBuf,
     },
+    /// There is no format of the name that was given.
+    #[error("read {} as `{found}`: expected a format of {known}", path.display())]
+    NoFormat {
+        /// Path of the source.
+        path: PathBuf,
+        /// The name that was given.
+        found: String,
+        /// Names of the formats.
+        known: String,
+    },
     /// The source is a q2c trace, which needs no import.
     #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import", path.display())]
     Own {

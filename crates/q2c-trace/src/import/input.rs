@@ -4,7 +4,7 @@ use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Import, Origin, RecordSink, read_error};
 use super::unpack::{head, open};
-use super::{ImportFormat, blktrace_files, by_name, sniff};
+use super::{FORMATS, ImportFormat, blktrace_files, by_name, sniff};
 use crate::blktrace::{BlktraceError, FileSet};
 use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
@@ -47,7 +47,7 @@ impl Input {
         let (packed, mut source) = open(path)?;
         let head = head(&mut *source).map_err(read_error(path))?;
         let format = match format {
-            Some(name) => by_name(name),
+            Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
             None if head.starts_with(PARQUET) => return Ok(Input::Own),
             None => sniff(head),
         };
@@ -128,6 +128,15 @@ impl Input {
                 sink,
             }),
         }
+    }
+}
+
+fn no_format(path: &Path, name: &str) -> ImportError {
+    let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    ImportError::NoFormat {
+        path: path.to_owned(),
+        found: name.to_owned(),
+        known: known.join(", "),
     }
 }
 

@@ -69,6 +69,17 @@ pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use
     }
 }
 
+/// The error of a thread that could not be started to read the source.
+pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError + use<> {
+    let path = path.to_owned();
+    move |source| {
+        ImportError::Trace(TraceError::Thread {
+            path: path.clone(),
+            source,
+        })
+    }
+}
+
 /// A position in a source, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {

@@ -112,6 +112,7 @@ pub fn seen_beside<T, E>(
     let begun = Beside::begin(
         move || KernelWatch::begin(&roots, &disk),
         move |watch, stop| follow(watch, interval, stop),
+        |source| ProbeError::Thread { source },
     );
     let unseen = |error: ProbeError| KernelSleeps::Unseen(error.to_string());
     let beside = match begun {

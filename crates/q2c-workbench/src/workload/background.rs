@@ -42,6 +42,9 @@ pub struct ParseBackgroundError {
     pub problem: String,
 }
 
+/// The most jobs of one kind, and the most requests in flight of each: as of the foreground.
+const MOST: u16 = 1024;
+
 impl BackgroundSpec {
     /// The engine of the jobs beside this foreground: their own, else that of the foreground. A
     /// name that leaves the path open takes the foreground's. Beside a foreground that polls within
@@ -102,22 +105,17 @@ impl BackgroundSpec {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let words = |e: &dyn fmt::Display| e.to_string();
-        let whole = |least: u32| {
-            value
-                .parse::<u32>()
-                .ok()
-                .filter(|&n| n >= least)
-                .ok_or(format!("{key} must be a whole number from {least}"))
+        let count = || {
+            let n: Option<u16> = value.parse().ok();
+            n.filter(|n| (1..=MOST).contains(n))
+                .ok_or(format!("{key} must be a whole number from 1 to {MOST}"))
         };
         match key {
             "engine" => self.engine = Some(value.parse().map_err(|e| words(&e))?),
             "rw" => self.pattern = value.parse().map_err(|e| words(&e))?,
             "bs" => self.bs = parse_size(value).map_err(|e| words(&e))?,
-            "depth" => {
-                self.depth =
-                    u16::try_from(whole(1)?).map_err(|_| "depth is at most 65535".to_owned())?
-            }
-            "jobs" => self.jobs = whole(1)?,
+            "depth" => self.depth = count()?,
+            "jobs" => self.jobs = count()?.into(),
             "cpus" => {
                 let cpus: Option<Vec<CpuId>> = value
                     .split('+')
@@ -312,6 +310,9 @@ mod tests {
             ("bs", "`bs`"),
             ("bs=x", "size"),
             ("depth=0", "depth"),
+            ("depth=1025", "from 1 to 1024"),
+            ("jobs=999999999", "from 1 to 1024"),
+            ("jobs=4294967296", "from 1 to 1024"),
             ("speed=9", "speed=9"),
         ] {
             let error = text.parse::<BackgroundSpec>().unwrap_err().to_string();

@@ -2,12 +2,12 @@
 
 use super::{Counts, RunArgs};
 use clap::Args;
+pub use q2c_bench::SECONDS;
 use q2c_bench::interface::Interface;
 use q2c_engine::Pattern;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_policy::Method;
 use q2c_workbench::workload::Background;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -82,7 +82,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<u32>>,
     /// The device's rating in IOPS: what lies above it is flagged
-    #[arg(long, value_name = "IOPS")]
+    #[arg(long, value_name = "IOPS", value_parser = rate)]
     pub rating: Option<f64>,
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
@@ -138,9 +138,6 @@ impl FromStr for Methods {
         all.collect::<Result<_, _>>().map(Methods)
     }
 }
-
-/// Range of the seconds of a trial's warm-up and of its measured part.
-pub const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
 
 fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();

@@ -18,8 +18,14 @@ pub struct GoalArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     max_p99: Option<Nanos>,
     /// The chosen rule uses at most this much CPU, percent of one CPU and thread
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     max_cpu: Option<f64>,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|pct| pct.is_finite() && *pct >= 0.0);
+    value.ok_or_else(|| format!("expected a percentage from 0 on, found `{text}`"))
 }
 
 impl GoalArgs {

@@ -4,6 +4,7 @@ use super::{Counts, GoalArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::PolicySpec;
+use q2c_tune::SECONDS;
 use std::path::PathBuf;
 
 /// Find the best way to wait for I/O.
@@ -48,6 +49,6 @@ pub struct TuneArgs {
 fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
     value
-        .filter(|s| (0.1..=3600.0).contains(s))
+        .filter(|s| SECONDS.contains(s))
         .ok_or_else(|| "expected 0.1 to 3600 seconds".to_owned())
 }

@@ -5,7 +5,7 @@ mod live;
 use crate::args::AnalyzeArgs;
 use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen, write_new};
+use crate::output::{NewFile, print, print_json, say, screen};
 use q2c_analyze::Options;
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
@@ -14,8 +14,9 @@ use std::sync::atomic::AtomicBool;
 /// Analyses a recording, or with `--live` a capture, and prints the result.
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     args.check()?;
+    let page = NewFile::if_named(args.html.as_ref())?;
     if args.live {
-        return live::run(args, stop);
+        return live::run(args, page, stop);
     }
     let options = Options {
         format: args.recording.format.clone(),
@@ -23,15 +24,16 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         window: args.window(),
     };
     let result = q2c_analyze::recording(&args.trace, &options, stop);
-    show(args, &result.or_exit_of(analyze_exit)?)?;
+    show(args, page, &result.or_exit_of(analyze_exit)?)?;
     Ok(Exit::Done)
 }
 
-/// Writes the page, if asked for, and prints the result in the form that was asked for.
-fn show(args: &AnalyzeArgs, result: &AnalyzeResult) -> Result<(), Failure> {
-    if let Some(path) = &args.html {
+/// Writes the page, if there is to be one, and prints the result in the form that was asked for.
+fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Result<(), Failure> {
+    if let Some(file) = page {
+        let path = file.path().to_owned();
         let page = q2c_report::html::analyze(result).or_exit(Exit::Internal)?;
-        write_new(path, page.as_bytes())?;
+        file.write(page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
     match (args.json, args.btt) {

@@ -6,7 +6,7 @@ pub use compare::compare;
 
 use super::run_folder;
 use crate::args::{HowArgs, ReplayArgs, temporary};
-use crate::exit::replay_exit;
+use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, say_service_times, screen};
 use crate::requests::replay::request;
@@ -23,6 +23,7 @@ use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
 use q2c_run::{RunDir, RunState, runner};
 use q2c_sys::Clock;
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -102,7 +103,9 @@ fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Failure {
     match first {
         // The reason begins with "failed to" itself.
         Some(why) => Failure::new(
-            Exit::Environment,
+            ran.failed
+                .as_ref()
+                .map_or(Exit::Environment, replay_error_exit),
             why.strip_prefix("failed to ").unwrap_or(&why),
         ),
         None => Failure::new(
@@ -217,6 +220,7 @@ impl Run<'_> {
             clock: Clock::new(),
             stop,
             partial: None,
+            failed: OnceCell::new(),
         }
     }
 }

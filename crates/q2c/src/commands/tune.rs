@@ -13,7 +13,8 @@ use crate::workbench::scratch;
 use one::{Job, Place, Ran};
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
-use q2c_run::run_dir::read_plan;
+use q2c_run::run_dir::{PlanFault, read_plan};
+use q2c_sim::start_threads;
 use q2c_workbench::calibrate::Store;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         #[serde(default)]
         jobs: Vec<u32>,
     }
+    start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
         let head: Head = read_plan(folder).or_exit(Exit::Input)?;
         return match head.jobs.is_empty() {
@@ -38,6 +40,8 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let scratch = scratch(args.workload.scratch, &args.workload.run, stop)?;
     let target = target("tune", args.workload.target.as_deref(), scratch.as_ref())?;
     let spec = new_job(args, target)?;
+    PlanFault::each_once("--bs", &spec.sizes)
+        .map_err(|fault| Failure::new(Exit::Usage, format!("tune {fault}")))?;
     if jobs.len() > 1 {
         return over_jobs::begin(jobs, spec, scratch, args, stop);
     }

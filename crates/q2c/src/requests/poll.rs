@@ -52,10 +52,16 @@ pub fn sweep_policies(
     let families = families.iter().map(Family::spell_out);
     let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
     all.extend(own);
-    Ok(match all.is_empty() {
+    Ok(or_standard(all, p50))
+}
+
+/// The policies that were asked for; where there are none, those of the standard grid for a trace
+/// of this median latency.
+pub fn or_standard(asked: Vec<PolicySpec>, p50: Nanos) -> Vec<PolicySpec> {
+    match asked.is_empty() {
         true => standard(p50),
-        false => all,
-    })
+        false => asked,
+    }
 }
 
 /// The simulator's grid, and with default parameters every rule that is not in it.

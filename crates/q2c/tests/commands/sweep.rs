@@ -154,6 +154,36 @@ fn no_file_is_written_over() {
     }
 }
 
+/// Names of results are looked at before the work: here the input, which is read first of all, is
+/// missing, and its exit code would be 3.
+#[test]
+fn names_that_are_taken_are_told_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("taken"), "kept").unwrap();
+    let refused = |args: &[&str], code: i32, words: &[&str]| {
+        let result = q2c(folder.path(), args);
+        result.refused(code, words);
+    };
+    let sweep = ["poll", "sweep", "missing.txt", "--unit", "us"];
+    for option in ["--html", "--csv", "--parquet"] {
+        let taken = [&sweep[..], &[option, "taken"]].concat();
+        refused(&taken, 2, &["taken", "found an existing file"]);
+        let nowhere = [&sweep[..], &[option, "none/file"]].concat();
+        refused(&nowhere, 6, &["none/file"]);
+    }
+    let twice = [&sweep[..], &["--html", "new", "--csv", "new"]].concat();
+    refused(&twice, 2, &["new", "found an existing file"]);
+    for words in [&["missing.txt"][..], &["--live", "nvme9n9"]] {
+        let taken = [&["analyze", "--html", "taken"], words].concat();
+        refused(&taken, 2, &["taken", "found an existing file"]);
+    }
+    refused(&[&sweep[..], &["--html", "new"]].concat(), 3, &["missing"]);
+    // What was made for a result that did not come is gone again.
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(fs::read(folder.path().join("taken")).unwrap(), b"kept");
+}
+
 /// A recording for which memory has no room is simulated from files, with the same result. Rules
 /// that share a pass, rules that go one by one, the bounds and the time line all read the files.
 #[test]
@@ -232,12 +262,30 @@ fn bad_input_is_refused_with_what_to_do() {
             &[name],
         );
     }
-    // A sweep of ten million cells is refused before anything is done.
-    let many = "min:0.01%..100%/0.01%,1ms..1000ms/1ms";
+}
+
+/// A sweep is refused by its time or its memory before it begins. On a device of 30 us a simulated
+/// million seconds are more than 10^10 I/Os for each of the standard grid's 300 policies and more.
+#[test]
+fn a_sweep_that_takes_too_long_or_too_much_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let refused = |args: &[&str], words: &[&str]| {
+        let always = ["poll", "sweep", "a.txt", "--unit", "us"];
+        q2c(folder.path(), &[&always, args].concat()).refused(2, words);
+    };
+    let many = "min:0.1%..100%/0.1%,1ms..3000ms/1ms";
+    refused(&["--policy", many], &["3000000", "--yes"]);
+    refused(&["--measure", "1000000s"], &["--measure", "--yes"]);
+    refused(&["--warm-up", "1000000s", "--rule", "9us"], &["--yes"]);
+    // What does not fit is refused with --yes, too: a family, and several together.
+    let more = "min:0.01%..100%/0.01%,1ms..1000ms/1ms";
+    refused(&["--policy", more, "--yes"], &["10000000", "4000000"]);
+    let steps = "fixed:1ns..100ms/1ns";
+    refused(&["--policy", steps, "--yes"], &["too many steps"]);
     refused(
-        &["a.txt", "--unit", "us", "--policy", many],
-        2,
-        &["10000000", "--yes"],
+        &["--policy", many, "--policy", many, "--yes"],
+        &["6000000", "4000000"],
     );
 }
 

@@ -142,7 +142,7 @@ fn a_public_format_is_recognised_or_must_be_named() {
     assert_eq!(number(&info, "/summary/devices/1:419"), 1.0);
     fs::write(folder.path().join("prose"), "It was a dark night.\n").unwrap();
     let import = ["trace", "import", "prose", "--out", "prose.trace"];
-    q2c(folder.path(), &import).refused(2, &["no importer recognises it", "--format"]);
+    q2c(folder.path(), &import).refused(3, &["no importer recognises it", "--format"]);
 }
 
 #[test]

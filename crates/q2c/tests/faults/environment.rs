@@ -124,3 +124,46 @@ fn a_folder_for_runs_that_cannot_be_made() {
         .q2c(&scratch)
         .refuses(Exit::Device, &["make the folder", &out]);
 }
+
+/// The user may have so few tasks that one of the program's threads after another is refused. No
+/// number of tasks ends in a panic: what can be done is done, the rest is told with code 4.
+#[test]
+fn too_few_threads() {
+    const WHY: &str = "setpriv, prlimit: not root, or not there";
+    if !can_be_nobody() || !works("prlimit", &["--version"]) {
+        return skip("too_few_threads", WHY);
+    }
+    let bench = Bench::new();
+    let lines: String = (0..20_000).map(|n| format!("{}\n", 40 + n % 7)).collect();
+    let list = bench.file("list.txt", lines.as_bytes());
+    let sweep = ["poll", "sweep", &list, "--unit", "us", "--rule", "20us"];
+    let analyze = [
+        "analyze", &list, "--unit", "us", "--op", "read", "--bs", "4k",
+    ];
+    let mut refused = 0;
+    for tasks in 1..=5 {
+        for command in [&sweep[..], &analyze] {
+            let limit = format!("--nproc={tasks}");
+            let nobody = [
+                NOBODY[0],
+                NOBODY[1],
+                "--inh-caps=-all",
+                "prlimit",
+                &limit,
+                Q2C,
+            ];
+            let args = [&nobody[..], command].concat();
+            let outcome = bench.start(bench.command("setpriv", &args)).end();
+            assert!(
+                !outcome.stderr.contains("panicked"),
+                "{tasks}: {outcome:#?}"
+            );
+            let code = outcome.status.code();
+            assert!(matches!(code, Some(0 | 3 | 4)), "{tasks}: {outcome:#?}");
+            refused += u32::from(code == Some(4));
+        }
+    }
+    if refused == 0 {
+        skip("too_few_threads", "the kernel counts no tasks of this user");
+    }
+}

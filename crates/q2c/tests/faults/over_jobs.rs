@@ -1,6 +1,6 @@
 //! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
 
-use crate::bench::{Bench, Q2C, SIM, assert_whole, state_of, tune};
+use crate::bench::{Bench, Q2C, SIM, assert_whole, forget_plan, state_of, tune};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -88,6 +88,7 @@ fn fails_in_the_second_number(bench: &Bench, run: &Path, resume: &[&str]) {
     let bad = good.replace("engine = \"sim:", "engine = \"fault:eio@20:sim:");
     assert_ne!(good, bad);
     fs::write(&plan, bad).unwrap();
+    forget_plan(&run.join("jobs-2"));
     let words = [
         "tune with --jobs 2",
         "Input/output error",

@@ -1,6 +1,6 @@
 //! Tests that runs are stopped, killed and resumed.
 
-use crate::bench::{Bench, Outcome, Q2C, SIM, assert_whole, lines, state_of, tune};
+use crate::bench::{Bench, Outcome, Q2C, SIM, assert_whole, forget_plan, lines, state_of, tune};
 use q2c_result::Exit;
 use rustix::process::Signal;
 use std::fs;
@@ -78,6 +78,10 @@ fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {
     };
     let before = trials(run);
     let plan = spoil("plan.toml");
+    bench
+        .q2c(resume)
+        .fails(Exit::Input, &["plan.toml: was checksum", "new run"]);
+    forget_plan(run);
     bench
         .q2c(resume)
         .fails(Exit::Input, &["calibration.json", "engine: was", "new run"]);

@@ -142,3 +142,34 @@ fn what_is_no_run_cannot_be_resumed() {
         .q2c(&["tune", "--resume", "not-a-run"])
         .refuses(Exit::Input, &["not-a-run/plan.toml"]);
 }
+
+/// A plan that was changed by hands is checked as the command line is. The folder has nothing else,
+/// so the plan is the first thing that is wrong.
+#[test]
+fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
+    const PLAN: &str = "target = \"sim:50us\"\nengine = \"sim:50us\"\nrw = \"randread\"\n\
+        sizes = [4096]\ncpus = [0]\nbackground = []\nrules = []\nseconds = 1.0\n\
+        part_seconds = 0.0613\nslice_seconds = 0.0417\nrecord_seconds = 2.0\ntrials = 5\n\
+        objective = \"iops\"\nseed = 1\n";
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("run")).unwrap();
+    let resumed = |from: &str, to: &str| {
+        let text = PLAN.replace(from, to);
+        bench.file("run/plan.toml", text.as_bytes());
+        bench.q2c(&["tune", "--resume", "run"])
+    };
+    for (from, to, field) in [
+        ("\nseconds = 1.0", "\nseconds = -1.0", "seconds"),
+        ("\nseconds = 1.0", "\nseconds = nan", "seconds"),
+        ("= 0.0613", "= 1e-300", "part_seconds"),
+        ("trials = 5", "trials = 4294967295", "trials"),
+        ("\"iops\"", "\"fastest\"", "objective"),
+        ("rules = []", "rules = [\"min:170%\"]", "rules"),
+        ("cpus = [0]", "cpus = []", "cpus"),
+        ("target", "jobs = [4294967295, 1]\ntarget", "each"),
+    ] {
+        resumed(from, to).refuses(Exit::Input, &["plan.toml", field]);
+    }
+    // What is right goes on to the next file of a run.
+    resumed("", "").fails(Exit::Input, &["cells.jsonl"]);
+}

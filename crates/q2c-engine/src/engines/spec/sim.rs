@@ -7,6 +7,8 @@ use q2c_model::{Nanos, parse_duration};
 use q2c_service::{Measure, RecordedTimes, ServiceTimes};
 use std::fmt::{self, Formatter};
 
+/// The most servers of a device. Each request looks at all of them for one that is free.
+const MOST_SERVERS: usize = 65_536;
 /// The forms of service times, for messages.
 const FORMS: &str = "a duration such as 50us, lognormal(MEDIAN,SIGMA) or trace=FILE";
 /// The options behind service times that a text tells by itself.
@@ -92,8 +94,13 @@ fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     match (name, &mut spec.service) {
         ("servers", _) => {
-            let servers = value.parse().ok().filter(|&n| n > 0);
-            spec.servers = servers.ok_or("servers must be a whole number above 0")?;
+            let servers = value
+                .parse()
+                .ok()
+                .filter(|n| (1..=MOST_SERVERS).contains(n));
+            spec.servers = servers.ok_or_else(|| {
+                format!("servers must be a whole number from 1 to {MOST_SERVERS}")
+            })?;
         }
         ("time", Service::Recorded(times)) => {
             let known = Measure::ALL.into_iter().find(|known| known.name() == value);

@@ -90,3 +90,18 @@ fn a_spare_cpu_has_no_job_and_rather_no_background() {
     assert_eq!(spare(&[3], &[0, 1, 2]), Some(CpuId(2)));
     assert_eq!(spare(&[0, 1, 2, 3], &[]), None);
 }
+
+/// In a container without sysfs nothing is told of any CPU, and the kernel's own list counts. The
+/// same goes for the CPUs that a damaged sysfs leaves out.
+#[test]
+fn cpus_of_which_sysfs_does_not_tell_are_used() {
+    let nowhere = Topology::read(&Roots::under(std::path::Path::new("/nowhere")));
+    let order = UnnamedCpus::ByTopology {
+        topology: &nowhere,
+        node: None,
+    };
+    let allowed = AllowedCpus::of([2, 3, 5].map(CpuId).to_vec());
+    let chosen = allowed.choose(None, order).unwrap();
+    assert_eq!(chosen.cpus, [2, 3, 5].map(CpuId));
+    assert_eq!(chosen.words, "2-3,5 by number, as sysfs tells no topology");
+}

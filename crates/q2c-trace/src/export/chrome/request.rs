@@ -37,7 +37,8 @@ impl Request<'_> {
         let Some(end) = self.end else { return Ok(()) };
         let mut from = self.start;
         for (stage, to) in self.stages() {
-            let to = to.clamp(from, end);
+            // A damaged trace may have an end before its start, or before a stage.
+            let to = to.min(end).max(from);
             out.write_all(b",\n")?;
             self.head(out, stage.0, from, Some(to))?;
             write!(out, ",\"cname\":\"{}\"}}", stage.1)?;

@@ -4,13 +4,13 @@ use super::start;
 use crate::import::error::ImportError;
 use crate::import::input::Input;
 use crate::import::options::ImportOptions;
-use crate::import::run::{Origin, RecordSink};
+use crate::import::run::{Origin, RecordSink, no_thread};
 use crate::{Scan, TraceError};
 use q2c_model::{IoRecord, TraceMeta};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Most batches of one recording that wait to be merged.
 const WAITING: usize = 2;
@@ -55,19 +55,21 @@ impl<'scope> Feed<'scope> {
         path: &'env PathBuf,
         format: Option<&'env str>,
         options: &'env ImportOptions,
-    ) -> Self
+    ) -> Result<Self, ImportError>
     where
         'env: 'scope,
     {
         let (sender, sent) = sync_channel(WAITING);
-        let thread = scope.spawn(move || {
+        let body = move || {
             let mut sending = Sending {
                 sender,
                 numbers: DeviceNumbers::System,
             };
             read(path, format, options, &mut sending)
-        });
-        Feed {
+        };
+        let thread = Builder::new().spawn_scoped(scope, body);
+        let thread = thread.map_err(no_thread(path))?;
+        Ok(Feed {
             path,
             thread: Some(thread),
             sent,
@@ -78,7 +80,7 @@ impl<'scope> Feed<'scope> {
             shift: 0,
             numbers: DeviceNumbers::System,
             ended: None,
-        }
+        })
     }
 
     /// Waits for the recording's time zero; `None` when the recording is empty.

@@ -50,7 +50,7 @@ pub fn several(
     }
     thread::scope(|scope| {
         let start = |path| Feed::start(scope, path, format, options);
-        let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect();
+        let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect::<Result<_, _>>()?;
         let base = base(&mut feeds)?;
         let mut merged = Merged {
             renumbering: Renumbering::new(paths.len() as u64),

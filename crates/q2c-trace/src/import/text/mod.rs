@@ -16,9 +16,10 @@ pub(super) use cells::{
 use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
-use super::run::{Import, RecordSink, read_error};
+use super::run::{Import, RecordSink, no_thread, read_error};
 use parsed::Parsed;
 use q2c_model::TraceMeta;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -46,7 +47,7 @@ pub(super) fn import(
         let spare = out.take(parsed)?;
         let second = blocks.next(spare).map_err(read_error(path))?;
         if let Some(second) = second {
-            in_parallel(second, &mut blocks, &mut out, skip_bad, &parse)?;
+            in_parallel(path, second, &mut blocks, &mut out, skip_bad, &parse)?;
         }
     }
     out.finish()
@@ -98,6 +99,7 @@ struct Worker {
 /// Parses the remaining blocks in threads. The block `n` goes to the worker `n` modulo their
 /// number, so that the results can be taken in order.
 fn in_parallel(
+    path: &Path,
     first: Vec<u8>,
     blocks: &mut Blocks<'_>,
     out: &mut Output<'_>,
@@ -107,22 +109,25 @@ fn in_parallel(
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let workers = cores.saturating_sub(1).clamp(1, MOST_WORKERS);
     thread::scope(|scope| {
-        let workers: Vec<Worker> = (0..workers)
-            .map(|_| {
-                let (blocks, todo) = sync_channel::<Vec<u8>>(2);
-                let (done, parsed) = sync_channel(2);
-                scope.spawn(move || {
-                    for block in todo {
-                        let one = Parsed::of(block, false, skip_bad, &mut |line| parse(line));
-                        if done.send(one).is_err() {
-                            break;
-                        }
+        let start = || {
+            let (blocks, todo) = sync_channel::<Vec<u8>>(2);
+            let (done, parsed) = sync_channel(2);
+            let body = move || {
+                for block in todo {
+                    let one = Parsed::of(block, false, skip_bad, &mut |line| parse(line));
+                    if done.send(one).is_err() {
+                        break;
                     }
-                });
-                Worker { blocks, parsed }
-            })
-            .collect();
-        feed(first, &workers, blocks, out)
+                }
+            };
+            thread::Builder::new()
+                .spawn_scoped(scope, body)
+                .map(|_| Worker { blocks, parsed })
+        };
+        // As many as the machine gives, but at least one.
+        let mut started = vec![start().map_err(no_thread(path))?];
+        started.extend((1..workers).map_while(|_| start().ok()));
+        feed(first, &started, blocks, out)
     })
 }
 

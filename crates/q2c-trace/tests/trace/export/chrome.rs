@@ -109,6 +109,21 @@ fn the_user_layer_has_two_stages() {
     );
 }
 
+/// A trace of clocks that disagree: the completion is before the hand-over, or before everything.
+/// A slice that would be negative has no length, and what is before it stays as it is.
+#[test]
+fn an_end_before_the_start_has_no_length() {
+    let early = |complete| block(0, Op::Read, 8, 512, [100, 110, 120, 130, complete]);
+    let of = |complete| {
+        let events = events(&[early(complete)], &ExportOptions::default());
+        let slices: Vec<(u64, u64)> = slices(&events).iter().map(|s| (s.3, s.4)).collect();
+        slices
+    };
+    let cut = [(100, 15), (100, 10), (110, 5), (115, 0), (115, 0)];
+    assert_eq!(of(115), cut);
+    assert_eq!(of(40), [(100, 0); 5]);
+}
+
 /// With requests of all lengths, the slices of a row contain each other or do not overlap, and the
 /// stages of a request fill its slice.
 #[test]

@@ -6,7 +6,7 @@ use crate::args::AnalyzeArgs;
 use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
 use crate::exit::{analyze_exit, recording_exit};
 use crate::failure::{Fails, Failure};
-use crate::output::{print_while_read, say, screen};
+use crate::output::{NewFile, print_while_read, say, screen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, Recorder};
 use q2c_host::Roots;
@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 /// The table needs at least this many columns.
 const NARROWEST: u16 = 60;
 
-/// Captures, shows each interval, and analyses the whole capture at the end.
-pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+/// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
+/// the page, if there is to be one.
+pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
@@ -48,7 +49,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         let mut analysis = RecordingAnalysis::new(&args.trace, args.window(), &go_on);
         let origin = recording.finish(&mut analysis).or_exit_of(recording_exit)?;
         let result = analysis.finish(description.meta(origin));
-        show(args, &result.or_exit_of(analyze_exit)?)?;
+        show(args, page, &result.or_exit_of(analyze_exit)?)?;
     }
     Ok(match ended {
         CaptureEnd::Asked => Exit::Done,

@@ -20,7 +20,7 @@ use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_result::bench::{BenchPoint, BenchResult};
-use q2c_run::run_dir::read_plan;
+use q2c_run::run_dir::{CheckedPlan, read_checked_plan};
 use q2c_run::{RunDir, RunState, runner};
 use q2c_workbench::workbench::Workbench;
 use std::path::Path;
@@ -44,6 +44,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         result,
         state,
         aborted,
+        blamed,
     } = match done {
         Ok(done) => done,
         Err(failure) => {
@@ -54,6 +55,10 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let page = q2c_report::html::bench(&result).or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
+    let exit = match aborted {
+        Some(_) => Exit::Device,
+        None => blamed,
+    };
     if let Some(why) = aborted.or(nothing) {
         // What was measured before is in the report; figures of half a run are not printed.
         run_folder::tell_report(&path);
@@ -62,7 +67,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             failed += &format!("; mend that and go on with --resume {}", path.display());
             run_folder::keep_for_resume(place, &path);
         }
-        return Err(Failure::new(Exit::Device, failed));
+        return Err(Failure::new(exit, failed));
     }
     match args.run.json {
         true => print_json(&result)?,
@@ -119,6 +124,13 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
         tuned,
         ..plan(args, asked, target, &place.target, &cpus, span)
     };
+    // A job file is an input; what is wrong without one is wrong in the command line.
+    let blamed = match &job_file {
+        Some(_) => Exit::Input,
+        None => Exit::Usage,
+    };
+    spec.check()
+        .map_err(|fault| Failure::new(blamed, format!("bench {fault}")))?;
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity).or_exit(Exit::Device)?;
@@ -138,7 +150,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
 /// Takes the job from the plan of the run in the folder at `path`. What the command line says of
 /// the job does not count.
 fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
-    let spec: BenchSpec = read_plan(path).or_exit(Exit::Input)?;
+    let spec: BenchSpec = read_checked_plan(path).or_exit(Exit::Input)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());

@@ -4,14 +4,15 @@ use super::cost::costs;
 use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen, write_new};
-use crate::requests::poll::{arrival, sweep_policies, sweep_timing};
+use crate::output::{NewFile, print, print_json, say, screen};
+use crate::requests::poll::{arrival, or_standard, sweep_policies, sweep_timing};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
-use q2c_policy::Family;
+use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_report::columns::Column;
 use q2c_result::Exit;
 use q2c_result::sweep::SweepResult;
+use q2c_sim::start_threads;
 use q2c_study::{Study, StudyError, Trace};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
@@ -22,11 +23,11 @@ use std::time::Instant;
 const LONG_S: f64 = 120.0;
 /// Policies of each family that are simulated beforehand to estimate the time of a sweep.
 const SAMPLE: u64 = 64;
-/// A sweep of fewer cells than this is run without an estimate of its time.
-const FEW: u64 = 10_000;
 
 /// Simulates the policies on all traces, writes the files asked for, and prints the result.
 pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
+    let files = Files::make(args)?;
     let begun = Instant::now();
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let read = |path| trace(path, source, args.inputs.len(), stop);
@@ -49,12 +50,12 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         limits: args.goal.limits(),
         follow: args.follow.clone(),
     };
-    worth_it(args, &mut study, stop)?;
     let p50 = Nanos(traces[0].input.latency_ns[2] as u64);
+    worth_it(args, &study, &own, p50)?;
     let policies = sweep_policies(&args.policy, own, p50).or_exit(Exit::Usage)?;
     study.policies = &policies;
     let result = simulated(&study, stop)?;
-    write_files(args, &result)?;
+    files.write(&result)?;
     match args.json {
         true => print_json(&result)?,
         false => print(&q2c_report::terminal::sweep(&result, screen()))?,
@@ -62,39 +63,38 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Estimates the time of a large sweep by a sample of its policies. Refuses a sweep that would take
-/// longer than [`LONG_S`] without `--yes`.
-fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Result<(), Failure> {
-    let count: u64 = args.policy.iter().map(Family::count).sum();
-    let cells = count * study.traces.len() as u64;
-    if args.yes || cells < FEW {
-        return Ok(());
-    }
+/// Refuses a sweep whose result would not fit into memory, and without `--yes` one that would take
+/// longer than [`LONG_S`], told by a sample of its policies. Families are not spelled out here.
+fn worth_it(
+    args: &SweepArgs,
+    study: &Study<'_>,
+    own: &[PolicySpec],
+    p50: Nanos,
+) -> Result<(), Failure> {
+    let refused = |why: String| Err(Failure::new(Exit::Usage, format!("sweep: {why}")));
     let each = args.policy.iter().map(|family| family.sample(SAMPLE));
-    let sample = each
-        .collect::<Result<Vec<_>, _>>()
-        .or_exit(Exit::Usage)?
-        .concat();
-    let tried = Study {
-        policies: &sample,
-        cost_in_words: String::new(),
-        follow: None,
-        ..*study
+    let sample = each.collect::<Result<Vec<_>, _>>().or_exit(Exit::Usage)?;
+    let sample = or_standard([&sample.concat(), own].concat(), p50);
+    let spelled: u64 = args.policy.iter().map(Family::count).sum();
+    let count = match spelled + own.len() as u64 {
+        0 => sample.len() as u64,
+        count => count,
     };
-    let begun = Instant::now();
-    tried.run(stop, &mut |_| ()).or_exit_of(StudyError::exit)?;
-    let per_cell = begun.elapsed().as_secs_f64() / tried.cells() as f64;
-    let takes = per_cell * cells as f64;
-    if takes <= LONG_S {
-        return Ok(());
+    let cells = count.saturating_mul(study.traces.len() as u64);
+    if cells > MOST_CONFIGURATIONS {
+        return refused(format!(
+            "expected at most {MOST_CONFIGURATIONS} configurations over all traces, found {cells}; \
+             sweep fewer, for instance with a wider step"
+        ));
     }
-    Err(Failure::new(
-        Exit::Usage,
-        format!(
-            "sweep: {cells} cells would take about {}; sweep fewer, or say --yes",
+    let takes = study.expected_s(&sample, count).filter(|s| *s > LONG_S);
+    match takes.filter(|_| !args.yes) {
+        None => Ok(()),
+        Some(takes) => refused(format!(
+            "{cells} cells would take about {}; sweep fewer, give a shorter --measure, or say --yes",
             Nanos::from_secs_f64(takes)
-        ),
-    ))
+        )),
+    }
 }
 
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
@@ -110,28 +110,51 @@ fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failur
     result.or_exit_of(StudyError::exit)
 }
 
-fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {
-    if let Some(path) = &args.html {
-        let page = q2c_report::html::sweep(result).or_exit(Exit::Internal)?;
-        write_new(path, page.as_bytes())?;
-        say(&format!("wrote {}", path.display()));
+/// The files that the result is to be written to.
+struct Files {
+    html: Option<NewFile>,
+    csv: Option<NewFile>,
+    parquet: Option<NewFile>,
+}
+
+impl Files {
+    fn make(args: &SweepArgs) -> Result<Self, Failure> {
+        Ok(Files {
+            html: NewFile::if_named(args.html.as_ref())?,
+            csv: NewFile::if_named(args.csv.as_ref())?,
+            parquet: NewFile::if_named(args.parquet.as_ref())?,
+        })
     }
-    if let Some(path) = &args.csv {
-        let table = q2c_report::csv::sweep(result).or_exit(Exit::Internal)?;
-        write_new(path, table.as_bytes())?;
-        say(&format!("wrote {}", path.display()));
+
+    fn write(self, result: &SweepResult) -> Result<(), Failure> {
+        let write = |file: NewFile, bytes: &[u8]| {
+            let path = file.path().to_owned();
+            file.write(bytes)?;
+            say(&format!("wrote {}", path.display()));
+            Ok::<(), Failure>(())
+        };
+        if let Some(file) = self.html {
+            let page = q2c_report::html::sweep(result).or_exit(Exit::Internal)?;
+            write(file, page.as_bytes())?;
+        }
+        if let Some(file) = self.csv {
+            let table = q2c_report::csv::sweep(result).or_exit(Exit::Internal)?;
+            write(file, table.as_bytes())?;
+        }
+        if let Some(file) = self.parquet {
+            write(file, &parquet(result)?)?;
+        }
+        Ok(())
     }
-    if let Some(path) = &args.parquet {
-        let columns = q2c_report::columns::sweep(result).into_iter();
-        let columns: Vec<TableColumn> = columns
-            .map(|column| match column {
-                Column::Text(name, texts) => TableColumn::Text(name, texts),
-                Column::Number(name, numbers) => TableColumn::Number(name, numbers),
-            })
-            .collect();
-        let table = q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)?;
-        write_new(path, &table)?;
-        say(&format!("wrote {}", path.display()));
-    }
-    Ok(())
+}
+
+fn parquet(result: &SweepResult) -> Result<Vec<u8>, Failure> {
+    let columns = q2c_report::columns::sweep(result).into_iter();
+    let columns: Vec<TableColumn> = columns
+        .map(|column| match column {
+            Column::Text(name, texts) => TableColumn::Text(name, texts),
+            Column::Number(name, numbers) => TableColumn::Number(name, numbers),
+        })
+        .collect();
+    q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)
 }

@@ -12,6 +12,7 @@ use q2c_report::{html, terminal};
 use q2c_result::Exit;
 use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_run::{Identity, RunDir, RunState};
+use q2c_sim::start_threads;
 use q2c_tune_kernel::{Rig, TuneKernel, TuneKernelError};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
@@ -30,6 +31,7 @@ struct Plan<'a> {
 /// Attaches the probes, starts the load where one is named, and runs the loop. The setting is put
 /// back before anything is printed.
 pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
     let roots = Roots::live();
     let target_disk = device(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;

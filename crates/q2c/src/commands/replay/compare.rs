@@ -3,7 +3,7 @@
 use super::{MEMORY, Run, exit, keys, nothing, say_simulated, source};
 use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
-use crate::exit::replay_exit;
+use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::replay::{requests, traces_and_targets};
@@ -136,7 +136,8 @@ fn profiles(
 fn profile_exit(error: &ProfileError) -> Exit {
     match error {
         ProfileError::Cpu(error) => error.exit(),
-        ProfileError::Replay(_) => Exit::Environment,
+        ProfileError::Replay(error) => replay_error_exit(error),
+        ProfileError::Other(_) => Exit::Environment,
         ProfileError::Request { .. } => Exit::Device,
         ProfileError::Source(error) => replay_exit(error),
         ProfileError::Stopped => Exit::Interrupted,

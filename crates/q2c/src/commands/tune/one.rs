@@ -9,7 +9,7 @@ use crate::workbench;
 use q2c_host::target::Scratch;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
-use q2c_run::run_dir::read_plan;
+use q2c_run::run_dir::read_checked_plan;
 use q2c_run::{Identity, RunDir, RunState, runner};
 use q2c_tune::{Tune, TuneSpec};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
@@ -145,7 +145,7 @@ fn doctor_in_a_line(report: &DoctorReport) -> String {
 
 /// Takes the job from the plan of the run in `folder`.
 pub(super) fn resumed<'a>(folder: &Path, args: &TuneArgs) -> Result<Job<'a>, Failure> {
-    let spec: TuneSpec = read_plan(folder).or_exit(Exit::Input)?;
+    let spec: TuneSpec = read_checked_plan(folder).or_exit(Exit::Input)?;
     Ok(Job {
         workload: stored(&spec, folder, args)?,
         spec,

@@ -12,7 +12,7 @@ use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
 use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
-use q2c_run::run_dir::{RunDirError, Status, read_plan};
+use q2c_run::run_dir::{RunDirError, Status, read_checked_plan};
 use q2c_run::{RunDir, RunState};
 use q2c_tune::{TuneJobsSpec, TuneSpec};
 use q2c_workbench::workbench::WorkloadRequest;
@@ -50,7 +50,7 @@ pub(super) fn begin(
 
 /// Goes on with the run in `folder`.
 pub(super) fn resume(folder: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let spec: TuneJobsSpec = read_plan(folder).or_exit(Exit::Input)?;
+    let spec: TuneJobsSpec = read_checked_plan(folder).or_exit(Exit::Input)?;
     let request = one::stored(&spec.each, folder, args)?;
     let bench = open_without_rest(&request, None)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());

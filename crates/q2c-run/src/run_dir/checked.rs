@@ -1,0 +1,148 @@
+//! Checks of a plan that is read back. A file can be changed by hands, and a value that the command
+//! line would refuse must not get into a run by it.
+
+use serde::de::DeserializeOwned;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// A plan that tells whether its values are ones that the command line would take.
+pub trait CheckedPlan: DeserializeOwned {
+    /// Checks every value that is not right by its type alone.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    fn check(&self) -> Result<(), PlanFault>;
+}
+
+/// A field of a plan that has a value which no plan has.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{field}: expected {expected}, found {found}")]
+pub struct PlanFault {
+    field: &'static str,
+    expected: String,
+    found: String,
+}
+
+impl PlanFault {
+    /// A fault of `field`, with the expected and the found value in words.
+    pub fn new(field: &'static str, expected: impl Display, found: impl Display) -> Self {
+        PlanFault {
+            field,
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+
+    /// Checks that a value lies in a range. NaN lies in none.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn within<T: PartialOrd + Display>(
+        field: &'static str,
+        value: &T,
+        range: RangeInclusive<T>,
+    ) -> Result<(), PlanFault> {
+        match range.contains(value) {
+            true => Ok(()),
+            false => {
+                let expected = format!("{} to {}", range.start(), range.end());
+                Err(PlanFault::new(field, expected, value))
+            }
+        }
+    }
+
+    /// Checks that there are values, and that each lies in a range.
+    ///
+    /// # Errors
+    /// There is none, or one that does not.
+    pub fn each_within<T: PartialOrd + Display + Clone>(
+        field: &'static str,
+        values: &[T],
+        range: &RangeInclusive<T>,
+    ) -> Result<(), PlanFault> {
+        PlanFault::some(field, values)?;
+        let mut each = values.iter();
+        each.try_for_each(|value| PlanFault::within(field, value, range.clone()))
+    }
+
+    /// Checks that a list has an entry.
+    ///
+    /// # Errors
+    /// It is empty.
+    pub fn some<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
+        match values.is_empty() {
+            true => Err(PlanFault::new(field, "an entry at least", "none")),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that a list has no entry twice: each makes cells of its own, and two of one name
+    /// would be one cell.
+    ///
+    /// # Errors
+    /// It has.
+    pub fn each_once<T: PartialEq + Display>(
+        field: &'static str,
+        values: &[T],
+    ) -> Result<(), PlanFault> {
+        let again = |(n, value): &(usize, &T)| values[..*n].contains(value);
+        match values.iter().enumerate().find(again) {
+            Some((_, twice)) => {
+                let found = format!("{twice} twice");
+                Err(PlanFault::new(field, "each entry once", found))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a text of the plan.
+    ///
+    /// # Errors
+    /// It is none of `T`; the error says why.
+    pub fn read<T>(field: &'static str, text: &str) -> Result<T, PlanFault>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        let wrong =
+            |why| PlanFault::new(field, "a text that q2c writes", format!("`{text}` ({why})"));
+        text.parse().map_err(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_no_range_is_named() {
+        assert_eq!(PlanFault::within("seconds", &1.0, 0.1..=2.0), Ok(()));
+        for wrong in [-1.0, f64::NAN, f64::INFINITY, 2.1] {
+            let fault = PlanFault::within("seconds", &wrong, 0.1..=2.0).unwrap_err();
+            let words = format!("seconds: expected 0.1 to 2, found {wrong}");
+            assert_eq!(fault.to_string(), words);
+        }
+        assert_eq!(PlanFault::each_within("jobs", &[1, 9], &(1..=9)), Ok(()));
+        assert!(PlanFault::each_within("jobs", &[1, 10], &(1..=9)).is_err());
+        assert!(PlanFault::each_within::<u32>("jobs", &[], &(1..=9)).is_err());
+        assert_eq!(PlanFault::each_once("jobs", &[1, 2]), Ok(()));
+        let twice = PlanFault::each_once("jobs", &[1, 2, 1]).unwrap_err();
+        assert_eq!(
+            twice.to_string(),
+            "jobs: expected each entry once, found 1 twice"
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_not_understood_is_named() {
+        assert_eq!(PlanFault::read("trials", "7"), Ok(7_u32));
+        let fault = PlanFault::read::<u32>("trials", "x")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            fault.starts_with("trials: ") && fault.contains("`x`"),
+            "{fault}"
+        );
+    }
+}
