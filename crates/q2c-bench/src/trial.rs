@@ -4,6 +4,7 @@
 use super::beside::{Alone, BackgroundTrial, Beside, slices_of};
 use super::interface::Interface;
 use super::media::Media;
+use super::sound::{Unsound, ran, sound};
 use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
@@ -113,20 +114,26 @@ pub(super) enum NoTrial {
     Cpus(String),
     /// The device failed a request.
     Fault(String),
+    /// The trial did not measure what it was to measure.
+    Unsound(Unsound),
     /// The run was stopped.
     Stopped,
 }
 
 /// The machine's counters at one moment.
+#[derive(Default)]
 pub(super) struct Moment {
+    /// The time on the run's clock.
+    pub t_ns: u64,
     pub cpu: Option<CpuTimes>,
     interrupts: Option<Interrupts>,
-    disk: Option<DiskStats>,
+    pub disk: Option<DiskStats>,
     pub helpers: Vec<Helper>,
 }
 
 pub(super) struct Moments<'a> {
     site: &'a Site,
+    clock: Clock,
     pub all: Vec<Moment>,
 }
 
@@ -134,6 +141,7 @@ impl Observer for Moments<'_> {
     fn boundary(&mut self, _phase: usize) {
         let (roots, target_disk) = (&self.site.roots, self.site.target_disk.as_ref());
         self.all.push(Moment {
+            t_ns: self.clock.now(),
             cpu: CpuTimes::read(roots).ok(),
             interrupts: target_disk
                 .and_then(|target_disk| Interrupts::read(roots, target_disk).ok()),
@@ -211,9 +219,12 @@ impl Place<'_> {
             if times.phases > 1 {
                 trial.course = slices_of(own, background, times.before, slices, &window);
             }
-            trial
+            let in_flight = u64::from(spot.point.jobs) * u64::from(spot.point.depth);
+            sound(own, &moments, &window, &trial, (in_flight, spot.point.bs))
+                .map_err(NoTrial::Unsound)?;
+            Ok(trial)
         };
-        Ok((0..times.phases).map(phase).collect())
+        (0..times.phases).map(phase).collect()
     }
 
     /// The kernel's own sleeps in a second run of the trial, which has the probe beside it; `None`
@@ -246,6 +257,7 @@ impl Place<'_> {
     ) -> Result<(RunData, Vec<Moment>), NoTrial> {
         let mut moments = Moments {
             site: self.site,
+            clock: self.clock,
             all: Vec::with_capacity(slices + 1),
         };
         let plan = RunPlan {
@@ -260,10 +272,11 @@ impl Place<'_> {
             let cause = cause(&data);
             return Err(NoTrial::Fault(format!("{fault}{cause}")));
         }
-        match data.stopped {
-            true => Err(NoTrial::Stopped),
-            false => Ok((data, moments.all)),
+        if data.stopped {
+            return Err(NoTrial::Stopped);
         }
+        ran(&data, &moments.all).map_err(NoTrial::Unsound)?;
+        Ok((data, moments.all))
     }
 
     pub(super) fn jobs(

@@ -46,7 +46,7 @@ mod whole;
 
 pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
-    UnknownColumn,
+    UnknownColumn, remove_unfinished,
 };
 pub use span::Span;
 pub use summary::Counting;

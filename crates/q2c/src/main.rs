@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Err(error) => return args::refused(&error),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
-    let signals = match Signals::install().or_exit(Exit::Environment) {
+    let signals = match Signals::install(last_deed).or_exit(Exit::Environment) {
         Ok(signals) => signals,
         Err(failure) => return failure.report(),
     };
@@ -31,6 +31,13 @@ fn main() -> ExitCode {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => failure.report(),
     }
+}
+
+/// What is done where a signal ends the program in the middle of its work.
+fn last_deed(message: &str) {
+    commands::watch::give_back_the_screen();
+    q2c_trace::remove_unfinished();
+    output::say(message);
 }
 
 fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {

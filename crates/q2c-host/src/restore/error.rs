@@ -23,6 +23,17 @@ pub enum RestoreError {
         /// The system's error.
         source: io::Error,
     },
+    /// Another user could have written what is in the folder of journals, or led it elsewhere.
+    #[error(
+        "use the folder of restore journals {}: {source}; name a folder of your own, or mend its owner and mode",
+        path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Which part of it belongs to whom.
+        source: io::Error,
+    },
     /// The setting could not be read or written.
     #[error("{what} the setting {}: {source}", path.display())]
     Setting {

@@ -10,8 +10,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long the command may take to end after SIGTERM. Then it is killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the command may take to end after SIGTERM. Then it is killed. A signal is to end q2c
+/// within a second, and the recording has to be written after this.
+const PATIENCE: Duration = Duration::from_millis(600);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The command that runs during a capture, or none. A command that still runs is killed when this

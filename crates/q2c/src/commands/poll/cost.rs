@@ -46,6 +46,10 @@ pub(super) fn costs(
             "expected a calibration for {bs}, found {have}; name another with --bs"
         ))
     })?;
+    found
+        .cost
+        .check()
+        .map_err(|why| bad(format!("take the costs for {bs}: {why}")))?;
     let words = format!(
         "calibration for {bs} on {} in {}",
         found.cpu,

@@ -11,6 +11,7 @@ use crate::output::say;
 use place::Place;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
+use q2c_host::signals::Orderly;
 use q2c_model::TraceMeta;
 use q2c_result::Exit;
 use q2c_trace::TraceWriter;
@@ -21,6 +22,8 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
     let capture = args.capture();
+    // What was recorded when a signal comes is kept.
+    let _orderly = Orderly::begin();
     let place = Place::new(args, &capture)?;
     let writer = TraceWriter::create(place.trace(), TraceMeta::default());
     let writer = writer.or_exit_of(trace_exit)?;

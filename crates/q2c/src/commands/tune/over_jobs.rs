@@ -7,6 +7,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::workload::workload;
 use crate::workbench::open_without_rest;
+use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::CpuId;
 use q2c_result::Exit;
@@ -80,6 +81,7 @@ struct Whole<'a> {
 
 impl Whole<'_> {
     fn run(self) -> Result<Exit, Failure> {
+        let _orderly = Orderly::begin();
         let path = self.folder.path().to_owned();
         say(&format!("run folder of all numbers {}", path.display()));
         let mut runs = Vec::new();
