@@ -15,13 +15,22 @@ const COMMON: f64 = 0.5;
 const BUSY: f64 = 1.1;
 /// The most I/O for each that the device did, as bytes.
 const COUNTED: f64 = 1.25;
-/// The longest delay of a boundary between slices. The thread that reads the counters there does no
-/// I/O, so it is late only where the program or the machine stood still, or had no CPU for it.
-const LATE: Nanos = Nanos::from_millis(500);
+/// The longest delay of a boundary between slices with which a trial counts. The thread that reads
+/// the counters there does no I/O, so it is late only where the program or the machine stood still,
+/// or where others left it no CPU, which a busy machine may do for a second.
+const LATE: Nanos = Nanos::from_millis(2_000);
 
 /// Why a trial's figures are none. The text reads well after "failed to".
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(super) enum Unsound {
+    /// No request completed.
+    #[error(
+        "complete a request in the {asked_s:.2} s that count: ask for longer trials (--seconds), or look at the device"
+    )]
+    Nothing {
+        /// The counted time asked for, seconds.
+        asked_s: f64,
+    },
     /// The jobs were at work together for too short a time.
     #[error(
         "keep all jobs at work together for the {asked_s:.2} s that count: they were for {common_s:.3} s, as jobs were cut off late; \
@@ -66,12 +75,17 @@ pub(super) enum Unsound {
     },
 }
 
-/// Checks that every boundary was read in time.
-pub(super) fn ran(data: &RunData, moments: &[Moment]) -> Result<(), Unsound> {
-    let planned = |n: usize| data.start_ns + n as u64 * SLICE.0;
+/// The longest delay with which a boundary was read.
+pub(super) fn longest_delay(start_ns: u64, moments: &[Moment]) -> Nanos {
+    let planned = |n: usize| start_ns + n as u64 * SLICE.0;
     let read = moments.iter().enumerate();
     let late = read.map(|(n, moment)| moment.t_ns.saturating_sub(planned(n)));
-    let late = Nanos(late.max().unwrap_or(0));
+    Nanos(late.max().unwrap_or(0))
+}
+
+/// Checks that every boundary was read in time.
+pub(super) fn ran(data: &RunData, moments: &[Moment]) -> Result<(), Unsound> {
+    let late = longest_delay(data.start_ns, moments);
     match late > LATE {
         true => Err(Unsound::Stood {
             late_s: late.as_secs_f64(),
@@ -90,6 +104,10 @@ pub(super) fn sound(
     (in_flight, bs): (u64, Bytes),
 ) -> Result<(), Unsound> {
     together(lanes, window)?;
+    if trial.ios == 0 {
+        let asked_s = asked_s(window);
+        return Err(Unsound::Nothing { asked_s });
+    }
     let (begin, end) = (&moments[window.slices.start], &moments[window.slices.end]);
     let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
     let cpus = cpus.map_or(0, |(begin, end)| end.busy_since(begin).cpus.len());
@@ -102,6 +120,11 @@ pub(super) fn sound(
     }
 }
 
+/// The counted time that was asked for, seconds.
+fn asked_s(window: &Window) -> f64 {
+    window.slices.len() as f64 * SLICE.as_secs_f64()
+}
+
 fn together(lanes: &[LaneData], window: &Window) -> Result<(), Unsound> {
     let counted = |lane: &LaneData| {
         let phases = &lane.phases[window.slices.clone()];
@@ -110,7 +133,7 @@ fn together(lanes: &[LaneData], window: &Window) -> Result<(), Unsound> {
     let begin = lanes.iter().map(|lane| counted(lane).0).max().unwrap_or(0);
     let end = lanes.iter().map(|lane| counted(lane).1).min().unwrap_or(0);
     let common_s = Nanos(end.saturating_sub(begin)).as_secs_f64();
-    let asked_s = window.slices.len() as f64 * SLICE.as_secs_f64();
+    let asked_s = asked_s(window);
     match common_s < COMMON * asked_s {
         true => Err(Unsound::Apart { common_s, asked_s }),
         false => Ok(()),
@@ -219,10 +242,7 @@ mod tests {
     fn requests_that_were_reaped_late_are_told_from_those_that_never_came() {
         let (bs, flight) = (Bytes(4096), 64 * 1024);
         let of = |ios: u64, done: u64| in_time(ios, flight, bs, Bytes(done * 4096));
-        assert!(matches!(
-            of(142_000, 80_000),
-            Err(Unsound::Reaped { .. })
-        ));
+        assert!(matches!(of(142_000, 80_000), Err(Unsound::Reaped { .. })));
         assert_eq!(of(142_000, 120_000), Ok(()));
         // A set of two disks, or a file with holes.
         assert_eq!(of(200_000, 100_000), Ok(()));

@@ -4,7 +4,7 @@
 use super::beside::{Alone, BackgroundTrial, Beside, slices_of};
 use super::interface::Interface;
 use super::media::Media;
-use super::sound::{Unsound, ran, sound};
+use super::sound::{Unsound, longest_delay, ran, sound};
 use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
@@ -63,6 +63,10 @@ pub struct BenchTrial {
     pub steal_share: Option<f64>,
     /// Interrupts of the device; `None` when they cannot be counted.
     pub interrupts: Option<u64>,
+    /// The longest delay with which the machine's counters were read, seconds. The thread that reads
+    /// them does no I/O.
+    #[serde(default)]
+    pub late_s: f64,
     /// Requests that the device completed, by the disk's statistics; `None` when they are not
     /// counted there.
     pub requests: Option<u64>,
@@ -126,7 +130,7 @@ pub(super) struct Moment {
     /// The time on the run's clock.
     pub t_ns: u64,
     pub cpu: Option<CpuTimes>,
-    interrupts: Option<Interrupts>,
+    pub interrupts: Option<Interrupts>,
     pub disk: Option<DiskStats>,
     pub helpers: Vec<Helper>,
 }
@@ -209,6 +213,7 @@ impl Place<'_> {
             let iops: Vec<f64> = slices.clone().map(|n| slice_iops(own, n)).collect();
             let window = window(&iops, times.warm_up, times.measured).after(slices.start);
             let mut trial = gathered(own, &moments, &window, &spot.point.method);
+            trial.late_s = longest_delay(data.start_ns, &moments).as_secs_f64();
             if spot.way.interface.sends_commands() {
                 // The disk's statistics do not count commands from outside the block layer.
                 trial.requests = None;

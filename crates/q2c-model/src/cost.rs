@@ -219,7 +219,9 @@ impl WakeDelay {
             ));
         }
         let z = part("z");
-        self.z.iter().try_for_each(|&draw| within(&z, draw, -MOST_NS))
+        self.z
+            .iter()
+            .try_for_each(|&draw| within(&z, draw, -MOST_NS))
     }
 
     /// The delay at `x` for the draw `z`.

@@ -205,7 +205,11 @@ impl Guard {
         }
         let lock = SettingLock::take(&self.dir, file)?;
         let left = sweep::pending(&self.roots, &self.dir)?;
-        match left.changes.into_iter().find(|(change, _)| change.file == file) {
+        match left
+            .changes
+            .into_iter()
+            .find(|(change, _)| change.file == file)
+        {
             Some((change, journal)) => Err(RestoreError::Pending {
                 path: change.file,
                 journal,

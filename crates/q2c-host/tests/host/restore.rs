@@ -210,7 +210,9 @@ fn what_a_dead_owner_left_is_undone_last_first() {
     fs::write(bench.tree.path("sys/a"), "3").unwrap();
     let file = fs::canonicalize(bench.tree.path("sys/a")).unwrap();
     assert_eq!(
-        pending(&Roots::live(), &bench.journal).unwrap().changes[0].0.file,
+        pending(&Roots::live(), &bench.journal).unwrap().changes[0]
+            .0
+            .file,
         file
     );
     let refused = bench.guard().set(&file, "5").unwrap_err();
@@ -437,7 +439,10 @@ fn a_link_in_the_place_of_a_lock_is_not_followed() {
         std::os::unix::fs::symlink(&precious, &lock).unwrap();
     }
     let refused = bench.guard().set(&bench.tree.path("sys/a"), "3");
-    assert!(matches!(refused, Err(RestoreError::Journal { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(RestoreError::Journal { .. })),
+        "{refused:?}"
+    );
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(bench.value("sys/a"), "1");
 }
@@ -449,7 +454,8 @@ fn journals_that_others_could_write_are_not_used() {
     let bench = Bench::new();
     fs::write(bench.tree.path("sys/a"), "2").unwrap();
     let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
-    let mode = |mode| fs::set_permissions(&bench.journal, fs::Permissions::from_mode(mode)).unwrap();
+    let mode =
+        |mode| fs::set_permissions(&bench.journal, fs::Permissions::from_mode(mode)).unwrap();
     let refused = || {
         let error = restore_all(&Roots::live(), &bench.journal).unwrap_err();
         pending(&Roots::live(), &bench.journal).unwrap_err();
@@ -458,7 +464,10 @@ fn journals_that_others_could_write_are_not_used() {
     };
     mode(0o777);
     assert!(matches!(refused(), RestoreError::Folder { .. }));
-    bench.guard().set(&bench.tree.path("sys/b"), "3").unwrap_err();
+    bench
+        .guard()
+        .set(&bench.tree.path("sys/b"), "3")
+        .unwrap_err();
     mode(0o700);
     let journal = path.with_extension("kept");
     fs::rename(&path, &journal).unwrap();

@@ -33,9 +33,9 @@ pub(crate) enum Temporary {
 impl Temporary {
     /// Creates a hidden file in the target's folder, with the permissions of a normal file.
     pub(crate) fn beside(path: &Path) -> io::Result<Temporary> {
-        let name = path.file_name().ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "expected a file name")
-        })?;
+        let name = path
+            .file_name()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
         let file = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".tmp")

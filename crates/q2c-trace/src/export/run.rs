@@ -98,10 +98,11 @@ pub fn file(
     let mut file = Temporary::beside(to).map_err(failed)?;
     let exported = trace(format, path, reader, options, go_on, &mut file)?;
     file.as_file().sync_all().map_err(failed)?;
-    file.name_finished(to).map_err(|refused| match refused.kind() {
-        io::ErrorKind::AlreadyExists => taken(),
-        _ => failed(refused),
-    })?;
+    file.name_finished(to)
+        .map_err(|refused| match refused.kind() {
+            io::ErrorKind::AlreadyExists => taken(),
+            _ => failed(refused),
+        })?;
     Ok(exported)
 }
 

@@ -45,7 +45,7 @@ pub struct TuneArgs {
     pub recalibrate: bool,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
     value
         .filter(|s| (0.1..=3600.0).contains(s))

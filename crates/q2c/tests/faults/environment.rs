@@ -1,6 +1,8 @@
 //! Tests on machines that forbid what is needed, and on full disks.
 
-use crate::bench::{Bench, NOBODY, Outcome, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works};
+use crate::bench::{
+    Bench, NOBODY, Outcome, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works,
+};
 use crate::skip;
 use q2c_result::Exit;
 

@@ -275,3 +275,91 @@ fn a_rate_above_what_the_device_can_do_ends_in_time() {
     // One server of 1 ms; a busy machine may do less.
     assert!((1.0..=1_010.0).contains(&iops), "{iops}");
 }
+
+/// A trial in which the program stood still has no figures: its I/Os would be spread over the time
+/// in which it could do none.
+#[test]
+fn a_trial_in_which_the_program_was_stopped_does_not_count() {
+    let bench = Bench::new();
+    let args = [
+        "bench",
+        "sim:1ms",
+        "--method=interrupt",
+        "--trials=1",
+        "--seconds=5",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    running.says("1 cells");
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(4));
+    running.signal(Signal::CONT);
+    running
+        .end()
+        .fails(Exit::Device, &["every trial failed", "stood still"]);
+}
+
+/// A command that ignores signals is killed, and what was recorded is kept.
+#[test]
+fn a_recorded_command_that_ignores_signals() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let deaf = "trap '' INT TERM HUP; echo deaf >&2; while :; do sleep 0.1; done";
+    let args = [
+        "trace",
+        "record",
+        &target,
+        "--out",
+        "t.parquet",
+        "--",
+        "sh",
+        "-c",
+        deaf,
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::INT);
+    // A `sleep` of the shell may be left for the tenth of a second that it lasts.
+    let outcome = running.end_with_others();
+    if outcome.status.code() != Some(i32::from(Exit::Interrupted.code())) {
+        assert!(!outcome.stderr.contains("deaf"), "{outcome:#?}");
+        return crate::skip("a_recorded_command_that_ignores_signals", "no capture here");
+    }
+    assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
+}
+
+/// Where a recording is refused, nothing is left of it.
+#[test]
+fn a_refused_recording_leaves_no_run_folder() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let refused = bench.q2c(&["trace", "record", &target, "--", "/nowhere/command"]);
+    assert!(!refused.status.success(), "{refused:#?}");
+    bench.left_nothing();
+}
+
+/// A run of tens of thousands of points ends soon after a signal, although each of them is in its
+/// result. More points than any run can measure are refused.
+#[test]
+fn a_run_of_very_many_points_ends_all_the_same() {
+    let bench = Bench::new();
+    let axes = |most| {
+        let jobs = format!("--jobs=1..{most}");
+        let args = [
+            "bench",
+            SIM,
+            "--method=interrupt",
+            "--trials=1",
+            "--depth=1..100",
+        ];
+        (args, jobs)
+    };
+    let (args, jobs) = axes(200);
+    let mut running = bench.start(bench.command(Q2C, &[&args[..], &[&jobs]].concat()));
+    running.says("20000 cells").signal(Signal::INT);
+    running.end().exits(Exit::Interrupted);
+    let (args, jobs) = axes(1_001);
+    bench
+        .q2c(&[&args[..], &[&jobs]].concat())
+        .fails(Exit::Usage, &["100000 points", "found 100100"]);
+}

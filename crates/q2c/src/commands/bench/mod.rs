@@ -120,6 +120,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
         tuned,
         ..plan(args, asked, target, &place.target, &cpus, span)
     };
+    spec.check_points().or_exit(Exit::Usage)?;
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
     let identity = place.identity(&cpus.cpus, &run_folder::program());
