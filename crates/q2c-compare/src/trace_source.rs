@@ -28,7 +28,7 @@ pub struct TraceSource {
     pub made_by: String,
     /// Facts of the trace, or of the part that is replayed.
     pub facts: ReplayFacts,
-    imported: Option<ImportedTrace>,
+    _imported: Option<ImportedTrace>,
 }
 
 /// The trace that is asked for.
@@ -148,7 +148,7 @@ impl TraceSource {
             name: path.display().to_string(),
             made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
             facts,
-            imported,
+            _imported: imported,
         })
     }
 }
@@ -200,7 +200,7 @@ impl TraceSource {
             name: self.name.clone(),
             made_by: self.made_by.clone(),
             facts,
-            imported: Some(imported),
+            _imported: Some(imported),
         })
     }
 }

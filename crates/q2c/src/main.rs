@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod input;
 mod media;
 mod output;
 mod requests;

@@ -4,6 +4,7 @@ use super::one::{self, Job, Place, Ran};
 use crate::args::TuneArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
+use crate::input;
 use crate::output::{print, print_json, say, screen};
 use crate::requests::workload::workload;
 use crate::workbench::open_without_rest;
@@ -206,7 +207,7 @@ impl Whole<'_> {
 fn kept(folder: &Path) -> Result<TuneResult, Failure> {
     let path = folder.join("result.json");
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|e| bad(e.to_string()))?;
+    let text = input::read_text(&path, input::RESULT).map_err(|e| bad(e.to_string()))?;
     let result = serde_json::from_str(&text);
     let result = result.map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;
     say(&format!("{} is complete", folder.display()));
