@@ -30,8 +30,8 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     }
 }
 
-/// `cut` names of processes are longer than any that the kernel gives, and `nameless` processes came
-/// when names of so many others were kept that theirs were not. `None` where there are neither.
+/// `cut` names of processes are longer than any of the kernel's, and `nameless` processes came when
+/// the names of so many others were kept that theirs were not. `None` where there are neither.
 pub(crate) fn names_left_out(cut: usize, nameless: usize) -> Option<Warning> {
     (cut + nameless > 0).then(|| {
         Warning::new(

@@ -63,8 +63,8 @@ pub struct BenchTrial {
     pub steal_share: Option<f64>,
     /// Interrupts of the device; `None` when they cannot be counted.
     pub interrupts: Option<u64>,
-    /// The longest delay with which the machine's counters were read, seconds. The thread that reads
-    /// them does no I/O.
+    /// The longest delay with which the machine's counters were read, seconds. The thread that
+    /// reads them does no I/O.
     #[serde(default)]
     pub late_s: f64,
     /// Requests that the device completed, by the disk's statistics; `None` when they are not

@@ -177,17 +177,17 @@ impl TraceSource {
     /// The recording cannot be read, or is empty.
     pub fn recorded(
         &self,
-        recording: PathBuf,
+        recording: &Path,
         stop: &AtomicBool,
     ) -> Result<TraceSource, SourceError> {
         let unread = |source| {
             SourceError::Read(TraceError::Io {
                 doing: "read trace",
-                path: recording.clone(),
+                path: recording.to_owned(),
                 source,
             })
         };
-        let imported = ImportedTrace::taken(&recording).map_err(unread)?;
+        let imported = ImportedTrace::taken(recording).map_err(unread)?;
         let path = imported.path();
         let asked = SourceRequest {
             path: &path,

@@ -144,8 +144,8 @@ const MOST_NS: f64 = 1e12;
 const MOST_POINTS: usize = 1 << 20;
 
 impl CostModel {
-    /// Checks that the costs are such as a machine can have: simulated time would stand still or run
-    /// backwards with negative ones.
+    /// Checks that the costs are such as a machine can have: simulated time would stand still or
+    /// run backwards with negative ones.
     ///
     /// # Errors
     /// The name of the first cost that is wrong, with what was expected and found.

@@ -182,8 +182,8 @@ fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
     ])
 }
 
-/// As [`Temporary::name_finished`], but keeps the trace under its temporary name when the wanted one
-/// is taken.
+/// As [`Temporary::name_finished`], but keeps the trace under its temporary name when the wanted
+/// one is taken.
 fn name(file: Temporary, path: &Path) -> Result<(), TraceError> {
     if let Err(refused) = file.renamed(path) {
         let kept = refused.file.keep().map(|(_, kept)| kept);

@@ -73,8 +73,8 @@ impl Store {
     }
 
     /// The stored calibration for exactly this identity and block size, marked as reused. A file
-    /// that cannot be read, whose costs no machine has, or that another user may have written counts
-    /// as absent, and its calibration is measured anew.
+    /// that cannot be read, whose costs no machine has, or that another user may have written
+    /// counts as absent, and its calibration is measured anew.
     #[must_use]
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Calibration> {
         own_folder::check(&self.folder).ok()?;

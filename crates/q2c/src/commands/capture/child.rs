@@ -60,7 +60,7 @@ impl Child {
         &self.words
     }
 
-    fn failed(&self, what: &str, error: io::Error) -> Failure {
+    fn failed(&self, what: &str, error: &io::Error) -> Failure {
         let name = self.words.first().map(|word| word.to_string_lossy());
         let name = name.unwrap_or_default();
         Failure::new(
@@ -80,7 +80,7 @@ impl Child {
             return Ok(false);
         };
         let status = child.try_wait();
-        self.status = status.map_err(|error| self.failed("ask about", error))?;
+        self.status = status.map_err(|error| self.failed("ask about", &error))?;
         Ok(self.status.is_some())
     }
 
@@ -92,7 +92,7 @@ impl Child {
         let begun = Instant::now();
         if let Some(child) = &self.child {
             let ended = kill_process(Pid::from_child(child), Signal::TERM);
-            ended.map_err(|error| self.failed("end", error.into()))?;
+            ended.map_err(|error| self.failed("end", &error.into()))?;
         }
         while !self.is_over()? {
             sleep(LOOK);
@@ -100,7 +100,7 @@ impl Child {
                 && let Some(child) = &mut self.child
             {
                 let ended = child.kill().and_then(|()| child.wait());
-                self.status = Some(ended.map_err(|error| self.failed("kill", error))?);
+                self.status = Some(ended.map_err(|error| self.failed("kill", &error))?);
                 return Ok(());
             }
         }
