@@ -5,15 +5,15 @@ use crate::balance::complete;
 use crate::error::AnalyzeError;
 use crate::group::NAMED;
 use crate::queue_map::QueueMap;
-use crate::warnings::warnings;
+use crate::warnings::{names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
 use q2c_model::facts::{STATED_SECTOR, queue_map};
 use q2c_model::{DevId, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
-use q2c_trace::{Scan, Span, TraceError};
-use std::collections::BTreeMap;
+use q2c_trace::{Scan, Span, TraceError, is_cut_name};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,13 +84,15 @@ pub struct RecordingAnalysis<'a> {
     names: BTreeMap<u32, String>,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
+    /// Processes beyond those whose names are kept, up to as many again.
+    nameless: BTreeSet<u32>,
     /// The spans of the last records; kept for their memory.
     spans: Vec<Span>,
 }
 
 impl<'a> RecordingAnalysis<'a> {
     /// Most processes whose names are kept.
-    const NAMES: usize = 1 << 16;
+    const NAMES: usize = 1 << 12;
 
     /// An analysis of the recording called `path`. It refuses records once `stop` is set. `window`
     /// is as in [`Options`].
@@ -104,6 +106,7 @@ impl<'a> RecordingAnalysis<'a> {
             other_layer: 0,
             names: BTreeMap::new(),
             by_name: BTreeMap::new(),
+            nameless: BTreeSet::new(),
             spans: Vec::new(),
         }
     }
@@ -136,6 +139,10 @@ impl<'a> RecordingAnalysis<'a> {
             result.seeks.clear();
         }
         result.warnings = warnings(&result);
+        let cut = self.names.values().filter(|name| is_cut_name(name));
+        result
+            .warnings
+            .extend(names_left_out(cut.count(), self.nameless.len()));
         Ok(result)
     }
 
@@ -168,8 +175,13 @@ impl<'a> RecordingAnalysis<'a> {
     }
 
     fn name(&mut self, pid: u32, name: &str) {
-        if self.names.len() < Self::NAMES && !self.names.contains_key(&pid) {
+        if self.names.contains_key(&pid) {
+            return;
+        }
+        if self.names.len() < Self::NAMES {
             self.names.insert(pid, name.to_owned());
+        } else if self.nameless.len() < Self::NAMES {
+            self.nameless.insert(pid);
         }
     }
 

@@ -36,6 +36,19 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     }
 }
 
+/// `cut` names of processes are longer than any of the kernel's, and `nameless` processes came when
+/// the names of so many others were kept that theirs were not. `None` where there are neither.
+pub(crate) fn names_left_out(cut: usize, nameless: usize) -> Option<Warning> {
+    (cut + nameless > 0).then(|| {
+        Warning::new(
+            "names-left-out",
+            format!("{cut} names of processes were cut, and {nameless} or more were left out"),
+            "some processes are told by their number, or by the beginning of a name that others may share",
+            "",
+        )
+    })
+}
+
 fn missing_files(result: &AnalyzeResult) -> Option<Warning> {
     let cpus = result.input.facts.get("cpus_without_file")?;
     Some(Warning::new(

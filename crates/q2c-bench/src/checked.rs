@@ -42,7 +42,7 @@ impl CheckedPlan for BenchSpec {
         let budget = self.budget_s.unwrap_or_default();
         PlanFault::within("budget_s", &budget, BUDGET)?;
         self.check_axes()?;
-        self.check_points()
+        self.check_named_points()
     }
 }
 
@@ -74,7 +74,7 @@ impl BenchSpec {
         Ok(())
     }
 
-    fn check_points(&self) -> Result<(), PlanFault> {
+    fn check_named_points(&self) -> Result<(), PlanFault> {
         for point in &self.points {
             PlanFault::read::<Interface>("points.engine", &point.engine)?;
             PlanFault::read::<Pattern>("points.rw", &point.rw)?;

@@ -142,11 +142,13 @@ fn flag_too_good(spec: &BenchSpec, cells: &mut [BenchCell]) {
     // Another interface says something of the device where it has as many requests in flight.
     let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone());
     let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
+    // Points without a trial say nothing; a run of very many points that was stopped has many.
     let peaks: Vec<(String, BenchPoint, f64)> = cells
         .iter()
+        .filter(|cell| cell.iops.trials > 0)
         .map(|c| (c.point.engine.clone(), c.point.clone(), c.iops.median))
         .collect();
-    for cell in cells {
+    for cell in cells.iter_mut().filter(|cell| cell.iops.trials > 0) {
         let others = peaks.iter().filter(|(engine, point, _)| {
             *engine != cell.point.engine
                 && kind(point) == kind(&cell.point)

@@ -18,7 +18,8 @@ pub(super) fn curves(
 ) -> Vec<Curve> {
     let mut seen: Vec<BenchPoint> = Vec::new();
     let mut curves = Vec::new();
-    for cell in cells {
+    // A curve has points with trials; a run of very many points that was stopped has few of them.
+    for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
         let first = &cell.point;
         if seen.iter().any(|other| same(other, first)) {
             continue;

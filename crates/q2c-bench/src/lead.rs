@@ -20,7 +20,8 @@ const CLEAR: u32 = 4;
 #[must_use]
 pub fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     let mut seen: Vec<&BenchPoint> = Vec::new();
-    for cell in cells {
+    // Without a trial no method leads.
+    for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
         if !seen.iter().any(|point| same(point, &cell.point)) {
             seen.push(&cell.point);
         }

@@ -15,6 +15,7 @@ mod mode;
 mod per_core;
 mod plan;
 mod rules;
+mod sound;
 mod spdk;
 mod spec;
 pub mod stages;

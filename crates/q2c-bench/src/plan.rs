@@ -102,6 +102,7 @@ impl BenchPlan<'_> {
             NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
             NoTrial::Cpus(why) => CellError::Cell(why),
             NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
+            NoTrial::Unsound(why) => CellError::Trial(why.to_string()),
             NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
         })?;
         ended.map(|()| done)

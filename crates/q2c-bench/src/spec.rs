@@ -68,6 +68,38 @@ pub struct BenchSpec {
     pub stages: bool,
 }
 
+/// Most points of a run: a trial of each of them takes a day and a half.
+const MOST_POINTS: usize = 100_000;
+
+impl BenchSpec {
+    /// Checks that the axes do not make more points than any run can measure.
+    ///
+    /// # Errors
+    /// The number of points, and what to do.
+    pub fn check_number_of_points(&self) -> Result<(), String> {
+        let lengths = [
+            self.engines.len(),
+            self.methods.len(),
+            self.jobs.len(),
+            self.depths.len(),
+            self.sizes.len(),
+            self.patterns.len(),
+            self.backgrounds.len(),
+        ];
+        let axes = lengths.into_iter().fold(1, usize::saturating_mul);
+        let points = match self.points.len() {
+            0 => axes,
+            named => named,
+        };
+        match points > MOST_POINTS {
+            true => Err(format!(
+                "bench: expected up to {MOST_POINTS} points, found {points}; leave out values of an axis"
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
 fn no_background() -> Vec<String> {
     vec![String::new()]
 }

@@ -4,6 +4,7 @@
 use super::beside::{Alone, BackgroundTrial, Beside, slices_of};
 use super::interface::Interface;
 use super::media::Media;
+use super::sound::{Unsound, longest_delay, ran, sound};
 use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
@@ -63,6 +64,10 @@ pub struct BenchTrial {
     pub steal_share: Option<f64>,
     /// Interrupts of the device; `None` when they cannot be counted.
     pub interrupts: Option<u64>,
+    /// The longest delay with which the machine's counters were read, seconds. The thread that
+    /// reads them does no I/O.
+    #[serde(default)]
+    pub late_s: f64,
     /// Requests that the device completed, by the disk's statistics; `None` when they are not
     /// counted there.
     pub requests: Option<u64>,
@@ -114,6 +119,8 @@ pub(super) enum NoTrial {
     Cpus(String),
     /// The device failed a request.
     Fault(String),
+    /// The trial did not measure what it was to measure.
+    Unsound(Unsound),
     /// The run was stopped.
     Stopped,
 }
@@ -125,7 +132,7 @@ impl NoTrial {
     pub fn exit(&self) -> Option<Exit> {
         match self {
             NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
-            NoTrial::Run(_) | NoTrial::Cpus(_) => Some(Exit::Environment),
+            NoTrial::Run(_) | NoTrial::Cpus(_) | NoTrial::Unsound(_) => Some(Exit::Environment),
             NoTrial::Program(_) | NoTrial::Fault(_) => Some(Exit::Device),
             NoTrial::Stopped => None,
         }
@@ -145,15 +152,19 @@ fn of_device(error: &RunError) -> bool {
 }
 
 /// The machine's counters at one moment.
+#[derive(Default)]
 pub(super) struct Moment {
+    /// The time on the run's clock.
+    pub t_ns: u64,
     pub cpu: Option<CpuTimes>,
-    interrupts: Option<Interrupts>,
-    disk: Option<DiskStats>,
+    pub interrupts: Option<Interrupts>,
+    pub disk: Option<DiskStats>,
     pub helpers: Vec<Helper>,
 }
 
 pub(super) struct Moments<'a> {
     site: &'a Site,
+    clock: Clock,
     pub all: Vec<Moment>,
 }
 
@@ -161,6 +172,7 @@ impl Observer for Moments<'_> {
     fn boundary(&mut self, _phase: usize) {
         let (roots, target_disk) = (&self.site.roots, self.site.target_disk.as_ref());
         self.all.push(Moment {
+            t_ns: self.clock.now(),
             cpu: CpuTimes::read(roots).ok(),
             interrupts: target_disk
                 .and_then(|target_disk| Interrupts::read(roots, target_disk).ok()),
@@ -228,6 +240,7 @@ impl Place<'_> {
             let iops: Vec<f64> = slices.clone().map(|n| slice_iops(own, n)).collect();
             let window = window(&iops, times.warm_up, times.measured).after(slices.start);
             let mut trial = gathered(own, &moments, &window, &spot.point.method);
+            trial.late_s = longest_delay(data.start_ns, &moments).as_secs_f64();
             if spot.way.interface.sends_commands() {
                 // The disk's statistics do not count commands from outside the block layer.
                 trial.requests = None;
@@ -238,9 +251,12 @@ impl Place<'_> {
             if times.phases > 1 {
                 trial.course = slices_of(own, background, times.before, slices, &window);
             }
-            trial
+            let in_flight = u64::from(spot.point.jobs) * u64::from(spot.point.depth);
+            sound(own, &moments, &window, &trial, (in_flight, spot.point.bs))
+                .map_err(NoTrial::Unsound)?;
+            Ok(trial)
         };
-        Ok((0..times.phases).map(phase).collect())
+        (0..times.phases).map(phase).collect()
     }
 
     /// The kernel's own sleeps in a second run of the trial, which has the probe beside it; `None`
@@ -273,6 +289,7 @@ impl Place<'_> {
     ) -> Result<(RunData, Vec<Moment>), NoTrial> {
         let mut moments = Moments {
             site: self.site,
+            clock: self.clock,
             all: Vec::with_capacity(slices + 1),
         };
         let plan = RunPlan {
@@ -287,10 +304,11 @@ impl Place<'_> {
             let cause = cause(&data);
             return Err(NoTrial::Fault(format!("{fault}{cause}")));
         }
-        match data.stopped {
-            true => Err(NoTrial::Stopped),
-            false => Ok((data, moments.all)),
+        if data.stopped {
+            return Err(NoTrial::Stopped);
         }
+        ran(&data, &moments.all).map_err(NoTrial::Unsound)?;
+        Ok((data, moments.all))
     }
 
     pub(super) fn jobs(

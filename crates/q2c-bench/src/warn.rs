@@ -12,6 +12,8 @@ use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
 const QUIET_CPUS: f64 = 0.2;
 /// Share by which the device's requests may differ from the I/Os.
 const MISMATCH: f64 = 0.05;
+/// Delay of a reading of the machine's counters above which the trials count as disturbed, seconds.
+const LATE_S: f64 = 0.25;
 
 pub(super) fn warnings(
     bench: &Bench<'_>,
@@ -27,6 +29,7 @@ pub(super) fn warnings(
         .chain(oversubscribed(cells))
         .chain(too_good(cells))
         .chain(mismatch(measured))
+        .chain(stood_still(measured))
         .chain(background_shares(cells))
         .chain(of_runner.iter().cloned())
         .collect()
@@ -148,6 +151,26 @@ fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
     })
 }
 
+/// Trials whose counters were read late, by less than makes them invalid.
+fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
+    let late = |runs: &&Measured<'_>| runs.trials.iter().any(|trial| trial.late_s > LATE_S);
+    let mut labels: Vec<String> = measured
+        .iter()
+        .filter(late)
+        .map(|runs| label(&runs.point))
+        .collect();
+    labels.truncate(3);
+    (!labels.is_empty()).then(|| Warning {
+        id: "stood-still".to_owned(),
+        found: format!(
+            "{}: the program had no CPU for more than {LATE_S} s of a trial",
+            labels.join("; ")
+        ),
+        means: "IOPS are too low by the time in which the jobs could do nothing".to_owned(),
+        todo: "stop the other load, and run again while nothing stops the program".to_owned(),
+    })
+}
+
 fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
     let off = |trial: &BenchTrial| {
         let requests = trial.requests? as f64;
@@ -186,6 +209,30 @@ mod tests {
             was: Mode::by(kind, Some(means)),
             proof: Proof::default(),
         }
+    }
+
+    #[test]
+    fn a_program_that_had_no_cpu_for_a_while_is_told() {
+        let spec = crate::spdk::tests::spec(&["interrupt"], &[1]);
+        let media = crate::media::Media::plain(q2c_engine::Medium::None);
+        let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
+        let (spots, _) = spots.unwrap();
+        let told = |late_s| {
+            let trial = BenchTrial {
+                late_s,
+                ..BenchTrial::default()
+            };
+            let measured = Measured {
+                spot: &spots[0],
+                point: spots[0].point.clone(),
+                trials: vec![&trial],
+                failures: Vec::new(),
+                stages: None,
+            };
+            stood_still(&[measured]).map(|warning| warning.found)
+        };
+        assert_eq!(told(0.1), None);
+        assert!(told(0.9).unwrap().contains("0.25 s of a trial"));
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Profiling<'_> {
             }
         })?;
         // From here on the recording is removed, whatever is wrong with it.
-        let trace = source.recorded(recording, self.stop);
+        let trace = source.recorded(&recording, self.stop);
         whole(&trial, &variants[0].sites[0].name)?;
         Ok((trace?, trial))
     }

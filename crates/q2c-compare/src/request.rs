@@ -81,14 +81,18 @@ impl ReplayRequest {
     }
 
     /// The treatment of discards that was asked for. Where nothing was asked for, it depends on
-    /// `writes`, the treatment of writes.
+    /// `writes`, the treatment of writes. An engine that has none leaves them out in any case.
     pub(crate) fn discards(&self, writes: Writes) -> Discards {
         let engine = self.engine.as_ref();
         let has = engine.is_none_or(EngineSpec::has_discards);
-        self.discards.unwrap_or(match writes {
-            Writes::Allow if has => Discards::Allow,
+        let asked = self.discards.unwrap_or(match writes {
+            Writes::Allow => Discards::Allow,
             _ => Discards::Skip,
-        })
+        });
+        match has {
+            true => asked,
+            false => Discards::Skip,
+        }
     }
 }
 

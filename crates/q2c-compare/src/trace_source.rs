@@ -1,10 +1,13 @@
 //! The trace that is replayed: q2c's own, or an import that is removed when the replay is over.
 
 use super::ReplayRequest;
-use q2c_model::Nanos;
+use q2c_model::{IoRecord, Nanos};
 use q2c_replay::{ReplayError, ReplayFacts, ShareBy, check, prepare};
-use q2c_trace::import::{ImportError, ImportOptions, Input};
-use q2c_trace::{TraceError, TraceReader};
+use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
+use q2c_trace::{TraceError, TraceReader, TraceWriter};
+use std::fs::{File, remove_file};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -72,14 +75,40 @@ fn within(part: Option<(Nanos, Nanos)>) -> String {
     })
 }
 
-/// An imported trace. It is removed when this value is dropped.
+/// A trace of this process in a file without a name, so that no end of the process leaves it
+/// behind.
 #[derive(Debug)]
-struct ImportedTrace(PathBuf);
+struct ImportedTrace(File);
 
-impl Drop for ImportedTrace {
-    fn drop(&mut self) {
-        // The file may be gone already.
-        std::fs::remove_file(&self.0).ok();
+impl ImportedTrace {
+    /// The name by which this process can open the file.
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
+    }
+
+    /// Takes the file at `path`, and its name from it.
+    fn taken(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        remove_file(path)?;
+        Ok(ImportedTrace(file))
+    }
+}
+
+/// Writes imported records, until a signal came.
+struct UntilStopped<'a> {
+    writer: TraceWriter,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for UntilStopped<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(TraceError::Stopped {
+                doing: "import trace",
+                path: PathBuf::new(),
+            }),
+            false => self.writer.push(records),
+        }
     }
 }
 
@@ -100,9 +129,10 @@ impl TraceSource {
         let made_by = input.format();
         let imported = match input {
             Input::Own => None,
-            foreign => Some(import(asked, foreign, tell)?),
+            foreign => Some(import(asked, foreign, stop, tell)?),
         };
-        let trace = imported.as_ref().map_or(path, |imported| &imported.0);
+        let trace = imported.as_ref().map(ImportedTrace::path);
+        let trace = trace.as_deref().unwrap_or(path);
         let reader = TraceReader::open(trace).map_err(SourceError::Read)?;
         let expected = reader.rows() as f64 / PER_SECOND;
         if expected > SOON {
@@ -141,23 +171,31 @@ impl TraceSource {
     }
 
     /// The recording of a replay of this trace, as the source of another replay. The file is
-    /// removed when the source is dropped.
+    /// gone when the source is dropped.
     ///
     /// # Errors
     /// The recording cannot be read, or is empty.
     pub fn recorded(
         &self,
-        recording: PathBuf,
+        recording: &Path,
         stop: &AtomicBool,
     ) -> Result<TraceSource, SourceError> {
-        let imported = ImportedTrace(recording);
+        let unread = |source| {
+            SourceError::Read(TraceError::Io {
+                doing: "read trace",
+                path: recording.to_owned(),
+                source,
+            })
+        };
+        let imported = ImportedTrace::taken(recording).map_err(unread)?;
+        let path = imported.path();
         let asked = SourceRequest {
-            path: &imported.0,
+            path: &path,
             format: None,
             import: &ImportOptions::default(),
             temporary: Path::new(""),
         };
-        let facts = facts(&imported.0, &asked, None, stop)?;
+        let facts = facts(&path, &asked, None, stop)?;
         Ok(TraceSource {
             name: self.name.clone(),
             made_by: self.made_by.clone(),
@@ -207,22 +245,27 @@ fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
 fn import(
     asked: &SourceRequest<'_>,
     input: Input,
+    stop: &AtomicBool,
     tell: &dyn Fn(&str),
-) -> Result<ImportedTrace, ImportError> {
-    let name = format!(
-        "q2c-replay-{}-{}.parquet",
-        std::process::id(),
-        q2c_sys::clock::monotonic_ns()
-    );
-    let imported = ImportedTrace(asked.temporary.join(name));
+) -> Result<ImportedTrace, SourceError> {
     let format = input.format().unwrap_or_default();
     tell(&format!(
-        "importing {} ({format}) into {} meanwhile",
+        "importing {} ({format}) into a file in {} meanwhile",
         asked.path.display(),
-        imported.0.display()
+        asked.temporary.display()
     ));
-    input.import_to_file(asked.path, asked.import, &imported.0)?;
-    Ok(imported)
+    let (writer, file) = TraceWriter::nameless(asked.temporary).map_err(ImportError::from)?;
+    let writer = writer.with_threads().map_err(ImportError::from)?;
+    let mut sink = UntilStopped { writer, stop };
+    let imported = input.import(asked.path, asked.import, &mut sink);
+    if stop.load(Ordering::Relaxed) {
+        return Err(SourceError::Stopped);
+    }
+    let meta = imported?;
+    let mut writer = sink.writer;
+    writer.meta_mut().clone_from(&meta);
+    writer.finish_nameless().map_err(ImportError::from)?;
+    Ok(ImportedTrace(file))
 }
 
 #[cfg(test)]

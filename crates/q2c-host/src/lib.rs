@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod kernel_config;
 pub mod kernel_version;
 pub mod machine;
+pub mod own_folder;
 pub mod restore;
 pub mod signals;
 pub mod target;

@@ -30,7 +30,7 @@ pub use guard::{Guard, SetOutcome};
 pub use journal::Fault;
 pub use owner::Owner;
 pub use setting_file::Outcome;
-pub use sweep::{Item, Report, pending, restore_all};
+pub use sweep::{Item, Pending, Report, pending, restore_all};
 
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or
 /// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name

@@ -7,13 +7,51 @@
 //! restore guards are dropped and finished cells are kept; the command then exits with
 //! `Exit::Interrupted`. A blocked mask is inherited through exec: start other programs with
 //! `q2c_sys::signal::unblock_in_child`.
+//!
+//! Not everything looks at the flag in time: a read from a pipe that nobody writes to, or a long
+//! simulation. So the same thread ends the program itself, [`GRACE`] after the first signal where
+//! nothing has to be ended in order (see [`Orderly`]), and at once at a second signal.
 
+use q2c_result::Exit;
 use q2c_sys::signal::{self, SignalFd, SignalSet};
 use rustix::process::Signal;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
+
+/// How long a program that has nothing to end in order may go on after a signal.
+pub const GRACE: Duration = Duration::from_millis(600);
+/// Time between two looks whether there is still something to end in order.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Number of [`Orderly`] values.
+static TO_END: AtomicUsize = AtomicUsize::new(0);
+
+/// Something that a signal must let end in order, as long as this value lives: a changed setting, a
+/// run whose finished trials are to be kept, a child, a file that is to be removed. The program
+/// that has such a value ends by itself after the first signal.
+#[derive(Debug)]
+pub struct Orderly(());
+
+impl Orderly {
+    /// Begins it.
+    #[must_use]
+    pub fn begin() -> Orderly {
+        TO_END.fetch_add(1, Ordering::AcqRel);
+        Orderly(())
+    }
+}
+
+impl Drop for Orderly {
+    fn drop(&mut self) {
+        TO_END.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What is done before the program is ended at once. It is given the message for the user.
+pub type LastDeed = fn(&str);
 
 /// The signals that ask q2c to stop.
 const STOPPING: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
@@ -27,11 +65,12 @@ pub struct Signals {
 
 impl Signals {
     /// Blocks the signals and starts the thread that waits for them. Call it before any other
-    /// thread exists, as threads inherit the mask.
+    /// thread exists, as threads inherit the mask. `last_deed` is called in that thread where it
+    /// ends the program.
     ///
     /// # Errors
     /// The mask could not be set, or the descriptor or the thread could not be made.
-    pub fn install() -> io::Result<Signals> {
+    pub fn install(last_deed: LastDeed) -> io::Result<Signals> {
         let set = SignalSet::of(&STOPPING.map(Signal::as_raw))?;
         signal::block(&set)?;
         let fd = SignalFd::new(&set)?;
@@ -42,7 +81,7 @@ impl Signals {
         let shared = signals.clone();
         thread::Builder::new()
             .name("q2c-signals".into())
-            .spawn(move || shared.watch(&fd))?;
+            .spawn(move || shared.watch(&fd, last_deed))?;
         Ok(signals)
     }
 
@@ -66,15 +105,40 @@ impl Signals {
 
     /// Waits for signals in a loop. If the descriptor fails, it raises the flag as well, because no
     /// later signal could stop the run, and ends.
-    fn watch(&self, fd: &SignalFd) {
+    fn watch(&self, fd: &SignalFd, last_deed: LastDeed) {
         loop {
             let signal = fd.wait();
             self.last
                 .store(*signal.as_ref().unwrap_or(&0), Ordering::Release);
-            self.stop.store(true, Ordering::Release);
+            let again = self.stop.swap(true, Ordering::AcqRel);
             if signal.is_err() {
                 return;
             }
+            if again {
+                end(last_deed, "end in order: a second signal came");
+            }
+            // Without this thread the program ends when it looks at the flag.
+            let patient = thread::Builder::new().name("q2c-grace".into());
+            patient.spawn(move || end_after_grace(last_deed)).ok();
         }
     }
+}
+
+/// Ends the program when [`GRACE`] is over and nothing has to be ended in order.
+fn end_after_grace(last_deed: LastDeed) {
+    thread::sleep(GRACE);
+    while TO_END.load(Ordering::Acquire) > 0 {
+        thread::sleep(LOOK);
+    }
+    end(last_deed, "go on: stopped by a signal");
+}
+
+/// Ends the program. No drop runs.
+fn end(last_deed: LastDeed, why: &str) -> ! {
+    let left = match TO_END.load(Ordering::Acquire) {
+        0 => "",
+        _ => "; what was begun is left as it is: `q2c restore` puts changed settings back",
+    };
+    last_deed(&format!("q2c: failed to {why}{left}"));
+    std::process::exit(i32::from(Exit::Interrupted.code()))
 }

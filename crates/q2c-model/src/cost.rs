@@ -138,7 +138,92 @@ impl CostModel {
     }
 }
 
+/// The largest time in a cost model, ns: a thousand seconds.
+const MOST_NS: f64 = 1e12;
+/// Most corner points of a curve and draws of a delay. Calibrations have some thousands.
+const MOST_POINTS: usize = 1 << 20;
+
+impl CostModel {
+    /// Checks that the costs are such as a machine can have: simulated time would stand still or
+    /// run backwards with negative ones.
+    ///
+    /// # Errors
+    /// The name of the first cost that is wrong, with what was expected and found.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, value) in [
+            ("submit_ns", self.submit_ns),
+            ("turnaround_ns", self.turnaround_ns),
+            ("hit_lead_ns", self.hit_lead_ns),
+            ("reap_hit_ns", self.reap_hit_ns),
+            ("interrupt_cpu_ns", self.interrupt_cpu_ns),
+            ("interrupt_latency_ns", self.interrupt_latency_ns),
+            ("other_cpu_poll_ns", self.other_cpu_poll_ns),
+            ("other_cpu_sleep_ns", self.other_cpu_sleep_ns),
+            ("other_cpu_interrupt_ns", self.other_cpu_interrupt_ns),
+        ] {
+            within(name, value, 0.0)?;
+        }
+        for (name, curve, least) in [
+            ("sleep_cpu_clear_ns", &self.sleep_cpu_clear_ns, 0.0),
+            ("sleep_cpu_hit_ns", &self.sleep_cpu_hit_ns, 0.0),
+            ("added_latency_ns", &self.added_latency_ns, -MOST_NS),
+            ("added_submit_ns", &self.added_submit_ns, -MOST_NS),
+        ] {
+            curve.check(name, least)?;
+        }
+        self.wake_clear.check("wake_clear")?;
+        self.wake_hit.check("wake_hit")
+    }
+}
+
+/// Checks that a number lies between `least` and [`MOST_NS`].
+fn within(name: &str, value: f64, least: f64) -> Result<(), String> {
+    match (least..=MOST_NS).contains(&value) {
+        true => Ok(()),
+        false => Err(format!(
+            "{name}: expected {least} to {MOST_NS} ns, found {value}"
+        )),
+    }
+}
+
+impl Curve {
+    fn check(&self, name: &str, least: f64) -> Result<(), String> {
+        let (x, y) = (&self.x, &self.y);
+        if x.len() != y.len() || x.len() > MOST_POINTS {
+            return Err(format!(
+                "{name}: expected up to {MOST_POINTS} points, found {} x and {} y",
+                x.len(),
+                y.len()
+            ));
+        }
+        x.iter().try_for_each(|&x| within(name, x, -MOST_NS))?;
+        y.iter().try_for_each(|&y| within(name, y, least))?;
+        match x.windows(2).all(|pair| pair[0] <= pair[1]) {
+            true => Ok(()),
+            false => Err(format!("{name}: expected x ascending, found others")),
+        }
+    }
+}
+
 impl WakeDelay {
+    fn check(&self, name: &str) -> Result<(), String> {
+        let part = |part: &str| format!("{name}.{part}");
+        self.base_ns.check(&part("base_ns"), -MOST_NS)?;
+        self.spread_ns.check(&part("spread_ns"), 0.0)?;
+        self.least_ns.check(&part("least_ns"), -MOST_NS)?;
+        self.most_ns.check(&part("most_ns"), -MOST_NS)?;
+        if self.z.len() > MOST_POINTS {
+            let found = self.z.len();
+            return Err(format!(
+                "{name}.z: expected up to {MOST_POINTS} draws, found {found}"
+            ));
+        }
+        let z = part("z");
+        self.z
+            .iter()
+            .try_for_each(|&draw| within(&z, draw, -MOST_NS))
+    }
+
     /// The delay at `x` for the draw `z`.
     #[must_use]
     pub fn at(&self, x: f64, z: f64) -> f64 {

@@ -37,6 +37,7 @@ pub mod blktrace;
 mod container;
 pub mod export;
 pub mod import;
+mod process_name;
 pub mod recording;
 mod sorter;
 pub mod span;
@@ -46,8 +47,9 @@ mod whole;
 
 pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
-    UnknownColumn,
+    UnknownColumn, remove_unfinished,
 };
+pub use process_name::is_cut as is_cut_name;
 pub use span::Span;
 pub use summary::Counting;
 pub use whole::{WholeIo, Wholes};

@@ -139,8 +139,9 @@ impl Tune<'_> {
         warnings: &mut Vec<Warning>,
     ) -> Result<Vec<Calibration>, TuneError> {
         let identity = identity(self.machine, self.calibration_target, self.workload);
-        if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
-            return still_holds(folder, &identity).map(|()| kept);
+        if let Some(kept) = read_json::<Vec<Calibration>>(folder, CALIBRATION_FILE)? {
+            still_holds(folder, &identity)?;
+            return possible(folder, &kept).map(|()| kept);
         }
         let reuse = self.store.filter(|_| !self.recalibrate);
         let stored = |bs| reuse.and_then(|store| store.load(&identity, bs));
@@ -186,6 +187,17 @@ fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
             problem: format!("it holds no longer ({})", changed.join("; ")),
         }),
     }
+}
+
+/// Checks that a calibration that was kept has costs that a machine can have.
+fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), TuneError> {
+    let checked = kept
+        .iter()
+        .try_for_each(|calibration| calibration.cost.check());
+    checked.map_err(|problem| TuneError::Kept {
+        path: folder.path().join(CALIBRATION_FILE).display().to_string(),
+        problem,
+    })
 }
 
 fn note(text: &str) -> Event {

@@ -7,9 +7,11 @@ use crate::workload::{BackgroundSpec, Site, Workload};
 use crate::workload_cpus::WorkloadCpus;
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device};
 use q2c_engine::EngineSpec;
+use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
+use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError};
 use q2c_host::topology::{
     AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
@@ -50,6 +52,8 @@ pub struct Workbench {
     seed: u64,
     file: FileBehind,
     scratch: Option<Scratch>,
+    /// What is measured on it is kept when a signal comes.
+    _orderly: Orderly,
 }
 
 /// Length of one look at the machine at rest.
@@ -102,10 +106,11 @@ impl Workbench {
             false => WorkloadTarget::simulated(name, &engine, &devices)?,
         };
         // Nothing is read or written before the first trial, and each trial has an engine of its
-        // own. So the null engine may stand in on targets that io_uring cannot use.
-        let engine = match target.facts.kind {
-            TargetKind::NvmeGeneric | TargetKind::Pci => EngineSpec::Null,
-            _ => engine,
+        // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
+        // that the command was asked for are not.
+        let engine = match engine.needs_file() {
+            true => EngineSpec::Null,
+            false => engine,
         };
         let mut bench = Self::around(request, engine, target, devices, roots, scratch)?;
         bench.workload.background.clear();
@@ -164,6 +169,7 @@ impl Workbench {
             file: target.file,
             workload,
             scratch,
+            _orderly: Orderly::begin(),
         })
     }
 
@@ -184,6 +190,31 @@ impl Workbench {
         }
         self.workload.site.idle_busy_cpus = least;
         Ok(())
+    }
+
+    /// Opens each of `engines` on the target and closes it, until one can be opened. Engines whose
+    /// I/O goes elsewhere count as open, since their medium is not known here.
+    ///
+    /// # Errors
+    /// None can be opened: the first one's error.
+    pub fn opens_one_of<'a>(
+        &self,
+        engines: impl Iterator<Item = &'a EngineSpec>,
+    ) -> Result<(), EngineError> {
+        const SIZE: usize = 4096;
+        let commands_alone = self.target.kind == TargetKind::NvmeGeneric;
+        let mut first = None;
+        for engine in engines {
+            let elsewhere = commands_alone || engine.needs_character_device();
+            if elsewhere || !engine.needs_file() {
+                return Ok(());
+            }
+            match engine.open(&self.workload.medium, 1, SIZE, self.seed) {
+                Ok(_) => return Ok(()),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        first.map_or(Ok(()), Err)
     }
 
     /// Says that the target is the scratch file of an earlier session, so that its calibrations

@@ -33,7 +33,9 @@ impl Failure {
 
     /// Prints the message to stderr and returns the exit code of the process.
     pub fn report(&self) -> ExitCode {
-        crate::output::say(&format!("q2c: failed to {}", self.message));
+        // A failure is one line, whatever names it has in it.
+        let message = self.message.replace('\n', "\\n");
+        crate::output::say(&format!("q2c: failed to {message}"));
         ExitCode::from(self.exit.code())
     }
 }

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod input;
 mod media;
 mod output;
 mod requests;
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
         Err(error) => return args::refused(&error),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
-    let installed = Signals::install().map_err(|error| {
+    let installed = Signals::install(last_deed).map_err(|error| {
         format!("start the thread that waits for signals: {error}; raise the limit of tasks (ulimit -u, pids.max)")
     });
     let signals = match installed.or_exit(Exit::Environment) {
@@ -34,6 +35,13 @@ fn main() -> ExitCode {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => failure.report(),
     }
+}
+
+/// What is done where a signal ends the program in the middle of its work.
+fn last_deed(message: &str) {
+    commands::watch::give_back_the_screen();
+    q2c_trace::remove_unfinished();
+    output::say(message);
 }
 
 fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {

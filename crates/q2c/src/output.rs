@@ -9,9 +9,37 @@ use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-/// Prints a message to stderr. A closed stderr is no reason to stop.
+/// Most characters of a message.
+const MOST: usize = 4_000;
+
+/// Prints a message to stderr. A closed stderr is no reason to stop. Messages have names and texts
+/// from files in them, so control characters are shown and not sent to the terminal.
 pub fn say(line: &str) {
-    writeln!(stderr(), "{line}").ok();
+    writeln!(stderr(), "{}", shown(line)).ok();
+}
+
+/// A message whose control characters are shown, but for the ends of its lines, and that is cut
+/// where it is very long.
+fn shown(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len().min(MOST));
+    let mut chars = message.chars();
+    for c in chars.by_ref().take(MOST) {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            // Beside the control characters those that turn the direction of writing around.
+            _ if c.is_control()
+                || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
+                shown.extend(c.escape_unicode());
+            }
+            _ => shown.push(c),
+        }
+    }
+    match chars.count() {
+        0 => {}
+        more => shown.push_str(&format!("... ({more} more characters)")),
+    }
+    shown
 }
 
 /// Tells which recorded service times a simulated device has. Other devices have none.
@@ -144,5 +172,23 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         let nowhere = folder.path().join("none/page.html");
         assert_eq!(NewFile::make(&nowhere).unwrap_err().exit(), Exit::Device);
+    }
+
+    #[test]
+    fn nothing_in_a_message_reaches_the_terminal_as_a_command() {
+        for (said, wanted) in [
+            ("read a/ä.csv: no end", "read a/ä.csv: no end"),
+            ("\u{1b}]0;t\u{7}", "\\u{1b}]0;t\\u{7}"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("x\u{202e}gpj", "x\\u{202e}gpj"),
+        ] {
+            assert_eq!(shown(said), wanted);
+        }
+        let long = shown(&"x".repeat(5_000_000));
+        assert!(
+            long.ends_with("x... (4996000 more characters)"),
+            "{}",
+            long.len()
+        );
     }
 }

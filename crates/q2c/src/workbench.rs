@@ -108,6 +108,13 @@ pub fn scratch(
     let Some(size) = size else {
         return Ok(None);
     };
+    if run.out.to_str().is_none() {
+        let why = format!(
+            "make the scratch file in {}: expected a folder whose name is UTF-8, found another; name one with --out",
+            run.out.display()
+        );
+        return Err(Failure::new(Exit::Usage, why));
+    }
     std::fs::create_dir_all(&run.out).map_err(|e| {
         let why = format!("make the folder {}: {e}", run.out.display());
         Failure::new(Exit::Device, why)

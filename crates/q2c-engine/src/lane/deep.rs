@@ -24,7 +24,8 @@ impl Lane<'_> {
 
     /// Keeps `depth` requests in flight: each completed request is replaced at once.
     pub(super) fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
-        while self.in_flight < self.depth {
+        // A device whose queue is full lets each submission of the first fill wait.
+        while self.in_flight < self.depth && !self.stop.load(Ordering::Relaxed) {
             self.launch(self.in_flight, poll)?;
             self.in_flight += 1;
         }

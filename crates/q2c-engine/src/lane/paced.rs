@@ -84,10 +84,11 @@ impl Lane<'_> {
     }
 
     /// Waits until the next submission is due and returns its due time. `None` when it is not due
-    /// before `end`, or when the lane is to stop.
+    /// before `end`, when that is over, or when the lane is to stop. Submissions that the device
+    /// was too slow for stay due: they are the first ones of the next stretch.
     fn take_due(&mut self, end: u64) -> Option<u64> {
         let due = self.due();
-        if due >= end {
+        if due >= end || self.clock.now() >= end {
             self.rest_until(end);
             return None;
         }

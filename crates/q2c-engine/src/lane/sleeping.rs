@@ -30,7 +30,7 @@ impl Lane<'_> {
         rule: &mut dyn q2c_policy::Lane,
         end: u64,
     ) -> Result<(), EngineError> {
-        while self.in_flight < self.depth {
+        while self.in_flight < self.depth && !self.stop.load(Ordering::Relaxed) {
             self.start(rule, self.in_flight)?;
             self.in_flight += 1;
         }

@@ -105,3 +105,19 @@ fn waiting_in_the_kernel_for_several_is_refused() {
     let error = run(plan(&[50], vec![job])).unwrap_err().to_string();
     assert!(error.contains("use poll"), "{error}");
 }
+
+/// One server of 1 ms does at most 400 requests in 400 ms, and 4,000 are due: a lane that works off
+/// what is due before a cut would be at it for 4 s. What is left over stays due, in the order.
+#[test]
+fn a_rate_above_what_the_device_can_do_ends_in_time() {
+    alone("a_rate_above_what_the_device_can_do_ends_in_time", || {
+        for (depth, wait) in [(1, Wait::Poll), (1, Wait::Interrupt), (8, Wait::Poll)] {
+            let lane = paced("sim:1ms", wait, 10_000.0, depth, 200);
+            let ios: u64 = lane.phases.iter().map(|phase| phase.ios).sum();
+            // Beyond the 400, the last one of each phase and those in flight at the end.
+            assert!(ios <= 402 + u64::from(depth), "depth {depth}: {ios}");
+            let late = |n: usize| lane.samples[n].u2c().0;
+            assert!(late(lane.samples.len() - 1) > late(0), "depth {depth}");
+        }
+    });
+}

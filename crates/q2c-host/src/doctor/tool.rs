@@ -101,11 +101,19 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
             e.to_string(),
             "whether a killed run left settings changed is not known",
         ),
-        Ok(left) if left.is_empty() => {
+        Ok(left) if left.changes.is_empty() && left.faults.is_empty() => {
             Finding::pass("nothing left", "no killed run left a setting changed")
+        }
+        Ok(left) if left.changes.is_empty() => {
+            let lines = left.faults.iter().map(ToString::to_string);
+            Finding::unknown(
+                format!("damaged journal: {}", lines.collect::<Vec<_>>().join(", ")),
+                "whether a killed run left settings changed is not known",
+            )
         }
         Ok(left) => {
             let names: Vec<String> = left
+                .changes
                 .iter()
                 .map(|(c, _)| c.file.display().to_string())
                 .collect();

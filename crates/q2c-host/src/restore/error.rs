@@ -28,10 +28,21 @@ pub enum RestoreError {
         "look for restore journals in {}: {source}; run as the user whose runs it belongs to, or name another folder with --journal",
         path.display()
     )]
-    Folder {
+    Unlisted {
         /// The folder.
         path: PathBuf,
         /// The system's error.
+        source: io::Error,
+    },
+    /// Another user could have written what is in the folder of journals, or led it elsewhere.
+    #[error(
+        "use the folder of restore journals {}: {source}; name a folder of your own, or mend its owner and mode",
+        path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Which part of it belongs to whom.
         source: io::Error,
     },
     /// The setting could not be read or written.

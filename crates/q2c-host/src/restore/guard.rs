@@ -5,6 +5,7 @@ use super::journal::Journal;
 use super::lock::SettingLock;
 use super::{Outcome, Owner, RestoreError, setting_file, sweep};
 use crate::Roots;
+use crate::signals::Orderly;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ pub struct Guard {
     held: Vec<(PathBuf, SettingLock)>,
     /// The number of the next change.
     next: u64,
+    /// A signal must let the changes be undone.
+    _orderly: Orderly,
 }
 
 /// A change in force.
@@ -66,6 +69,7 @@ impl Guard {
             applied: Vec::new(),
             held: Vec::new(),
             next: 0,
+            _orderly: Orderly::begin(),
         })
     }
 
@@ -201,7 +205,11 @@ impl Guard {
         }
         let lock = SettingLock::take(&self.dir, file)?;
         let left = sweep::pending(&self.roots, &self.dir)?;
-        match left.into_iter().find(|(change, _)| change.file == file) {
+        match left
+            .changes
+            .into_iter()
+            .find(|(change, _)| change.file == file)
+        {
             Some((change, journal)) => Err(RestoreError::Pending {
                 path: change.file,
                 journal,

@@ -2,11 +2,13 @@
 
 use super::entry::{Change, Line};
 use super::{Owner, RestoreError};
+use crate::own_folder;
+use rustix::fs::OFlags;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A journal that is being written. Its file stays locked as long as this value lives.
@@ -118,7 +120,7 @@ pub(super) struct Contents {
 
 impl Contents {
     pub fn read(path: &Path) -> Result<Contents, RestoreError> {
-        let opened = File::open(path);
+        let opened = open(path);
         let mut file = opened.map_err(|source| RestoreError::Journal {
             path: path.to_owned(),
             source,
@@ -163,8 +165,27 @@ impl Contents {
     }
 }
 
+/// Opens a journal that this user wrote, to read it: what it says is written to settings.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+        .open(path)?;
+    own_folder::check_file(&file)?;
+    Ok(file)
+}
+
+/// Checks that nobody else can change the folder of journals `dir`.
+pub(super) fn check_folder(dir: &Path) -> Result<(), RestoreError> {
+    own_folder::check(dir).map_err(|source| RestoreError::Folder {
+        path: dir.to_owned(),
+        source,
+    })
+}
+
 /// Makes a folder that only its owner may enter, with its parents.
 pub(super) fn make_folder(dir: &Path) -> Result<(), RestoreError> {
+    check_folder(dir)?;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|source| RestoreError::Journal {
         path: dir.to_owned(),

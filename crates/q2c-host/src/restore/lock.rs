@@ -3,9 +3,11 @@
 use super::RestoreError;
 use super::journal::make_folder;
 use crate::attr;
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The lock of one setting. It is held until this value is dropped or the process ends in any way.
@@ -30,6 +32,8 @@ impl SettingLock {
             .write(true)
             .create(true)
             .truncate(false)
+            // A link would lead the writing of the id to another file.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(&path);
         let mut file = open.map_err(journal)?;
         match file.try_lock() {

@@ -5,7 +5,7 @@ use super::journal::{self, Contents, Fault};
 use super::lock::SettingLock;
 use super::{Outcome, RestoreError, setting_file};
 use crate::{Roots, attr};
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 
@@ -46,32 +46,46 @@ impl Report {
 /// setting that cannot be restored is no error but an outcome in the report.
 pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
     let mut report = Report::default();
+    journal::check_folder(dir)?;
     for path in journals(dir)? {
         finish(roots, dir, &path, &mut report)?;
     }
     Ok(report)
 }
 
-/// The changes that owners of this boot left when they ended, each with its journal. It only reads.
+/// What owners of this boot left when they ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// The changes, each with its journal.
+    pub changes: Vec<(Change, PathBuf)>,
+    /// Lines that could not be used. Lines without an end are left out: the change that they
+    /// announce was not made.
+    pub faults: Vec<Fault>,
+}
+
+/// What owners of this boot left when they ended. It only reads.
 ///
 /// # Errors
 /// The folder or a journal cannot be read.
-pub fn pending(roots: &Roots, dir: &Path) -> Result<Vec<(Change, PathBuf)>, RestoreError> {
-    let mut left = Vec::new();
+pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
+    let mut pending = Pending::default();
+    journal::check_folder(dir)?;
     for path in journals(dir)? {
-        let open = match Contents::read(&path) {
+        let Contents { open, faults } = match Contents::read(&path) {
             // The journal's owner removed it between the listing and the reading.
             Err(RestoreError::Journal { source, .. }) if source.kind() == NotFound => continue,
-            other => other?.open,
+            other => other?,
         };
+        let faults = faults.into_iter().filter(|fault| !fault.truncated);
+        pending.faults.extend(faults);
         let ended = |c: &Change| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
-        left.extend(
+        pending.changes.extend(
             open.into_iter()
                 .filter(|(c, _)| ended(c))
                 .map(|(c, _)| (c, path.clone())),
         );
     }
-    Ok(left)
+    Ok(pending)
 }
 
 /// The journals in the folder. Only a folder that is not there counts as empty: one that cannot be
@@ -80,7 +94,7 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
     let listed = fs::read_dir(dir).and_then(|all| all.map(|one| Ok(one?.path())).collect());
     let mut files: Vec<PathBuf> = match listed {
         Err(e) if e.kind() == NotFound => Vec::new(),
-        other => other.map_err(|source| RestoreError::Folder {
+        other => other.map_err(|source| RestoreError::Unlisted {
             path: dir.to_owned(),
             source,
         })?,
@@ -97,7 +111,7 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
         path: path.to_owned(),
         source,
     };
-    let mut file = match File::open(path) {
+    let mut file = match journal::open(path) {
         Err(e) if e.kind() == NotFound => return Ok(()),
         other => other.map_err(fail)?,
     };

@@ -8,7 +8,7 @@ use crate::{Roots, attr};
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind};
 use rustix::fs::OFlags;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -69,6 +69,9 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
     if FileId::of(&meta) != id {
         return Err(TargetError::Replaced { path: path.clone() });
+    }
+    if wanted.write && kind == Kind::File {
+        lock(roots, &file, path, &meta)?;
     }
     let size = size(&file, path)?;
     check_size(wanted, size)?;
@@ -189,6 +192,33 @@ fn may_write(
         });
     }
     refuse_occupied(roots, path, id)
+}
+
+/// Locks a file that is to be written, so that no other run writes it at the same time. The lock
+/// lasts as long as the file is open. A file system without locks has none.
+fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), TargetError> {
+    match file.try_lock() {
+        // A comparison may open one file several times.
+        Err(TryLockError::WouldBlock) if !locked_here(roots, meta) => Err(TargetError::Occupied {
+            path: path.to_owned(),
+            found: "another run of q2c, or another program, has locked it".to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether this process has a lock of the file, by the kernel's list of locks: `1: FLOCK  ADVISORY
+/// WRITE 812 08:01:4711 0 EOF`.
+fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
+    let (own, inode) = (std::process::id().to_string(), meta.ino().to_string());
+    let locks = std::fs::read_to_string(roots.proc("locks")).unwrap_or_default();
+    locks.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let of = words.get(5).and_then(|of| of.rsplit(':').next());
+        words.get(1) == Some(&"FLOCK")
+            && words.get(4) == Some(&own.as_str())
+            && of == Some(inode.as_str())
+    })
 }
 
 fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {

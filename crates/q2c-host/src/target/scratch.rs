@@ -2,6 +2,7 @@
 
 use super::direct::AlignedBuffer;
 use super::{FileId, TargetError, WriteLeave};
+use crate::signals::Orderly;
 use q2c_model::Bytes;
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
@@ -26,6 +27,8 @@ struct Made {
     path: PathBuf,
     id: FileId,
     kept: AtomicBool,
+    /// A signal must let the file be removed.
+    _orderly: Orderly,
 }
 
 impl Scratch {
@@ -51,6 +54,7 @@ impl Scratch {
             path: path.to_owned(),
             id: FileId::of(&meta),
             kept: AtomicBool::new(false),
+            _orderly: Orderly::begin(),
         }));
         scratch.fill(&file, size, seed, progress)?;
         Ok(scratch)

@@ -210,7 +210,9 @@ fn what_a_dead_owner_left_is_undone_last_first() {
     fs::write(bench.tree.path("sys/a"), "3").unwrap();
     let file = fs::canonicalize(bench.tree.path("sys/a")).unwrap();
     assert_eq!(
-        pending(&Roots::live(), &bench.journal).unwrap()[0].0.file,
+        pending(&Roots::live(), &bench.journal).unwrap().changes[0]
+            .0
+            .file,
         file
     );
     let refused = bench.guard().set(&file, "5").unwrap_err();
@@ -307,6 +309,9 @@ fn damaged_lines_are_reported_and_the_others_used() {
         &[("sys/a", "1", "2")],
         "{\"event\":\"chan\u{0}\n{\"event\":\"ch",
     );
+    let left = pending(&Roots::live(), &bench.journal).unwrap();
+    let told: Vec<usize> = left.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!((left.changes.len(), told), (1, vec![2]));
     let report = restore_all(&Roots::live(), &bench.journal).unwrap();
     let faults: Vec<(usize, bool)> = report
         .faults
@@ -427,13 +432,79 @@ fn a_folder_that_cannot_be_listed_is_no_empty_one() {
     let bench = Bench::new();
     let roots = bench.tree.roots();
     let none = bench.tree.path("none");
-    assert!(pending(&roots, &none).unwrap().is_empty());
+    assert_eq!(pending(&roots, &none).unwrap(), Pending::default());
     assert!(restore_all(&roots, &none).unwrap().items.is_empty());
     let file = bench.tree.path("sys/a");
     for refused in [
         pending(&roots, &file).map(drop).unwrap_err(),
         restore_all(&roots, &file).map(drop).unwrap_err(),
     ] {
-        assert!(matches!(refused, RestoreError::Folder { .. }), "{refused}");
+        assert!(
+            matches!(
+                refused,
+                RestoreError::Folder { .. } | RestoreError::Unlisted { .. }
+            ),
+            "{refused}"
+        );
     }
+}
+
+/// Lock files have names that anybody can work out.
+#[test]
+fn a_link_in_the_place_of_a_lock_is_not_followed() {
+    let bench = Bench::new();
+    let precious = bench.tree.path("sys/precious");
+    fs::write(&precious, "precious").unwrap();
+    drop(bench.guard().set(&bench.tree.path("sys/a"), "2").unwrap());
+    let locks = fs::read_dir(bench.journal.join("locks")).unwrap();
+    for lock in locks {
+        let lock = lock.unwrap().path();
+        fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink(&precious, &lock).unwrap();
+    }
+    let refused = bench.guard().set(&bench.tree.path("sys/a"), "3");
+    assert!(
+        matches!(refused, Err(RestoreError::Journal { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    assert_eq!(bench.value("sys/a"), "1");
+}
+
+/// What a journal says is written to settings, so it must be this user's own.
+#[test]
+fn journals_that_others_could_write_are_not_used() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let bench = Bench::new();
+    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    let mode =
+        |mode| fs::set_permissions(&bench.journal, fs::Permissions::from_mode(mode)).unwrap();
+    let refused = || {
+        let error = restore_all(&Roots::live(), &bench.journal).unwrap_err();
+        pending(&Roots::live(), &bench.journal).unwrap_err();
+        assert_eq!(bench.value("sys/a"), "2");
+        error
+    };
+    mode(0o777);
+    assert!(matches!(refused(), RestoreError::Folder { .. }));
+    bench
+        .guard()
+        .set(&bench.tree.path("sys/b"), "3")
+        .unwrap_err();
+    mode(0o700);
+    let journal = path.with_extension("kept");
+    fs::rename(&path, &journal).unwrap();
+    std::os::unix::fs::symlink(&journal, &path).unwrap();
+    assert!(matches!(refused(), RestoreError::Journal { .. }));
+    fs::remove_file(&path).unwrap();
+    fs::rename(&journal, &path).unwrap();
+    if rustix::process::geteuid().is_root() {
+        chown(&path, Some(65_534), None).unwrap();
+        assert!(matches!(refused(), RestoreError::Journal { .. }));
+        chown(&path, Some(0), None).unwrap();
+    } else {
+        q2c_testkit::skip("journals of another user", "not root");
+    }
+    assert_eq!(bench.outcomes(), [Outcome::Restored]);
 }

@@ -70,17 +70,30 @@ fn no_time(row: &SimMethod) -> Option<String> {
     })
 }
 
-fn row(SimMethod { method, gives, .. }: &SimMethod) -> String {
-    let time = |ns: f64| Nanos(ns.round() as u64).to_string();
+fn row(
+    SimMethod {
+        method, ios, gives, ..
+    }: &SimMethod,
+) -> String {
+    // Without an I/O that counts there are no figures, and some would divide by nothing.
+    let known = |value: f64| *ios > 0 && value.is_finite();
+    let number = |value: f64, decimals: usize| match known(value) {
+        true => format!("{value:.decimals$}"),
+        false => "-".to_owned(),
+    };
+    let time = |ns: f64| match known(ns) {
+        true => Nanos(ns.round() as u64).to_string(),
+        false => "-".to_owned(),
+    };
     format!(
-        "{:>10.0} {:>7.1} {:>11.2} {:>8.2} {:>10} {:>7.2} {:>6.1}% {:>10} {:>10} {:>10}  {method}",
-        gives.rates.iops,
-        gives.rates.cpu_pct,
-        gives.kiops_per_core,
-        gives.rates.miss_rate * 100.0,
+        "{:>10} {:>7} {:>11} {:>8} {:>10} {:>7} {:>7} {:>10} {:>10} {:>10}  {method}",
+        number(gives.rates.iops, 0),
+        number(gives.rates.cpu_pct, 1),
+        number(gives.kiops_per_core, 2),
+        number(gives.rates.miss_rate * 100.0, 2),
         time(gives.rates.effective_sleep_ns),
-        gives.t_over * 100.0,
-        gives.t_under * 100.0,
+        number(gives.t_over * 100.0, 2),
+        number(gives.t_under * 100.0, 1) + "%",
         time(gives.latencies.p50_ns),
         time(gives.latencies.p99_ns),
         time(gives.latencies.p999_ns),

@@ -3,7 +3,10 @@
 use super::checked::CheckedPlan;
 use super::error::RunDirError;
 use super::record::{RunRecord, SCHEMA};
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::{fs, io};
 
@@ -36,6 +39,12 @@ pub fn read_checked_plan<P: CheckedPlan>(path: &Path) -> Result<P, RunDirError> 
         fault,
     })?;
     Ok(plan)
+}
+
+/// Lets an open for writing fail where the name is a link: in a folder that others can write to, it
+/// may lead to any file of this user. Neither does the open wait where the name is a pipe.
+pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
 }
 
 pub(super) fn missing_or_io(path: &Path, name: &'static str, error: io::Error) -> RunDirError {

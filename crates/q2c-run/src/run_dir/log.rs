@@ -1,7 +1,7 @@
 //! `log.txt`: the events of the run, one per line, with UTC times.
 
 use super::error::RunDirError;
-use super::files::LOG;
+use super::files::{LOG, without_links};
 use super::utc;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -16,7 +16,8 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn open(folder: &Path) -> Result<Self, RunDirError> {
         let path = folder.join(LOG);
-        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let mut options = OpenOptions::new();
+        let file = without_links(options.create(true).append(true)).open(&path);
         let file = file.map_err(|e| RunDirError::io("open", &path, e))?;
         Ok(Log { file, path })
     }

@@ -1,7 +1,9 @@
 //! Makes, resumes and inspects run folders.
 
 use super::error::RunDirError;
-use super::files::{JOURNAL, LOG, PLAN, STATE, encode, missing_or_io, read, read_record};
+use super::files::{
+    JOURNAL, LOG, PLAN, STATE, encode, missing_or_io, read, read_record, without_links,
+};
 use super::folder::RunDir;
 use super::identity::{Difference, Identity};
 use super::journal::{Journal, Torn};
@@ -197,7 +199,7 @@ fn remove_unfinished(path: &Path) -> Result<(), RunDirError> {
 }
 
 fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {
-    let file = how.read(true).append(true).open(path.join(JOURNAL));
+    let file = without_links(how.read(true).append(true)).open(path.join(JOURNAL));
     file.map_err(|e| missing_or_io(path, JOURNAL, e))
 }
 

@@ -54,7 +54,13 @@ pub(super) fn publish(
 }
 
 fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
+    // What a killed run left under this name goes. Whatever else is put there meanwhile, a link to
+    // another file above all, is not written to.
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let mut out = BufWriter::new(File::create_new(path)?);
     write(&mut out)?;
     out.into_inner()
         .map_err(io::IntoInnerError::into_error)?

@@ -27,6 +27,10 @@ impl Seen {
 pub(super) struct Estimate {
     cells: Vec<Seen>,
     sentinel: Seen,
+    /// Sums over all that ran: the plan's guesses, and the means of what was seen. They are kept,
+    /// as a plan may have very many cells and each asks for them.
+    guessed: f64,
+    took: f64,
 }
 
 impl Estimate {
@@ -38,6 +42,8 @@ impl Estimate {
         Estimate {
             cells: cells.map(unseen).collect(),
             sentinel: unseen(sentinel),
+            guessed: 0.0,
+            took: 0.0,
         }
     }
 
@@ -47,8 +53,13 @@ impl Estimate {
             Slot::Cell(cell) => &mut self.cells[cell],
             Slot::Sentinel => &mut self.sentinel,
         };
+        match seen.mean() {
+            Some(before) => self.took -= before,
+            None => self.guessed += seen.planned,
+        }
         seen.sum += seconds;
         seen.trials += 1;
+        self.took += seen.mean().unwrap_or(0.0);
     }
 
     /// Expected seconds of a trial: the mean of those that ran. Before the first it is the plan's
@@ -63,13 +74,11 @@ impl Estimate {
     }
 
     fn correction(&self) -> f64 {
-        let all = self.cells.iter().chain([&self.sentinel]);
-        let (planned, real) = all
-            .filter_map(|seen| Some((seen.planned, seen.mean()?)))
-            .fold((0.0, 0.0), |(p, r), (planned, mean)| {
-                (p + planned, r + mean)
-            });
-        if planned > 0.0 { real / planned } else { 1.0 }
+        if self.guessed > 0.0 {
+            self.took / self.guessed
+        } else {
+            1.0
+        }
     }
 }
 

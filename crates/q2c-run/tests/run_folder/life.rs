@@ -159,3 +159,21 @@ fn a_part_that_was_not_finished_in_the_making_is_made_anew() {
         assert!(matches!(made, Err(RunDirError::BadName { .. })), "{bad}");
     }
 }
+
+/// Somebody who may write to the folder of an interrupted run has put links to a file of its owner
+/// there.
+#[test]
+fn links_in_a_run_folder_are_not_followed() {
+    for name in ["log.txt", "cells.jsonl", ".state.json.tmp"] {
+        let root = tempfile::tempdir().unwrap();
+        let path = interrupted(root.path());
+        let precious = root.path().join("precious");
+        let kept = fs::read(path.join("cells.jsonl")).unwrap();
+        fs::write(&precious, &kept).unwrap();
+        fs::remove_file(path.join(name)).ok();
+        std::os::unix::fs::symlink(&precious, path.join(name)).unwrap();
+        let resumed = RunDir::resume(&path, &identity());
+        assert_eq!(resumed.is_ok(), name.ends_with(".tmp"), "{name}");
+        assert_eq!(fs::read(&precious).unwrap(), kept, "{name}");
+    }
+}

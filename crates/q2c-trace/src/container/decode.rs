@@ -1,6 +1,7 @@
 //! Turns Arrow columns into records.
 
 use super::column::Column;
+use crate::process_name;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
@@ -109,7 +110,7 @@ fn words<T: Clone>(
         let Some(key) = key else { continue };
         match usize::try_from(key).ok().and_then(|at| parsed.get(at)) {
             Some(Ok(value)) => set(record, value.clone()),
-            Some(Err(expected)) => return Err(bad(expected, texts.value(key as usize).to_owned())),
+            Some(Err(expected)) => return Err(bad(expected, told(texts.value(key as usize)))),
             None => return Err(bad("a key of the dictionary", key.to_string())),
         }
     }
@@ -128,7 +129,13 @@ fn op(text: &str) -> Result<Op, &'static str> {
 }
 
 fn comm(text: &str) -> Result<String, &'static str> {
-    Ok(text.to_owned())
+    Ok(process_name::kept(text))
+}
+
+/// A text of a file for a message, cut where it is long.
+fn told(text: &str) -> String {
+    const MOST: usize = 200;
+    text.chars().take(MOST).collect()
 }
 
 /// Parses a device such as `259:0`.

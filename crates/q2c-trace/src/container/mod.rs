@@ -10,6 +10,7 @@ mod reader;
 mod scan;
 mod schema;
 mod shared_file;
+mod temporary;
 mod writer;
 
 pub use column::{Column, UnknownColumn};
@@ -18,5 +19,6 @@ pub use error::TraceError;
 pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;
 pub use schema::SCHEMA_VERSION;
+pub(crate) use temporary::Temporary;
+pub use temporary::remove_unfinished;
 pub use writer::TraceWriter;
-pub(crate) use writer::{name_finished, temporary_beside};

@@ -4,22 +4,21 @@ use super::encode::Encoder;
 use super::error::TraceError;
 use super::groups::Groups;
 use super::schema::{self, FLAGS_KEY, FLAGS_WORDS, META_KEY, SCHEMA_VERSION, VERSION_KEY};
+use super::temporary::{Temporary, sync_folder};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use q2c_model::{IoRecord, TraceMeta};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Encodes and writes the rows.
 enum Body {
     /// The caller's thread does all the work.
-    Alone(Box<ArrowWriter<NamedTempFile>>),
-    Threads(Box<Groups<NamedTempFile>>),
+    Alone(Box<ArrowWriter<Temporary>>),
+    Threads(Box<Groups<Temporary>>),
 }
 
 impl Body {
@@ -37,7 +36,7 @@ impl Body {
         }
     }
 
-    fn into_inner(self) -> Result<NamedTempFile, ParquetError> {
+    fn into_inner(self) -> Result<Temporary, ParquetError> {
         match self {
             Body::Alone(parquet) => parquet.into_inner(),
             Body::Threads(groups) => groups.into_inner(),
@@ -70,7 +69,24 @@ impl TraceWriter {
         if path.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path });
         }
-        let file = temporary_beside(&path).map_err(io_error("create trace", &path))?;
+        let file = Temporary::beside(&path).map_err(io_error("create trace", &path))?;
+        Self::into(file, path, meta)
+    }
+
+    /// Starts a trace without a name in `folder`, which no end of the program leaves behind. The
+    /// file that is returned has the trace once [`TraceWriter::finish_nameless`] was called.
+    ///
+    /// # Errors
+    /// An error of the folder or the disk.
+    pub fn nameless(folder: &Path) -> Result<(Self, File), TraceError> {
+        let failed = io_error("create a trace in the folder", folder);
+        let file = Temporary::nameless(folder).map_err(&failed)?;
+        let reading = file.as_file().try_clone().map_err(&failed)?;
+        let writer = Self::into(file, folder.to_owned(), TraceMeta::default())?;
+        Ok((writer, reading))
+    }
+
+    fn into(file: Temporary, path: PathBuf, meta: TraceMeta) -> Result<Self, TraceError> {
         let parquet = schema::properties()
             .and_then(|properties| ArrowWriter::try_new(file, schema::schema(), Some(properties)))
             .map_err(parquet_error("create trace", &path))?;
@@ -127,7 +143,24 @@ impl TraceWriter {
     /// # Errors
     /// When a push failed before, when the disk refuses, or when the name was taken meanwhile (the
     /// whole trace is then kept under the name in the error).
-    pub fn finish(mut self) -> Result<u64, TraceError> {
+    pub fn finish(self) -> Result<u64, TraceError> {
+        let (path, rows) = (self.path.clone(), self.rows);
+        let file = self.completed()?;
+        let synced = file.as_file().sync_all();
+        synced.map_err(io_error("sync trace", &path))?;
+        name(file, &path)?;
+        Ok(rows)
+    }
+
+    /// Completes a trace without a name.
+    ///
+    /// # Errors
+    /// When a push failed before, or when the disk refuses.
+    pub fn finish_nameless(self) -> Result<(), TraceError> {
+        self.completed().map(drop)
+    }
+
+    fn completed(mut self) -> Result<Temporary, TraceError> {
         let path = self.path;
         if self.failed {
             return Err(TraceError::Incomplete { path });
@@ -136,30 +169,7 @@ impl TraceWriter {
             self.body.append_key_value_metadata(entry);
         }
         let file = self.body.into_inner();
-        let file = file.map_err(parquet_error("finish trace", &path))?;
-        let synced = file.as_file().sync_all();
-        synced.map_err(io_error("sync trace", &path))?;
-        name(file, &path)?;
-        Ok(self.rows)
-    }
-}
-
-/// Creates a hidden file in the target's folder, with the permissions of a normal file.
-pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
-    tempfile::Builder::new()
-        .prefix(&format!(".{}.", name.to_string_lossy()))
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder(path))
-}
-
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
+        file.map_err(parquet_error("finish trace", &path))
     }
 }
 
@@ -176,17 +186,10 @@ fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
     ])
 }
 
-/// Renames without replacing and syncs the folder. When the name is taken, the file is removed.
-pub(crate) fn name_finished(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.persist_noclobber(path)
-        .map_err(|refused| refused.error)?;
-    File::open(folder(path)).and_then(|folder| folder.sync_all())
-}
-
-/// As [`name_finished`], but keeps the trace under its temporary name when the wanted one is taken.
-/// The folder is synced so that the name survives a power loss.
-fn name(file: NamedTempFile, path: &Path) -> Result<(), TraceError> {
-    if let Err(refused) = file.persist_noclobber(path) {
+/// As [`Temporary::name_finished`], but keeps the trace under its temporary name when the wanted
+/// one is taken.
+fn name(file: Temporary, path: &Path) -> Result<(), TraceError> {
+    if let Err(refused) = file.renamed(path) {
         let kept = refused.file.keep().map(|(_, kept)| kept);
         return Err(TraceError::NotNamed {
             path: path.to_owned(),
@@ -194,8 +197,7 @@ fn name(file: NamedTempFile, path: &Path) -> Result<(), TraceError> {
             source: refused.error,
         });
     }
-    let synced = File::open(folder(path)).and_then(|folder| folder.sync_all());
-    synced.map_err(io_error("sync the folder of trace", path))
+    sync_folder(path).map_err(io_error("sync the folder of trace", path))
 }
 
 pub(super) fn io_error(

@@ -1,7 +1,7 @@
 //! Runs an exporter, and holds what all exporters share.
 
 use super::{Export, ExportError, ExportFormat, ExportOptions};
-use crate::container::{name_finished, temporary_beside};
+use crate::container::Temporary;
 use crate::{Scan, TraceError, TraceReader};
 use q2c_model::{IoRecord, Nanos};
 use std::collections::BTreeMap;
@@ -95,13 +95,14 @@ pub fn file(
     if to.symlink_metadata().is_ok() {
         return Err(taken());
     }
-    let mut file = temporary_beside(to).map_err(failed)?;
-    let exported = trace(format, path, reader, options, go_on, file.as_file_mut())?;
+    let mut file = Temporary::beside(to).map_err(failed)?;
+    let exported = trace(format, path, reader, options, go_on, &mut file)?;
     file.as_file().sync_all().map_err(failed)?;
-    name_finished(file, to).map_err(|refused| match refused.kind() {
-        io::ErrorKind::AlreadyExists => taken(),
-        _ => failed(refused),
-    })?;
+    file.name_finished(to)
+        .map_err(|refused| match refused.kind() {
+            io::ErrorKind::AlreadyExists => taken(),
+            _ => failed(refused),
+        })?;
     Ok(exported)
 }
 

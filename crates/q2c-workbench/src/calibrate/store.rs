@@ -1,6 +1,7 @@
 //! Stored calibrations. They are used again while machine, kernel, target and CPU are the same.
 
 use crate::workload::Workload;
+use q2c_host::own_folder;
 use q2c_model::Bytes;
 use q2c_result::Machine;
 use q2c_result::tune::Calibration;
@@ -8,8 +9,9 @@ use q2c_run::run_dir::Identity;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// Version of the fit. Raising it makes all stored calibrations unusable.
@@ -71,13 +73,16 @@ impl Store {
     }
 
     /// The stored calibration for exactly this identity and block size, marked as reused. A file
-    /// that cannot be read counts as absent, and its calibration is measured anew.
+    /// that cannot be read, whose costs no machine has, or that another user may have written
+    /// counts as absent, and its calibration is measured anew.
     #[must_use]
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Calibration> {
+        own_folder::check(&self.folder).ok()?;
         let text = fs::read_to_string(self.path(identity, bs)).ok()?;
         let stored: Stored = serde_json::from_str(&text).ok()?;
         let same = stored.identity == *identity && stored.calibration.bs == bs;
-        same.then_some(Calibration {
+        let usable = same && stored.calibration.cost.check().is_ok();
+        usable.then_some(Calibration {
             reused: true,
             ..stored.calibration
         })
@@ -86,7 +91,7 @@ impl Store {
     /// Stores a calibration. The file appears whole or not at all.
     ///
     /// # Errors
-    /// When the folder or file cannot be written.
+    /// When the folder or file cannot be written, or others can change the folder.
     pub fn save(&self, identity: &Identity, calibration: &Calibration) -> Result<(), StoreError> {
         let path = self.path(identity, calibration.bs);
         let stored = Stored {
@@ -94,10 +99,12 @@ impl Store {
             calibration: calibration.clone(),
         };
         let write = || {
+            own_folder::check(&self.folder)?;
             fs::create_dir_all(&self.folder)?;
-            let beside = path.with_extension("tmp");
-            fs::write(&beside, serde_json::to_string_pretty(&stored)?)?;
-            fs::rename(&beside, &path)
+            let mut beside = NamedTempFile::new_in(&self.folder)?;
+            beside.write_all(serde_json::to_string_pretty(&stored)?.as_bytes())?;
+            beside.persist(&path).map_err(|refused| refused.error)?;
+            Ok(())
         };
         write().map_err(|source| StoreError {
             path: path.display().to_string(),
@@ -111,5 +118,58 @@ impl Store {
         let words: Vec<_> = identity.0.iter().collect();
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(words);
         self.folder.join(format!("{hash:016x}-{}.json", bs.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{CostModel, CpuId, Nanos};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn calibration() -> Calibration {
+        Calibration {
+            bs: Bytes(4096),
+            cpu: CpuId(0),
+            irq_cpu: None,
+            reused: false,
+            seconds: 1.0,
+            cost: CostModel::delayed(Nanos(3_000)),
+            points: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn links_are_not_followed_and_folders_of_everybody_are_not_used() {
+        let own = tempfile::tempdir().unwrap();
+        let precious = own.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        let (store, id) = (Store::new(&own.path().join("store")), Identity::default());
+        fs::create_dir(&store.folder).unwrap();
+        let path = store.path(&id, Bytes(4096));
+        for name in [path.clone(), path.with_extension("tmp")] {
+            symlink(&precious, name).unwrap();
+        }
+        store.save(&id, &calibration()).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert!(!path.is_symlink());
+        let read = store.load(&id, Bytes(4096)).unwrap();
+        assert_eq!(read.cost, calibration().cost);
+
+        fs::set_permissions(&store.folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(store.load(&id, Bytes(4096)).is_none());
+        store.save(&id, &calibration()).unwrap_err();
+    }
+
+    #[test]
+    fn costs_that_no_machine_has_are_not_used() {
+        let own = tempfile::tempdir().unwrap();
+        let (store, id) = (Store::new(own.path()), Identity::default());
+        for submit_ns in [-1e6, 1e300] {
+            let mut bad = calibration();
+            bad.cost.submit_ns = submit_ns;
+            store.save(&id, &bad).unwrap();
+            assert!(store.load(&id, Bytes(4096)).is_none(), "{submit_ns}");
+        }
     }
 }

@@ -82,7 +82,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<u32>>,
     /// The device's rating in IOPS: what lies above it is flagged
-    #[arg(long, value_name = "IOPS", value_parser = rate)]
+    #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
     pub rating: Option<f64>,
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
@@ -162,6 +162,14 @@ fn percent(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_and_ratings_are_numbers_that_a_device_can_have() {
+        for text in ["nan", "-5", "0", "inf", "-0", "1e10", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        assert_eq!(rate("750e3"), Ok(750_000.0));
+    }
 
     #[test]
     fn commas_within_names_stay_there() {

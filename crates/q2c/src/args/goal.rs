@@ -18,14 +18,8 @@ pub struct GoalArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     max_p99: Option<Nanos>,
     /// The chosen rule uses at most this much CPU, percent of one CPU and thread
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     max_cpu: Option<f64>,
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let value = value.filter(|pct| pct.is_finite() && *pct >= 0.0);
-    value.ok_or_else(|| format!("expected a percentage from 0 on, found `{text}`"))
 }
 
 impl GoalArgs {
@@ -36,5 +30,24 @@ impl GoalArgs {
             max_p99_ns: self.max_p99.map(|p99| p99.0 as f64),
             max_cpu_pct: self.max_cpu,
         }
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|percent| *percent > 0.0 && *percent <= 1e6);
+    value.ok_or_else(|| format!("expected a percentage above 0, found `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_number_above_nothing() {
+        for text in ["nan", "-5", "0", "inf", "%"] {
+            assert!(percent(text).is_err(), "{text}");
+        }
+        assert_eq!(percent("250%"), Ok(250.0));
     }
 }

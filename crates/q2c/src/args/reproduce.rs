@@ -15,7 +15,7 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     pub jobs: JobsArg,
     /// Length of a phase, seconds, after its settling
-    #[arg(long, default_value_t = 20.0)]
+    #[arg(long, default_value_t = 20.0, value_parser = super::tune::seconds)]
     pub seconds: f64,
     /// Trials of the whole experiment
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]

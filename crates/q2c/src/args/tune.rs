@@ -46,7 +46,7 @@ pub struct TuneArgs {
     pub recalibrate: bool,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
     value
         .filter(|s| SECONDS.contains(s))

@@ -16,6 +16,7 @@ use q2c_compare::{
     RunStart, SiteError, SourceRequest, TraceSource, Variant,
 };
 use q2c_host::Roots;
+use q2c_host::signals::Orderly;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::Bytes;
 use q2c_replay::ReplayFacts;
@@ -75,6 +76,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         record: args.record.as_deref(),
     };
     let mut folder = created.or_exit(Exit::Device)?;
+    let _orderly = Orderly::begin();
     let ran = run.go(&variants, &mut folder, stop)?;
     let path = folder.path().to_owned();
     let result = q2c_compare::replay(&start, &variants[0], &ran);

@@ -2,6 +2,7 @@
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
+use crate::input;
 use crate::output::{print, print_json, say};
 use crate::workbench::open_new;
 use q2c_model::{Bytes, Nanos};
@@ -10,6 +11,7 @@ use q2c_result::Exit;
 use q2c_result::reproduce::{PhaseTrial, ReproduceResult};
 use q2c_run::runner::{self, End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Runs an experiment, and prints its figures beside the published ones.
@@ -80,7 +82,7 @@ fn experiment(name: &str) -> Result<Experiment, Failure> {
     if !name.ends_with(".toml") {
         return Experiment::named(name).or_exit(Exit::Usage);
     }
-    let text = std::fs::read_to_string(name)
+    let text = input::read_text(Path::new(name), input::BY_HAND)
         .map_err(|e| Failure::new(Exit::Input, format!("read the experiment {name}: {e}")))?;
     Experiment::parse(&text).or_exit(Exit::Input)
 }

@@ -4,7 +4,7 @@ use crate::args::RestoreArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::print;
 use q2c_host::Roots;
-use q2c_host::restore::{default_folder, pending, restore_all};
+use q2c_host::restore::{Fault, default_folder, pending, restore_all};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
 
@@ -14,36 +14,35 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     let folder = folder(args.journal.as_deref())?;
     if args.dry_run {
         let left = pending(&roots, &folder).or_exit(Exit::Environment)?;
-        let lines: Vec<String> = left.iter().map(|(change, _)| format!("{change}")).collect();
-        print(&if lines.is_empty() {
-            "nothing to restore".to_owned()
-        } else {
-            lines.join("\n")
-        })?;
-        return Ok(Exit::Done);
+        let changes = left.changes.iter();
+        told(changes.map(|(change, _)| change.to_string()), &left.faults)?;
+        return Ok(done(left.faults.is_empty()));
     }
     let report = restore_all(&roots, &folder).or_exit(Exit::Environment)?;
-    let mut lines: Vec<String> = report
-        .items
-        .iter()
-        .map(|item| format!("{}: {}", item.change, item.outcome))
-        .collect();
-    lines.extend(
-        report
-            .faults
-            .iter()
-            .map(|fault| format!("damaged journal: {fault}")),
-    );
-    print(&if lines.is_empty() {
-        "nothing to restore".to_owned()
-    } else {
-        lines.join("\n")
-    })?;
-    Ok(if report.is_complete() {
-        Exit::Done
-    } else {
-        Exit::Requirements
+    let items = report.items.iter();
+    told(
+        items.map(|item| format!("{}: {}", item.change, item.outcome)),
+        &report.faults,
+    )?;
+    Ok(done(report.is_complete()))
+}
+
+/// Prints what there is to restore or was restored, and the lines of journals that were no use.
+fn told(changes: impl Iterator<Item = String>, faults: &[Fault]) -> Result<(), Failure> {
+    let faults = faults.iter();
+    let faults = faults.map(|fault| format!("damaged journal: {fault}"));
+    let lines: Vec<String> = changes.chain(faults).collect();
+    print(&match lines.is_empty() {
+        true => "nothing to restore".to_owned(),
+        false => lines.join("\n"),
     })
+}
+
+fn done(complete: bool) -> Exit {
+    match complete {
+        true => Exit::Done,
+        false => Exit::Requirements,
+    }
 }
 
 /// The folder of the restore journals: as named, else the usual one.

@@ -1,5 +1,6 @@
 //! The methods that an earlier run of `q2c tune` recommends, for `q2c bench --tuned`.
 
+use crate::input;
 use q2c_model::Bytes;
 use q2c_result::bench::{Tuned, TunedMethod};
 use q2c_result::tune::{EARLIER, SCHEMA, TuneResult};
@@ -18,7 +19,7 @@ pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String>
         let file = file.display();
         format!("read {file}: expected the result of q2c tune, found {found}; name such a run")
     };
-    let text = std::fs::read_to_string(&file).map_err(|error| bad(error.to_string()))?;
+    let text = input::read_text(&file, input::RESULT).map_err(|error| bad(error.to_string()))?;
     let (target, methods) = read(&text, sizes, jobs).map_err(bad)?;
     Ok(Tuned {
         run: run.display().to_string(),

@@ -387,3 +387,43 @@ fn a_start_and_a_latency_are_no_stages() {
         "{said}"
     );
 }
+
+/// A trace of many processes, some with names that no kernel gives. The result has a bounded number
+/// of groups with bounded names, and says what is left out.
+#[test]
+fn a_trace_with_more_and_longer_names_than_a_machine_has() {
+    const PROCESSES: u32 = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
+    let device = DevId { major: 8, minor: 0 };
+    let records: Vec<IoRecord> = (0..PROCESSES)
+        .map(|n| {
+            let at = u64::from(n) * 1_000;
+            let mut record =
+                IoRecord::new(at, Layer::User, device, Op::Read, Sectors(0), Bytes(4096));
+            (record.submit_ns, record.reap_ns) = (Some(Nanos(at)), Some(Nanos(at + 500)));
+            record.pid = Some(n);
+            record.comm = Some(match n {
+                0 => "x".repeat(5 << 20),
+                n => format!("process {n}"),
+            });
+            record
+        })
+        .collect();
+    writer.push(&records).unwrap();
+    writer.finish().unwrap();
+    let html = ["analyze", "t.parquet", "--json", "--html", "page.html"];
+    let told = q2c(folder.path(), &html).json();
+    let groups = told["groups"]["process"].as_array().unwrap();
+    assert!(groups.len() <= 513, "{}", groups.len());
+    assert_eq!(groups.last().unwrap()["key"], "others");
+    let longest = groups.iter().map(|g| g["key"].as_str().unwrap().len());
+    assert!(longest.max().unwrap() < 100);
+    let warnings = told["warnings"].as_array().unwrap();
+    let said = warnings.iter().find(|w| w["id"] == "names-left-out");
+    let said = said.unwrap()["found"].as_str().unwrap();
+    assert!(said.contains("1 names of processes were cut"), "{said}");
+    let page = fs::metadata(folder.path().join("page.html")).unwrap();
+    assert!(page.len() < 16 << 20, "{}", page.len());
+}

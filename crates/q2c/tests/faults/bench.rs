@@ -199,7 +199,18 @@ impl Running {
     }
 
     /// Waits for the end of the command. No process of its group may be left.
-    pub fn end(mut self) -> Outcome {
+    pub fn end(self) -> Outcome {
+        let group = Pid::from_raw(self.child.id() as i32).unwrap();
+        let outcome = self.end_with_others();
+        assert!(
+            test_kill_process_group(group).is_err(),
+            "processes are left"
+        );
+        outcome
+    }
+
+    /// As [`Running::end`], where other processes of the group may be left for a moment.
+    pub fn end_with_others(mut self) -> Outcome {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -208,11 +219,6 @@ impl Running {
             self.still_patient(begun);
             std::thread::sleep(LOOK);
         };
-        let group = Pid::from_raw(self.child.id() as i32).unwrap();
-        assert!(
-            test_kill_process_group(group).is_err(),
-            "processes are left"
-        );
         Outcome {
             status,
             stdout: self.text("stdout"),

@@ -1,6 +1,8 @@
 //! Tests on machines that forbid what is needed, and on full disks.
 
-use crate::bench::{Bench, NOBODY, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works};
+use crate::bench::{
+    Bench, NOBODY, Outcome, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works,
+};
 use crate::skip;
 use q2c_result::Exit;
 
@@ -37,11 +39,52 @@ fn io_uring_forbidden() {
         }
         outcome.refuses(Exit::Environment, &words);
     }
+    let run = |args: &[&str]| {
+        let args = [&[script.as_str(), Q2C][..], args].concat();
+        bench.start(bench.command("python3", &args)).end()
+    };
+    run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, &words);
     bench.left_nothing();
-    let args = [&script, Q2C, "doctor", "--json"];
-    let outcome = bench.start(bench.command("python3", &args)).end();
+    let outcome = run(&["doctor", "--json"]);
     outcome.exits(Exit::Done);
     assert!(outcome.stdout.contains("forbidden here"), "{outcome:#?}");
+    other_interfaces_run(&target, &run);
+}
+
+fn short_bench<'a>(target: &'a str, engine: &'a str) -> [&'a str; 9] {
+    [
+        "bench",
+        target,
+        "--json",
+        "--engine",
+        engine,
+        "--trials=1",
+        "--seconds=1",
+        "--warm-up=0.25",
+        "--method=interrupt",
+    ]
+}
+
+/// Where io_uring is forbidden, interfaces that do not need it are measured, alone and beside it.
+fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> Outcome) {
+    for (engine, measured) in [
+        ("libaio", &["libaio"][..]),
+        ("pvsync2", &["pvsync2"]),
+        ("io_uring,libaio", &["libaio"]),
+    ] {
+        let outcome = run(&short_bench(target, engine));
+        outcome.exits(Exit::Done);
+        let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let cells = result["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), engine.split(',').count());
+        for cell in cells {
+            let name = cell["engine"].as_str().unwrap();
+            let trials = u64::from(measured.contains(&name));
+            assert_eq!(cell["iops"]["trials"].as_u64(), Some(trials), "{cell}");
+            let failures = cell["failures"].to_string();
+            assert_eq!(failures.contains("set up io_uring"), trials == 0, "{cell}");
+        }
+    }
 }
 
 #[test]

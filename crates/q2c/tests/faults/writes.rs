@@ -93,3 +93,32 @@ fn a_scratch_file_without_room_for_it() {
     );
     bench.left_nothing();
 }
+
+/// The second of two runs that would write one file is refused while the first one runs.
+#[test]
+fn a_file_that_another_run_writes() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let other = bench.file("other", &std::fs::read(&target).unwrap());
+    let write = |target: &'static str| -> Vec<&'static str> {
+        let mut args = vec!["bench", target, "--engine=pvsync2", "--method=interrupt"];
+        args.extend(["--rw=randwrite", "--allow-write", target, "--trials=1"]);
+        args
+    };
+    let (target, other) = (leaked(target), leaked(other));
+    let long = [&write(target)[..], &["--seconds=600"]].concat();
+    let mut first = bench.start(bench.command(Q2C, &long));
+    first.says("run folder");
+    let short = |target| [&write(target)[..], &["--seconds=0.2", "--out=more"]].concat();
+    bench
+        .q2c(&short(target))
+        .refuses(Exit::Target, &["another run of q2c", target]);
+    bench.q2c(&short(other)).exits(Exit::Done);
+    first.signal(rustix::process::Signal::INT);
+    first.end().exits(Exit::Interrupted);
+    bench.q2c(&short(target)).exits(Exit::Done);
+}
+
+fn leaked(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}

@@ -4,6 +4,7 @@ use crate::Column;
 use crate::container::parse_device;
 use crate::import::decimal::{self, TimeUnit};
 use crate::import::error::BadLine;
+use crate::process_name;
 use q2c_model::{Bytes, IoRecord, Nanos, OpFlags, Sectors};
 use std::str::FromStr;
 
@@ -106,7 +107,7 @@ pub(super) fn set(
         Column::SleptNs => record.slept_ns = Some(time(field, cell, unit)?),
         Column::Missed => record.missed = Some(truth(cell)?),
         Column::Pid => record.pid = Some(whole(field, cell)?),
-        Column::Comm => record.comm = Some(cell.to_owned()),
+        Column::Comm => record.comm = Some(process_name::kept(cell)),
         Column::CpuSubmit => record.cpu_submit = Some(whole(field, cell)?),
         Column::CpuComplete => record.cpu_complete = Some(whole(field, cell)?),
         Column::Hctx => record.hctx = Some(whole(field, cell)?),

@@ -10,6 +10,7 @@ use crate::output::{NewFile, print_while_read, say, screen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, Recorder};
 use q2c_host::Roots;
+use q2c_host::signals::Orderly;
 use q2c_report::terminal::{live, live_head, live_line};
 use q2c_result::Exit;
 use q2c_result::live::LiveInterval;
@@ -28,6 +29,8 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
     let capture = args.capture();
+    // What was captured when a signal comes is analysed.
+    let _orderly = Orderly::begin();
     let mut session = RunningCapture::begin(&roots, &target, &capture)?;
     let told = session.told(args.command.is_empty());
     session.run(Child::start(&args.command)?);

@@ -12,14 +12,15 @@ use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
 use crate::workbench::{open_for_interfaces, scratch};
 use q2c_bench::asked::Asked;
+use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchSpec, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
-use q2c_result::Exit;
 use q2c_result::bench::{BenchPoint, BenchResult};
+use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, read_checked_plan};
 use q2c_run::{RunDir, RunState, runner};
 use q2c_workbench::workbench::Workbench;
@@ -131,7 +132,9 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     };
     spec.check()
         .map_err(|fault| Failure::new(blamed, format!("bench {fault}")))?;
+    spec.check_number_of_points().or_exit(Exit::Usage)?;
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
+    opens(&spec, &place)?;
     let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity).or_exit(Exit::Device)?;
     if let Some(text) = job_file {
@@ -157,6 +160,7 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     let workload = workload(args, target, sizes, pattern, &spec.backgrounds);
     let workload = workload.or_exit(Exit::Input)?;
     let place = open_for_interfaces(&workload, None, stop)?;
+    opens(&spec, &place)?;
     let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
     let borders = borders(&stored, &place).or_exit_of(CpuChoiceError::exit)?;
     let identity = place.identity(&stored, &run_folder::program());
@@ -167,6 +171,21 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
         borders,
         folder,
     })
+}
+
+/// Checks that at least one of the interfaces can be opened here. One that cannot while others can
+/// is left to its trials, which say so at its points.
+fn opens(spec: &BenchSpec, place: &Workbench) -> Result<(), Failure> {
+    let asked: Result<Vec<Interface>, String> =
+        spec.engines.iter().map(|name| name.parse()).collect();
+    let asked = asked.or_exit(Exit::Usage)?;
+    let by_kernel = place.target.kind != TargetKind::Pci && !asked.contains(&Interface::Spdk);
+    match by_kernel {
+        true => place
+            .opens_one_of(asked.iter().filter_map(Interface::engine))
+            .or_exit(Exit::Environment),
+        false => Ok(()),
+    }
 }
 
 /// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single

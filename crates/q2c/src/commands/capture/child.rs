@@ -1,17 +1,19 @@
 //! The command that runs during a capture.
 
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::say;
 use q2c_result::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::AsFd;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long the command may take to end after SIGTERM. Then it is killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the command may take to end after SIGTERM. Then it is killed. A signal is to end q2c
+/// within a second, and the recording has to be written after this.
+const PATIENCE: Duration = Duration::from_millis(600);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The command that runs during a capture, or none. A command that still runs is killed when this
@@ -58,6 +60,15 @@ impl Child {
         &self.words
     }
 
+    fn failed(&self, what: &str, error: &io::Error) -> Failure {
+        let name = self.words.first().map(|word| word.to_string_lossy());
+        let name = name.unwrap_or_default();
+        Failure::new(
+            Exit::Environment,
+            format!("{what} the command {name}: {error}"),
+        )
+    }
+
     /// Whether there is a command.
     pub fn is_there(&self) -> bool {
         self.child.is_some()
@@ -68,7 +79,8 @@ impl Child {
         let Some(child) = &mut self.child else {
             return Ok(false);
         };
-        self.status = child.try_wait().or_exit(Exit::Environment)?;
+        let status = child.try_wait();
+        self.status = status.map_err(|error| self.failed("ask about", &error))?;
         Ok(self.status.is_some())
     }
 
@@ -79,15 +91,16 @@ impl Child {
         }
         let begun = Instant::now();
         if let Some(child) = &self.child {
-            kill_process(Pid::from_child(child), Signal::TERM).or_exit(Exit::Environment)?;
+            let ended = kill_process(Pid::from_child(child), Signal::TERM);
+            ended.map_err(|error| self.failed("end", &error.into()))?;
         }
         while !self.is_over()? {
             sleep(LOOK);
             if begun.elapsed() > PATIENCE
                 && let Some(child) = &mut self.child
             {
-                child.kill().or_exit(Exit::Environment)?;
-                self.status = Some(child.wait().or_exit(Exit::Environment)?);
+                let ended = child.kill().and_then(|()| child.wait());
+                self.status = Some(ended.map_err(|error| self.failed("kill", &error))?);
                 return Ok(());
             }
         }

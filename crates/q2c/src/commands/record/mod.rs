@@ -11,9 +11,11 @@ use crate::output::say;
 use place::Place;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
+use q2c_host::signals::Orderly;
 use q2c_model::TraceMeta;
 use q2c_result::Exit;
 use q2c_trace::TraceWriter;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Records, writes the trace, and prints what it holds.
@@ -21,13 +23,20 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
     let capture = args.capture();
-    let place = Place::new(args, &capture)?;
-    let writer = TraceWriter::create(place.trace(), TraceMeta::default());
-    let writer = writer.or_exit_of(trace_exit)?;
-
+    // What was recorded when a signal comes is kept.
+    let _orderly = Orderly::begin();
+    let create = |path: &Path| {
+        let writer = TraceWriter::create(path, TraceMeta::default());
+        writer.or_exit_of(trace_exit)
+    };
+    let named = args.out.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
+    let child = Child::start(&args.command)?;
+    // Nothing can be refused any more: a run folder is made for recordings alone.
+    let place = Place::new(args, &capture)?;
+    let writer = named.map_or_else(|| create(place.trace()), Ok)?;
     say(&capturing.told(args.command.is_empty()));
-    capturing.run(Child::start(&args.command)?);
+    capturing.run(child);
     let (ended, captured) = capturing.finish(&mut Quiet, stop)?;
 
     captured.tell_missing();

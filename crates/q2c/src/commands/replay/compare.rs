@@ -12,6 +12,7 @@ use q2c_compare::{
     ReplayRequest, RunStart, SiteError, TraceSource, Variant, capturing,
 };
 use q2c_host::Roots;
+use q2c_host::signals::Orderly;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::replay::Mode;
 use q2c_result::Exit;
@@ -36,6 +37,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Failure>>()?;
     let mut folder = folder(args, &prepared)?;
+    let _orderly = Orderly::begin();
     let starts = rows.iter().zip(&prepared);
     let starts: Vec<RunStart> = starts.map(|(row, ready)| row.start(&ready.job)).collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();

@@ -4,9 +4,11 @@ use super::one::{self, Job, Place, Ran};
 use crate::args::TuneArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
+use crate::input;
 use crate::output::{print, print_json, say, screen};
 use crate::requests::workload::workload;
 use crate::workbench::open_without_rest;
+use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::CpuId;
 use q2c_result::Exit;
@@ -80,6 +82,7 @@ struct Whole<'a> {
 
 impl Whole<'_> {
     fn run(self) -> Result<Exit, Failure> {
+        let _orderly = Orderly::begin();
         let path = self.folder.path().to_owned();
         say(&format!("run folder of all numbers {}", path.display()));
         let mut runs = Vec::new();
@@ -204,7 +207,7 @@ impl Whole<'_> {
 fn kept(folder: &Path) -> Result<TuneResult, Failure> {
     let path = folder.join("result.json");
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|e| bad(e.to_string()))?;
+    let text = input::read_text(&path, input::RESULT).map_err(|e| bad(e.to_string()))?;
     let result = serde_json::from_str(&text);
     let result = result.map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;
     say(&format!("{} is complete", folder.display()));

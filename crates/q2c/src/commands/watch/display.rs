@@ -10,6 +10,7 @@ use q2c_result::Exit;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How a watch is shown.
@@ -24,13 +25,23 @@ pub enum WatchDisplay {
     },
 }
 
+/// Whether the terminal is taken over.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the screen of the terminal back where it was taken over.
+pub fn give_back_the_screen() {
+    if TAKEN.swap(false, Ordering::AcqRel) {
+        ratatui::restore();
+    }
+}
+
 /// A terminal that q2c has taken over.
 pub struct Screen(DefaultTerminal);
 
 impl Drop for Screen {
     fn drop(&mut self) {
         // The cursor comes back when the `DefaultTerminal` is dropped after this.
-        ratatui::restore();
+        give_back_the_screen();
     }
 }
 
@@ -50,6 +61,7 @@ impl WatchDisplay {
             let why = format!("take over the terminal: {error}; use --plain");
             Failure::new(Exit::Environment, why)
         })?;
+        TAKEN.store(true, Ordering::Release);
         Ok(WatchDisplay::Screen(Screen(terminal)))
     }
 

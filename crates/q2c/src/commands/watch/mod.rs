@@ -6,6 +6,8 @@ mod draw;
 mod keys;
 mod state;
 
+pub use display::give_back_the_screen;
+
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};

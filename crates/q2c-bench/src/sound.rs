@@ -1,0 +1,271 @@
+//! Whether a trial measured what it was to measure: all jobs at work together for the time asked,
+//! on a machine that ran all the while, and no more I/O than the device did.
+
+use super::steady::Window;
+use super::trial::{BenchTrial, Moment, SLICE};
+use q2c_engine::{LaneData, RunData};
+use q2c_host::block::DiskStats;
+use q2c_model::{Bytes, Nanos};
+use thiserror::Error;
+
+/// The least part of the asked time in which all jobs must be at work together. Jobs that were cut
+/// off late begin and end their counted parts late, so that what is common to all gets shorter.
+const COMMON: f64 = 0.5;
+/// The most busy CPUs for each CPU of the machine. The counters of each are 10 ms coarse.
+const BUSY: f64 = 1.1;
+/// The most I/O for each that the device did, as bytes.
+const COUNTED: f64 = 1.25;
+/// The longest delay of a boundary between slices with which a trial counts. The thread that reads
+/// the counters there does no I/O, so it is late only where the program or the machine stood still,
+/// or where others left it no CPU, which a busy machine may do for a second.
+const LATE: Nanos = Nanos::from_millis(2_000);
+
+/// Why a trial's figures are none. The text reads well after "failed to".
+#[derive(Clone, Debug, PartialEq, Error)]
+pub(super) enum Unsound {
+    /// No request completed.
+    #[error(
+        "complete a request in the {asked_s:.2} s that count: ask for longer trials (--seconds), or look at the device"
+    )]
+    Nothing {
+        /// The counted time asked for, seconds.
+        asked_s: f64,
+    },
+    /// The jobs were at work together for too short a time.
+    #[error(
+        "keep all jobs at work together for the {asked_s:.2} s that count: they were for {common_s:.3} s, as jobs were cut off late; \
+         ask for longer trials (--seconds), fewer jobs or less depth"
+    )]
+    Apart {
+        /// Time in which all jobs were in their counted part, seconds.
+        common_s: f64,
+        /// The counted time asked for, seconds.
+        asked_s: f64,
+    },
+    /// More CPUs were busy than there are.
+    #[error(
+        "count busy CPUs: {busy:.1} of {cpus} were busy in the counted time, so the counters and the jobs' I/O are not of one time; \
+         ask for longer trials (--seconds), fewer jobs or less depth"
+    )]
+    Busy {
+        /// Busy CPUs.
+        busy: f64,
+        /// CPUs of the machine.
+        cpus: usize,
+    },
+    /// The jobs reaped much more I/O in the counted time than the device did in it.
+    #[error(
+        "count I/O in time: the jobs reaped {counted} in the counted time and the device moved {moved} in it, so requests of before were \
+         reaped late; ask for longer trials (--seconds), fewer jobs or less depth"
+    )]
+    Reaped {
+        /// Bytes of the jobs' I/Os.
+        counted: Bytes,
+        /// Bytes that the device moved.
+        moved: Bytes,
+    },
+    /// The program or the machine stood still.
+    #[error(
+        "run all the time: a reading of the counters was {late_s:.1} s late, so the program or the machine stood still (stopped by \
+         a signal, a paused virtual machine, or no CPU left for it); run again while nothing stops it"
+    )]
+    Stood {
+        /// The longest delay of a boundary, seconds.
+        late_s: f64,
+    },
+}
+
+/// The longest delay with which a boundary was read.
+pub(super) fn longest_delay(start_ns: u64, moments: &[Moment]) -> Nanos {
+    let planned = |n: usize| start_ns + n as u64 * SLICE.0;
+    let read = moments.iter().enumerate();
+    let late = read.map(|(n, moment)| moment.t_ns.saturating_sub(planned(n)));
+    Nanos(late.max().unwrap_or(0))
+}
+
+/// Checks that every boundary was read in time.
+pub(super) fn ran(data: &RunData, moments: &[Moment]) -> Result<(), Unsound> {
+    let late = longest_delay(data.start_ns, moments);
+    match late > LATE {
+        true => Err(Unsound::Stood {
+            late_s: late.as_secs_f64(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Checks the counted part of a trial. `in_flight` is the most requests that the jobs have in
+/// flight together, and `bs` their size.
+pub(super) fn sound(
+    lanes: &[LaneData],
+    moments: &[Moment],
+    window: &Window,
+    trial: &BenchTrial,
+    (in_flight, bs): (u64, Bytes),
+) -> Result<(), Unsound> {
+    together(lanes, window)?;
+    if trial.ios == 0 {
+        let asked_s = asked_s(window);
+        return Err(Unsound::Nothing { asked_s });
+    }
+    let (begin, end) = (&moments[window.slices.start], &moments[window.slices.end]);
+    let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
+    let cpus = cpus.map_or(0, |(begin, end)| end.busy_since(begin).cpus.len());
+    busy(trial, cpus)?;
+    let disk = begin.disk.as_ref().zip(end.disk.as_ref());
+    let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
+    match disk.filter(|_| beside == 0) {
+        Some((begin, end)) => in_time(trial.ios, in_flight, bs, moved(begin, end)),
+        None => Ok(()),
+    }
+}
+
+/// The counted time that was asked for, seconds.
+fn asked_s(window: &Window) -> f64 {
+    window.slices.len() as f64 * SLICE.as_secs_f64()
+}
+
+fn together(lanes: &[LaneData], window: &Window) -> Result<(), Unsound> {
+    let counted = |lane: &LaneData| {
+        let phases = &lane.phases[window.slices.clone()];
+        (phases[0].begin.t_ns, phases[phases.len() - 1].end.t_ns)
+    };
+    let begin = lanes.iter().map(|lane| counted(lane).0).max().unwrap_or(0);
+    let end = lanes.iter().map(|lane| counted(lane).1).min().unwrap_or(0);
+    let common_s = Nanos(end.saturating_sub(begin)).as_secs_f64();
+    let asked_s = asked_s(window);
+    match common_s < COMMON * asked_s {
+        true => Err(Unsound::Apart { common_s, asked_s }),
+        false => Ok(()),
+    }
+}
+
+fn busy(trial: &BenchTrial, cpus: usize) -> Result<(), Unsound> {
+    let of_machine = trial.busy_s.unwrap_or(0.0);
+    let busy = of_machine.max(trial.job_cpu_s) / trial.wall_s;
+    match cpus > 0 && busy > BUSY * cpus as f64 {
+        true => Err(Unsound::Busy { busy, cpus }),
+        false => Ok(()),
+    }
+}
+
+fn moved(begin: &DiskStats, end: &DiskStats) -> Bytes {
+    let done = end.since(begin);
+    Bytes((done.read.sectors.0 + done.write.sectors.0) * 512)
+}
+
+/// Compares bytes, which stay the same where requests are split or merged. What is missing counts
+/// as reaped late only where the requests in flight suffice to explain it: I/O that never reaches
+/// this disk (holes, other disks of a set) is another matter, which a warning tells.
+fn in_time(ios: u64, in_flight: u64, bs: Bytes, moved: Bytes) -> Result<(), Unsound> {
+    let counted = Bytes(ios * bs.0);
+    let too_much = counted.0 as f64 > COUNTED * moved.0 as f64;
+    let explained = counted.0.saturating_sub(moved.0) <= in_flight * bs.0;
+    match moved.0 > 0 && too_much && explained {
+        true => Err(Unsound::Reaped { counted, moved }),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_engine::{Mark, PhaseData};
+
+    const MS: u64 = 1_000_000;
+
+    fn lane(marks_ms: &[u64]) -> LaneData {
+        let mark = |ms: u64| Mark {
+            t_ns: ms * MS,
+            ..Mark::default()
+        };
+        let phase = |pair: &[u64]| PhaseData {
+            begin: mark(pair[0]),
+            end: mark(pair[1]),
+            ..PhaseData::default()
+        };
+        LaneData {
+            phases: marks_ms.windows(2).map(phase).collect(),
+            ..LaneData::default()
+        }
+    }
+
+    fn window(slices: std::ops::Range<usize>) -> Window {
+        Window {
+            begin: 0,
+            slices,
+            steady: true,
+        }
+    }
+
+    /// The second job was busy with its first fill until 1.24 s, so that its counted slices are the
+    /// 12 ms that are left; the mean of the two lengths would be half a second.
+    #[test]
+    fn jobs_that_were_not_at_work_together_are_no_trial() {
+        let prompt = || lane(&[0, 250, 500, 750, 1000, 1250]);
+        let late = lane(&[0, 1240, 1240, 1241, 1242, 1252]);
+        let both = [prompt(), late];
+        let why = together(&both, &window(1..5)).unwrap_err();
+        assert_eq!(
+            why,
+            Unsound::Apart {
+                common_s: 0.010,
+                asked_s: 1.0
+            }
+        );
+        assert!(why.to_string().contains("0.010 s"), "{why}");
+        // An I/O of 200 ms at a cut moves it, and what is common is 0.8 of 1 s.
+        let slow = lane(&[0, 450, 500, 750, 1000, 1250]);
+        assert_eq!(together(&[prompt(), slow], &window(1..5)), Ok(()));
+    }
+
+    #[test]
+    fn more_busy_cpus_than_the_machine_has_are_no_figure() {
+        let trial = |busy_s, job_cpu_s| BenchTrial {
+            wall_s: 0.5,
+            busy_s,
+            job_cpu_s,
+            ..BenchTrial::default()
+        };
+        assert_eq!(busy(&trial(Some(1.05), 0.9), 2), Ok(()));
+        assert_eq!(busy(&trial(None, 1.0), 2), Ok(()));
+        let told = Unsound::Busy { busy: 8.0, cpus: 2 };
+        assert_eq!(busy(&trial(Some(4.0), 0.9), 2), Err(told.clone()));
+        assert_eq!(busy(&trial(None, 4.0), 2), Err(told));
+        // A machine whose CPUs cannot be counted says nothing.
+        assert_eq!(busy(&trial(Some(4.0), 0.9), 0), Ok(()));
+    }
+
+    /// 64 jobs of depth 1024 have 65,536 requests in flight: 142,000 reaped of which the device did
+    /// 80,000 in the time are explained by those, and 200,000 are not.
+    #[test]
+    fn requests_that_were_reaped_late_are_told_from_those_that_never_came() {
+        let (bs, flight) = (Bytes(4096), 64 * 1024);
+        let of = |ios: u64, done: u64| in_time(ios, flight, bs, Bytes(done * 4096));
+        assert!(matches!(of(142_000, 80_000), Err(Unsound::Reaped { .. })));
+        assert_eq!(of(142_000, 120_000), Ok(()));
+        // A set of two disks, or a file with holes.
+        assert_eq!(of(200_000, 100_000), Ok(()));
+        // Nothing reached the disk: it is not where the I/O goes.
+        assert_eq!(of(1_000, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_program_that_was_stopped_is_told() {
+        let moments = |at_ms: &[u64]| -> Vec<Moment> {
+            let moment = |ms: &u64| Moment {
+                t_ns: ms * MS,
+                ..Moment::default()
+            };
+            at_ms.iter().map(moment).collect()
+        };
+        let data = RunData {
+            lanes: Vec::new(),
+            start_ns: 100 * MS,
+            stopped: false,
+        };
+        assert_eq!(ran(&data, &moments(&[100, 352, 601, 900])), Ok(()));
+        let stood = ran(&data, &moments(&[100, 350, 4_600, 4_600]));
+        assert_eq!(stood, Err(Unsound::Stood { late_s: 4.0 }));
+    }
+}

@@ -1,0 +1,104 @@
+//! Folders that only their owner and root can change: what is kept there was written by this user,
+//! and nobody can put a link in its way.
+
+use rustix::process::geteuid;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const OTHERS_WRITE: u32 = 0o002;
+/// In a folder with this bit only the owner of an entry can remove or rename it.
+const STICKY: u32 = 0o1000;
+
+/// Checks that `folder`, and all folders above it, belong to this user or to root and cannot be
+/// changed by others. Those that do not exist yet are left out.
+///
+/// # Errors
+/// `PermissionDenied` with the first folder that belongs to another user or that others can change,
+/// or the error of looking at it.
+pub fn check(folder: &Path) -> io::Result<()> {
+    let user = geteuid().as_raw();
+    let folder = std::path::absolute(folder)?;
+    for part in folder.ancestors() {
+        match fs::symlink_metadata(part) {
+            Ok(link) => {
+                check_one(part, &link, user)?;
+                // What a link leads to may belong to another user than the link.
+                check_one(part, &fs::metadata(part)?, user)?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that an open file belongs to this user.
+///
+/// # Errors
+/// `PermissionDenied` when it belongs to another one, or the error of asking.
+pub fn check_file(file: &fs::File) -> io::Result<()> {
+    let (user, owner) = (geteuid().as_raw(), file.metadata()?.uid());
+    match owner == user {
+        true => Ok(()),
+        false => Err(denied(format!(
+            "it belongs to user {owner}, expected {user}"
+        ))),
+    }
+}
+
+fn check_one(path: &Path, meta: &Metadata, user: u32) -> io::Result<()> {
+    let owner = meta.uid();
+    if owner != user && owner != 0 {
+        return Err(denied(format!(
+            "{} belongs to user {owner}, expected {user} or root: another user could put links there",
+            path.display()
+        )));
+    }
+    let open = meta.is_dir() && meta.mode() & OTHERS_WRITE != 0 && meta.mode() & STICKY == 0;
+    match open {
+        true => Err(denied(format!(
+            "everybody may write to {}: another user could put links there",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn denied(why: String) -> io::Error {
+    io::Error::new(ErrorKind::PermissionDenied, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    #[test]
+    fn folders_that_others_can_change_are_refused() {
+        let own = tempfile::tempdir().unwrap();
+        let folder = own.path().join("a");
+        fs::create_dir(&folder).unwrap();
+        let below = folder.join("not/yet/there");
+        check(&below).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        let told = check(&below).unwrap_err().to_string();
+        assert!(told.contains("everybody may write"), "{told}");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
+        check(&below).unwrap();
+        if !geteuid().is_root() {
+            return q2c_testkit::skip("folders of another user", "not root");
+        }
+        chown(&folder, Some(65_534), None).unwrap();
+        let told = check(&below).unwrap_err().to_string();
+        assert!(told.contains("belongs to user 65534"), "{told}");
+        // A link of another user is refused, whatever it leads to.
+        let (link, good) = (own.path().join("link"), own.path().join("good"));
+        fs::create_dir(&good).unwrap();
+        std::os::unix::fs::symlink(&good, &link).unwrap();
+        check(&link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(65_534), None).unwrap();
+        check(&link).unwrap_err();
+    }
+}
