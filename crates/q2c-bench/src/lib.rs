@@ -122,7 +122,7 @@ impl BenchError {
     pub fn exit(&self) -> Exit {
         match self {
             BenchError::Axis(_) | BenchError::Nothing(_) => Exit::Usage,
-            BenchError::Run(_) => Exit::Device,
+            BenchError::Run(error) => error.exit(),
         }
     }
 }

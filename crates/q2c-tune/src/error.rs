@@ -57,7 +57,9 @@ impl TuneError {
             TuneError::Stopped | TuneError::Calibrate(CalibrateError::Stopped) => Exit::Interrupted,
             TuneError::Io(_) | TuneError::Calibrate(CalibrateError::Io(_)) => Exit::Device,
             TuneError::Engine(_) | TuneError::Calibrate(_) => Exit::Environment,
-            TuneError::Folder(_) | TuneError::Runner(_) | TuneError::Trace(_) => Exit::Device,
+            TuneError::Folder(error) => error.exit(),
+            TuneError::Runner(error) => error.exit(),
+            TuneError::Trace(_) => Exit::Device,
             TuneError::Recording(_) | TuneError::Kept { .. } => Exit::Input,
         }
     }

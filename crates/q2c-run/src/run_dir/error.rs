@@ -2,6 +2,7 @@
 
 use super::checked::PlanFault;
 use super::identity::Difference;
+use q2c_result::Exit;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -126,6 +127,18 @@ pub enum RunDirError {
 }
 
 impl RunDirError {
+    /// The exit code of a command that cannot make or write a run's folder. A limit on open files
+    /// (EMFILE, ENFILE) is the machine's.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunDirError::Io { source, .. } if matches!(source.raw_os_error(), Some(23 | 24)) => {
+                Exit::Environment
+            }
+            _ => Exit::Device,
+        }
+    }
+
     /// Makes an error of a failed system call. A full disk or quota gets an error of its own, since
     /// the user can free space and resume.
     pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {

@@ -1,6 +1,7 @@
 //! The errors that stop the runner itself.
 
 use crate::run_dir::RunDirError;
+use q2c_result::Exit;
 
 /// The runner could not go on. The text continues a sentence that begins with "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -32,4 +33,15 @@ pub enum RunError {
         /// The error of the decoder.
         reason: String,
     },
+}
+
+impl RunError {
+    /// The exit code of a command that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunError::Folder(error) => error.exit(),
+            _ => Exit::Device,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::output::say;
 use q2c_engine::floor;
 use q2c_model::CpuId;
 use q2c_result::Exit;
+use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_sys::Clock;
 use q2c_workbench::workbench::Workbench;
@@ -38,11 +39,11 @@ pub fn publish(
 ) -> Result<(), Failure> {
     folder
         .publish_json("result.json", result)
-        .or_exit(Exit::Device)?;
+        .or_exit_of(RunDirError::exit)?;
     folder
         .publish("report.html", |out| out.write_all(page.as_bytes()))
-        .or_exit(Exit::Device)?;
-    folder.finish(state).or_exit(Exit::Device)
+        .or_exit_of(RunDirError::exit)?;
+    folder.finish(state).or_exit_of(RunDirError::exit)
 }
 
 /// Says where the report is.

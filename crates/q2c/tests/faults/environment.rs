@@ -210,3 +210,28 @@ fn too_few_threads() {
         skip("too_few_threads", "the kernel counts no tasks of this user");
     }
 }
+
+/// The limit on open files is met at one place after another. It is never a fault of the device or
+/// of its disk, which would be code 6.
+#[test]
+fn too_few_open_files() {
+    if !works("prlimit", &["--version"]) {
+        return skip("too_few_open_files", "no prlimit");
+    }
+    let bench = Bench::new();
+    let target = bench.target();
+    let short = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
+    let mut refused = 0;
+    for files in 6..=9 {
+        let limit = format!("--nofile={files}");
+        let args = [&[limit.as_str(), Q2C, "bench", &target][..], &short].concat();
+        let outcome = bench.start(bench.command("prlimit", &args)).end();
+        let code = outcome.status.code();
+        assert!(matches!(code, Some(0 | 4)), "{files}: {outcome:#?}");
+        refused += u32::from(code == Some(4));
+    }
+    assert!(
+        refused > 0,
+        "six files are too few for a ring, a target and a run folder"
+    );
+}

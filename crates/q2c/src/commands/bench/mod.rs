@@ -21,7 +21,7 @@ use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
 use q2c_result::bench::{BenchPoint, BenchResult};
 use q2c_result::{Exit, TargetKind};
-use q2c_run::run_dir::{CheckedPlan, read_checked_plan};
+use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
 use q2c_run::{RunDir, RunState, runner};
 use q2c_workbench::workbench::Workbench;
 use std::path::Path;
@@ -136,7 +136,8 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
     let identity = place.identity(&cpus.cpus, &run_folder::program());
-    let folder = RunDir::create(&args.run.out, "bench", &spec, &identity).or_exit(Exit::Device)?;
+    let folder = RunDir::create(&args.run.out, "bench", &spec, &identity);
+    let folder = folder.or_exit_of(RunDirError::exit)?;
     if let Some(text) = job_file {
         folder
             .publish("job.fio", |out| out.write_all(&text))

@@ -9,7 +9,7 @@ use crate::workbench;
 use q2c_host::target::Scratch;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
-use q2c_run::run_dir::read_checked_plan;
+use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use q2c_run::{Identity, RunDir, RunState, runner};
 use q2c_tune::{Tune, TuneSpec};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
@@ -39,10 +39,12 @@ pub(super) enum Place<'a> {
 impl Place<'_> {
     fn open(&self, spec: &TuneSpec, identity: &Identity) -> Result<RunDir, Failure> {
         match self {
-            Place::New(runs) => RunDir::create(runs, "tune", spec, identity).or_exit(Exit::Device),
+            Place::New(runs) => {
+                RunDir::create(runs, "tune", spec, identity).or_exit_of(RunDirError::exit)
+            }
             Place::Part(whole, name) => whole
                 .create_part(name, spec, identity)
-                .or_exit(Exit::Device),
+                .or_exit_of(RunDirError::exit),
             Place::Kept(path) => run_folder::resumed(path, identity),
         }
     }
