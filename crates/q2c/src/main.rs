@@ -40,6 +40,7 @@ fn main() -> ExitCode {
 /// What is done where a signal ends the program in the middle of its work.
 fn last_deed(message: &str) {
     commands::watch::give_back_the_screen();
+    commands::capture::kill_the_command();
     q2c_trace::remove_unfinished();
     output::say(message);
 }

@@ -99,3 +99,28 @@ fn row(
         time(gives.latencies.p999_ns),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without an I/O that counts no figure is known: neither 0 ns nor "NaN".
+    #[test]
+    fn a_method_without_an_io_has_no_figures() {
+        let mut none = SimMethod {
+            method: "poll".to_owned(),
+            ios: 0,
+            gives: q2c_model::Simulated::default(),
+            windows: None,
+        };
+        let words =
+            |row: String| -> Vec<String> { row.split_whitespace().map(str::to_owned).collect() };
+        let shown = words(row(&none));
+        assert_eq!(shown.iter().filter(|word| *word == "-").count(), 9);
+        assert_eq!(shown.last().unwrap(), "poll");
+        none.ios = 1;
+        none.gives.kiops_per_core = f64::NAN;
+        let shown = words(row(&none));
+        assert_eq!(shown.iter().filter(|word| *word == "-").count(), 1);
+    }
+}

@@ -3,7 +3,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod calibrate;
-mod capture;
+pub mod capture;
 pub mod doctor;
 pub mod poll;
 mod record;

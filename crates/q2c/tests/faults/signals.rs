@@ -332,6 +332,33 @@ fn a_recorded_command_that_ignores_signals() {
     assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
 }
 
+/// A second signal does not wait for the recorded command, and does not leave it behind.
+#[test]
+fn a_recorded_command_does_not_outlive_a_second_signal() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let deaf = "trap '' INT TERM HUP; echo $$ > pid; while :; do sleep 0.1; done";
+    let args = ["trace", "record", &target, "--", "sh", "-c", deaf];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    let outcome = running.end_with_others();
+    let Ok(pid) = fs::read_to_string(bench.path("pid")) else {
+        let test = "a_recorded_command_does_not_outlive_a_second_signal";
+        return crate::skip(test, "no capture here");
+    };
+    outcome.exits(Exit::Interrupted);
+    let left = Path::new("/proc").join(pid.trim()).join("cmdline");
+    let begun = std::time::Instant::now();
+    // A process that was killed may need a moment to go, and longer as a zombie without a parent.
+    while fs::read(&left).is_ok_and(|words| !words.is_empty()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it still runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Where a recording is refused, nothing is left of it.
 #[test]
 fn a_refused_recording_leaves_no_run_folder() {

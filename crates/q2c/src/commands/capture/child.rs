@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,18 @@ use std::time::{Duration, Instant};
 /// within a second, and the recording has to be written after this.
 const PATIENCE: Duration = Duration::from_millis(600);
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Process id of the command that runs; 0 for none.
+static RUNNING: AtomicI32 = AtomicI32::new(0);
+
+/// Kills the command that runs, if there is one: for a program that ends without dropping its
+/// values.
+pub fn kill_the_command() {
+    if let Some(pid) = Pid::from_raw(RUNNING.swap(0, Ordering::AcqRel)) {
+        // It may have ended by itself.
+        kill_process(pid, Signal::KILL).ok();
+    }
+}
 
 /// The command that runs during a capture, or none. A command that still runs is killed when this
 /// value is dropped.
@@ -48,6 +61,7 @@ impl Child {
             .stdout(Stdio::from(stderr.map_err(failed)?));
         let command = q2c_sys::signal::unblock_in_child(&mut command).map_err(failed)?;
         let child = command.spawn().map_err(failed)?;
+        RUNNING.store(child.id() as i32, Ordering::Release);
         Ok(Child {
             words: words.to_owned(),
             child: Some(child),
@@ -81,6 +95,9 @@ impl Child {
         };
         let status = child.try_wait();
         self.status = status.map_err(|error| self.failed("ask about", &error))?;
+        if self.status.is_some() {
+            RUNNING.store(0, Ordering::Release);
+        }
         Ok(self.status.is_some())
     }
 
@@ -101,6 +118,7 @@ impl Child {
             {
                 let ended = child.kill().and_then(|()| child.wait());
                 self.status = Some(ended.map_err(|error| self.failed("kill", &error))?);
+                RUNNING.store(0, Ordering::Release);
                 return Ok(());
             }
         }
@@ -131,6 +149,7 @@ impl Drop for Child {
         {
             child.kill().ok();
             child.wait().ok();
+            RUNNING.store(0, Ordering::Release);
         }
     }
 }

@@ -4,7 +4,7 @@ mod child;
 mod following;
 mod running;
 
-pub use child::Child;
+pub use child::{Child, kill_the_command};
 pub use following::{CaptureEnd, Quiet, Watch};
 pub use running::{Captured, RunningCapture};
 
