@@ -132,6 +132,7 @@ impl NoTrial {
     pub fn exit(&self) -> Option<Exit> {
         match self {
             NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
+            NoTrial::Unsound(Unsound::Nothing { .. }) => Some(Exit::Device),
             NoTrial::Run(_) | NoTrial::Cpus(_) | NoTrial::Unsound(_) => Some(Exit::Environment),
             NoTrial::Program(_) | NoTrial::Fault(_) => Some(Exit::Device),
             NoTrial::Stopped => None,

@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_program_that_had_no_cpu_for_a_while_is_told() {
-        let spec = crate::spdk::tests::spec(&["interrupt"], &[1]);
+        let mut spec = crate::spdk::tests::spec(&["poll"], &[1]);
+        spec.engines = vec!["null".to_owned()];
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
         let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
         let (spots, _) = spots.unwrap();

@@ -63,17 +63,17 @@ struct Used {
     at: Instant,
     /// All CPUs, with what the hypervisor took away.
     machine: Duration,
-    /// This process and its children that were waited for.
+    /// This process and all that descend from it.
     own: Duration,
 }
 
 impl Used {
     fn now() -> Used {
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let machine = fs::read_to_string("/proc/stat").unwrap_or_default();
         Used {
             at: Instant::now(),
-            machine: time(machine_ticks(&read("/proc/stat"))),
-            own: time(own_ticks(&read("/proc/self/stat"))),
+            machine: time(machine_ticks(&machine)),
+            own: time(family_ticks(std::process::id(), &processes())),
         }
     }
 
@@ -104,12 +104,38 @@ fn machine_ticks(stat: &str) -> u64 {
     busy.map(|(_, ticks)| ticks).sum()
 }
 
-/// Ticks of a process and of its children in its stat file: the fields 14 to 17. The second field
-/// is a name in brackets, which may contain blanks.
-fn own_ticks(stat: &str) -> u64 {
-    let after_name = stat.rsplit(')').next().unwrap_or("");
-    let fields = after_name.split_whitespace().skip(11).take(4);
-    fields.filter_map(|field| field.parse::<u64>().ok()).sum()
+/// A process: its id, that of its parent, and the ticks of it and of its children that were waited
+/// for.
+type Process = (u32, u32, u64);
+
+/// All processes. Those that end meanwhile are left out.
+fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let stats =
+        entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("stat")).ok());
+    stats.filter_map(|stat| process(&stat)).collect()
+}
+
+/// Reads a stat file: the fields 1, 4 and 14 to 17. The second field is a name in brackets, which
+/// may contain blanks.
+fn process(stat: &str) -> Option<Process> {
+    let pid = stat.split_whitespace().next()?.parse().ok()?;
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = fields.iter().skip(11).take(4);
+    let ticks = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some((pid, fields.get(1)?.parse().ok()?, ticks))
+}
+
+/// Ticks of a process and of all that descend from it.
+fn family_ticks(root: u32, all: &[Process]) -> u64 {
+    let (mut family, mut ticks) = (vec![root], 0);
+    while let Some(pid) = family.pop() {
+        ticks += all.iter().filter(|p| p.0 == pid).map(|p| p.2).sum::<u64>();
+        family.extend(all.iter().filter(|p| p.1 == pid).map(|p| p.0));
+    }
+    ticks
 }
 
 /// How far a thread that spins is kept from its CPU, in CPUs: a tenth of it where it is away for
@@ -140,7 +166,19 @@ mod tests {
         let stat = "cpu  100 20 3 9000 800 4 5 6 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
         assert_eq!(machine_ticks(stat), 100 + 20 + 3 + 4 + 5 + 6);
         let own = "7 (a b) c) S 1 7 7 0 -1 4194304 9 9 9 9 11 12 13 14 20 0 1 0 5";
-        assert_eq!(own_ticks(own), 11 + 12 + 13 + 14);
+        assert_eq!(process(own), Some((7, 1, 11 + 12 + 13 + 14)));
+    }
+
+    #[test]
+    fn a_family_is_all_that_descend_from_it() {
+        let all = [
+            (1, 0, 1),
+            (7, 1, 10),
+            (8, 7, 100),
+            (9, 8, 1000),
+            (5, 1, 10_000),
+        ];
+        assert_eq!(family_ticks(7, &all), 1110);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tests of `q2c tune` as a whole on a simulated device: every field that `result.json` promises is
 //! there, and true.
 
+use q2c_testkit::timed;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -120,48 +121,51 @@ fn the_result_has_what_it_promises() {
 /// latency can be slept through.
 #[test]
 fn the_numbers_are_the_devices() {
-    let folder = tempfile::tempdir().unwrap();
-    let result = tune(folder.path(), "sim:2ms");
-    let cells = result["cells"].as_array().unwrap();
-    let cell = |method: &str, policy: &str| {
-        let same =
-            |c: &&Value| c["method"] == method && c["policy"].as_str().unwrap().starts_with(policy);
-        cells
-            .iter()
-            .find(same)
-            .unwrap_or_else(|| panic!("no cell {method} {policy}"))
-    };
-    let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
-    for cell in cells {
-        assert!(median(cell, "iops") <= 505.0, "{cell}");
-        assert!(median(cell, "p50_ns") >= 2e6, "{cell}");
-    }
-    let (poll, linux) = (cell("poll", ""), cell("hybrid", "mean:ratio=50%"));
-    assert!(median(poll, "p50_ns") < 2.2e6, "{poll}");
-    // The rule asks for half of the mean latency, which is 2 ms and the time that a busy machine
-    // adds.
-    let asked = median(linux, "effective_sleep_ns");
-    assert!((0.98e6..2e6).contains(&asked), "{asked}");
-    assert!(
-        median(linux, "cpu_pct") < median(poll, "cpu_pct"),
-        "sleeping saves CPU"
-    );
-    let run = std::fs::read_dir(folder.path())
-        .unwrap()
-        .filter_map(Result::ok);
-    let run = run
-        .map(|e| e.path())
-        .find(|p| p.join("result.json").exists())
-        .expect("a run folder");
-    for file in [
-        "report.html",
-        "cells.jsonl",
-        "plan.toml",
-        "calibration.json",
-        "trace-4096.parquet",
-    ] {
-        assert!(run.join(file).exists(), "{file}");
-    }
+    timed("the_numbers_are_the_devices", || {
+        let folder = tempfile::tempdir().unwrap();
+        let result = tune(folder.path(), "sim:2ms");
+        let cells = result["cells"].as_array().unwrap();
+        let cell = |method: &str, policy: &str| {
+            let same = |c: &&Value| {
+                c["method"] == method && c["policy"].as_str().unwrap().starts_with(policy)
+            };
+            cells
+                .iter()
+                .find(same)
+                .unwrap_or_else(|| panic!("no cell {method} {policy}"))
+        };
+        let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
+        for cell in cells {
+            assert!(median(cell, "iops") <= 505.0, "{cell}");
+            assert!(median(cell, "p50_ns") >= 2e6, "{cell}");
+        }
+        let (poll, linux) = (cell("poll", ""), cell("hybrid", "mean:ratio=50%"));
+        assert!(median(poll, "p50_ns") < 2.2e6, "{poll}");
+        // The rule asks for half of the mean latency, which is 2 ms and the time that a busy
+        // machine adds.
+        let asked = median(linux, "effective_sleep_ns");
+        assert!((0.98e6..2e6).contains(&asked), "{asked}");
+        assert!(
+            median(linux, "cpu_pct") < median(poll, "cpu_pct"),
+            "sleeping saves CPU"
+        );
+        let run = std::fs::read_dir(folder.path())
+            .unwrap()
+            .filter_map(Result::ok);
+        let run = run
+            .map(|e| e.path())
+            .find(|p| p.join("result.json").exists())
+            .expect("a run folder");
+        for file in [
+            "report.html",
+            "cells.jsonl",
+            "plan.toml",
+            "calibration.json",
+            "trace-4096.parquet",
+        ] {
+            assert!(run.join(file).exists(), "{file}");
+        }
+    });
 }
 
 /// On a simulated device nothing stands under the target. Each cell that was to have late time says
@@ -203,44 +207,46 @@ const ABOUT_HALF: std::ops::Range<f64> = 0.3e6..1.5e6;
 /// time polls, and there is a warning about it.
 #[test]
 fn own_rules_run_live() {
-    let folder = tempfile::tempdir().unwrap();
-    let (half, blind) = ("if(min > 1ms, 50% * min, 0)", "min / (misses * count)");
-    let rules = ["--rule", half, "--rule", blind, "--period", "50ms"];
-    let result = tune_with(folder.path(), "sim:2ms", &rules);
-    let own = |rule: &str| format!("rule:period=50ms,sleep={rule}");
-    let with = |list: &str, rule: &str| -> Value {
-        let all = result.pointer(list).unwrap().as_array().unwrap();
-        let found = all.iter().find(|c| c["policy"] == own(rule));
-        found
-            .unwrap_or_else(|| panic!("no {rule} in {list}"))
-            .clone()
-    };
-    let swept = with("/sweeps/0/cells", half);
-    assert_eq!(swept["rule"], "rule");
-    assert_eq!(swept["params"]["period"], 50e6);
-    let live = with("/cells", half);
-    assert_eq!(live["role"], "user");
-    assert_eq!(with("/cells", blind)["role"], "user");
-    for predicted in [
-        &swept["effective_sleep_ns"],
-        &live["predicted"]["effective_sleep_ns"],
-    ] {
-        let asked = predicted.as_f64().unwrap();
+    timed("own_rules_run_live", || {
+        let folder = tempfile::tempdir().unwrap();
+        let (half, blind) = ("if(min > 1ms, 50% * min, 0)", "min / (misses * count)");
+        let rules = ["--rule", half, "--rule", blind, "--period", "50ms"];
+        let result = tune_with(folder.path(), "sim:2ms", &rules);
+        let own = |rule: &str| format!("rule:period=50ms,sleep={rule}");
+        let with = |list: &str, rule: &str| -> Value {
+            let all = result.pointer(list).unwrap().as_array().unwrap();
+            let found = all.iter().find(|c| c["policy"] == own(rule));
+            found
+                .unwrap_or_else(|| panic!("no {rule} in {list}"))
+                .clone()
+        };
+        let swept = with("/sweeps/0/cells", half);
+        assert_eq!(swept["rule"], "rule");
+        assert_eq!(swept["params"]["period"], 50e6);
+        let live = with("/cells", half);
+        assert_eq!(live["role"], "user");
+        assert_eq!(with("/cells", blind)["role"], "user");
+        for predicted in [
+            &swept["effective_sleep_ns"],
+            &live["predicted"]["effective_sleep_ns"],
+        ] {
+            let asked = predicted.as_f64().unwrap();
+            assert!(ABOUT_HALF.contains(&asked), "{asked}");
+        }
+        let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
+        let asked = median(&live, "effective_sleep_ns");
         assert!(ABOUT_HALF.contains(&asked), "{asked}");
-    }
-    let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
-    let asked = median(&live, "effective_sleep_ns");
-    assert!(ABOUT_HALF.contains(&asked), "{asked}");
-    // Without a miss the formula divides by zero, and without a sleep there is no miss.
-    let warned = result["warnings"].as_array().unwrap();
-    let of_blind = |w: &&Value| w["id"] == "rule-without-a-time";
-    let warning = warned.iter().find(of_blind).expect("a warning");
-    let found = warning["found"].as_str().unwrap();
-    assert!(
-        found.contains(blind) && found.contains("(0 negative"),
-        "{found}"
-    );
-    assert_eq!(median(&with("/cells", blind), "effective_sleep_ns"), 0.0);
-    let about_half = |w: &Value| w["found"].as_str().unwrap().contains(half);
-    assert!(!warned.iter().any(about_half));
+        // Without a miss the formula divides by zero, and without a sleep there is no miss.
+        let warned = result["warnings"].as_array().unwrap();
+        let of_blind = |w: &&Value| w["id"] == "rule-without-a-time";
+        let warning = warned.iter().find(of_blind).expect("a warning");
+        let found = warning["found"].as_str().unwrap();
+        assert!(
+            found.contains(blind) && found.contains("(0 negative"),
+            "{found}"
+        );
+        assert_eq!(median(&with("/cells", blind), "effective_sleep_ns"), 0.0);
+        let about_half = |w: &Value| w["found"].as_str().unwrap().contains(half);
+        assert!(!warned.iter().any(about_half));
+    });
 }

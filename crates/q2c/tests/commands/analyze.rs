@@ -187,7 +187,7 @@ fn what_cannot_be_analysed_is_said() {
     let named = ["analyze", "absent", "--format", "blktrace"];
     q2c(folder.path(), &named).refused(3, &["absent.blktrace.N", "found none"]);
     fs::write(folder.path().join("junk"), [0xff; 100]).unwrap();
-    q2c(folder.path(), &["analyze", "junk"]).refused(2, &["--format"]);
+    q2c(folder.path(), &["analyze", "junk"]).refused(3, &["--format"]);
     fs::write(folder.path().join("empty.blktrace.0"), "").unwrap();
     q2c(folder.path(), &["analyze", "empty"]).refused(3, &["expected at least one request"]);
     let mut bytes = record(0, 1, 1, 1, 8);

@@ -1,7 +1,7 @@
 //! Tests of `q2c bench` on devices whose speed is known.
 
 use crate::program::{number, q2c};
-use q2c_testkit::skip;
+use q2c_testkit::{skip, timed};
 use serde_json::Value;
 
 fn bench(more: &[&str]) -> crate::program::Finished {
@@ -94,22 +94,24 @@ fn one_and_four(servers: u32) -> (f64, f64) {
 /// disturbed by other work. When nothing but such runs can be had, the test is skipped.
 #[test]
 fn jobs_share_the_servers_of_their_device() {
-    let within = |(one, four): (f64, f64), times: f64| (four / one / times - 1.0).abs() < 0.05;
-    let mut quiet = Vec::new();
-    for _ in 0..6 {
-        let (single, fourfold) = (one_and_four(1), one_and_four(4));
-        assert!(single.1 < 200.0 * 1.02, "one server: {single:?}");
-        assert!(fourfold.1 < 800.0 * 1.02, "four servers: {fourfold:?}");
-        if within(single, 1.0) && within(fourfold, 4.0) {
-            return;
+    timed("jobs_share_the_servers_of_their_device", || {
+        let within = |(one, four): (f64, f64), times: f64| (four / one / times - 1.0).abs() < 0.05;
+        let mut quiet = Vec::new();
+        for _ in 0..6 {
+            let (single, fourfold) = (one_and_four(1), one_and_four(4));
+            assert!(single.1 < 200.0 * 1.02, "one server: {single:?}");
+            assert!(fourfold.1 < 800.0 * 1.02, "four servers: {fourfold:?}");
+            if within(single, 1.0) && within(fourfold, 4.0) {
+                return;
+            }
+            if single.0.min(fourfold.0) >= 195.0 {
+                quiet.push((single, fourfold));
+            }
         }
-        if single.0.min(fourfold.0) >= 195.0 {
-            quiet.push((single, fourfold));
-        }
-    }
-    assert!(quiet.len() < 3, "undisturbed runs: {quiet:?}");
-    let reason = "other work took the CPUs: one job of 5 ms had less than 195 IOPS";
-    skip("jobs_share_the_servers_of_their_device", reason);
+        assert!(quiet.len() < 3, "undisturbed runs: {quiet:?}");
+        let reason = "other work took the CPUs: one job of 5 ms had less than 195 IOPS";
+        skip("jobs_share_the_servers_of_their_device", reason);
+    });
 }
 
 /// A device that takes its times from a recording: U2C of 1 and 3 ms, of which both are drawn

@@ -1,111 +1,118 @@
 use super::*;
 use crate::program::{entry, number};
-use q2c_testkit::skip;
+use q2c_testkit::{skip, timed};
 
 #[test]
 fn devices_of_known_truth_are_compared() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = evenly(folder.path());
-    let trace = trace.to_str().unwrap();
-    let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
-    let words = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
-    let done = run(folder.path(), &words);
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    let whole = json(&done);
-    let result = only(&whole).clone();
-    let separation = |result: &Value, metric: &str| -> Value {
-        let all = result["separations"].as_array().unwrap();
-        all.iter()
-            .find(|one| one["metric"] == metric)
-            .unwrap()
-            .clone()
-    };
-    let (sum, time) = (
-        separation(&result, "sum of U2C"),
-        separation(&result, "completion time"),
-    );
-    assert_eq!(
-        (&sum["separates"], &time["separates"]),
-        (&Value::Bool(true), &Value::Bool(false)),
-        "{result}"
-    );
-    // The fast device has a quarter of the service time. Both pay for the same wake-up, so the
-    // ratio of the sums is larger than a quarter.
-    let ratio = sum["ratio"]["ratio"].as_f64().unwrap();
-    assert!((0.2..0.9).contains(&ratio), "{ratio}");
-    let better = entry(&result, "verdict", "kind", "better");
-    assert_eq!([&better["device"], &better["than"]], [fast, slow]);
-    assert_eq!(
-        kinds(&result),
-        ["better", "time-cannot-tell", "sums-of-u2c"]
-    );
-    let says = told(folder.path(), &done);
-    assert!(
-        says.contains(&format!("{fast} serves this trace better"))
-            && says.contains("completion time cannot tell"),
-        "{says}"
-    );
+    timed("devices_of_known_truth_are_compared", || {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = evenly(folder.path());
+        let trace = trace.to_str().unwrap();
+        let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
+        let words = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
+        let done = run(folder.path(), &words);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let whole = json(&done);
+        let result = only(&whole).clone();
+        let separation = |result: &Value, metric: &str| -> Value {
+            let all = result["separations"].as_array().unwrap();
+            all.iter()
+                .find(|one| one["metric"] == metric)
+                .unwrap()
+                .clone()
+        };
+        let (sum, time) = (
+            separation(&result, "sum of U2C"),
+            separation(&result, "completion time"),
+        );
+        assert_eq!(
+            (&sum["separates"], &time["separates"]),
+            (&Value::Bool(true), &Value::Bool(false)),
+            "{result}"
+        );
+        // The fast device has a quarter of the service time. Both pay for the same wake-up, so the
+        // ratio of the sums is larger than a quarter.
+        let ratio = sum["ratio"]["ratio"].as_f64().unwrap();
+        assert!((0.2..0.9).contains(&ratio), "{ratio}");
+        let better = entry(&result, "verdict", "kind", "better");
+        assert_eq!([&better["device"], &better["than"]], [fast, slow]);
+        assert_eq!(
+            kinds(&result),
+            ["better", "time-cannot-tell", "sums-of-u2c"]
+        );
+        let says = told(folder.path(), &done);
+        assert!(
+            says.contains(&format!("{fast} serves this trace better"))
+                && says.contains("completion time cannot tell"),
+            "{says}"
+        );
 
-    let words = format!(
-        "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
-    );
-    let done = run(folder.path(), &words);
-    let outstanding = only(&json(&done)).clone();
-    // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
-    let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
-    let share = number(idles, "/share");
-    assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
-    let says = told(folder.path(), &done);
-    assert!(
-        says.contains("does not reproduce a trace that idles") && says.contains("95 %"),
-        "{says}"
-    );
-    assert_eq!(
-        separation(&outstanding, "completion time")["separates"],
-        Value::Bool(true)
-    );
-    let completion = &outstanding["devices"][0]["completion_s"]["median"];
-    // The replay does 500 requests of 400 us one after the other.
-    assert!(
-        (0.2..0.9).contains(&completion.as_f64().unwrap()),
-        "{completion}"
-    );
+        let words = format!(
+            "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
+        );
+        let done = run(folder.path(), &words);
+        let outstanding = only(&json(&done)).clone();
+        // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
+        let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
+        let share = number(idles, "/share");
+        assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
+        let says = told(folder.path(), &done);
+        assert!(
+            says.contains("does not reproduce a trace that idles") && says.contains("95 %"),
+            "{says}"
+        );
+        assert_eq!(
+            separation(&outstanding, "completion time")["separates"],
+            Value::Bool(true)
+        );
+        let completion = &outstanding["devices"][0]["completion_s"]["median"];
+        // The replay does 500 requests of 400 us one after the other.
+        assert!(
+            (0.2..0.9).contains(&completion.as_f64().unwrap()),
+            "{completion}"
+        );
+    });
 }
 
 /// Half of the requests lie beyond the end of the smaller file. It has less to do, and must not be
 /// called better for that.
 #[test]
 fn devices_that_do_not_do_the_same_work_are_not_compared() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (large, small) = (
-        folder.path().join("large.bin"),
-        folder.path().join("small.bin"),
-    );
-    fs::write(&large, vec![1; 4 << 20]).unwrap();
-    fs::write(&small, vec![1; 2 << 20]).unwrap();
-    let trace = trace(
-        folder.path(),
-        (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
-    );
-    let (trace, large, small) = (trace.display(), large.display(), small.display());
-    let words = format!(
-        "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
+    timed(
+        "devices_that_do_not_do_the_same_work_are_not_compared",
+        || {
+            let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let (large, small) = (
+                folder.path().join("large.bin"),
+                folder.path().join("small.bin"),
+            );
+            fs::write(&large, vec![1; 4 << 20]).unwrap();
+            fs::write(&small, vec![1; 2 << 20]).unwrap();
+            let trace = trace(
+                folder.path(),
+                (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
+            );
+            let (trace, large, small) = (trace.display(), large.display(), small.display());
+            let words = format!(
+                "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
          --no-capture"
+            );
+            let done = run(folder.path(), &words);
+            if done.code == 5 && done.stderr.contains("direct") {
+                return skip(
+                    "devices_that_do_not_do_the_same_work",
+                    "no direct I/O on the folder of test files",
+                );
+            }
+            assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
+            let says = told(folder.path(), &done);
+            assert!(
+                says.contains("did not do the same work") && !says.contains("better"),
+                "{says}"
+            );
+            assert!(!done.stdout.contains("\"separates\": true"));
+        },
     );
-    let done = run(folder.path(), &words);
-    if done.code == 5 && done.stderr.contains("direct") {
-        return skip(
-            "devices_that_do_not_do_the_same_work",
-            "no direct I/O on the folder of test files",
-        );
-    }
-    assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
-    let says = told(folder.path(), &done);
-    assert!(
-        says.contains("did not do the same work") && !says.contains("better"),
-        "{says}"
-    );
-    assert!(!done.stdout.contains("\"separates\": true"));
 }
 
 /// Half of the trace's requests are writes. They are left out, so the answer is on reads alone.

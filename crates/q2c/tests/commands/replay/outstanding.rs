@@ -1,38 +1,46 @@
 use super::*;
+use q2c_testkit::timed;
 
 #[test]
 fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
-    let folder = tempfile::tempdir().unwrap();
-    let csv = folder.path().join("no-completions.csv");
-    let mut text = "submit,offset,size,op\n".to_owned();
-    (0..200).for_each(|n| text += &format!("{},{},4096,read\n", n * 1000, n * 4096));
-    fs::write(&csv, text).unwrap();
-    let csv = csv.to_str().unwrap();
-    let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
-    let how = format!("--format csv --unit us --columns {columns}");
-    let refused = run(
-        folder.path(),
-        &format!("replay {csv} sim:100us --mode outstanding {how}"),
-    );
-    assert_eq!(refused.code, 3, "{}", refused.stderr);
-    assert!(refused.stderr.contains("--record"), "{}", refused.stderr);
-    let profile = folder.path().join("profile.parquet");
-    let profile = profile.display();
-    let recorded = run(
-        folder.path(),
-        &format!("replay {csv} sim:100us --record {profile} --max-lateness 1s --json {how}"),
-    );
-    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
-    let again = run(
-        folder.path(),
-        &format!("replay {profile} sim:100us --mode outstanding --max-lateness 1s --json"),
-    );
-    assert_eq!(again.code, 0, "{}", again.stderr);
-    let result = json(&again);
-    assert_eq!(result["issued"].as_u64(), Some(200));
-    assert!(
-        result["completion_s"].as_f64().unwrap() < 0.15,
-        "200 times 100 us: {result}"
+    timed(
+        "a_record_is_a_trace_again_and_a_profile_for_outstanding",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let csv = folder.path().join("no-completions.csv");
+            let mut text = "submit,offset,size,op\n".to_owned();
+            (0..200).for_each(|n| text += &format!("{},{},4096,read\n", n * 1000, n * 4096));
+            fs::write(&csv, text).unwrap();
+            let csv = csv.to_str().unwrap();
+            let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
+            let how = format!("--format csv --unit us --columns {columns}");
+            let refused = run(
+                folder.path(),
+                &format!("replay {csv} sim:100us --mode outstanding {how}"),
+            );
+            assert_eq!(refused.code, 3, "{}", refused.stderr);
+            assert!(refused.stderr.contains("--record"), "{}", refused.stderr);
+            let profile = folder.path().join("profile.parquet");
+            let profile = profile.display();
+            let recorded = run(
+                folder.path(),
+                &format!(
+                    "replay {csv} sim:100us --record {profile} --max-lateness 1s --json {how}"
+                ),
+            );
+            assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+            let again = run(
+                folder.path(),
+                &format!("replay {profile} sim:100us --mode outstanding --max-lateness 1s --json"),
+            );
+            assert_eq!(again.code, 0, "{}", again.stderr);
+            let result = json(&again);
+            assert_eq!(result["issued"].as_u64(), Some(200));
+            assert!(
+                result["completion_s"].as_f64().unwrap() < 0.15,
+                "200 times 100 us: {result}"
+            );
+        },
     );
 }
 
@@ -43,28 +51,30 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
 /// thread that slept until then was off by 13 to 18 %.
 #[test]
 fn in_flight_follows_the_trace_on_a_like_device() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut chance = 1u64;
-    let mut start = 0.0;
-    let rows = (0..4000).map(|n| {
-        chance = chance.wrapping_mul(6364136223846793005).wrapping_add(1);
-        start -= ((chance >> 11) as f64 / (1u64 << 53) as f64).max(1e-9).ln() * 50.0;
-        (start as u64, 100, n % 1000)
+    timed("in_flight_follows_the_trace_on_a_like_device", || {
+        let folder = tempfile::tempdir().unwrap();
+        let mut chance = 1u64;
+        let mut start = 0.0;
+        let rows = (0..4000).map(|n| {
+            chance = chance.wrapping_mul(6364136223846793005).wrapping_add(1);
+            start -= ((chance >> 11) as f64 / (1u64 << 53) as f64).max(1e-9).ln() * 50.0;
+            (start as u64, 100, n % 1000)
+        });
+        let trace = trace(folder.path(), rows);
+        let words = format!(
+            "replay {} sim:lognormal=100us/0.3,servers=64 --mode outstanding --json",
+            trace.display()
+        );
+        // Other tests may take the CPUs for some time, so the best of several replays counts.
+        let errors: Vec<f64> = (0..5)
+            .map(|_| {
+                let result = json(&run(folder.path(), &words));
+                assert_eq!(result["issued"].as_u64(), Some(4000), "{result}");
+                result["in_flight"]["error"].as_f64().unwrap()
+            })
+            .collect();
+        assert!(errors.iter().any(|error| *error < 0.05), "{errors:?}");
     });
-    let trace = trace(folder.path(), rows);
-    let words = format!(
-        "replay {} sim:lognormal=100us/0.3,servers=64 --mode outstanding --json",
-        trace.display()
-    );
-    // Other tests may take the CPUs for some time, so the best of several replays counts.
-    let errors: Vec<f64> = (0..5)
-        .map(|_| {
-            let result = json(&run(folder.path(), &words));
-            assert_eq!(result["issued"].as_u64(), Some(4000), "{result}");
-            result["in_flight"]["error"].as_f64().unwrap()
-        })
-        .collect();
-    assert!(errors.iter().any(|error| *error < 0.05), "{errors:?}");
 }
 
 /// The trace has 64 requests in flight at a time. A device that may have only 16 in flight is
@@ -72,26 +82,32 @@ fn in_flight_follows_the_trace_on_a_like_device() {
 /// replay measures the replayer, and is not valid.
 #[test]
 fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
-    let folder = tempfile::tempdir().unwrap();
-    let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
-    let trace = trace(folder.path(), rows);
-    let on = |target: &str| {
-        let words = format!(
-            "replay {} {target} --mode outstanding --json",
-            trace.display()
-        );
-        json(&run(folder.path(), &words))
-    };
-    // Where other tests take the CPUs, a replay is late, says so, and is repeated.
-    let mut replays = (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
-    let valid = |result: &Value| result["valid"] == Value::Bool(true);
-    let capped = replays.find(valid);
-    let capped = capped.expect("one of five replays that is valid");
-    assert_eq!(capped["saturated"], Value::Bool(true), "{capped}");
-    assert!(
-        capped["in_flight"]["error"].as_f64().unwrap() > 0.5,
-        "{capped}"
+    timed(
+        "a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
+            let trace = trace(folder.path(), rows);
+            let on = |target: &str| {
+                let words = format!(
+                    "replay {} {target} --mode outstanding --json",
+                    trace.display()
+                );
+                json(&run(folder.path(), &words))
+            };
+            // Where other tests take the CPUs, a replay is late, says so, and is repeated.
+            let mut replays =
+                (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
+            let valid = |result: &Value| result["valid"] == Value::Bool(true);
+            let capped = replays.find(valid);
+            let capped = capped.expect("one of five replays that is valid");
+            assert_eq!(capped["saturated"], Value::Bool(true), "{capped}");
+            assert!(
+                capped["in_flight"]["error"].as_f64().unwrap() > 0.5,
+                "{capped}"
+            );
+            let nothing = on("null");
+            assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
+        },
     );
-    let nothing = on("null");
-    assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
 }

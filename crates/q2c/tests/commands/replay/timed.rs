@@ -1,57 +1,63 @@
 use super::*;
 use crate::program::run_in;
+use q2c_testkit::timed;
 
 #[test]
 fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = evenly(folder.path());
-    let trace = trace.to_str().unwrap();
-    let done = run(
-        folder.path(),
-        &format!("replay {trace} sim:200us,servers=4 --json --max-lateness 1s"),
-    );
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    let result = json(&done);
-    let number = |result: &Value, name: &str| {
-        result[name]
-            .as_f64()
-            .unwrap_or_else(|| panic!("{name} in {result}"))
-    };
-    // The last request is due at 0.998 s and takes 200 us.
-    assert!(
-        (0.9980..2.0).contains(&number(&result, "completion_s")),
-        "{result}"
-    );
-    // The sum is that of 500 requests of 200 us.
-    assert!(
-        (0.1..2.0).contains(&number(&result, "sum_u2c_s")),
-        "{result}"
-    );
-    assert!(number(&result, "sum_u2c_intended_s") >= number(&result, "sum_u2c_s"));
-    assert_eq!(
-        (result["issued"].as_u64(), result["errors"].as_u64()),
-        (Some(500), Some(0))
-    );
-    assert_eq!(
-        (&result["sum_q2c_s"], &result["q2c_source"]),
-        (&Value::Null, &Value::Null)
-    );
-    assert_eq!(
-        (&result["valid"], &result["saturated"]),
-        (&Value::Bool(true), &Value::Bool(false))
-    );
-    for name in ["p50", "p99", "max"] {
-        assert!(result["lateness_ns"][name].is_number());
-    }
-    assert!(result["end_drift_ns"].is_i64());
-    let twice = run(
-        folder.path(),
-        &format!("replay {trace} sim:200us,servers=4 --json --speed 2 --max-lateness 1s"),
-    );
-    assert!(
-        (0.4990..0.99).contains(&number(&json(&twice), "completion_s")),
-        "{}",
-        twice.stdout
+    timed(
+        "a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let trace = evenly(folder.path());
+            let trace = trace.to_str().unwrap();
+            let done = run(
+                folder.path(),
+                &format!("replay {trace} sim:200us,servers=4 --json --max-lateness 1s"),
+            );
+            assert_eq!(done.code, 0, "{}", done.stderr);
+            let result = json(&done);
+            let number = |result: &Value, name: &str| {
+                result[name]
+                    .as_f64()
+                    .unwrap_or_else(|| panic!("{name} in {result}"))
+            };
+            // The last request is due at 0.998 s and takes 200 us.
+            assert!(
+                (0.9980..2.0).contains(&number(&result, "completion_s")),
+                "{result}"
+            );
+            // The sum is that of 500 requests of 200 us.
+            assert!(
+                (0.1..2.0).contains(&number(&result, "sum_u2c_s")),
+                "{result}"
+            );
+            assert!(number(&result, "sum_u2c_intended_s") >= number(&result, "sum_u2c_s"));
+            assert_eq!(
+                (result["issued"].as_u64(), result["errors"].as_u64()),
+                (Some(500), Some(0))
+            );
+            assert_eq!(
+                (&result["sum_q2c_s"], &result["q2c_source"]),
+                (&Value::Null, &Value::Null)
+            );
+            assert_eq!(
+                (&result["valid"], &result["saturated"]),
+                (&Value::Bool(true), &Value::Bool(false))
+            );
+            for name in ["p50", "p99", "max"] {
+                assert!(result["lateness_ns"][name].is_number());
+            }
+            assert!(result["end_drift_ns"].is_i64());
+            let twice = run(
+                folder.path(),
+                &format!("replay {trace} sim:200us,servers=4 --json --speed 2 --max-lateness 1s"),
+            );
+            assert!(
+                (0.4990..0.99).contains(&number(&json(&twice), "completion_s")),
+                "{}",
+                twice.stdout
+            );
+        },
     );
 }
 
@@ -79,21 +85,23 @@ fn a_run_can_be_drawn_again() {
 
 #[test]
 fn a_device_too_slow_for_the_trace_is_found_saturated() {
-    let folder = tempfile::tempdir().unwrap();
-    // The trace has 20 000 requests per second, and the device serves 5 000.
-    let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
-    let trace = trace.display();
-    let words = format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
-    let result = json(&run(folder.path(), &words));
-    assert_eq!(
-        (&result["saturated"], &result["valid"]),
-        (&Value::Bool(true), &Value::Bool(true)),
-        "{result}"
-    );
-    // The 64 places in flight are taken after about 80 requests; the other requests wait.
-    assert!(result["stalled"].as_u64().unwrap() > 3000, "{result}");
-    assert!((0.8..2.0).contains(&result["completion_s"].as_f64().unwrap()));
-    assert!(result["in_flight"]["most"].as_u64().unwrap() <= 64);
+    timed("a_device_too_slow_for_the_trace_is_found_saturated", || {
+        let folder = tempfile::tempdir().unwrap();
+        // The trace has 20 000 requests per second, and the device serves 5 000.
+        let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
+        let trace = trace.display();
+        let words = format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
+        let result = json(&run(folder.path(), &words));
+        assert_eq!(
+            (&result["saturated"], &result["valid"]),
+            (&Value::Bool(true), &Value::Bool(true)),
+            "{result}"
+        );
+        // The 64 places in flight are taken after about 80 requests; the other requests wait.
+        assert!(result["stalled"].as_u64().unwrap() > 3000, "{result}");
+        assert!((0.8..2.0).contains(&result["completion_s"].as_f64().unwrap()));
+        assert!(result["in_flight"]["most"].as_u64().unwrap() <= 64);
+    });
 }
 
 #[test]
@@ -137,21 +145,23 @@ fn what_cannot_keep_a_schedule_is_refused() {
 /// it sleeps between requests, which are 2 ms apart.
 #[test]
 fn spinning_takes_a_cpu_and_sleeping_does_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = evenly(folder.path());
-    let words = format!("replay {} null --json --max-lateness 1s", trace.display());
-    let spin = format!("{words} --spin");
-    // Other processes may use the CPUs at the same time and make wake-ups late, so one of several
-    // pairs has to pass.
-    let cpus: Vec<(f64, f64)> = (0..4)
-        .map(|_| {
-            let results = [&words, &spin].map(|words| json(&run(folder.path(), words)));
-            let told = results.each_ref().map(|result| &result["job"]["spin"]);
-            assert_eq!(told, [&Value::Bool(false), &Value::Bool(true)]);
-            let [sleeps, spins] = results.map(|r| r["submitter_cpu_s"].as_f64().unwrap());
-            (sleeps, spins)
-        })
-        .collect();
-    let apart = |&(sleeps, spins): &(f64, f64)| spins > 0.3 && sleeps < 0.7 * spins;
-    assert!(cpus.iter().any(apart), "{cpus:?}");
+    timed("spinning_takes_a_cpu_and_sleeping_does_not", || {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = evenly(folder.path());
+        let words = format!("replay {} null --json --max-lateness 1s", trace.display());
+        let spin = format!("{words} --spin");
+        // Other processes may use the CPUs at the same time and make wake-ups late, so one of
+        // several pairs has to pass.
+        let cpus: Vec<(f64, f64)> = (0..4)
+            .map(|_| {
+                let results = [&words, &spin].map(|words| json(&run(folder.path(), words)));
+                let told = results.each_ref().map(|result| &result["job"]["spin"]);
+                assert_eq!(told, [&Value::Bool(false), &Value::Bool(true)]);
+                let [sleeps, spins] = results.map(|r| r["submitter_cpu_s"].as_f64().unwrap());
+                (sleeps, spins)
+            })
+            .collect();
+        let apart = |&(sleeps, spins): &(f64, f64)| spins > 0.3 && sleeps < 0.7 * spins;
+        assert!(cpus.iter().any(apart), "{cpus:?}");
+    });
 }
