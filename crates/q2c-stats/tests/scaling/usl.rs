@@ -194,6 +194,29 @@ fn no_grid_point_is_better() {
     }
 }
 
+/// Points without any law, in which a long step of the fit leads back to where it began: the fit
+/// stopped there with kappa at 0, although a small kappa is nearer.
+#[test]
+fn a_fit_does_not_stop_on_the_way() {
+    let xs = [
+        961_729.827_5,
+        638_524.857_4,
+        650_351.583_4,
+        19_450.630_3,
+        249_551.913_8,
+        2_139.705_8,
+        783_648.355_8,
+    ];
+    let curve: Vec<(u32, f64)> = (1..).zip(xs).collect();
+    let points = single(&curve);
+    let found = fit(&points, 1).expect("a fit").usl;
+    for nudge in [1e-5, 1e-4, 1e-3] {
+        let kappa = found.kappa + nudge;
+        let moved = Usl { kappa, ..found };
+        assert!(cost(&points, found) <= cost(&points, moved) * (1.0 + 1e-9));
+    }
+}
+
 proptest! {
     #[test]
     fn any_exact_law_is_found(lambda in 1e-3..1e9f64, sigma in 0.0..0.5f64, peak in 3.0..60.0f64) {

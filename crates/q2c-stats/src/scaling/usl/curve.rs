@@ -10,7 +10,7 @@ const MOST_STEPS: usize = 300;
 const FIRST_DAMPING: f64 = 1e-3;
 /// The largest damping: beyond it a step moves the parameters by nothing that matters.
 const MOST_DAMPING: f64 = 1e6;
-/// A gain of less than this share of the cost ends the refinement.
+/// A step that gains less than this share of the cost does not help.
 const LEAST_GAIN: f64 = 1e-12;
 
 /// The law nearest to the points (jobs, X) by relative residuals; `None` when there is none with
@@ -52,16 +52,16 @@ fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
 }
 
 /// Levenberg-Marquardt steps on 1 - y/m until none helps, with little damping near the solution and
-/// more after a bad step.
+/// more after a step that did not help. A long step may lead out of the positive parameters and back
+/// to where it began, so the refinement ends only where short ones do not help either.
 fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
     for _ in 0..MOST_STEPS {
         let better = step(data, &p, damping).map(|q| (q, cost(data, &q)));
-        match better.filter(|(_, cost)| *cost < now) {
-            Some((_, cost)) if now - cost < LEAST_GAIN * now => break,
+        match better.filter(|(_, cost)| now - cost > LEAST_GAIN * now) {
             Some((q, cost)) => (p, now, damping) = (q, cost, damping / 8.0),
             None if damping > MOST_DAMPING => break,
-            None => damping *= 4.0,
+            None => damping = (damping * 4.0).max(FIRST_DAMPING),
         }
     }
     p
