@@ -52,8 +52,8 @@ fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
 }
 
 /// Levenberg-Marquardt steps on 1 - y/m until none helps, with little damping near the solution and
-/// more after a step that did not help. A long step may lead out of the positive parameters and back
-/// to where it began, so the refinement ends only where short ones do not help either.
+/// more after a step that did not help. A long step may lead out of the positive parameters and
+/// back to where it began, so the refinement ends only where short ones do not help either.
 fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
     for _ in 0..MOST_STEPS {
