@@ -99,7 +99,7 @@ fn a_program_is_run_watched_and_read() {
     assert_eq!((trial.ios, trial.wall_s), (135_405, 1.0));
     assert_eq!(trial.lat_ns, [236_310.0, 230_400.0, 608_329.0, 1_763_474.0]);
     // The script spins for about a second; its CPU time depends on what else runs on this machine.
-    assert!(trial.job_cpu_s > 0.2 && trial.job_cpu_s < 1.3, "{trial:?}");
+    assert!(trial.job_cpu_s > 0.02 && trial.job_cpu_s < 1.3, "{trial:?}");
     let mode = effective(&spots[0], &[&trial]);
     let Proof::Seen(seen) = &mode.proof else {
         panic!("{mode:?}");
