@@ -46,37 +46,39 @@ fn undisturbed(result: &Value) -> bool {
 /// repeated.
 #[test]
 fn throughput_is_that_of_the_device() {
-    let mut runs = std::iter::repeat_with(slow_device).take(4);
-    let result = runs.find(undisturbed);
-    let result = result.expect("one of four runs in which the device is not slower than told");
-    assert_eq!(result["schema"], "q2c.bench/2");
-    assert_eq!(result["cells"].as_array().unwrap().len(), 9);
-    for (jobs, depth, wanted) in POINTS {
-        let cell = cell(&result, "interrupt", jobs, depth);
-        let iops = number(cell, "/iops/median");
-        assert!(iops <= wanted * 1.02, "{jobs} x {depth}: {iops}");
-        let mean = number(cell, "/lat_ns/mean");
-        let little = jobs as f64 * depth as f64 / iops * 1e9;
-        assert!(
-            (mean / little - 1.0).abs() < 0.05,
-            "Little's law: {mean} against {little}"
+    timed("throughput_is_that_of_the_device", || {
+        let mut runs = std::iter::repeat_with(slow_device).take(4);
+        let result = runs.find(undisturbed);
+        let result = result.expect("one of four runs in which the device is not slower than told");
+        assert_eq!(result["schema"], "q2c.bench/2");
+        assert_eq!(result["cells"].as_array().unwrap().len(), 9);
+        for (jobs, depth, wanted) in POINTS {
+            let cell = cell(&result, "interrupt", jobs, depth);
+            let iops = number(cell, "/iops/median");
+            assert!(iops <= wanted * 1.02, "{jobs} x {depth}: {iops}");
+            let mean = number(cell, "/lat_ns/mean");
+            let little = jobs as f64 * depth as f64 / iops * 1e9;
+            assert!(
+                (mean / little - 1.0).abs() < 0.05,
+                "Little's law: {mean} against {little}"
+            );
+            assert_eq!(cell["iops"]["trials"], 2);
+            assert_eq!(cell["effective_mode"]["kind"], "interrupt");
+            assert!(number(cell, "/lat_ns/p99") >= number(cell, "/lat_ns/p50"));
+            assert!(number(cell, "/cpu/job_s/median") < 0.5 * jobs as f64);
+        }
+        let curves = result["scaling"].as_array().unwrap();
+        assert_eq!(curves.len(), 3, "one per depth");
+        assert_eq!(
+            (&curves[0]["peak"], &curves[0]["collapse"]),
+            (&4.into(), &Value::Null)
         );
-        assert_eq!(cell["iops"]["trials"], 2);
-        assert_eq!(cell["effective_mode"]["kind"], "interrupt");
-        assert!(number(cell, "/lat_ns/p99") >= number(cell, "/lat_ns/p50"));
-        assert!(number(cell, "/cpu/job_s/median") < 0.5 * jobs as f64);
-    }
-    let curves = result["scaling"].as_array().unwrap();
-    assert_eq!(curves.len(), 3, "one per depth");
-    assert_eq!(
-        (&curves[0]["peak"], &curves[0]["collapse"]),
-        (&4.into(), &Value::Null)
-    );
-    let refused = curves[0]["refused"].as_str().unwrap();
-    assert!(
-        refused.contains("point"),
-        "three points are too few for a fit: {refused}"
-    );
+        let refused = curves[0]["refused"].as_str().unwrap();
+        assert!(
+            refused.contains("point"),
+            "three points are too few for a fit: {refused}"
+        );
+    });
 }
 
 /// IOPS of one job and of four on a device with this many servers of 5 ms.
@@ -118,43 +120,45 @@ fn jobs_share_the_servers_of_their_device() {
 /// equally often.
 #[test]
 fn a_device_has_the_times_of_a_recording() {
-    let folder = tempfile::tempdir().unwrap();
-    let list: String = (0..500)
-        .map(|n| format!("{}\n", 1_000 + n % 2 * 2_000))
-        .collect();
-    std::fs::write(folder.path().join("times.txt"), list).unwrap();
-    let device = "sim:trace=times.txt,unit=us,servers=2";
-    let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "1"];
-    let how = ["bench", device, "--method", "interrupt", "--json"];
-    let ended = q2c(folder.path(), &[&how[..], &short].concat());
-    let told = "service times: U2C of 500 recorded I/Os";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
-    let result = ended.json();
-    let times = &result["target"]["service_times"];
-    assert_eq!(times["measure"], "u2c");
-    let class = serde_json::json!({
-        "direction": "read", "from_sectors": 8, "recorded": 500, "kept": 500, "median_ns": 1_000_000,
+    timed("a_device_has_the_times_of_a_recording", || {
+        let folder = tempfile::tempdir().unwrap();
+        let list: String = (0..500)
+            .map(|n| format!("{}\n", 1_000 + n % 2 * 2_000))
+            .collect();
+        std::fs::write(folder.path().join("times.txt"), list).unwrap();
+        let device = "sim:trace=times.txt,unit=us,servers=2";
+        let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "1"];
+        let how = ["bench", device, "--method", "interrupt", "--json"];
+        let ended = q2c(folder.path(), &[&how[..], &short].concat());
+        let told = "service times: U2C of 500 recorded I/Os";
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+        let result = ended.json();
+        let times = &result["target"]["service_times"];
+        assert_eq!(times["measure"], "u2c");
+        let class = serde_json::json!({
+            "direction": "read", "from_sectors": 8, "recorded": 500, "kept": 500, "median_ns": 1_000_000,
+        });
+        assert_eq!(times["classes"], serde_json::json!([class]));
+        let cell = cell(&result, "interrupt", 1, 1);
+        let (mean, p99) = (number(cell, "/lat_ns/mean"), number(cell, "/lat_ns/p99"));
+        // The mean of some 500 draws of 1 or 3 ms is 2 ms with a standard error of 45 us; a wake-up
+        // comes on top.
+        assert!((1.8e6..4e6).contains(&mean) && p99 >= 2.95e6, "{cell:#}");
+        let run = std::fs::read_dir(folder.path().join("runs")).unwrap();
+        let run = run.last().unwrap().unwrap().path();
+        let again = ["report", run.to_str().unwrap(), "--html", "again.html"];
+        q2c(folder.path(), &again).done();
+        let page = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
+        assert!(page.contains("U2C of 500 recorded I/Os"));
+        let refused = |device: &str, code, words: &[&str]| {
+            let ended = q2c(folder.path(), &["bench", device, "--method", "interrupt"]);
+            ended.refused(code, words);
+        };
+        refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
+        refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
+        refused("sim:trace=times.txt,unit=us,time=d2c", 3, &["D2C"]);
+        refused("sim:trace=times.txt,unt=us", 2, &["the nearest is unit"]);
     });
-    assert_eq!(times["classes"], serde_json::json!([class]));
-    let cell = cell(&result, "interrupt", 1, 1);
-    let (mean, p99) = (number(cell, "/lat_ns/mean"), number(cell, "/lat_ns/p99"));
-    // The mean of some 500 draws of 1 or 3 ms is 2 ms with a standard error of 45 us; a wake-up
-    // comes on top.
-    assert!((1.8e6..4e6).contains(&mean) && p99 >= 2.95e6, "{cell:#}");
-    let run = std::fs::read_dir(folder.path().join("runs")).unwrap();
-    let run = run.last().unwrap().unwrap().path();
-    let again = ["report", run.to_str().unwrap(), "--html", "again.html"];
-    q2c(folder.path(), &again).done();
-    let page = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
-    assert!(page.contains("U2C of 500 recorded I/Os"));
-    let refused = |device: &str, code, words: &[&str]| {
-        let ended = q2c(folder.path(), &["bench", device, "--method", "interrupt"]);
-        ended.refused(code, words);
-    };
-    refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
-    refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
-    refused("sim:trace=times.txt,unit=us,time=d2c", 3, &["D2C"]);
-    refused("sim:trace=times.txt,unt=us", 2, &["the nearest is unit"]);
 }
 
 /// Runs a benchmark until `share` finds more than `least` of a CPU in it, four times at most:
@@ -184,18 +188,23 @@ fn with_a_cpu(
 
 #[test]
 fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
-    let test = "bench::a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu";
-    let args = ["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"];
-    let polling = |result: &Value| number(cell(result, "poll", 1, 1), "/cpu/job_s/median");
-    let Some(result) = with_a_cpu(test, &args, 0.7, polling) else {
-        return;
-    };
-    let rule = result["cells"][1]["method"].as_str().unwrap().to_owned();
-    let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, &rule, 1, 1));
-    assert_eq!(number(hybrid, "/miss_rate/median"), 1.0);
-    assert_eq!(poll["miss_rate"], Value::Null);
-    assert!(number(hybrid, "/lat_ns/p50") >= 4e6 * 0.99);
-    assert_eq!(hybrid["effective_mode"]["kind"], "hybrid");
+    timed(
+        "a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu",
+        || {
+            let test = "bench::a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu";
+            let args = ["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"];
+            let polling = |result: &Value| number(cell(result, "poll", 1, 1), "/cpu/job_s/median");
+            let Some(result) = with_a_cpu(test, &args, 0.7, polling) else {
+                return;
+            };
+            let rule = result["cells"][1]["method"].as_str().unwrap().to_owned();
+            let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, &rule, 1, 1));
+            assert_eq!(number(hybrid, "/miss_rate/median"), 1.0);
+            assert_eq!(poll["miss_rate"], Value::Null);
+            assert!(number(hybrid, "/lat_ns/p50") >= 4e6 * 0.99);
+            assert_eq!(hybrid["effective_mode"]["kind"], "hybrid");
+        },
+    );
 }
 
 #[test]
@@ -234,43 +243,45 @@ fn a_failed_request_leaves_no_number() {
 /// although the CPU usage of the job's own thread does not contain it.
 #[test]
 fn the_kernel_thread_of_sqpoll_is_charged() {
-    let args = [
-        "--scratch",
-        "4m",
-        "--engine",
-        "io_uring",
-        "--method",
-        "interrupt,sqpoll",
-        "--json",
-    ];
-    let helper = |result: &Value| number(cell(result, "sqpoll", 1, 1), "/cpu/helper_s/median");
-    let test = "bench::the_kernel_thread_of_sqpoll_is_charged";
-    let Some(result) = with_a_cpu(test, &args, 0.15, helper) else {
-        return;
-    };
-    let (interrupt, sqpoll) = (
-        cell(&result, "interrupt", 1, 1),
-        cell(&result, "sqpoll", 1, 1),
-    );
-    assert_eq!(
-        sqpoll["failures"].as_array().unwrap().len(),
-        0,
-        "{sqpoll:#}"
-    );
-    assert_eq!(number(interrupt, "/cpu/helper_s/median"), 0.0);
-    // The thread never rests, but it shares the machine with everything else that runs here.
-    let helper = number(sqpoll, "/cpu/helper_s/median");
-    assert!(helper < 1.1, "{helper} CPUs");
-    let (busy, own) = (
-        number(sqpoll, "/cpu/busy_s/median"),
-        number(sqpoll, "/cpu/job_s/median"),
-    );
-    assert!(busy > 0.8 * (helper + own), "{busy} {helper} {own}");
-    let proof = sqpoll["effective_mode"]["proof"].as_array().unwrap();
-    assert!(
-        proof.contains(&serde_json::json!({ "sqpoll-threads": 1 })),
-        "{proof:?}"
-    );
+    timed("the_kernel_thread_of_sqpoll_is_charged", || {
+        let args = [
+            "--scratch",
+            "4m",
+            "--engine",
+            "io_uring",
+            "--method",
+            "interrupt,sqpoll",
+            "--json",
+        ];
+        let helper = |result: &Value| number(cell(result, "sqpoll", 1, 1), "/cpu/helper_s/median");
+        let test = "bench::the_kernel_thread_of_sqpoll_is_charged";
+        let Some(result) = with_a_cpu(test, &args, 0.15, helper) else {
+            return;
+        };
+        let (interrupt, sqpoll) = (
+            cell(&result, "interrupt", 1, 1),
+            cell(&result, "sqpoll", 1, 1),
+        );
+        assert_eq!(
+            sqpoll["failures"].as_array().unwrap().len(),
+            0,
+            "{sqpoll:#}"
+        );
+        assert_eq!(number(interrupt, "/cpu/helper_s/median"), 0.0);
+        // The thread never rests, but it shares the machine with everything else that runs here.
+        let helper = number(sqpoll, "/cpu/helper_s/median");
+        assert!(helper < 1.1, "{helper} CPUs");
+        let (busy, own) = (
+            number(sqpoll, "/cpu/busy_s/median"),
+            number(sqpoll, "/cpu/job_s/median"),
+        );
+        assert!(busy > 0.8 * (helper + own), "{busy} {helper} {own}");
+        let proof = sqpoll["effective_mode"]["proof"].as_array().unwrap();
+        assert!(
+            proof.contains(&serde_json::json!({ "sqpoll-threads": 1 })),
+            "{proof:?}"
+        );
+    });
 }
 
 /// Table, CSV, JSON and page are drawn again from the files of the run.

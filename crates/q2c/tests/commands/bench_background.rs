@@ -1,6 +1,7 @@
 //! Tests of background jobs, sleeps and leads of `q2c bench` on devices whose speed is known.
 
 use crate::program::{number, q2c};
+use q2c_testkit::timed;
 use serde_json::Value;
 
 /// A device that serves one request of 5 ms at a time: 200 per second, for all jobs together.
@@ -36,75 +37,79 @@ fn about(value: f64, wanted: f64) -> bool {
 /// background job, and 50 beside three requests in flight of background jobs.
 #[test]
 fn a_background_takes_its_share_of_the_device() {
-    let three = "bs=4k,depth=1; bs=4k,depth=2";
-    let words = [
-        "--background",
-        "none",
-        "--background",
-        "bs=4k",
-        "--background",
-        three,
-    ];
-    let shares = [(200.0, 0.0), (100.0, 100.0), (50.0, 150.0)];
-    let result = undisturbed(&words, |result| {
-        let cells = cells(result).iter().zip(shares);
-        cells
-            .into_iter()
-            .all(|(cell, (own, _))| number(cell, "/iops/median") > own * 0.75)
-    });
-    assert_eq!(cells(&result).len(), 3);
-    let text = "rw=randread,bs=4096,depth=1,jobs=1,wait=interrupt";
-    assert_eq!(cells(&result)[0]["background"], Value::Null);
-    assert_eq!(cells(&result)[0]["background_jobs"], Value::Null);
-    assert_eq!(cells(&result)[1]["background"], text);
-    for (cell, (own, others)) in cells(&result).iter().zip(shares) {
-        assert!(about(number(cell, "/iops/median"), own), "{cell:#}");
-        if others == 0.0 {
-            continue;
+    timed("a_background_takes_its_share_of_the_device", || {
+        let three = "bs=4k,depth=1; bs=4k,depth=2";
+        let words = [
+            "--background",
+            "none",
+            "--background",
+            "bs=4k",
+            "--background",
+            three,
+        ];
+        let shares = [(200.0, 0.0), (100.0, 100.0), (50.0, 150.0)];
+        let result = undisturbed(&words, |result| {
+            let cells = cells(result).iter().zip(shares);
+            cells
+                .into_iter()
+                .all(|(cell, (own, _))| number(cell, "/iops/median") > own * 0.75)
+        });
+        assert_eq!(cells(&result).len(), 3);
+        let text = "rw=randread,bs=4096,depth=1,jobs=1,wait=interrupt";
+        assert_eq!(cells(&result)[0]["background"], Value::Null);
+        assert_eq!(cells(&result)[0]["background_jobs"], Value::Null);
+        assert_eq!(cells(&result)[1]["background"], text);
+        for (cell, (own, others)) in cells(&result).iter().zip(shares) {
+            assert!(about(number(cell, "/iops/median"), own), "{cell:#}");
+            if others == 0.0 {
+                continue;
+            }
+            assert!(
+                about(number(cell, "/background_jobs/iops/median"), others),
+                "{cell:#}"
+            );
+            let alone = number(cell, "/background_jobs/alone_iops/median");
+            assert!(about(alone, 200.0), "{cell:#}");
+            assert_eq!(cell["background_jobs"]["rest_busy_cpus"]["trials"], 2);
+            let (cpus, own) = (&cell["background_jobs"]["cpus"], &cell["cpus"][0]);
+            let shared = cpus.as_array().unwrap().contains(own);
+            assert_eq!(cell["background_jobs"]["shares_cpus"], shared);
+            let one_cpu = result["job"]["cpus"].as_array().unwrap().len() == 1;
+            assert!(one_cpu || !shared, "{cell:#}");
         }
-        assert!(
-            about(number(cell, "/background_jobs/iops/median"), others),
-            "{cell:#}"
-        );
-        let alone = number(cell, "/background_jobs/alone_iops/median");
-        assert!(about(alone, 200.0), "{cell:#}");
-        assert_eq!(cell["background_jobs"]["rest_busy_cpus"]["trials"], 2);
-        let (cpus, own) = (&cell["background_jobs"]["cpus"], &cell["cpus"][0]);
-        let shared = cpus.as_array().unwrap().contains(own);
-        assert_eq!(cell["background_jobs"]["shares_cpus"], shared);
-        let one_cpu = result["job"]["cpus"].as_array().unwrap().len() == 1;
-        assert!(one_cpu || !shared, "{cell:#}");
-    }
+    });
 }
 
 /// The job runs on while the background comes: the same trial has 200 requests per second in its
 /// first phase and 100 in its second.
 #[test]
 fn phases_are_parts_of_one_trial() {
-    let words = ["--phases", "--background", "none", "--background", "bs=4k"];
-    let result = undisturbed(&words, |result| {
-        number(&cells(result)[0], "/iops/median") > 150.0
-            && number(&cells(result)[1], "/iops/median") > 75.0
+    timed("phases_are_parts_of_one_trial", || {
+        let words = ["--phases", "--background", "none", "--background", "bs=4k"];
+        let result = undisturbed(&words, |result| {
+            number(&cells(result)[0], "/iops/median") > 150.0
+                && number(&cells(result)[1], "/iops/median") > 75.0
+        });
+        assert_eq!(result["job"]["phases"], true);
+        assert_eq!(cells(&result).len(), 2);
+        assert!(about(number(&cells(&result)[0], "/iops/median"), 200.0));
+        assert!(about(number(&cells(&result)[1], "/iops/median"), 100.0));
+        // A phase has one slice of warm-up and four that count, and the second follows the first.
+        for (cell, begin) in cells(&result).iter().zip([0.0, 1.25]) {
+            let courses = cell["courses"].as_array().unwrap();
+            assert_eq!(courses.len(), 2, "{cell:#}");
+            let course = courses[0].as_array().unwrap();
+            assert_eq!(course.len(), 5);
+            assert_eq!(
+                (&course[0]["counted"], &course[1]["counted"]),
+                (&false.into(), &true.into())
+            );
+            let at = course[0]["begin_s"].as_f64().unwrap();
+            assert!((at - begin).abs() < 0.6, "{at} {begin}");
+            let background = course[2]["background_iops"].as_f64().unwrap();
+            assert_eq!(background > 0.0, begin > 0.0, "{course:#?}");
+        }
     });
-    assert_eq!(result["job"]["phases"], true);
-    assert_eq!(cells(&result).len(), 2);
-    assert!(about(number(&cells(&result)[0], "/iops/median"), 200.0));
-    assert!(about(number(&cells(&result)[1], "/iops/median"), 100.0));
-    // A phase has one slice of warm-up and four that count, and the second follows the first.
-    for (cell, begin) in cells(&result).iter().zip([0.0, 1.25]) {
-        let courses = cell["courses"].as_array().unwrap();
-        assert_eq!(courses.len(), 2, "{cell:#}");
-        let course = courses[0].as_array().unwrap();
-        assert_eq!(course.len(), 5);
-        assert_eq!(
-            (&course[0]["counted"], &course[1]["counted"]),
-            (&false.into(), &true.into())
-        );
-        let at = course[0]["begin_s"].as_f64().unwrap();
-        assert!((at - begin).abs() < 0.6, "{at} {begin}");
-        let background = course[2]["background_iops"].as_f64().unwrap();
-        assert_eq!(background > 0.0, begin > 0.0, "{course:#?}");
-    }
 }
 
 /// A sleep of 2 ms on a device of 5 ms never misses, and one of 9 ms always does: the job then has
