@@ -10,10 +10,11 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Refuses a device or file that is in use, and a device that is read-only. A device is in use when it, one of its partitions, the
-/// disk that it is a partition of, or a device that stands on one of these (dm, md) is mounted, is
-/// swap, or backs a loop device. A file is in use when it is swap or backs a loop device. For a
-/// namespace's character device ask about the block device of the same namespace.
+/// Refuses a device or file that is in use, and a device that is read-only. A device is in use when
+/// it, one of its partitions, the disk that it is a partition of, or a device that stands on one of
+/// these (dm, md) is mounted, is swap, or backs a loop device. A file is in use when it is swap or
+/// backs a loop device. For a namespace's character device ask about the block device of the same
+/// namespace.
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.

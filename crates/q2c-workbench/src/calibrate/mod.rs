@@ -119,7 +119,7 @@ fn unsplit(workload: &Workload) -> Option<u64> {
     Some(as_one(limit("max_sectors_kb")?, limit("max_segments")?))
 }
 
-/// The largest power of two in bytes that fits in both limits, on a machine with the smallest pages.
+/// The largest power of two in bytes that fits in both limits, on a machine with pages of 4 KiB.
 fn as_one(max_sectors_kb: u64, max_segments: u64) -> u64 {
     const PAGE: u64 = 4096;
     let pages = max_segments.saturating_mul(PAGE);
