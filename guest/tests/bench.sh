@@ -35,6 +35,18 @@ if [ "$(cat "/sys/block/$RAW/queue/io_poll")" = 1 ]; then
     expect_mode background-polls-the-device beside io_uring poll 'poll (iopoll)' 1 0 100
 fi
 
+# Requests that the block layer splits are not polled for: from Linux 6.1.7 on they never complete.
+kept=$(cat "/sys/block/$RAW/queue/max_sectors_kb")
+echo 64 >"/sys/block/$RAW/queue/max_sectors_kb"
+benched split "$RAW" --engine io_uring --method poll,interrupt --bs 64k,128k || return 0
+echo "$kept" >"/sys/block/$RAW/queue/max_sectors_kb"
+left_out=$(grep -c 'cannot poll for requests of 128 KiB' /tmp/split.result)
+if [ "$(cat "/sys/block/$RAW/queue/io_poll")" = 1 ]; then
+    expect split-requests-are-not-polled-for "$left_out" -ge 1 "the reason is told"
+else
+    expect split-requests-by-interrupts "$left_out" = 0 "nothing is polled here"
+fi
+
 # Stages on a device of four queues that answers after 4 ms: N jobs on CPUs of their own use the queues
 # of these CPUs, and the device is the bottleneck.
 modprobe null_blk nr_devices=1 submit_queues=4 irqmode=2 completion_nsec=4000000 gb=1

@@ -85,6 +85,7 @@ mod tests {
             polled_requests: true,
             poll_delay: true,
             polled_commands: true,
+            ..Abilities::default()
         };
         let asked: Method = method.parse().unwrap();
         Spot {

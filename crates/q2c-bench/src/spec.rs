@@ -7,6 +7,7 @@ use q2c_engine::{Activity, EngineSpec, Pattern};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::bench::{BenchPoint, LeftOut, Tuned};
+use q2c_workbench::polling::too_large;
 use q2c_workbench::workload::{Background, BackgroundSpec};
 use serde::{Deserialize, Serialize};
 
@@ -174,10 +175,11 @@ pub(super) fn spots(
         let beside = can.settled(asked);
         let refused = absent
             .or_else(|| outside_refuses(spec, &interface, &point, &phases))
-            .or_else(|| background_refused(&beside, &phases, media));
+            .or_else(|| background_refused(&beside, &phases, media, can));
         let way = match refused {
             Some(reason) => Err(reason),
-            None => Way::of(&interface, &point.method, point.depth, can),
+            None => Way::of(&interface, &point.method, point.depth, can)
+                .and_then(|way| unsplit(way, point.bs, can)),
         };
         match way {
             Ok(way) => spots.push(Spot {
@@ -192,6 +194,15 @@ pub(super) fn spots(
         }
     }
     Ok((spots, left_out))
+}
+
+/// The way, unless it polls for requests that the block layer may split.
+fn unsplit(way: Way, bs: Bytes, can: Abilities) -> Result<Way, String> {
+    let engine = way.interface.engine();
+    match engine.and_then(|engine| too_large(engine, bs, can.unsplit)) {
+        Some(why) => Err(why),
+        None => Ok(way),
+    }
 }
 
 /// Why SPDK's program cannot run a point; `None` where it can, and for all other interfaces.
@@ -233,7 +244,12 @@ fn phases(spec: &BenchSpec, point: &BenchPoint) -> Result<Vec<Phase>, String> {
 }
 
 /// Why background jobs cannot run beside the engine `beside`; `None` where they can.
-fn background_refused(beside: &EngineSpec, phases: &[Phase], media: &Media) -> Option<String> {
+fn background_refused(
+    beside: &EngineSpec,
+    phases: &[Phase],
+    media: &Media,
+    can: Abilities,
+) -> Option<String> {
     let jobs = phases.iter().flat_map(|phase| &phase.background.0);
     let refused = |job: &BackgroundSpec| {
         let engine = Interface::Engine(job.engine_beside(beside));
@@ -248,7 +264,9 @@ fn background_refused(beside: &EngineSpec, phases: &[Phase], media: &Media) -> O
             };
             engine.engine()?.refuses(job.depth, &wait)
         };
-        let why = media.absent(&engine).or_else(helper).or_else(depth)?;
+        let size = || too_large(engine.engine()?, job.bs, can.unsplit);
+        let refused = media.absent(&engine).or_else(helper).or_else(depth);
+        let why = refused.or_else(size)?;
         Some(format!(
             "background {job} cannot run here by {engine}: {why}"
         ))
@@ -344,5 +362,49 @@ impl Axes {
             let backgrounds = self.backgrounds.iter();
             backgrounds.map(move |background| (rw.clone(), bs, depth, background.clone()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spdk::tests::spec;
+    use q2c_engine::Medium;
+
+    /// The device takes 64 KiB as one request, and the points read 128 KiB.
+    #[test]
+    fn points_that_would_poll_for_split_requests_are_left_out() {
+        let can = Abilities {
+            polled_requests: true,
+            unsplit: Some(Bytes(64 << 10)),
+            ..Abilities::default()
+        };
+        let names = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        let large = |engine: &str, background: &[&str]| BenchSpec {
+            engines: names(&[engine]),
+            sizes: vec![Bytes(128 << 10)],
+            backgrounds: names(background),
+            ..spec(&["interrupt", "poll"], &[1])
+        };
+        let exist = |engine, background: &[&str]| {
+            let media = Media::plain(Medium::None);
+            let (spots, left_out) = spots(&large(engine, background), can, &media).unwrap();
+            let why = left_out.iter().map(|left| left.reason.clone());
+            (spots.len(), why.collect::<Vec<_>>())
+        };
+        let (there, why) = exist("io_uring", &[""]);
+        assert_eq!(there, 1);
+        assert!(
+            why[0].contains("requests of 128 KiB") && why[0].contains("larger than 64 KiB"),
+            "{why:?}"
+        );
+        assert_eq!(exist("io_uring:ring", &[""]).0, 2);
+        assert_eq!(exist("io_uring:ring", &["bs=1m,cpus=0"]).0, 2);
+        let (there, why) = exist("io_uring:ring", &["engine=io_uring:iopoll,bs=1m,cpus=0"]);
+        assert_eq!(there, 0);
+        assert!(
+            why[0].contains("background") && why[0].contains("1 MiB"),
+            "{why:?}"
+        );
     }
 }

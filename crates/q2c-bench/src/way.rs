@@ -3,6 +3,7 @@
 
 use super::interface::Interface;
 use q2c_engine::EngineSpec;
+use q2c_model::Bytes;
 use q2c_policy::{KernelSleep, LaneMethod, Method};
 use q2c_steer::Steering;
 
@@ -15,6 +16,8 @@ pub struct Abilities {
     pub poll_delay: bool,
     /// Whether completions of NVMe commands can be polled for.
     pub polled_commands: bool,
+    /// The largest request that the device does as one; `None` where it is not known.
+    pub unsplit: Option<Bytes>,
 }
 
 /// An interface with a method, ready to run.
@@ -130,6 +133,7 @@ mod tests {
         polled_requests: true,
         poll_delay: false,
         polled_commands: true,
+        unsplit: None,
     };
 
     /// All methods that poll take one path; interrupts stand beside them.

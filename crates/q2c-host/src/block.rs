@@ -9,7 +9,7 @@ mod stats;
 mod target_disk;
 
 pub use character_device::{CharacterDevice, NoCharacterDevice};
-pub use device::read as device;
+pub use device::{read as device, unsplit};
 pub use hardware_queues::{hardware_queues, show_hardware_queues};
 pub use interrupts::{Interrupts, IrqLine};
 pub use pci::{is_pci_address, pci_address, pci_node};

@@ -63,6 +63,10 @@ pub struct Device {
     pub nr_requests: Option<u64>,
     /// Number of hardware queues.
     pub hw_queues: Option<u32>,
+    /// The largest request that the block layer surely does not split, whose pages may lie apart
+    /// (from `queue/max_sectors_kb` and `queue/max_segments`).
+    #[serde(default)]
+    pub unsplit: Option<Bytes>,
     /// Whether the device can be polled (`queue/io_poll`).
     pub io_poll: Option<bool>,
     /// Setting of merges (`queue/nomerges`).

@@ -5,6 +5,7 @@ use crate::workbench_error::WorkbenchError;
 use q2c_engine::engine::{EngineError, Operation, Request};
 use q2c_engine::engines::RingKind;
 use q2c_engine::{EngineSpec, Medium};
+use q2c_model::Bytes;
 use q2c_result::Target;
 use std::io;
 use thiserror::Error;
@@ -93,6 +94,22 @@ pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec
     }
 }
 
+/// Why the device cannot be polled for requests of `bs` by this engine; `None` where it can, and
+/// for engines that do not poll the device. `unsplit` is the device's of that name.
+///
+/// The block layer does not poll for the parts of a request that it splits. They complete by
+/// interrupts; from Linux 6.2 on, and 6.1.7, it refuses to split the request, and io_uring's
+/// workers try again for ever (`bio_split_rw` in block/blk-merge.c).
+#[must_use]
+pub fn too_large(engine: &EngineSpec, bs: Bytes, unsplit: Option<Bytes>) -> Option<String> {
+    let most = unsplit.filter(|&most| bs > most && engine.needs_poll_queues())?;
+    Some(format!(
+        "{engine} cannot poll for requests of {bs}: on this device the block layer may split what is larger than {most} \
+         (queue/max_sectors_kb and max_segments), and nobody polls for the parts; use blocks of {most} or less, or \
+         io_uring:ring"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,5 +174,19 @@ mod tests {
                 (found, wanted) => panic!("{text}: {found:?}, wanted {wanted:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_request_that_would_be_split_is_not_polled_for() {
+        let most = Some(Bytes(256 << 10));
+        let refused = |engine: &str, kib: u64, most| {
+            too_large(&spec(engine), Bytes(kib << 10), most).is_some()
+        };
+        assert!(refused("io_uring:iopoll", 512, most));
+        assert!(refused("fault:eio@9:io_uring:iopoll", 257, most));
+        assert!(!refused("io_uring:iopoll", 256, most));
+        assert!(!refused("io_uring:ring", 512, most));
+        assert!(!refused("pvsync2:hipri", 512, most));
+        assert!(!refused("io_uring:iopoll", 512, None));
     }
 }

@@ -2,7 +2,7 @@
 //! facts of the machine.
 
 use crate::examine::examine;
-use crate::polling::{Polling, polling, settle};
+use crate::polling::{Polling, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
 use crate::workload_cpus::WorkloadCpus;
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device};
@@ -139,13 +139,16 @@ impl Workbench {
             false => RingKind::File,
         };
         let polling = polling(kind, &target.medium, &target.facts);
+        let engine = settle(engine, &polling)?;
+        let background = usable(cpus.background(request), &polling)?;
+        unsplit(&engine, request, &background, &target.facts)?;
         let workload = Workload {
-            engine: settle(engine, &polling)?,
+            engine,
             medium: target.medium,
             simulated,
             pattern: request.pattern,
             span: target.span,
-            background: usable(cpus.background(request), &polling)?,
+            background,
             cpus: cpus.foreground,
             sampler_cpu: cpus.spare,
             site: Site {
@@ -286,6 +289,25 @@ fn usable(
     let mut engines = jobs.iter().filter_map(|job| job.engine.clone());
     engines.try_for_each(|engine| settle(engine, polling).map(drop))?;
     Ok(jobs)
+}
+
+/// Checks that no request would be polled for that the block layer may split.
+fn unsplit(
+    engine: &EngineSpec,
+    request: &WorkloadRequest,
+    background: &[BackgroundSpec],
+    target: &Target,
+) -> Result<(), WorkbenchError> {
+    let most = target.device.as_ref().and_then(|device| device.unsplit);
+    let own = request.sizes.iter().map(|&bs| (engine.clone(), bs));
+    let beside = background
+        .iter()
+        .map(|job| (job.engine_beside(engine), job.bs));
+    let refused = |(engine, bs)| too_large(&engine, bs, most);
+    match own.chain(beside).find_map(refused) {
+        Some(why) => Err(WorkbenchError::TooLarge(why)),
+        None => Ok(()),
+    }
 }
 
 fn calibration_target(target: &Target, scratch: bool) -> String {

@@ -38,6 +38,9 @@ pub enum WorkbenchError {
         /// Why the device cannot be polled.
         why: String,
     },
+    /// A request is larger than what the device can be polled for. Holds the reason.
+    #[error("use these block sizes: {0}")]
+    TooLarge(String),
     /// The CPUs could not be chosen.
     #[error(transparent)]
     Cpus(#[from] CpuChoiceError),
@@ -56,7 +59,9 @@ impl WorkbenchError {
         match self {
             WorkbenchError::Target(error) => error.exit(),
             WorkbenchError::Engine(_) => Exit::Usage,
-            WorkbenchError::CommandsAlone { .. } | WorkbenchError::NoPolling { .. } => Exit::Target,
+            WorkbenchError::CommandsAlone { .. }
+            | WorkbenchError::NoPolling { .. }
+            | WorkbenchError::TooLarge(_) => Exit::Target,
             WorkbenchError::Cpus(error) => error.exit(),
             WorkbenchError::Device(_) => Exit::Input,
             WorkbenchError::AtRest(_) => Exit::Environment,

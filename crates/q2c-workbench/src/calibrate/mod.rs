@@ -104,27 +104,12 @@ fn roomy_blocks(most: Option<u64>) -> Vec<u64> {
     blocks
 }
 
-/// The largest request that a polled device does as one, bytes: the block layer polls for no parts
-/// of a split request, which complete by interrupts. From Linux 6.2 on, and 6.1.7, it refuses to
-/// split them: io_uring's workers then try again forever (`bio_split_rw` in block/blk-merge.c). A
-/// buffer's pages may lie apart, so that each is a segment. `None` where the workload does not poll
+/// The largest request that is polled for as one, bytes; `None` where the workload does not poll
 /// the device, or the limits cannot be read.
 fn unsplit(workload: &Workload) -> Option<u64> {
     let polls = workload.engine.needs_poll_queues();
     let disk = workload.site.target_disk.as_ref().filter(|_| polls)?;
-    let limit = |name: &str| {
-        let text = std::fs::read_to_string(disk.disk.dir.join("queue").join(name)).ok()?;
-        text.trim().parse::<u64>().ok()
-    };
-    Some(as_one(limit("max_sectors_kb")?, limit("max_segments")?))
-}
-
-/// The largest power of two in bytes that fits in both limits, on a machine with pages of 4 KiB.
-fn as_one(max_sectors_kb: u64, max_segments: u64) -> u64 {
-    const PAGE: u64 = 4096;
-    let pages = max_segments.saturating_mul(PAGE);
-    let most = max_sectors_kb.saturating_mul(1024).min(pages);
-    1 << most.max(1).ilog2()
+    Some(q2c_host::block::unsplit(&disk.disk.dir)?.0)
 }
 
 impl Bench<'_> {
@@ -236,9 +221,5 @@ mod tests {
         assert_eq!(roomy_blocks(None), ROOMY_BLOCKS);
         assert_eq!(roomy_blocks(Some(128 << 10)), [128 << 10]);
         assert_eq!(roomy_blocks(Some(512 << 10)), [256 << 10, 512 << 10]);
-        // The emulated NVMe drive of the guests: 128 pages that lie apart are one too many.
-        assert_eq!(as_one(512, 127), 256 << 10);
-        assert_eq!(as_one(128, 127), 128 << 10);
-        assert_eq!(as_one(1280, 65_535), 1 << 20);
     }
 }

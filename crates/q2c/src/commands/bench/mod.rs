@@ -261,5 +261,6 @@ fn abilities(place: &Workbench, media: &Media) -> Abilities {
             && sleeps == Some(HybridSupport::Works)
             && delay.is_some_and(|file| file.exists()),
         polled_commands: media.commands.as_ref().is_ok_and(|there| there.polled),
+        unsplit: device.and_then(|device| device.unsplit),
     }
 }
