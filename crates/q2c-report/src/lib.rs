@@ -4,7 +4,8 @@
 //! - [`html`]: one self-contained page with charts, to keep and to hand on;
 //! - [`csv`]: the numbers, for other programs;
 //! - [`columns`]: a sweep's numbers by column, for other table formats;
-//! - [`advice`]: a recommendation in words, the same in terminal and page.
+//! - [`advice`]: a recommendation in words, the same in terminal and page;
+//! - [`cpu_trials`]: the trials of a target from several CPUs, in words.
 //!
 //! Every string in a result may come from outside (device names, paths, file contents); each report
 //! makes it harmless in its own language: control characters for the terminal, markup for HTML.
@@ -15,6 +16,7 @@ mod bench;
 pub mod columns;
 mod compare;
 mod course;
+pub mod cpu_trials;
 pub mod csv;
 mod fidelity;
 pub mod html;

@@ -31,5 +31,5 @@ pub mod watch;
 
 pub use doctor::{Check, DoctorReport, Verdict};
 pub use exit::Exit;
-pub use machine::{Device, Machine, Target, TargetKind};
+pub use machine::{CpuTrial, Device, Machine, Target, TargetKind};
 pub use warning::Warning;

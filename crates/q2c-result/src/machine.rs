@@ -97,6 +97,23 @@ pub struct Target {
     /// target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_times: Option<RecordedFacts>,
+    /// Short trials of the target from several CPUs, before the CPUs of the jobs were chosen. Empty
+    /// where they were named, and where there is no device or no choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_trials: Vec<CpuTrial>,
+}
+
+/// What one job of depth 1 reaches on a CPU, in a trial of a fraction of a second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuTrial {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// Whether the first job got this CPU.
+    pub chosen: bool,
+    /// IOPS when the job waits for interrupts.
+    pub interrupt_iops: f64,
+    /// IOPS when the job polls; `None` where the engine of the trial cannot poll.
+    pub poll_iops: Option<f64>,
 }
 
 /// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...

@@ -1,6 +1,7 @@
 //! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
 //! facts of the machine.
 
+use crate::cpu_tries::{CpuTries, path_of};
 use crate::examine::examine;
 use crate::polling::{Polling, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
@@ -23,6 +24,7 @@ use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+pub use crate::cpu_tries::try_cpus;
 pub use crate::workbench_error::WorkbenchError;
 pub use crate::workload_request::WorkloadRequest;
 
@@ -72,6 +74,7 @@ impl Workbench {
         roots: &Roots,
         request: &WorkloadRequest,
         scratch: Option<Scratch>,
+        stop: &AtomicBool,
     ) -> Result<Self, WorkbenchError> {
         let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target)?;
         let devices = SimDevices::new(q2c_study::service_times);
@@ -80,7 +83,7 @@ impl Workbench {
                 .for_engine(roots, &engine)?,
             false => WorkloadTarget::simulated(&request.target, &engine, &devices)?,
         };
-        Self::around(request, engine, target, devices, roots, scratch)
+        Self::around(request, engine, target, devices, roots, scratch, stop)
     }
 
     /// As [`Workbench::open`], for a command that has interfaces of its own to choose among. The
@@ -94,6 +97,7 @@ impl Workbench {
         roots: &Roots,
         request: &WorkloadRequest,
         scratch: Option<Scratch>,
+        stop: &AtomicBool,
     ) -> Result<Self, WorkbenchError> {
         let name = request.target.as_str();
         let engine = EngineSpec::for_target(request.engine.as_ref(), name)?;
@@ -112,7 +116,7 @@ impl Workbench {
             true => EngineSpec::Null,
             false => engine,
         };
-        let mut bench = Self::around(request, engine, target, devices, roots, scratch)?;
+        let mut bench = Self::around(request, engine, target, devices, roots, scratch, stop)?;
         bench.workload.background.clear();
         Ok(bench)
     }
@@ -124,6 +128,7 @@ impl Workbench {
         simulated: SimDevices,
         roots: &Roots,
         scratch: Option<Scratch>,
+        stop: &AtomicBool,
     ) -> Result<Self, WorkbenchError> {
         // Their recordings are read now, and not when the first trial has begun.
         let mut others = request
@@ -140,17 +145,17 @@ impl Workbench {
         };
         let polling = polling(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
-        let background = usable(cpus.background(request), &polling)?;
-        unsplit(&engine, request, &background, &target.facts)?;
-        let workload = Workload {
+        usable(&request.background, &polling)?;
+        unsplit(&engine, request, &target.facts)?;
+        let mut workload = Workload {
             engine,
             medium: target.medium,
             simulated,
             pattern: request.pattern,
             span: target.span,
-            background,
-            cpus: cpus.foreground,
-            sampler_cpu: cpus.spare,
+            background: Vec::new(),
+            cpus: Vec::new(),
+            sampler_cpu: None,
             site: Site {
                 roots: roots.clone(),
                 target_disk: target.target_disk,
@@ -158,13 +163,28 @@ impl Workbench {
             },
             clock: Clock::new(),
         };
+        let mut facts = target.facts;
+        let bs = request.sizes.iter().min().copied();
+        let tries = CpuTries {
+            path: path_of(kind, &polling, bs, &facts),
+            workload: &workload,
+            seed: request.seed,
+            bs,
+        };
+        tries.note(&cpus.candidates, &mut facts, stop);
+        let cpus = match facts.cpu_trials.iter().find(|trial| trial.chosen) {
+            Some(best) => cpus.beginning_with(best.cpu, request),
+            None => cpus,
+        };
+        workload.background = cpus.background(request);
+        (workload.cpus, workload.sampler_cpu) = (cpus.foreground, cpus.spare);
         // The kernel knows nothing of a controller that it does not drive.
-        let known = Some(&target.facts).filter(|facts| facts.kind != TargetKind::Pci);
+        let known = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
             machine: q2c_host::machine::read(roots),
             doctor: examine(roots, known, &workload.cpus, workload.clock),
-            calibration_target: calibration_target(&target.facts, scratch.is_some()),
-            target: target.facts,
+            calibration_target: calibration_target(&facts, scratch.is_some()),
+            target: facts,
             target_id: target.id,
             character_device: target.character_device,
             polling,
@@ -237,7 +257,8 @@ impl Workbench {
         open_character_device(roots, &self.target, &self.file, target_disk.as_ref())
     }
 
-    /// The CPUs of a curve over jobs: as named, else by the machine's topology.
+    /// The CPUs of a curve over jobs: as named, else by the machine's topology, the CPU that trials
+    /// have shown before the others.
     ///
     /// # Errors
     /// A CPU was named that may not be used, or one was named twice.
@@ -253,8 +274,15 @@ impl Workbench {
         let order = UnnamedCpus::ByTopology {
             topology: &topology,
             node,
+            first: self.best_cpu(),
         };
         AllowedCpus::read()?.choose(named, order)
+    }
+
+    /// The CPU that was chosen by trials; `None` where there were none.
+    fn best_cpu(&self) -> Option<CpuId> {
+        let mut trials = self.target.cpu_trials.iter();
+        Some(trials.find(|trial| trial.chosen)?.cpu)
     }
 
     /// The facts in which two sessions must agree for their trials to belong to one run. `program`
@@ -281,28 +309,22 @@ impl Workbench {
     }
 }
 
-/// The background jobs, none of which polls the device by name where it cannot be polled.
-fn usable(
-    jobs: Vec<BackgroundSpec>,
-    polling: &Polling,
-) -> Result<Vec<BackgroundSpec>, WorkbenchError> {
+/// Checks that no background job polls the device by name where it cannot be polled.
+fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), WorkbenchError> {
     let mut engines = jobs.iter().filter_map(|job| job.engine.clone());
-    engines.try_for_each(|engine| settle(engine, polling).map(drop))?;
-    Ok(jobs)
+    engines.try_for_each(|engine| settle(engine, polling).map(drop))
 }
 
 /// Checks that no request would be polled for that the block layer may split.
 fn unsplit(
     engine: &EngineSpec,
     request: &WorkloadRequest,
-    background: &[BackgroundSpec],
     target: &Target,
 ) -> Result<(), WorkbenchError> {
     let most = target.device.as_ref().and_then(|device| device.unsplit);
     let own = request.sizes.iter().map(|&bs| (engine.clone(), bs));
-    let beside = background
-        .iter()
-        .map(|job| (job.engine_beside(engine), job.bs));
+    let beside = request.background.iter();
+    let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
     let refused = |(engine, bs)| too_large(&engine, bs, most);
     match own.chain(beside).find_map(refused) {
         Some(why) => Err(WorkbenchError::TooLarge(why)),

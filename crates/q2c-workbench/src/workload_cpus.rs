@@ -1,10 +1,13 @@
 //! The CPUs of a workload.
 
+use crate::cpu_trials::MOST_CPUS;
 use crate::workload::{Background, BackgroundSpec};
 use crate::workload_request::WorkloadRequest;
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
+use q2c_host::topology::{
+    AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, interrupted_cpus,
+};
 use q2c_model::CpuId;
 
 /// The CPUs of a workload.
@@ -15,6 +18,11 @@ pub(crate) struct WorkloadCpus {
     /// A CPU without a background job is preferred. `None` when every allowed CPU has a foreground
     /// job.
     pub(crate) spare: Option<CpuId>,
+    /// The CPUs that are worth a short trial, that of the first job before the others; empty where
+    /// the user named the CPUs.
+    pub(crate) candidates: Vec<CpuId>,
+    allowed: AllowedCpus,
+    order: ChosenCpus,
 }
 
 impl WorkloadCpus {
@@ -26,14 +34,39 @@ impl WorkloadCpus {
         let allowed = AllowedCpus::read()?;
         let named = Some(request.cpus.as_slice()).filter(|named| !named.is_empty());
         let interrupted = interrupted_cpus(roots, disk);
-        let chosen = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
-        let foreground = chosen.first(request.jobs as usize);
+        let order = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
+        let candidates = match (named, order.cpus.first()) {
+            (None, Some(&first)) => {
+                let topology = Topology::read(roots);
+                allowed.candidates(&topology, first, &interrupted, MOST_CPUS)
+            }
+            _ => Vec::new(),
+        };
+        Ok(WorkloadCpus::of(request, allowed, order, candidates))
+    }
+
+    fn of(
+        request: &WorkloadRequest,
+        allowed: AllowedCpus,
+        order: ChosenCpus,
+        candidates: Vec<CpuId>,
+    ) -> Self {
+        let foreground = order.first(request.jobs as usize);
         let background = request.background.iter().flat_map(|job| &job.cpus);
         let background: Vec<CpuId> = background.copied().collect();
-        Ok(WorkloadCpus {
+        WorkloadCpus {
             spare: allowed.spare(&foreground, &background),
             foreground,
-        })
+            candidates,
+            allowed,
+            order,
+        }
+    }
+
+    /// The same choice, with `first` as the CPU of the first job.
+    pub(crate) fn beginning_with(self, first: CpuId, request: &WorkloadRequest) -> Self {
+        let order = self.order.beginning_with(first);
+        WorkloadCpus::of(request, self.allowed, order, self.candidates)
     }
 
     /// The background jobs, each with CPUs.

@@ -13,6 +13,9 @@ use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use q2c_workbench::workload::{StageId, Stages, Step, Watched, Workload};
 use std::sync::atomic::AtomicBool;
 
+/// A run that nobody stops.
+static GO: AtomicBool = AtomicBool::new(false);
+
 const BS: Bytes = Bytes(4096);
 /// Much longer than a read of 4 KiB takes.
 const LONG_NS: f64 = 5e6;
@@ -33,7 +36,7 @@ fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workben
         allow_write: Vec::new(),
         seed: 1,
     };
-    Workbench::open(&Roots::live(), &request, scratch).unwrap()
+    Workbench::open(&Roots::live(), &request, scratch, &GO).unwrap()
 }
 
 /// The workload on a scratch file of 16 MiB.

@@ -10,6 +10,10 @@ use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
 use q2c_workbench::workload::Stages;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A run that nobody stops.
+static GO: AtomicBool = AtomicBool::new(false);
 
 /// Random reads of 4 KiB by one job.
 fn reads(target: &str) -> WorkloadRequest {
@@ -30,12 +34,12 @@ fn reads(target: &str) -> WorkloadRequest {
 }
 
 fn refused(request: &WorkloadRequest) -> WorkbenchError {
-    Workbench::open(&Roots::live(), request, None).expect_err("a refusal")
+    Workbench::open(&Roots::live(), request, None, &GO).expect_err("a refusal")
 }
 
 #[test]
 fn a_simulated_device_needs_no_file() {
-    let bench = Workbench::open(&Roots::live(), &reads("sim:50us"), None).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("sim:50us"), None, &GO).unwrap();
     assert!(matches!(bench.workload.medium, Medium::Simulated(_)));
     assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
     assert_eq!(bench.workload.span, SIMULATED_SIZE);
@@ -59,7 +63,7 @@ fn foreground_and_background_share_the_device() {
             .to_vec(),
         ..reads("sim:1ms")
     };
-    let workload = Workbench::open(&Roots::live(), &request, None)
+    let workload = Workbench::open(&Roots::live(), &request, None, &GO)
         .unwrap()
         .workload;
     let stages = Stages::default();
@@ -84,7 +88,7 @@ fn a_background_has_a_device_beside_any_target() {
         background: vec!["engine=sim:2ms,bs=4k,jobs=2,cpus=0".parse().unwrap()],
         ..reads("null")
     };
-    let workload = Workbench::open(&Roots::live(), &request, None)
+    let workload = Workbench::open(&Roots::live(), &request, None, &GO)
         .unwrap()
         .workload;
     let jobs = workload.background_jobs(&Stages::default(), 1);
@@ -105,7 +109,7 @@ fn jobs_without_named_cpus_get_allowed_ones_and_background_a_spare_one() {
         background: vec!["rw=randread,bs=32k".parse().unwrap()],
         ..reads("null")
     };
-    let workload = Workbench::open(&Roots::live(), &request, None)
+    let workload = Workbench::open(&Roots::live(), &request, None, &GO)
         .unwrap()
         .workload;
     assert_eq!(workload.cpus.len(), 3);
@@ -124,7 +128,7 @@ fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
     request.pattern.write = true;
     let other = refused(&request);
     assert_eq!(other.exit(), Exit::Target, "{other}");
-    let bench = Workbench::open(&Roots::live(), &request, Some(scratch)).unwrap();
+    let bench = Workbench::open(&Roots::live(), &request, Some(scratch), &GO).unwrap();
     assert!(matches!(bench.workload.medium, Medium::File(_)));
     assert_eq!(bench.workload.engine, EngineSpec::RING);
     assert_eq!(bench.workload.span, Bytes(1 << 20));
@@ -153,7 +157,7 @@ fn the_refusals_have_the_exit_codes_of_their_causes() {
 
 #[test]
 fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
-    let bench = Workbench::open(&Roots::live(), &reads("null"), None).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("null"), None, &GO).unwrap();
     let identity = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abc");
     let fact = |name: &str| identity.0[name].clone();
     assert_eq!(fact("cpus"), "1,0");
@@ -176,7 +180,7 @@ fn the_machine_is_the_one_that_the_roots_show() {
     let roots = Roots::under(made.path());
     std::fs::create_dir_all(roots.proc("sys/kernel")).unwrap();
     std::fs::write(roots.proc("sys/kernel/osrelease"), "5.10.0-made\n").unwrap();
-    let bench = Workbench::open(&roots, &reads("null"), None).unwrap();
+    let bench = Workbench::open(&roots, &reads("null"), None, &GO).unwrap();
     assert_eq!(bench.machine.kernel, "5.10.0-made");
     assert_eq!(bench.workload.site.roots, roots);
 }
@@ -184,15 +188,15 @@ fn the_machine_is_the_one_that_the_roots_show() {
 #[test]
 fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
     let mut request = reads("0000:ff:1f.7");
-    let bench = Workbench::for_interfaces(&Roots::live(), &request, None).unwrap();
+    let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &GO).unwrap();
     assert_eq!(
         (&bench.target.kind, &bench.workload.engine),
         (&TargetKind::Pci, &EngineSpec::Null)
     );
     request.pattern.write = true;
-    let error =
-        Workbench::for_interfaces(&Roots::live(), &request, None).expect_err("no leave to write");
+    let error = Workbench::for_interfaces(&Roots::live(), &request, None, &GO)
+        .expect_err("no leave to write");
     assert_eq!(error.exit(), Exit::Target, "{error}");
     request.allow_write = vec!["0000:ff:1f.7".into()];
-    assert!(Workbench::for_interfaces(&Roots::live(), &request, None).is_ok());
+    assert!(Workbench::for_interfaces(&Roots::live(), &request, None, &GO).is_ok());
 }

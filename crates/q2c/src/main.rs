@@ -57,7 +57,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Replay(args) => commands::replay::replay(&args, &stop),
         Command::Compare(args) => commands::replay::compare(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
-        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args, &stop),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Restore(args) => commands::restore::run(&args),
     }

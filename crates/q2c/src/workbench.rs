@@ -19,7 +19,7 @@ pub fn open(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    rested(open_without_rest(request, scratch)?, stop)
+    rested(open_without_rest(request, scratch, stop)?, stop)
 }
 
 /// As [`open`], for a command that has interfaces of its own to choose among.
@@ -28,9 +28,10 @@ pub fn open_for_interfaces(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    let bench = Workbench::for_interfaces(&Roots::live(), request, scratch);
+    let bench = Workbench::for_interfaces(&Roots::live(), request, scratch, stop);
     let bench = bench.or_exit_of(WorkbenchError::exit)?;
     tell_service_times(&bench)?;
+    tell_cpu_trials(&bench);
     rested(bench, stop)
 }
 
@@ -54,22 +55,31 @@ pub fn open_new_without_rest(
 ) -> Result<Workbench, Failure> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target(command, args.target.as_deref(), scratch.as_ref())?;
-    open_without_rest(&workload(args, jobs, target), scratch)
+    open_without_rest(&workload(args, jobs, target), scratch, stop)
 }
 
 /// As [`open`], without the look at the machine at rest.
 pub fn open_without_rest(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
+    stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    let bench = Workbench::open(&Roots::live(), request, scratch);
+    let bench = Workbench::open(&Roots::live(), request, scratch, stop);
     let bench = bench.or_exit_of(WorkbenchError::exit)?;
     if let Some(device) = &bench.character_device {
         let engine = &bench.workload.engine;
         say(&format!("{engine}: NVMe commands to {}", device.display()));
     }
     tell_service_times(&bench)?;
+    tell_cpu_trials(&bench);
     Ok(bench)
+}
+
+/// Tells which CPU the first job got, and what the others would have given.
+fn tell_cpu_trials(bench: &Workbench) {
+    if let Some(words) = q2c_report::cpu_trials::words(&bench.target.cpu_trials) {
+        say(&words);
+    }
 }
 
 /// Tells the recorded service times of the target and of the background's simulated devices.

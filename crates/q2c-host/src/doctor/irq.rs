@@ -5,6 +5,7 @@ use super::finding::Finding;
 use crate::block::{Interrupts, IrqLine};
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
+use q2c_result::CpuTrial;
 
 /// The CPUs that take the device's interrupts.
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
@@ -19,13 +20,14 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     };
     let (cpus, how) = routed(facts, &lines);
     let found = format!(
-        "{} of {name} {how} {}",
+        "{} of {name} {how} {}{}",
         shown(&lines),
         if cpus.is_empty() {
             "no CPU".into()
         } else {
             format!("CPUs {}", cpu_list::show(&cpus))
-        }
+        },
+        reached(facts)
     );
     Some(one_or_many(facts, &cpus, found))
 }
@@ -33,6 +35,20 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
 fn shown(lines: &Interrupts) -> String {
     let irqs: Vec<String> = lines.lines.iter().map(|l| l.irq.to_string()).collect();
     format!("interrupt lines {}", irqs.join(", "))
+}
+
+/// What interrupt-driven jobs reach on the CPUs that were tried; empty without trials.
+fn reached(facts: &DoctorFacts) -> String {
+    let trials = facts.target.map_or(&[][..], |target| &target.cpu_trials);
+    let one = |trial: &CpuTrial| format!("{:.0} on {}", trial.interrupt_iops, trial.cpu);
+    let figures: Vec<String> = trials.iter().map(one).collect();
+    match figures.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; a job at depth 1 waiting for them has {} IOPS",
+            figures.join(", ")
+        ),
+    }
 }
 
 /// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not

@@ -133,6 +133,7 @@ fn open_namespace(
             None => vec![missing()],
         },
         service_times: None,
+        cpu_trials: Vec::new(),
     };
     Ok(OpenTarget {
         id: FileId::Character(open.character_device.dev),
@@ -352,6 +353,7 @@ fn facts(
             Err(why) => vec![format!("that I/O reaches a device; failed to {why}")],
         },
         service_times: None,
+        cpu_trials: Vec::new(),
     }
 }
 

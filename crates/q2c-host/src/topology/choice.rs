@@ -28,6 +28,8 @@ pub enum UnnamedCpus<'a> {
         topology: &'a Topology,
         /// NUMA node of the device; `None` where it is not known.
         node: Option<u32>,
+        /// The CPU that comes before all others, where short trials have shown one.
+        first: Option<CpuId>,
     },
 }
 
@@ -167,30 +169,66 @@ impl AllowedCpus {
                     borders: Vec::new(),
                 }
             }
-            UnnamedCpus::ByTopology { topology, node } => {
-                let order = cpu_order(topology, node, &self.0);
-                let mut cpus: Vec<CpuId> = order.cpus.iter().map(|placed| placed.cpu).collect();
-                let CpuOrder {
-                    mut words, borders, ..
-                } = order;
-                // The kernel lets this process run on them, whether sysfs tells of them or not.
-                let unplaced = self.0.iter().filter(|cpu| !cpus.contains(cpu));
-                let unplaced: Vec<CpuId> = unplaced.copied().collect();
-                if !unplaced.is_empty() {
-                    let shown = cpu_list::show(&unplaced);
-                    words = match cpus.is_empty() {
-                        true => format!("{shown} by number, as sysfs tells no topology"),
-                        false => format!("{words}; then {shown}, of which sysfs does not tell"),
-                    };
-                    cpus.extend(unplaced);
-                }
-                ChosenCpus {
-                    cpus,
-                    words,
-                    borders,
-                }
-            }
+            UnnamedCpus::ByTopology {
+                topology,
+                node,
+                first,
+            } => self.by_topology(cpu_order(topology, node, &self.0, first)),
         }
+    }
+
+    fn by_topology(&self, order: CpuOrder) -> ChosenCpus {
+        let mut cpus: Vec<CpuId> = order.cpus.iter().map(|placed| placed.cpu).collect();
+        let CpuOrder {
+            mut words, borders, ..
+        } = order;
+        // The kernel lets this process run on them, whether sysfs tells of them or not.
+        let unplaced = self.0.iter().filter(|cpu| !cpus.contains(cpu));
+        let unplaced: Vec<CpuId> = unplaced.copied().collect();
+        if !unplaced.is_empty() {
+            let shown = cpu_list::show(&unplaced);
+            words = match cpus.is_empty() {
+                true => format!("{shown} by number, as sysfs tells no topology"),
+                false => format!("{words}; then {shown}, of which sysfs does not tell"),
+            };
+            cpus.extend(unplaced);
+        }
+        ChosenCpus {
+            cpus,
+            words,
+            borders,
+        }
+    }
+
+    /// The CPUs that are worth a short trial, at most `most`: the allowed ones where there are no
+    /// more, else those that differ in their place. `preferred` comes first, then the CPUs that
+    /// take a device's interrupts, then one that shares a core, a socket or nothing with the
+    /// busiest of them.
+    #[must_use]
+    pub fn candidates(
+        &self,
+        topology: &Topology,
+        preferred: CpuId,
+        interrupted: &[CpuId],
+        most: usize,
+    ) -> Vec<CpuId> {
+        let near = interrupted.first().and_then(|&cpu| topology.cpu(cpu));
+        let place = |cpu: CpuId| match (near, topology.cpu(cpu)) {
+            (Some(near), Some(own)) if near.siblings.contains(&own.id) => 0,
+            (Some(near), Some(own)) if near.package == own.package => 1,
+            _ => 2,
+        };
+        let interrupted = interrupted.iter().filter(|&cpu| self.0.contains(cpu));
+        let mut found = vec![preferred];
+        found.extend(interrupted.take(1).filter(|&&cpu| cpu != preferred));
+        for wanted in (0..3).map(Some).chain(self.0.iter().map(|_| None)) {
+            let fits = |cpu: CpuId| wanted.is_none_or(|kind| kind == place(cpu));
+            let mut more = self.0.iter().copied();
+            let next = more.find(|&cpu| fits(cpu) && !found.contains(&cpu));
+            found.extend(next);
+        }
+        found.truncate(most);
+        found
     }
 }
 
@@ -199,6 +237,14 @@ impl ChosenCpus {
     #[must_use]
     pub fn first(&self, threads: usize) -> Vec<CpuId> {
         self.cpus.iter().copied().cycle().take(threads).collect()
+    }
+
+    /// The same CPUs, `cpu` before all others.
+    #[must_use]
+    pub fn beginning_with(mut self, cpu: CpuId) -> Self {
+        self.cpus.retain(|other| *other != cpu);
+        self.cpus.insert(0, cpu);
+        self
     }
 
     /// Moves the CPU of a single job's helper thread to the second place: the job takes the first

@@ -42,9 +42,15 @@ pub struct CpuOrder {
 /// Orders the CPUs that are online and `allowed`: every core comes before any SMT sibling. Within
 /// the cores, and within the siblings, those of the device's node come first, then those of the
 /// other nodes by distance from it; then sockets and CPU numbers decide. A CPU whose sibling is not
-/// allowed counts as a core.
+/// allowed counts as a core. The CPU `first`, if there is one, comes before all others, and counts
+/// as the first of its core.
 #[must_use]
-pub fn cpu_order(topology: &Topology, device_node: Option<u32>, allowed: &[CpuId]) -> CpuOrder {
+pub fn cpu_order(
+    topology: &Topology,
+    device_node: Option<u32>,
+    allowed: &[CpuId],
+    first: Option<CpuId>,
+) -> CpuOrder {
     let usable: Vec<&TopologyCpu> = topology
         .cpus
         .iter()
@@ -54,14 +60,21 @@ pub fn cpu_order(topology: &Topology, device_node: Option<u32>, allowed: &[CpuId
         .iter()
         .map(|cpu| Placed {
             cpu: cpu.id,
-            sibling: earlier_siblings(cpu, &usable),
+            sibling: earlier_siblings(cpu, &usable, first),
             node: cpu.node,
             package: cpu.package,
         })
         .collect();
     cpus.sort_by_key(|p| {
         let distance = distance(topology, device_node, p.node);
-        (p.sibling, distance, p.node, p.package, p.cpu)
+        (
+            p.sibling,
+            Some(p.cpu) != first,
+            distance,
+            p.node,
+            p.package,
+            p.cpu,
+        )
     });
     let groups: Vec<&[Placed]> = cpus.chunk_by(same_kind).collect();
     let words = words(&groups, device_node, topology);
@@ -82,8 +95,10 @@ impl CpuOrder {
     }
 }
 
-fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu]) -> u32 {
-    let shares = |other: &&&TopologyCpu| other.id < cpu.id && cpu.siblings.contains(&other.id);
+fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu], first: Option<CpuId>) -> u32 {
+    let place = |id: CpuId| (Some(id) != first, id);
+    let earlier = |other: CpuId| place(other) < place(cpu.id);
+    let shares = |other: &&&TopologyCpu| earlier(other.id) && cpu.siblings.contains(&other.id);
     usable.iter().filter(shares).count() as u32
 }
 

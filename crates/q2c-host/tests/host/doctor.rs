@@ -7,8 +7,8 @@ use Verdict::{Invalidates, Pass, Unknown, Warn};
 use q2c_host::Roots;
 use q2c_host::doctor::{DoctorFacts, RingProbe, ToolCosts, run};
 use q2c_host::restore::Owner;
-use q2c_model::Bytes;
-use q2c_result::{Check, Device, Target, TargetKind, Verdict};
+use q2c_model::{Bytes, CpuId};
+use q2c_result::{Check, CpuTrial, Device, Target, TargetKind, Verdict};
 use std::collections::BTreeSet;
 
 /// A machine on which every check passes, except [`NEVER_WELL`].
@@ -532,6 +532,32 @@ fn targets() {
     let fix = "echo none > /sys/block/nvme0n1/queue/scheduler".to_owned();
     assert_eq!(with(Some("mq-deadline")), (Warn, Some(fix)));
     assert_eq!(with(None), (Unknown, None));
+}
+
+/// The CPU of the interrupts is named with what it gives.
+#[test]
+fn trials_on_cpus_stand_beside_their_interrupts() {
+    let target = Target {
+        cpu_trials: vec![
+            CpuTrial {
+                cpu: CpuId(0),
+                interrupt_iops: 11_900.4,
+                ..CpuTrial::default()
+            },
+            CpuTrial {
+                cpu: CpuId(1),
+                interrupt_iops: 16_400.0,
+                ..CpuTrial::default()
+            },
+        ],
+        ..good_target()
+    };
+    let checks = report(&Tree::new(GOOD), &target, None);
+    let found = &find(&checks, "irq-cpus").found;
+    assert!(
+        found.ends_with("has 11900 on CPU 0, 16400 on CPU 1 IOPS"),
+        "{found}"
+    );
 }
 
 #[test]

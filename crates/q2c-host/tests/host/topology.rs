@@ -11,7 +11,7 @@ fn cpus(numbers: &[u32]) -> Vec<CpuId> {
 }
 
 fn order(tree: &Tree, node: Option<u32>, allowed: &[u32]) -> CpuOrder {
-    cpu_order(&Topology::read(&tree.roots()), node, &cpus(allowed))
+    cpu_order(&Topology::read(&tree.roots()), node, &cpus(allowed), None)
 }
 
 fn numbers(order: &CpuOrder) -> Vec<u32> {
@@ -157,7 +157,7 @@ fn what_is_missing_is_said() {
             "NUMA node of CPUs 0-1"
         ]
     );
-    let found = cpu_order(&bare, None, &cpus(&[0, 1]));
+    let found = cpu_order(&bare, None, &cpus(&[0, 1]), None);
     assert_eq!(numbers(&found), [0, 1]);
     assert!(
         found
@@ -199,7 +199,7 @@ fn this_machine_has_an_order() {
     let topology = Topology::read(&Roots::live());
     let all: Vec<CpuId> = topology.cpus.iter().map(|c| c.id).collect();
     assert!(!all.is_empty());
-    let mut placed: Vec<CpuId> = cpu_order(&topology, None, &all).first(all.len());
+    let mut placed: Vec<CpuId> = cpu_order(&topology, None, &all, None).first(all.len());
     placed.sort();
     assert_eq!(placed, all);
 }

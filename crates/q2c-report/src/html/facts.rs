@@ -1,6 +1,7 @@
 //! Machine, target and calibration as names and values. A value that could not be read is shown as
 //! unknown.
 
+use crate::cpu_trials;
 use crate::label::ranges;
 use crate::quantity::{duration, seconds, size};
 use crate::service::service_times;
@@ -74,6 +75,8 @@ pub(super) fn target(t: &Target) -> Vec<Fact> {
         None => facts.push(fact("Device", "not found")),
     }
     facts.extend(t.unproved.iter().map(|what| fact("Not proved", what)));
+    let tried = cpu_trials::words(&t.cpu_trials);
+    facts.extend(tried.map(|words| fact("Tried from", words)));
     let times = t.service_times.iter();
     facts.extend(times.map(|times| fact("Service times", service_times(times))));
     facts

@@ -5,6 +5,7 @@ use super::doctor;
 use super::screen::{Screen, Tone, printable};
 use super::table;
 use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections, trials};
+use crate::cpu_trials;
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
@@ -112,6 +113,9 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     }
     for line in left_out(result) {
         text += &screen.note(Tone::Dim, "left out:", &printable(&line));
+    }
+    if let Some(words) = cpu_trials::words(&result.target.cpu_trials) {
+        text += &screen.note(Tone::Dim, "tried from:", &words);
     }
     let floor = format!(
         "{:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",

@@ -4,6 +4,7 @@ use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::advice;
+use crate::cpu_trials;
 use crate::fidelity;
 use crate::label;
 use crate::quantity::{duration, seconds};
@@ -42,6 +43,9 @@ fn head(result: &TuneResult, screen: Screen) -> String {
             seconds(result.seconds)
         ),
     );
+    if let Some(words) = cpu_trials::words(&result.target.cpu_trials) {
+        text += &screen.note(Tone::Dim, "tried from:", &words);
+    }
     for job in &result.job.background {
         text += &screen.note(Tone::Dim, "background:", job);
     }

@@ -1,6 +1,6 @@
 //! Arguments of `q2c bench`.
 
-use super::{Counts, RunArgs};
+use super::{Counts, Cpus, RunArgs};
 use clap::Args;
 pub use q2c_bench::SECONDS;
 use q2c_bench::interface::Interface;
@@ -77,10 +77,10 @@ pub struct BenchArgs {
     /// intended time
     #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
-    /// CPUs in the order in which jobs take them [default: cores before SMT siblings, the device's
-    /// NUMA node first]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Option<Vec<u32>>,
+    /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
+    /// siblings, the device's NUMA node first, and the first job's by trials of a moment each
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cpus: Cpus,
     /// The device's rating in IOPS: what lies above it is flagged
     #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
     pub rating: Option<f64>,

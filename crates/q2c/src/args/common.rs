@@ -22,10 +22,10 @@ pub struct WorkloadArgs {
     /// Block sizes, separated by commas
     #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,
-    /// CPUs of the foreground threads, separated by commas [default: the last ones, leaving CPU 0
-    /// to others]
-    #[arg(long, value_delimiter = ',')]
-    pub cpu: Vec<u32>,
+    /// CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0
+    /// to others, unless another one is clearly faster in trials of a moment each
+    #[arg(long, alias = "cpu", value_name = "LIST", default_value = "auto")]
+    pub cpus: Cpus,
     /// Background jobs, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1; several are joined by `;`
     /// or given again, and none stands for no job
     #[arg(long, value_name = "JOBS")]
@@ -52,6 +52,29 @@ pub struct JobsArg {
     /// Foreground threads, depth 1 each
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
+}
+
+/// CPUs by their numbers; empty for `auto`, where q2c chooses them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cpus(pub Vec<u32>);
+
+impl FromStr for Cpus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |part: &str| {
+            let wrong = || format!("expected numbers of CPUs such as 0,2, or auto, found `{text}`");
+            part.trim().parse().map_err(|_| wrong())
+        };
+        match text {
+            "auto" => Ok(Cpus::default()),
+            list => list
+                .split(',')
+                .map(number)
+                .collect::<Result<_, _>>()
+                .map(Cpus),
+        }
+    }
 }
 
 /// Whole numbers from 1 to 1024, each once, in the order given.
@@ -106,6 +129,15 @@ pub struct RunArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpus_are_named_or_left_to_q2c() {
+        assert_eq!("3,0".parse(), Ok(Cpus(vec![3, 0])));
+        assert_eq!("auto".parse(), Ok(Cpus::default()));
+        for wrong in ["", "1,,2", "-1", "all", "auto,1"] {
+            assert!(wrong.parse::<Cpus>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn counts_are_lists_and_ranges() {

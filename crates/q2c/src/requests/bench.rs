@@ -6,7 +6,7 @@ use q2c_bench::asked::Asked;
 use q2c_bench::stages::never_seen;
 use q2c_engine::Pattern;
 use q2c_host::topology::ChosenCpus;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::late::Unseen;
 use q2c_result::{Target, TargetKind};
@@ -34,7 +34,7 @@ pub fn asked(args: &BenchArgs) -> Asked {
         seconds: args.seconds,
         warm_up_seconds: args.warm_up,
         rate: args.rate,
-        cpus: args.cpus.clone(),
+        cpus: (!args.cpus.0.is_empty()).then(|| args.cpus.0.clone()),
         backgrounds: backgrounds(&args.background),
         ..Asked::default()
     }
@@ -97,6 +97,7 @@ pub fn workload(
     sizes: Vec<Bytes>,
     pattern: Pattern,
     backgrounds: &[String],
+    cpus: &[u32],
 ) -> Result<WorkloadRequest, String> {
     let background = background_jobs(backgrounds)?;
     Ok(WorkloadRequest {
@@ -105,7 +106,7 @@ pub fn workload(
         pattern,
         sizes,
         jobs: 1,
-        cpus: Vec::new(),
+        cpus: cpus.iter().copied().map(CpuId).collect(),
         background,
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,

@@ -37,7 +37,7 @@ pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
         scratch: workload.scratch.is_some(),
         rw: workload.rw.to_string(),
         sizes: workload.bs.clone(),
-        cpus: workload.cpu.clone(),
+        cpus: workload.cpus.0.clone(),
         background: workload
             .background_jobs()
             .iter()

@@ -15,7 +15,7 @@ pub fn workload(args: &WorkloadArgs, jobs: u32, target: String) -> WorkloadReque
         pattern: args.rw,
         sizes: args.bs.clone(),
         jobs,
-        cpus: args.cpu.iter().copied().map(CpuId).collect(),
+        cpus: args.cpus.0.iter().copied().map(CpuId).collect(),
         background: args.background_jobs(),
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,

@@ -14,6 +14,7 @@ mod bench_stages;
 mod blktrace;
 #[cfg(test)]
 mod btt;
+mod cpu_trials;
 #[cfg(test)]
 mod live;
 #[cfg(test)]

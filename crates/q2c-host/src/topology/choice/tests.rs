@@ -1,4 +1,5 @@
 use super::*;
+use crate::topology::TopologyCpu;
 
 fn cpus(numbers: &[u32]) -> Vec<CpuId> {
     numbers.iter().copied().map(CpuId).collect()
@@ -39,6 +40,7 @@ fn a_curve_over_jobs_names_each_cpu_once() {
     let order = UnnamedCpus::ByTopology {
         topology: &topology,
         node: None,
+        first: None,
     };
     let allowed = AllowedCpus::of(cpus(&[0, 1]));
     let twice = allowed.choose(Some(&cpus(&[1, 0, 1])), order);
@@ -99,9 +101,66 @@ fn cpus_of_which_sysfs_does_not_tell_are_used() {
     let order = UnnamedCpus::ByTopology {
         topology: &nowhere,
         node: None,
+        first: None,
     };
     let allowed = AllowedCpus::of([2, 3, 5].map(CpuId).to_vec());
     let chosen = allowed.choose(None, order).unwrap();
     assert_eq!(chosen.cpus, [2, 3, 5].map(CpuId));
     assert_eq!(chosen.words, "2-3,5 by number, as sysfs tells no topology");
+}
+
+/// Two sockets of two cores with two threads each: 0-3 are the first threads, 4-7 their siblings; 0
+/// and 1 are in socket 0.
+fn two_sockets() -> Topology {
+    let cpu = |id: u32| TopologyCpu {
+        id: CpuId(id),
+        siblings: cpus(&[id % 4, id % 4 + 4]),
+        core: Some(id % 4),
+        package: Some(id % 4 / 2),
+        node: Some(id % 4 / 2),
+    };
+    Topology {
+        cpus: (0..8).map(cpu).collect(),
+        ..Topology::default()
+    }
+}
+
+#[test]
+fn candidates_differ_in_their_place_beside_the_interrupts() {
+    let topology = two_sockets();
+    let allowed = AllowedCpus::of((0..8).map(CpuId).collect());
+    let candidates = |preferred, interrupted: &[u32], most| {
+        let of = (CpuId(preferred), cpus(interrupted));
+        allowed.candidates(&topology, of.0, &of.1, most)
+    };
+    // The preferred CPU, that of the interrupts, its sibling, its neighbour; the other socket has 7.
+    assert_eq!(candidates(7, &[1], 4), cpus(&[7, 1, 5, 0]));
+    assert_eq!(candidates(7, &[1], 5), cpus(&[7, 1, 5, 0, 2]));
+    assert_eq!(candidates(1, &[1], 3), cpus(&[1, 5, 0]));
+    assert_eq!(candidates(7, &[], 2), cpus(&[7, 0]));
+    assert_eq!(candidates(7, &[1], 99).len(), 8);
+    // A CPU that takes interrupts, on which this process may not run, is none.
+    let few = AllowedCpus::of(cpus(&[0, 2]));
+    assert_eq!(
+        few.candidates(&topology, CpuId(2), &cpus(&[5]), 4),
+        cpus(&[2, 0])
+    );
+}
+
+#[test]
+fn the_cpu_that_trials_have_shown_comes_first_and_its_sibling_last() {
+    let topology = two_sockets();
+    let allowed = AllowedCpus::of((0..8).map(CpuId).collect());
+    let chosen = |first| {
+        let order = UnnamedCpus::ByTopology {
+            topology: &topology,
+            node: Some(0),
+            first,
+        };
+        allowed.choose(None, order).unwrap()
+    };
+    assert_eq!(chosen(None).cpus, cpus(&[0, 1, 2, 3, 4, 5, 6, 7]));
+    assert_eq!(chosen(Some(CpuId(5))).cpus, cpus(&[5, 0, 2, 3, 1, 4, 6, 7]));
+    let moved = chosen(None).beginning_with(CpuId(5));
+    assert_eq!(moved.cpus, cpus(&[5, 0, 1, 2, 3, 4, 6, 7]));
 }

@@ -116,7 +116,15 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target("bench", asked.target.as_deref(), scratch.as_ref())?;
     let backgrounds = asked.backgrounds.clone().unwrap_or_default();
-    let workload = workload(args, target.clone(), sizes.clone(), pattern, &backgrounds);
+    let named = asked.cpus.as_deref().unwrap_or_default();
+    let workload = workload(
+        args,
+        target.clone(),
+        sizes.clone(),
+        pattern,
+        &backgrounds,
+        named,
+    );
     let workload = workload.or_exit(Exit::Usage)?;
     let place = open_for_interfaces(&workload, scratch, stop)?;
     let cpus = cpus(&asked, &place).or_exit_of(CpuChoiceError::exit)?;
@@ -158,7 +166,7 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
-    let workload = workload(args, target, sizes, pattern, &spec.backgrounds);
+    let workload = workload(args, target, sizes, pattern, &spec.backgrounds, &spec.cpus);
     let workload = workload.or_exit(Exit::Input)?;
     let place = open_for_interfaces(&workload, None, stop)?;
     opens(&spec, &place)?;

@@ -33,7 +33,7 @@ pub(super) fn begin(
     // measured, and its CPUs are those of the others.
     let largest = jobs.last().copied().unwrap_or(1);
     let request = workload(&args.workload, largest, each.target.clone());
-    let bench = open_without_rest(&request, scratch.clone())?;
+    let bench = open_without_rest(&request, scratch.clone(), stop)?;
     each.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
@@ -54,7 +54,7 @@ pub(super) fn begin(
 pub(super) fn resume(folder: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let spec: TuneJobsSpec = read_checked_plan(folder).or_exit(Exit::Input)?;
     let request = one::stored(&spec.each, folder, args)?;
-    let bench = open_without_rest(&request, None)?;
+    let bench = open_without_rest(&request, None, stop)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
     let whole = Whole {

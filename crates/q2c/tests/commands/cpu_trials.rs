@@ -1,0 +1,60 @@
+//! The choice of CPUs on this machine's disk, where it has several CPUs and a device is known.
+
+use crate::program::q2c;
+use q2c_testkit::skip;
+use serde_json::Value;
+
+const SHORT: [&str; 8] = [
+    "--seconds",
+    "0.2",
+    "--warm-up",
+    "0.25",
+    "--trials",
+    "1",
+    "--method",
+    "interrupt",
+];
+
+fn bench(cpus: &[&str]) -> (Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let target = ["bench", "--scratch", "8m", "--json"];
+    let result = q2c(folder, &[&target[..], &SHORT, cpus].concat()).json();
+    let runs = std::fs::read_dir(folder.join("runs")).unwrap();
+    let run = runs.map(|run| run.unwrap().path()).find(|run| run.is_dir());
+    let run = run.expect("the folder of the run");
+    let told = q2c(folder, &["report", run.to_str().unwrap()]).done();
+    (result, told)
+}
+
+#[test]
+fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
+    let several = std::thread::available_parallelism().unwrap().get() > 1;
+    for auto in [&[][..], &["--cpus", "auto"]] {
+        let (result, told) = bench(auto);
+        if !several || result["target"]["device"].is_null() {
+            let why = "it needs two CPUs and a target whose device is known";
+            return skip(
+                "the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named",
+                why,
+            );
+        }
+        let trials = result["target"]["cpu_trials"].as_array().unwrap();
+        assert!(trials.len() > 1, "{trials:?}");
+        let positive = |trial: &Value| trial["interrupt_iops"].as_f64().unwrap() > 0.0;
+        assert!(trials.iter().all(positive), "{trials:?}");
+        let chosen: Vec<_> = trials.iter().filter(|t| t["chosen"] == true).collect();
+        assert_eq!(chosen.len(), 1, "{trials:?}");
+        assert_eq!(chosen[0]["cpu"], result["job"]["cpus"][0]);
+        assert!(told.contains("tried from: CPU "), "{told}");
+        let checks = result["doctor"]["checks"].as_array().unwrap();
+        let line = checks.iter().find(|check| check["id"] == "irq-cpus");
+        let found = line.map_or("", |line| line["found"].as_str().unwrap());
+        // A device without interrupt lines of its own, such as a RAM disk, has no figure there.
+        let shown = found.is_empty() || found.contains("no interrupt line");
+        assert!(shown || found.contains("a job at depth 1"), "{found}");
+    }
+    let (named, told) = bench(&["--cpus", "0"]);
+    assert!(named["target"].get("cpu_trials").is_none(), "{named:#}");
+    assert!(!told.contains("tried from"), "{told}");
+}
