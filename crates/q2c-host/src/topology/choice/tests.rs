@@ -133,7 +133,8 @@ fn candidates_differ_in_their_place_beside_the_interrupts() {
         let of = (CpuId(preferred), cpus(interrupted));
         allowed.candidates(&topology, of.0, &of.1, most)
     };
-    // The preferred CPU, that of the interrupts, its sibling, its neighbour; the other socket has 7.
+    // The preferred CPU, that of the interrupts, its sibling, its neighbour. 7 is in the other
+    // socket.
     assert_eq!(candidates(7, &[1], 4), cpus(&[7, 1, 5, 0]));
     assert_eq!(candidates(7, &[1], 5), cpus(&[7, 1, 5, 0, 2]));
     assert_eq!(candidates(1, &[1], 3), cpus(&[1, 5, 0]));
