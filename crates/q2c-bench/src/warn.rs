@@ -14,6 +14,8 @@ const QUIET_CPUS: f64 = 0.2;
 const MISMATCH: f64 = 0.05;
 /// Delay of a reading of the machine's counters above which the trials count as disturbed, seconds.
 const LATE_S: f64 = 0.25;
+/// Share of the CPU time of jobs and helpers above which kernel workers are named.
+const WORKERS: f64 = 0.2;
 
 pub(super) fn warnings(
     bench: &Bench<'_>,
@@ -30,6 +32,7 @@ pub(super) fn warnings(
         .chain(too_good(cells))
         .chain(mismatch(measured))
         .chain(stood_still(measured))
+        .chain(by_workers(measured))
         .chain(background_shares(cells))
         .chain(of_runner.iter().cloned())
         .collect()
@@ -171,6 +174,32 @@ fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
+/// Trials whose I/Os were done by kernel workers (io-wq) in the place of the job's thread.
+fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
+    let handed_over = |trial: &BenchTrial| {
+        let (sqpoll_threads, workers) = trial.helpers;
+        let both = trial.job_cpu_s + trial.helper_cpu_s;
+        sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > WORKERS * both
+    };
+    let mut labels: Vec<String> = measured
+        .iter()
+        .filter(|runs| runs.trials.iter().any(|trial| handed_over(trial)))
+        .map(|runs| label(&runs.point))
+        .collect();
+    labels.truncate(3);
+    (!labels.is_empty()).then(|| Warning {
+        id: "by-workers".to_owned(),
+        found: format!(
+            "{}: kernel workers (io-wq) did the I/Os, since the device or its file system would have waited",
+            labels.join("; ")
+        ),
+        means: "each I/O goes to another thread and back: IOPS and latency hold the switches between them, whose \
+                number is the scheduler's"
+            .to_owned(),
+        todo: "set libaio or pvsync2 beside it, which do the I/O in the job's thread".to_owned(),
+    })
+}
+
 fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
     let off = |trial: &BenchTrial| {
         let requests = trial.requests? as f64;
@@ -213,27 +242,49 @@ mod tests {
 
     #[test]
     fn a_program_that_had_no_cpu_for_a_while_is_told() {
+        let told = |late_s| {
+            let late = BenchTrial {
+                late_s,
+                ..BenchTrial::default()
+            };
+            of_one(&late, stood_still)
+        };
+        assert_eq!(told(0.1), None);
+        assert!(told(0.9).unwrap().contains("0.25 s of a trial"));
+    }
+
+    #[test]
+    fn kernel_workers_that_do_the_ios_are_told() {
+        let told = |helper_cpu_s, helpers| {
+            let trial = BenchTrial {
+                job_cpu_s: 0.4,
+                helper_cpu_s,
+                helpers,
+                ..BenchTrial::default()
+            };
+            of_one(&trial, by_workers)
+        };
+        assert!(told(0.6, (0, 1)).unwrap().contains("io-wq"));
+        // A worker that did next to nothing, and the thread that SQPOLL is asked for.
+        assert_eq!(told(0.05, (0, 1)), None);
+        assert_eq!(told(0.6, (1, 0)), None);
+    }
+
+    /// What a warning finds in one point with this trial.
+    fn of_one(trial: &BenchTrial, warns: fn(&[Measured<'_>]) -> Option<Warning>) -> Option<String> {
         let mut spec = crate::spdk::tests::spec(&["poll"], &[1]);
         spec.engines = vec!["null".to_owned()];
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
         let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
         let (spots, _) = spots.unwrap();
-        let told = |late_s| {
-            let trial = BenchTrial {
-                late_s,
-                ..BenchTrial::default()
-            };
-            let measured = Measured {
-                spot: &spots[0],
-                point: spots[0].point.clone(),
-                trials: vec![&trial],
-                failures: Vec::new(),
-                stages: None,
-            };
-            stood_still(&[measured]).map(|warning| warning.found)
+        let measured = Measured {
+            spot: &spots[0],
+            point: spots[0].point.clone(),
+            trials: vec![trial],
+            failures: Vec::new(),
+            stages: None,
         };
-        assert_eq!(told(0.1), None);
-        assert!(told(0.9).unwrap().contains("0.25 s of a trial"));
+        warns(&[measured]).map(|warning| warning.found)
     }
 
     #[test]
