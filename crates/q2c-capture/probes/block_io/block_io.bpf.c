@@ -238,7 +238,7 @@ static __always_inline void was_over(u64 key)
 
 static __always_inline void keep(u64 key, struct io *io)
 {
-	long failed = map_update(&ios, &key, io, NOEXIST);
+	int failed = map_update(&ios, &key, io, NOEXIST);
 
 	if (failed == ERRNO_EXISTS) {
 		was_over(key);
