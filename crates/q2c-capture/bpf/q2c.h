@@ -81,6 +81,12 @@ static __always_inline void *of_this_cpu(void *map)
 	})
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
 #define FIELD_OFFSET(field) __builtin_preserve_field_info(field, 0)
+/*
+ * Takes a field from @bytes, the first bytes of the kernel object @from, which
+ * were read at once.
+ */
+#define IN(bytes, from, field)                                               \
+	(*(typeof((from)->field) *)((bytes) + FIELD_OFFSET((from)->field)))
 #define ENUM_EXISTS(type, value)                                             \
 	__builtin_preserve_enum_value(*(typeof(type) *)value, 0)
 #define ENUM_VALUE(type, value)                                              \
