@@ -26,6 +26,7 @@ struct Page<'a> {
     verdicts: Vec<(String, String)>,
     stage_head: [&'static str; 10],
     stages: Vec<Row>,
+    not_whole: Option<(bool, String)>,
     groups: Vec<Groups>,
     charts: Vec<Chart>,
     facts: Vec<(&'a str, &'a str)>,
@@ -54,6 +55,7 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
             .iter()
             .filter_map(|name| row(stage_row(&result.stages, name)?))
             .collect(),
+        not_whole: told::not_whole(result),
         groups: groups(result),
         charts,
         facts: own.into_iter().chain(facts).collect(),

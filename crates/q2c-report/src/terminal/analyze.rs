@@ -21,6 +21,7 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
         .iter()
         .filter_map(|name| stage_row(&result.stages, name));
     text += &rows(&STAGE_HEAD, stages, screen);
+    text += &not_whole(result, screen);
     for (property, groups) in &result.groups {
         // A single group has the figures of the whole.
         if groups.len() > 1 {
@@ -36,6 +37,15 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
         text += &bottleneck(found, screen);
     }
     text + &qualified(result, screen)
+}
+
+/// How many I/Os the table of the stages lacks.
+fn not_whole(result: &AnalyzeResult, screen: Screen) -> String {
+    let Some((any, words)) = analysis::not_whole(result) else {
+        return String::new();
+    };
+    let tone = if any { Tone::Caution } else { Tone::Good };
+    screen.note(tone, "not wholly seen:", &words)
 }
 
 fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>, screen: Screen) -> String {
