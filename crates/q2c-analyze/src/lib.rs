@@ -32,6 +32,7 @@ mod in_flight;
 pub mod late;
 mod live;
 mod load;
+mod not_whole;
 mod queue_map;
 mod recording;
 mod seeks;

@@ -4,6 +4,7 @@
 use crate::balance::complete;
 use crate::error::AnalyzeError;
 use crate::group::NAMED;
+use crate::not_whole::not_whole;
 use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
@@ -129,6 +130,7 @@ impl<'a> RecordingAnalysis<'a> {
             let reason = "of the other layer".to_owned();
             result.unmatched.insert(reason, self.other_layer);
         }
+        result.not_whole = not_whole(&result);
         result.input = analyze::Input {
             path: self.path.display().to_string(),
             source: meta.source,

@@ -35,9 +35,14 @@ typedef long long s64;
 #define RB_NO_WAKEUP 1ULL
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)1;
-static long (*map_update)(void *map, const void *key, const void *value,
-			  u64 flags) = (void *)2;
-static long (*map_delete)(void *map, const void *key) = (void *)3;
+/*
+ * The helpers of maps return an int: until Linux 6.3 the kernel calls functions
+ * that leave the upper half of the register undefined, so that an error does
+ * not compare as a negative long.
+ */
+static int (*map_update)(void *map, const void *key, const void *value,
+			 u64 flags) = (void *)2;
+static int (*map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*ktime_get_ns)(void) = (void *)5;
 static u32 (*get_smp_processor_id)(void) = (void *)8;
 static u64 (*get_current_pid_tgid)(void) = (void *)14;
@@ -76,6 +81,12 @@ static __always_inline void *of_this_cpu(void *map)
 	})
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
 #define FIELD_OFFSET(field) __builtin_preserve_field_info(field, 0)
+/*
+ * Takes a field from @bytes, the first bytes of the kernel object @from, which
+ * were read at once.
+ */
+#define IN(bytes, from, field)                                               \
+	(*(typeof((from)->field) *)((bytes) + FIELD_OFFSET((from)->field)))
 #define ENUM_EXISTS(type, value)                                             \
 	__builtin_preserve_enum_value(*(typeof(type) *)value, 0)
 #define ENUM_VALUE(type, value)                                              \

@@ -52,6 +52,16 @@ pub struct BlockIo {
     /// first.
     first: &'static str,
     missed: Option<u64>,
+    unqueued: Unqueued,
+}
+
+/// Completions of I/Os that were not seen queued, at the limits of the recording. The completions
+/// are watched longer than the queueing, so that every I/O is seen to its end. What is counted
+/// while the queueing is not watched says nothing about the recording.
+#[derive(Default)]
+struct Unqueued {
+    before: u64,
+    at_end: Option<u64>,
 }
 
 impl BlockIo {
@@ -72,13 +82,16 @@ impl BlockIo {
         let rings = cpus.iter().map(|cpu| cpu.0);
         let rings = make_rings(&mut object, rings, ring)?;
         let first = begin(&mut object, disks)?;
-        Ok(BlockIo {
+        let mut begun = BlockIo {
             object,
             rings,
             ring,
             first,
             missed: None,
-        })
+            unqueued: Unqueued::default(),
+        };
+        begun.unqueued.before = begun.counts()?.unqueued;
+        Ok(begun)
     }
 
     /// Hands on the I/Os that have completed since the last call, CPU by CPU, each CPU's in order.
@@ -114,6 +127,7 @@ impl BlockIo {
         mut take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Result<Result<(), E>, ProbeError> {
         self.missed = self.object.misses();
+        self.unqueued.at_end = Some(self.counts()?.unqueued);
         self.object.unload(self.first);
         let others = self.object.misses();
         let begun = Instant::now();
@@ -138,6 +152,15 @@ impl BlockIo {
     /// # Errors
     /// A map cannot be read.
     pub fn lost(&self) -> Result<Lost, ProbeError> {
+        Ok(Lost {
+            counts: self.counts()?,
+            missed: self.missed.or_else(|| self.object.misses()),
+            unfinished: self.in_flight()?,
+        })
+    }
+
+    /// The program's counts since the queueing is watched.
+    fn counts(&self) -> Result<Counts, ProbeError> {
         let map = self
             .object
             .ebpf
@@ -145,11 +168,12 @@ impl BlockIo {
             .expect("a map of the object");
         let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
         let cpus = read().map_err(|error| self.object.unread(&error))?;
-        Ok(Lost {
-            counts: Counts::of(&cpus),
-            missed: self.missed.or_else(|| self.object.misses()),
-            unfinished: self.in_flight()?,
-        })
+        let mut counts = Counts::of(&cpus);
+        counts.unqueued = self
+            .unqueued
+            .at_end
+            .unwrap_or(counts.unqueued - self.unqueued.before);
+        Ok(counts)
     }
 
     /// What the recording lacks so far, with the reasons in words.

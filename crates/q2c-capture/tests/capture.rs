@@ -13,7 +13,9 @@ use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const BLOCK: usize = 4096;
@@ -445,6 +447,43 @@ fn both_ways_agree() {
     // The two ways take their times one after the other; the median leaves out the I/Os between
     // whose two times an interruption fell.
     assert!(apart[apart.len() / 2] < 100_000, "{apart:?}");
+}
+
+/// Completions are watched before and after the queueing is. Those in between are of I/Os that are
+/// none of the recording, except for the one that was in flight at its begin. The reads have a size
+/// that others hardly have.
+#[test]
+fn what_completes_outside_the_recording_is_not_counted() {
+    let test = "what_completes_outside_the_recording_is_not_counted";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let size = 3 * BLOCK;
+    let wanted = Wanted {
+        ops: vec![Op::Read],
+        min_size: Bytes(size as u64),
+        max_size: Bytes(size as u64),
+        ..Wanted::default()
+    };
+    let stop = AtomicBool::new(false);
+    let told = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                scene.read(0..20, size);
+            }
+        });
+        let told = scene.begin(test, &wanted).map(|probe| {
+            std::thread::sleep(Duration::from_millis(300));
+            ended(probe)
+        });
+        stop.store(true, Ordering::Relaxed);
+        told
+    });
+    let Some((all, lost)) = told else {
+        return;
+    };
+    assert!(all.len() > 20, "{} reads, {lost:?}", all.len());
+    assert!(lost.counts.unqueued <= 2, "{lost:?}");
 }
 
 #[test]

@@ -1,42 +1,16 @@
 //! Tests how the kernel program pairs sleeps with completions. `tests/pairing.c` runs the same code
 //! outside the kernel on scripted events; the expected counts are worked out by hand.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod scripted;
+
+use std::path::Path;
 
 /// The counts of `pairing.h` in its order: polled, slept, missed, unknown, asked_ns, timed,
 /// slept_ns.
 type Counts = [u64; 7];
 
-fn program(folder: &Path) -> PathBuf {
-    let program = folder.join("pairing");
-    let built = Command::new("cc")
-        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"])
-        .arg(&program)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pairing.c"))
-        .status();
-    assert!(built.expect("a C compiler runs").success());
-    program
-}
-
 fn counts(program: &Path, script: &str) -> Counts {
-    let mut run = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let lines: String = script
-        .lines()
-        .map(|line| format!("{}\n", line.trim()))
-        .filter(|line| line.len() > 1)
-        .collect();
-    let mut input = run.stdin.take().expect("a pipe");
-    input.write_all(lines.as_bytes()).expect("it reads");
-    drop(input);
-    let done = run.wait_with_output().expect("it ends");
-    assert!(done.status.success(), "{script}");
-    let text = String::from_utf8(done.stdout).expect("numbers");
+    let text = scripted::said(program, script);
     let numbers = text
         .split_whitespace()
         .map(|n| n.parse().expect("a number"));
@@ -126,7 +100,7 @@ const SCRIPTS: [(&str, &str, Counts); 15] = [
 #[test]
 fn scripted_events() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = program(folder.path());
+    let program = scripted::program(folder.path(), "pairing");
     for (name, script, wanted) in SCRIPTS {
         assert_eq!(counts(&program, script), wanted, "{name}");
     }

@@ -27,6 +27,7 @@ mod late;
 mod lead;
 mod metric;
 pub mod mode;
+mod not_whole;
 mod proof;
 mod quantity;
 mod replay;

@@ -1,5 +1,7 @@
 //! Tests the pages as text, for properties that do not depend on the browser.
 
+#[path = "fixture/analyze.rs"]
+mod analyze_fixture;
 mod fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
@@ -241,4 +243,23 @@ fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
         assert!(!page.contains(text), "{text:?}");
     }
     assert_eq!(page.matches("</script>").count(), 3);
+}
+
+/// 47 of 1,047 I/Os, 4.49 %, in the section of the stages.
+#[test]
+fn the_ios_that_the_percentiles_lack_stand_beside_them() {
+    let mut result = analyze_fixture::result();
+    let page = q2c_report::html::analyze(&result).expect("make the page");
+    let from = page.find("<h2>Stages</h2>").expect("the stages");
+    let to = page.find("<details").expect("the groups");
+    let section = &page[from..to];
+    assert!(
+        section.contains("notice caution\">Not wholly seen: 47 of 1"),
+        "{section}"
+    );
+    assert!(section.contains("4.49 %") && section.contains("44 have no end"));
+    assert!(!section.contains(analyze_fixture::HOSTILE));
+    result.not_whole = None;
+    let page = q2c_report::html::analyze(&result).expect("make the page");
+    assert!(!page.contains("Not wholly seen"));
 }

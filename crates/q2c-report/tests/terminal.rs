@@ -1,5 +1,7 @@
 //! Tests the reports in the terminal as a whole.
 
+#[path = "fixture/analyze.rs"]
+mod analyze_fixture;
 #[path = "fixture/bench.rs"]
 mod bench_fixture;
 #[path = "fixture/bench_stages.rs"]
@@ -461,4 +463,21 @@ fn unknown_queues_and_other_reasons_are_told() {
     }
     let queues = "io_uring poll, 1 job: hardware queues: not known: tracefs does not tell them";
     assert!(text.contains(queues), "{text}");
+}
+
+/// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.
+#[test]
+fn the_ios_that_the_percentiles_lack_stand_beside_them() {
+    let mut result = analyze_fixture::result();
+    let text = terminal::analyze(&result, PIPE);
+    let line = text.find("not wholly seen: 47 of 1").expect("the line");
+    assert!(
+        text.find("Q2C") < Some(line) && Some(line) < text.find("write"),
+        "{text}"
+    );
+    assert!(text.contains("4.49 %"), "{text}");
+    let none = result.not_whole.as_mut().expect("the fixture has it");
+    none.ios = 0;
+    let text = terminal::analyze(&result, PIPE);
+    assert!(text.contains("not wholly seen: none of 1"), "{text}");
 }

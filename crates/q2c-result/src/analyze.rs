@@ -39,6 +39,10 @@ pub struct AnalyzeResult {
     pub lost: u64,
     /// Counts by reason: events that fit no I/O, I/Os without an end, lines left out.
     pub unmatched: BTreeMap<String, u64>,
+    /// I/Os that the latencies lack; `None` when no I/O has its Q and its C, or when the times were
+    /// not taken in the block layer.
+    #[serde(default)]
+    pub not_whole: Option<NotWhole>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
     /// Latencies of groups of I/Os, by `op`, `size`, `device`, `process`, `cpu`, `hctx`.
@@ -69,6 +73,20 @@ pub struct AnalyzeResult {
     pub excerpts: Vec<Excerpt>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
+}
+
+/// I/Os of which the recording saw some event, but not both Q and C: no latency from Q to C has
+/// them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NotWhole {
+    /// Their number.
+    pub ios: u64,
+    /// All I/Os: these, and those with Q and C.
+    pub of: u64,
+    /// `ios` in `of`, 0 to 1.
+    pub share: f64,
+    /// Their number by reason; the reasons are also in `unmatched`.
+    pub reasons: BTreeMap<String, u64>,
 }
 
 /// Facts of the trace that was analysed.

@@ -115,12 +115,6 @@ struct {
 			__sync_fetch_and_add(&__counts->field, 1);           \
 	})
 
-/*
- * Takes a field from @bytes, the first bytes of the kernel object @from, which
- * were read at once.
- */
-#define IN(bytes, from, field)                                               \
-	(*(typeof((from)->field) *)((bytes) + FIELD_OFFSET((from)->field)))
 #define ALIGNED __attribute__((aligned(8)))
 #define BIO_BYTES 64
 #define REQUEST_BYTES 96
@@ -238,7 +232,7 @@ static __always_inline void was_over(u64 key)
 
 static __always_inline void keep(u64 key, struct io *io)
 {
-	long failed = map_update(&ios, &key, io, NOEXIST);
+	int failed = map_update(&ios, &key, io, NOEXIST);
 
 	if (failed == ERRNO_EXISTS) {
 		was_over(key);

@@ -4,6 +4,7 @@ use super::chart::{Chart, analysis};
 use super::page::RenderError;
 use super::shell::Shell;
 use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
+use crate::not_whole;
 use askama::Template;
 use q2c_result::analyze::{AnalyzeResult, Group};
 
@@ -26,6 +27,7 @@ struct Page<'a> {
     verdicts: Vec<(String, String)>,
     stage_head: [&'static str; 10],
     stages: Vec<Row>,
+    not_whole: Option<(bool, String)>,
     groups: Vec<Groups>,
     charts: Vec<Chart>,
     facts: Vec<(&'a str, &'a str)>,
@@ -54,6 +56,7 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
             .iter()
             .filter_map(|name| row(stage_row(&result.stages, name)?))
             .collect(),
+        not_whole: not_whole::told(result),
         groups: groups(result),
         charts,
         facts: own.into_iter().chain(facts).collect(),

@@ -3,6 +3,7 @@
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::analysis::{self, ORDER, STAGE_HEAD, stage_row};
+use crate::not_whole;
 use crate::quantity::{count, number};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
 
@@ -21,6 +22,7 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
         .iter()
         .filter_map(|name| stage_row(&result.stages, name));
     text += &rows(&STAGE_HEAD, stages, screen);
+    text += &lack(result, screen);
     for (property, groups) in &result.groups {
         // A single group has the figures of the whole.
         if groups.len() > 1 {
@@ -36,6 +38,15 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
         text += &bottleneck(found, screen);
     }
     text + &qualified(result, screen)
+}
+
+/// How many I/Os the table of the stages lacks.
+fn lack(result: &AnalyzeResult, screen: Screen) -> String {
+    let Some((any, words)) = not_whole::told(result) else {
+        return String::new();
+    };
+    let tone = if any { Tone::Caution } else { Tone::Good };
+    screen.note(tone, "not wholly seen:", &words)
 }
 
 fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>, screen: Screen) -> String {
