@@ -1,6 +1,6 @@
 //! Sweeps: many configurations over the same recording, on all cores.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Machine};
 use crate::closed::{Arrival, Drive, simulate_with, takes_no_time};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
@@ -75,11 +75,34 @@ impl Configuration<'_> {
 #[must_use]
 pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
     let none = || vec![None; policies.len()];
-    let known = together(policies, on).unwrap_or_else(none);
+    let mut known = together(policies, on).unwrap_or_else(none);
+    at_their_own_pace(policies, on, &mut known);
     let one = |(policy, known): (&PolicySpec, Option<Outcome>)| {
         known.unwrap_or_else(|| alone(policy, on))
     };
     policies.par_iter().zip(known).map(one).collect()
+}
+
+/// Simulates the policies whose outcome is not known yet, as far as the batch can.
+fn at_their_own_pace(
+    policies: &[PolicySpec],
+    on: &Configuration<'_>,
+    known: &mut [Option<Outcome>],
+) {
+    let nothing = on.lanes.is_empty() || on.lanes.iter().any(takes_no_time);
+    if nothing || on.arrival != Arrival::Think {
+        return;
+    }
+    let Some(machine) = Machine::new(on.lanes, on.cost, on.drive) else {
+        return;
+    };
+    let left = policies.iter().zip(known.iter_mut());
+    let (left, places): (Vec<_>, Vec<_>) = left.filter(|(_, known)| known.is_none()).unzip();
+    let outcomes = machine.simulate(&left);
+    places
+        .into_iter()
+        .zip(outcomes)
+        .for_each(|(place, outcome)| *place = outcome);
 }
 
 /// Simulates one policy with the reference simulator.
