@@ -5,6 +5,7 @@ use super::priced::PricedSleep;
 use super::sums::IoTimes;
 use super::trace::Position;
 use super::{Counted, Machine};
+use crate::batch::LONGEST;
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Lane, Outcome};
 
@@ -34,13 +35,19 @@ pub(super) fn run(
                 let end = PricedSleep::POLLING.end(wait, (0.0, 0.0), charges);
                 (end, 0, recorded)
             }
-            Decision::Sleep(asked) => {
-                if sleep.asked as u64 != asked.0 {
-                    sleep = machine.price(asked);
+            Decision::Sleep(asked) => match &charges.costs.plain {
+                Some(plain) if asked > Nanos::ZERO => {
+                    let asked = asked.0.min(LONGEST) as i32;
+                    (charges.known_end(plain, asked, wait), asked, recorded)
                 }
-                let end = sleep.end(wait, machine.draws.at(lane.draw), charges);
-                (end, sleep.asked, sleep.submission(recorded))
-            }
+                _ => {
+                    if sleep.asked as u64 != asked.0 {
+                        sleep = machine.price(asked);
+                    }
+                    let end = sleep.end(wait, machine.draws.at(lane.draw), charges);
+                    (end, sleep.asked, sleep.submission(recorded))
+                }
+            },
         };
         let done = lane.start + i64::from(submit) + i64::from(end.observed);
         if lane.start >= machine.warm_up {

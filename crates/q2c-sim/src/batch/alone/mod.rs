@@ -138,31 +138,52 @@ impl<'a> Machine<'a> {
         all.into_iter().map(outcome).collect()
     }
 
-    fn begin(&self, policy: &PolicySpec) -> Option<Alone> {
-        let all = || (0..self.traces.len()).map(|lane| Position::new(lane, &self.traces[lane]));
-        let together = |windows| Run {
-            lanes: all().collect(),
-            rule: RunningRule::Windows(Box::new(windows)),
+    /// The outcome of classic polling.
+    pub fn poll(&self) -> Outcome {
+        let mut alone = Alone {
+            runs: vec![self.still(PricedSleep::POLLING)],
+            counted: Counted::default(),
         };
+        alone.go_on(self, i64::MAX);
+        alone.counted.outcome(self)
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = Position> {
+        (0..self.traces.len()).map(|lane| Position::new(lane, &self.traces[lane]))
+    }
+
+    fn together(&self, windows: Windows) -> Run {
+        Run {
+            lanes: self.lanes().collect(),
+            rule: RunningRule::Windows(Box::new(windows)),
+        }
+    }
+
+    fn still(&self, sleep: PricedSleep) -> Run {
+        self.together(Windows::still(sleep))
+    }
+
+    fn begin(&self, policy: &PolicySpec) -> Option<Alone> {
         let runs = match policy.form() {
             Form::Fixed(Nanos(ns)) if ns > LONGEST => return None,
-            Form::Fixed(sleep) => vec![together(Windows::still(self.price(sleep)))],
+            Form::Fixed(sleep) => vec![self.still(self.price(sleep))],
             form => match (form.window_rule(), policy.rule().scope) {
-                (Some(rule), Scope::PerDevice) => vec![together(Windows::new(rule))],
-                (Some(rule), _) => all()
+                (Some(rule), Scope::PerDevice) => vec![self.together(Windows::new(rule))],
+                (Some(rule), _) => self
+                    .lanes()
                     .map(|lane| Run {
                         lanes: vec![lane],
                         rule: RunningRule::Windows(Box::new(Windows::new(rule.clone()))),
                     })
                     .collect(),
-                (None, Scope::PerDevice) => return None,
+                (None, Scope::PerDevice) if self.traces.len() > 1 => return None,
                 (None, _) => {
                     let rules = policy.build(self.traces.len()).into_iter();
                     let run = |(lane, rule)| Run {
                         lanes: vec![lane],
                         rule: RunningRule::Feedback(rule),
                     };
-                    all().zip(rules).map(run).collect()
+                    self.lanes().zip(rules).map(run).collect()
                 }
             },
         };

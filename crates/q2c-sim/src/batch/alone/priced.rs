@@ -2,7 +2,7 @@
 //! one number at a time.
 
 use crate::batch::LONGEST;
-use crate::batch::costs::Costs;
+use crate::batch::costs::{Costs, PlainCosts};
 use crate::batch::hit::HitLines;
 use crate::batch::row::{LATEST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
 use q2c_model::Nanos;
@@ -123,6 +123,29 @@ impl PricedSleep {
 }
 
 impl Charges {
+    /// [`PricedSleep::new`] and [`PricedSleep::end`] for a sleep of `asked` where delays are known
+    /// beforehand.
+    #[inline]
+    pub fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> IoEnd {
+        let wake = asked + plain.wake;
+        if wait > wake + self.costs.lead {
+            let polled = wait - wake;
+            return IoEnd {
+                observed: wait,
+                polled,
+                cpu: (plain.cpu_clear + polled).min(wait),
+                missed: false,
+            };
+        }
+        let observed = (asked + plain.hit).max(wait + self.costs.reap);
+        IoEnd {
+            observed,
+            polled: 0,
+            cpu: plain.cpu_hit.min(observed),
+            missed: true,
+        }
+    }
+
     /// The end of an I/O that waits for its interrupt, submitted in `submit`.
     #[inline]
     pub fn interrupted(&self, wait: i32, submit: i32) -> IoEnd {
