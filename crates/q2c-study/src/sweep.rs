@@ -90,7 +90,7 @@ impl Study<'_> {
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
     ) -> Result<SweepResult, StudyError> {
-        let begun = Instant::now();
+        let mut seconds = 0.0;
         let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
         let mut bounds = Vec::new();
         let mut done = 0;
@@ -98,6 +98,7 @@ impl Study<'_> {
             // The oracle has one thread, which the last of the cells need not wait for.
             let (of_trace, of_bounds) = std::thread::scope(|scope| {
                 let bounds = scope.spawn(|| self.on(trace).bounds());
+                let begun = Instant::now();
                 let mut of_trace = Vec::with_capacity(self.policies.len());
                 for some in self.policies.chunks(AT_ONCE) {
                     if stop.load(Ordering::Relaxed) {
@@ -107,6 +108,7 @@ impl Study<'_> {
                     done += some.len();
                     told(done);
                 }
+                seconds += begun.elapsed().as_secs_f64();
                 Ok((
                     of_trace,
                     bounds.join().expect("a simulation does not panic"),
@@ -115,7 +117,6 @@ impl Study<'_> {
             outcomes.push(of_trace);
             bounds.push(of_bounds);
         }
-        let seconds = begun.elapsed().as_secs_f64();
         let simulated: u64 = outcomes.iter().flatten().map(|o| o.ios).sum();
         self.conclude(
             &outcomes,

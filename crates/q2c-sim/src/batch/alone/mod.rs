@@ -33,6 +33,7 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::{Lane, PolicySpec, Scope};
 use rayon::prelude::*;
+use stretch::OpenSums;
 use sums::Sums;
 use trace::{LaneTrace, Position};
 use windows::Windows;
@@ -69,6 +70,8 @@ struct Alone {
 #[derive(Clone, Debug, Default)]
 struct Counted {
     sums: Sums,
+    /// Sums of stretches that are not in `sums` yet.
+    open: OpenSums,
     latencies: LatencyCounts,
     /// The end of the last I/O with its think time, ns.
     last: i64,
@@ -221,7 +224,8 @@ impl Alone {
 }
 
 impl Counted {
-    fn outcome(&self, machine: &Machine<'_>) -> Outcome {
+    fn outcome(mut self, machine: &Machine<'_>) -> Outcome {
+        self.sums += self.open.close();
         let wall = match machine.once {
             true => self.last - machine.warm_up,
             false => machine.stop - machine.warm_up,

@@ -7,7 +7,7 @@ use super::windows::Windows;
 use super::{Counted, Machine};
 use crate::batch::histogram::CountingLimit;
 use crate::batch::hit::Loaded;
-use crate::batch::simd_lanes::SIMD_LANES;
+use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use q2c_model::Nanos;
@@ -16,7 +16,7 @@ use q2c_policy::{BUCKETS, Outcome};
 /// I/Os whose submission, wait and think time are longer than this, ns, are simulated one by one:
 /// the sum of sixteen shorter ones fits into 32 bits.
 const LONG: i32 = 1 << 26;
-/// A stretch ends after this time, ns, so that its sums fit into 32 bits.
+/// After so much time, ns, sums are closed, so that they fit into 32 bits.
 const STRETCH: i64 = 1 << 29;
 
 /// The sleeps of sixteen I/Os, side by side.
@@ -131,7 +131,42 @@ impl<S: Simd> Chunk<S> {
     }
 }
 
-/// The sums of a stretch, one number per place in the register.
+/// The sums of stretches between two calls of [`OpenSums::close`], one number per place in the
+/// register. To add up a register takes as long as to simulate some I/Os, and a window of a
+/// millisecond has few.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OpenSums {
+    ios: i64,
+    /// The time that the I/Os took, ns; each sum is at most as much.
+    time: i64,
+    columns: [SimdLanes<i32>; 10],
+}
+
+impl OpenSums {
+    /// Returns the sums and begins anew.
+    pub fn close(&mut self) -> Sums {
+        let OpenSums { ios, columns, .. } = std::mem::take(self);
+        let sum = |column: SimdLanes<i32>| column.0.iter().map(|&n| i64::from(n)).sum();
+        let [misses, asked, slept, polled, cpu, rest @ ..] = columns.map(sum);
+        let [late, observed, waited, submitted, thought] = rest;
+        Sums {
+            ios,
+            misses,
+            asked,
+            slept,
+            interrupts: 0,
+            polled,
+            cpu,
+            late,
+            observed,
+            waited,
+            submitted,
+            thought,
+        }
+    }
+}
+
+/// [`OpenSums`] in registers.
 #[derive(Clone, Copy)]
 struct StretchSums<S: Simd> {
     misses: i32x16<S>,
@@ -153,25 +188,39 @@ fn sum<S: Simd>(numbers: i32x16<S>) -> i64 {
 
 impl<S: Simd> StretchSums<S> {
     #[inline(always)]
-    fn new(simd: S) -> Self {
-        let zero = i32x16::splat(simd, 0);
+    fn load(simd: S, open: &OpenSums) -> Self {
+        let of = |column: usize| open.columns[column].load(simd);
         StretchSums {
-            misses: zero,
-            asked: zero,
-            slept: zero,
-            polled: zero,
-            cpu: zero,
-            late: zero,
-            observed: zero,
-            waited: zero,
-            submitted: zero,
-            thought: zero,
+            misses: of(0),
+            asked: of(1),
+            slept: of(2),
+            polled: of(3),
+            cpu: of(4),
+            late: of(5),
+            observed: of(6),
+            waited: of(7),
+            submitted: of(8),
+            thought: of(9),
         }
     }
 
-    /// Adds the I/Os of `mine`.
     #[inline(always)]
-    fn add(self, chunk: &Chunk<S>, sleeps: &Sleeps<S>, mine: mask32x16<S>) -> Self {
+    fn store(self, open: &mut OpenSums) {
+        open.columns[0].store(self.misses);
+        open.columns[1].store(self.asked);
+        open.columns[2].store(self.slept);
+        open.columns[3].store(self.polled);
+        open.columns[4].store(self.cpu);
+        open.columns[5].store(self.late);
+        open.columns[6].store(self.observed);
+        open.columns[7].store(self.waited);
+        open.columns[8].store(self.submitted);
+        open.columns[9].store(self.thought);
+    }
+
+    /// Adds the I/Os of `mine`; `idle` says that think time takes no CPU.
+    #[inline(always)]
+    fn add(self, chunk: &Chunk<S>, sleeps: &Sleeps<S>, mine: mask32x16<S>, idle: bool) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
         let some = |numbers: i32x16<S>| mine.select(numbers, zero);
         let one = zero + 1;
@@ -185,25 +234,10 @@ impl<S: Simd> StretchSums<S> {
             observed: self.observed + some(chunk.observed),
             waited: self.waited + some(chunk.wait),
             submitted: self.submitted + some(chunk.submit),
-            thought: self.thought + some(chunk.gap),
-        }
-    }
-
-    #[inline(always)]
-    fn sums(&self, ios: i64, idle: bool) -> Sums {
-        Sums {
-            ios,
-            misses: sum(self.misses),
-            asked: sum(self.asked),
-            slept: sum(self.slept),
-            interrupts: 0,
-            polled: sum(self.polled),
-            cpu: sum(self.cpu),
-            late: sum(self.late),
-            observed: sum(self.observed),
-            waited: sum(self.waited),
-            submitted: sum(self.submitted),
-            thought: if idle { 0 } else { sum(self.thought) },
+            thought: match idle {
+                true => self.thought,
+                false => self.thought + some(chunk.gap),
+            },
         }
     }
 }
@@ -258,10 +292,11 @@ impl<S: Simd> WindowSums<S> {
     fn flush(&self, windows: &mut Windows, row: usize, ios: i64, last: (u64, u64)) {
         let gathered = &mut windows.gathered[row];
         gathered.samples += ios as u64;
-        gathered.sum += sum(self.sum) as u64;
-        gathered.misses += sum(self.misses) as u64;
+        // These three are at most the time of the stretch, which fits into 32 bits.
+        gathered.sum += self.sum.reduce_sum() as u64;
+        gathered.misses += self.misses.reduce_sum() as u64;
+        gathered.misses_below += self.misses_below.reduce_sum() as u64;
         gathered.shortfall += sum(self.shortfall) as u64;
-        gathered.misses_below += sum(self.misses_below) as u64;
         gathered.min = gathered.min.min(self.min.reduce_min() as u64);
         gathered.max = gathered.max.max(self.max.reduce_max() as u64);
         gathered.last = gathered.last.max(last);
@@ -335,7 +370,7 @@ pub(super) fn run<S: Simd>(
     while part(simd, windows, lane, end, counted, machine) {}
 }
 
-/// Simulates I/Os of a lane for about [`STRETCH`]. Returns whether that was the reason to stop.
+/// Simulates I/Os of a lane for half of [`STRETCH`] at most. Returns whether that was the reason to stop.
 #[inline(always)]
 fn part<S: Simd>(
     simd: S,
@@ -359,7 +394,11 @@ fn part<S: Simd>(
         Rows::Each(_) => None,
     };
     let mut sleeps = Sleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
-    let mut sums = StretchSums::new(simd);
+    if counts && counted.open.time >= STRETCH {
+        let closed = counted.open.close();
+        counted.sums += closed;
+    }
+    let mut sums = StretchSums::load(simd, &counted.open);
     let mean = windows.means[only.unwrap_or(BUCKETS)];
     let mut window = WindowSums::new(simd, mean);
     let bins = learns && windows.gathered[0].has_bins();
@@ -370,7 +409,7 @@ fn part<S: Simd>(
     let mut chunks = 0;
     let mut goes_on = false;
     while lane.at + SIMD_LANES < trace.len() && lane.start < mark {
-        if lane.start - begun >= STRETCH || chunks == most {
+        if lane.start - begun >= STRETCH / 2 || chunks == most {
             goes_on = true;
             break;
         }
@@ -389,7 +428,7 @@ fn part<S: Simd>(
             break;
         }
         let mine = mask32x16::from_bitmask(simd, (1 << n) - 1);
-        sums = sums.add(&chunk, &sleeps, mine);
+        sums = sums.add(&chunk, &sleeps, mine, trace.columns.idle);
         if counts {
             count(&chunk, n, lane.ios, counted, machine.counting);
         }
@@ -414,7 +453,9 @@ fn part<S: Simd>(
         return false;
     }
     if counts {
-        counted.sums += sums.sums(ios, trace.columns.idle);
+        sums.store(&mut counted.open);
+        counted.open.ios += ios;
+        counted.open.time += lane.start - begun;
     }
     if let (true, Some(row)) = (learns, only) {
         window.flush(windows, row, ios, last);
