@@ -52,8 +52,8 @@ impl<S: Simd> Sleeps<S> {
     }
 
     #[inline(always)]
-    fn each(simd: S, sleeps: &[PricedSleep; BUCKETS + 1], rows: &[u8; SIMD_LANES]) -> Self {
-        let of: [&PricedSleep; SIMD_LANES] = rows.map(|row| &sleeps[usize::from(row)]);
+    fn each(simd: S, sleeps: &[PricedSleep; BUCKETS + 1], rows: &[u8]) -> Self {
+        let of: [&PricedSleep; SIMD_LANES] = std::array::from_fn(|j| &sleeps[usize::from(rows[j])]);
         Sleeps {
             asked: i32x16::load_array(simd, of.map(|sleep| sleep.asked)),
             wake: f32x16::load_array(simd, of.map(|sleep| sleep.wake)),
@@ -306,6 +306,9 @@ impl<S: Simd> WindowSums<S> {
 /// How many I/Os of a chunk are whole before the stretch's bounds, and the time that they take, ns.
 #[inline(always)]
 fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize, i64) {
+    if !is_short(chunk) {
+        return (0, 0);
+    }
     let step = chunk.submit + chunk.observed + chunk.gap;
     let all = start + i64::from(step.reduce_sum());
     if all < end.min(mark) {
@@ -370,7 +373,8 @@ pub(super) fn run<S: Simd>(
     while part(simd, windows, lane, end, counted, machine) {}
 }
 
-/// Simulates I/Os of a lane for half of [`STRETCH`] at most. Returns whether that was the reason to stop.
+/// Simulates I/Os of a lane for half of [`STRETCH`] at most. Returns whether that was the reason to
+/// stop.
 #[inline(always)]
 fn part<S: Simd>(
     simd: S,
@@ -389,14 +393,10 @@ fn part<S: Simd>(
     };
     let learns = !windows.gathered.is_empty();
     let hit = machine.charges.hit.load(simd);
-    let only = match trace.rows {
-        Rows::One(row) => Some(usize::from(row)),
-        Rows::Each(_) => None,
-    };
+    let only = trace.rows.only();
     let mut sleeps = Sleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
-    if counts && counted.open.time >= STRETCH {
-        let closed = counted.open.close();
-        counted.sums += closed;
+    if counts {
+        counted.make_room();
     }
     let mut sums = StretchSums::load(simd, &counted.open);
     let mean = windows.means[only.unwrap_or(BUCKETS)];
@@ -414,15 +414,9 @@ fn part<S: Simd>(
             break;
         }
         if let Rows::Each(rows) = &trace.rows {
-            let rows: &[u8; SIMD_LANES] = rows[lane.at..lane.at + SIMD_LANES]
-                .try_into()
-                .unwrap_or(&[0; SIMD_LANES]);
-            sleeps = Sleeps::each(simd, &windows.sleeps, rows);
+            sleeps = Sleeps::each(simd, &windows.sleeps, &rows[lane.at..]);
         }
         let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
-        if !is_short(&chunk) {
-            break;
-        }
         let (n, time) = fitting(&chunk, lane.start, end, mark);
         if n == 0 {
             break;
@@ -434,9 +428,7 @@ fn part<S: Simd>(
         }
         if learns && only.is_some() {
             window = window.add(&chunk, mine);
-            let observed = chunk.observed.to_array()[(n - 1) % SIMD_LANES];
-            let gap = trace.columns.gap[lane.at + n - 1] as i64;
-            last = ((lane.start + time - gap) as u64, observed as u64);
+            last = newest(&chunk, n, lane.start + time);
         }
         if learns && (only.is_none() || bins) {
             gather(windows, &chunk, n, lane, trace, only);
@@ -461,6 +453,24 @@ fn part<S: Simd>(
         window.flush(windows, row, ios, last);
     }
     goes_on
+}
+
+/// When the last of a chunk's first `n` I/Os completed, and its observed time, ns; `end` is the end
+/// of its think time.
+#[inline(always)]
+fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
+    let last = (n - 1) % SIMD_LANES;
+    let gap = i64::from(chunk.gap.to_array()[last]);
+    ((end - gap) as u64, chunk.observed.to_array()[last] as u64)
+}
+
+impl Counted {
+    /// Makes room for the sums of another stretch.
+    fn make_room(&mut self) {
+        if self.open.time >= STRETCH {
+            self.sums += self.open.close();
+        }
+    }
 }
 
 /// Adds the first `n` I/Os of a chunk to the open window one by one: to the windows of their

@@ -41,6 +41,15 @@ impl Rows {
         }
     }
 
+    /// The bucket that all I/Os have.
+    #[inline]
+    pub fn only(&self) -> Option<usize> {
+        match self {
+            Rows::One(row) => Some(usize::from(*row)),
+            Rows::Each(_) => None,
+        }
+    }
+
     #[inline]
     pub fn of(&self, i: usize) -> usize {
         usize::from(match self {
