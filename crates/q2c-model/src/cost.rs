@@ -28,8 +28,17 @@ impl Curve {
     }
 
     /// The value at `at`; 0 for an empty curve.
+    #[inline]
     #[must_use]
     pub fn at(&self, at: f64) -> f64 {
+        match self.y.as_slice() {
+            [] => 0.0,
+            [always] => *always,
+            _ => self.between(at),
+        }
+    }
+
+    fn between(&self, at: f64) -> f64 {
         let after = self.x.partition_point(|&x| x <= at);
         match (after.checked_sub(1), self.x.get(after)) {
             (None, _) => self.y.first().copied().unwrap_or(0.0),

@@ -6,22 +6,36 @@
 
 use crate::MAX_SLEEP;
 use crate::rules::share::Share;
-use crate::windowed::Window;
+use crate::windowed::{Gather, Window, WindowRule};
 use q2c_model::Nanos;
 
 pub use crate::rules::pas::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
 /// What a rule with its parameters consists of; see [`PolicySpec::form`](crate::PolicySpec::form).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Form {
     /// The sleep is always this long.
     Fixed(Nanos),
     /// The sleep is a function of one statistic of the last window, per bucket and device.
     Windowed(WindowForm),
+    /// The decision is a function of the last window, per bucket.
+    Window(WindowRule),
     /// The sleep follows the feedback of `pas`, per bucket and lane.
     Pas(Sensitivity),
     /// The rule has none of these forms and can be used through its [`Lane`](crate::Lane) only.
     Opaque,
+}
+
+impl Form {
+    /// The function of the last window, for a rule that is one.
+    #[must_use]
+    pub fn window_rule(self) -> Option<WindowRule> {
+        match self {
+            Form::Window(rule) => Some(rule),
+            Form::Windowed(form) => Some(form.rule()),
+            Form::Fixed(_) | Form::Pas(_) | Form::Opaque => None,
+        }
+    }
 }
 
 /// The statistic of a window that a windowed rule uses.
@@ -55,6 +69,13 @@ impl WindowForm {
     #[must_use]
     pub fn parts_per_billion(&self) -> u64 {
         self.share.parts_per_billion()
+    }
+
+    /// The rule as a function of a window.
+    #[must_use]
+    pub fn rule(self) -> WindowRule {
+        let sleep = move |window: &Window<'_>| self.sleep_after(window);
+        WindowRule::new(sleep, Gather::Totals, self.period)
     }
 
     /// The sleep after `window`.

@@ -24,11 +24,15 @@
 //! makes that window longer. A sample that races with the merge counts in the next window; no
 //! sample is lost or counted twice.
 
+mod gathered;
 mod merge;
+mod rule;
 mod slot;
 mod times;
 mod window;
 
+pub use gathered::Gathered;
+pub use rule::WindowRule;
 pub use window::Window;
 
 use crate::bucket::{BUCKETS, bucket_of};

@@ -85,7 +85,8 @@ pub fn simulate_with(
     }
     let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(Recording::columns).collect();
     let mut machine = SimulatedMachine::new(cost, waiting, drive, lanes.len());
-    let mut clocks: Vec<LaneClock> = lanes.iter().map(LaneClock::new).collect();
+    let each = lanes.iter().enumerate();
+    let mut clocks: Vec<LaneClock> = each.map(|(n, lane)| LaneClock::new(n, lane)).collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = match once {
         true => f64::INFINITY,
@@ -147,6 +148,8 @@ struct LaneClock {
     event: f64,
     /// Index of the current I/O in the recording.
     io: usize,
+    /// The place of the next I/O's draws.
+    draw: usize,
     flight: Option<IoInFlight>,
 }
 
@@ -160,8 +163,9 @@ struct IoInFlight {
 }
 
 impl LaneClock {
-    fn new(recording: &RecordingColumns<'_>) -> Self {
+    fn new(lane: usize, recording: &RecordingColumns<'_>) -> Self {
         LaneClock {
+            draw: Draws::first_of(lane),
             due: recording.first_at,
             start: recording.first_at,
             event: recording.first_at + f64::from(recording.submit[0]),
@@ -239,8 +243,6 @@ struct SimulatedMachine<'a> {
     waiting: Waiting,
     warm_up: f64,
     draws: Draws,
-    /// Number of I/Os simulated so far, all lanes together; it chooses the draw.
-    count: u64,
     /// Costs of the last sleep length.
     sleep: SleepCosts,
     tally: Tally,
@@ -260,7 +262,6 @@ impl<'a> SimulatedMachine<'a> {
             waiting,
             warm_up: drive.warm_up.0 as f64,
             draws: Draws::new(cost, drive.seed),
-            count: 0,
             sleep: SleepCosts::of(cost, 0.0),
             tally: Tally::default(),
         }
@@ -279,8 +280,8 @@ impl<'a> SimulatedMachine<'a> {
         let io = unpack(recording.ios[i]);
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
-        let draw = self.draws.of(self.count);
-        self.count += 1;
+        let draw = self.draws.all[clock.draw];
+        clock.draw = Draws::later(clock.draw, 1);
         let mut token = Token::default();
         let end = match self.waiting.of_lane(lane) {
             Some(Wait::Poll) => polled(self.cost, latency),
@@ -350,19 +351,62 @@ impl<'a> SimulatedMachine<'a> {
 
 /// The draws of a run: for each I/O one deviation for a clear wake-up and one for a hit wake-up,
 /// the same for every configuration.
-pub(crate) struct Draws(Vec<(f64, f64)>);
+pub(crate) struct Draws {
+    all: Vec<(f64, f64)>,
+    /// The draws of clear and those of hit wake-ups in single precision, with the first ones once
+    /// more behind the last.
+    rings: [Vec<f32>; 2],
+}
+
+/// Number of draws that [`Draws::sixteen`] gives.
+const AT_ONCE: usize = 16;
+/// Distance between the first draws of two lanes. Lanes draw apart, as threads sleep apart, and no
+/// lane's draws depend on the pace of the others.
+const APART: usize = 1009;
 
 impl Draws {
     pub fn new(cost: &CostModel, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let clear = in_blocks(&cost.wake_clear.z, &mut rng);
         let hit = in_blocks(&cost.wake_hit.z, &mut rng);
-        Draws(clear.into_iter().zip(hit).collect())
+        let ring = |draws: &[f64]| -> Vec<f32> {
+            let ring = draws.iter().cycle().take(DRAWS + AT_ONCE);
+            ring.map(|&z| z as f32).collect()
+        };
+        Draws {
+            rings: [ring(&clear), ring(&hit)],
+            all: clear.into_iter().zip(hit).collect(),
+        }
     }
 
-    /// The draws of I/O `io`, for a clear and for a hit wake-up.
+    /// The draws of I/O `io` of the first lane, for a clear and for a hit wake-up.
     pub fn of(&self, io: u64) -> (f64, f64) {
-        self.0[(io % DRAWS as u64) as usize]
+        self.all[(io % DRAWS as u64) as usize]
+    }
+
+    /// The place of a lane's first draws.
+    pub fn first_of(lane: usize) -> usize {
+        lane * APART % DRAWS
+    }
+
+    /// The place `n` I/Os, at most [`DRAWS`], after `place`.
+    #[inline]
+    pub fn later(place: usize, n: usize) -> usize {
+        let later = place + n;
+        if later < DRAWS { later } else { later - DRAWS }
+    }
+
+    /// The draws at a place in single precision, for a clear and for a hit wake-up.
+    #[inline]
+    pub fn at(&self, place: usize) -> (f32, f32) {
+        (self.rings[0][place], self.rings[1][place])
+    }
+
+    /// The draws of sixteen I/Os from a place on, for clear and for hit wake-ups.
+    #[inline(always)]
+    pub fn sixteen(&self, place: usize) -> (&[f32], &[f32]) {
+        let of = |ring: usize| &self.rings[ring][place..place + AT_ONCE];
+        (of(0), of(1))
     }
 }
 

@@ -52,7 +52,7 @@ pub use outcome::Outcome;
 pub use pareto::{pareto_front, pareto_front_of};
 pub use recording::{Counted, Packed, Recording, RecordingError, pack, unpack};
 pub use recordings::{Closed, Recordings, Taking};
-pub use sweep::{Configuration, Grid, sweep};
+pub use sweep::{Bounds, Configuration, Grid, sweep};
 pub use threads::{ThreadsError, start_threads};
 pub use timeline::{Moment, timeline};
 pub use waiting::Waiting;

@@ -1,6 +1,6 @@
 //! Sweeps: many configurations over the same recording, on all cores.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Machine};
 use crate::closed::{Arrival, Drive, simulate_with, takes_no_time};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
@@ -55,7 +55,27 @@ pub struct Configuration<'a> {
     pub arrival: Arrival,
 }
 
+/// The outcomes between which those of all rules lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Classic polling.
+    pub poll: Outcome,
+    /// The oracle, which knows every latency.
+    pub oracle: Outcome,
+}
+
 impl Configuration<'_> {
+    /// Simulates classic polling and the oracle.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        let poll = || match machine(self) {
+            Some(machine) => machine.poll(),
+            None => self.simulate(Waiting::poll(self.lanes.len())),
+        };
+        let (poll, oracle) = rayon::join(poll, || self.simulate(Waiting::Oracle));
+        Bounds { poll, oracle }
+    }
+
     /// Simulates one way of waiting, by the reference simulator.
     ///
     /// # Panics
@@ -69,42 +89,98 @@ impl Configuration<'_> {
 /// Simulates every policy and returns the outcomes in the same order. The outcomes do not depend on
 /// the number of cores.
 ///
-/// With one lane in a closed loop, the configurations that a [`Batch`] holds go through it in one
-/// pass: their times are whole nanoseconds, and their percentiles the middles of classes 1.6 %
-/// wide.
+/// In a closed loop, policies go through the trace by the [`Batch`] where it holds enough of them,
+/// else each at its own pace, sixteen I/Os at a time. Both ways times are whole nanoseconds, and
+/// percentiles the middles of classes 1.6 % wide. What neither way can simulate goes through the
+/// reference simulator.
 #[must_use]
 pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
-    let none = || vec![None; policies.len()];
-    let known = together(policies, on).unwrap_or_else(none);
-    let one = |(policy, known): (&PolicySpec, Option<Outcome>)| {
+    let holds = in_step(policies, on);
+    let of = |in_step: bool| -> Vec<&PolicySpec> {
+        let some = policies
+            .iter()
+            .zip(&holds)
+            .filter(|(_, holds)| **holds == in_step);
+        some.map(|(policy, _)| policy).collect()
+    };
+    let (some, others) = (of(true), of(false));
+    let (some, others) = rayon::join(|| together(&some, on), || apart(&others, on));
+    let (mut some, mut others) = (some.into_iter(), others.into_iter());
+    let next = |in_step| if in_step { some.next() } else { others.next() };
+    let known: Vec<_> = holds.into_iter().map(next).collect();
+    let one = |(policy, known): (&PolicySpec, Option<Option<Outcome>>)| {
+        let known = known.flatten();
         known.unwrap_or_else(|| alone(policy, on))
     };
     policies.par_iter().zip(known).map(one).collect()
 }
 
-/// Simulates one policy with the reference simulator.
-fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
-    on.simulate(Waiting::rules(policy.build(on.lanes.len())))
+/// Fewer policies than these do not fill the registers of a [`Batch`] enough to be faster in it.
+const ENOUGH: usize = 8;
+
+/// Whether each policy goes through a [`Batch`], in step with the others.
+fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
+    let none = || vec![false; policies.len()];
+    let [lane] = on.lanes else {
+        return none();
+    };
+    if !is_plain_loop(on) || lane.first_at != 0.0 {
+        return none();
+    }
+    let holds = Batch::holds(policies, on.cost);
+    match holds.iter().filter(|holds| **holds).count() < ENOUGH {
+        true => none(),
+        false => holds,
+    }
 }
 
-/// The outcomes of the policies that a batch holds, `None` for the others; `None` as a whole when
-/// there is no batch for this machine or recording.
-fn together(policies: &[PolicySpec], on: &Configuration<'_>) -> Option<Vec<Option<Outcome>>> {
+fn is_plain_loop(on: &Configuration<'_>) -> bool {
+    let ends = !on.lanes.is_empty() && !on.lanes.iter().any(takes_no_time);
+    ends && on.arrival == Arrival::Think
+}
+
+/// The outcomes of policies that a batch holds; `None` for all of them when the recording has times
+/// that are too long for it.
+fn together(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome>> {
+    let known = batch(policies, on);
+    known.map_or_else(
+        || vec![None; policies.len()],
+        |known| known.into_iter().map(Some).collect(),
+    )
+}
+
+fn batch(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Outcome>> {
     let [lane] = on.lanes else {
         return None;
     };
-    if takes_no_time(lane) || on.arrival != Arrival::Think || lane.first_at != 0.0 {
+    let policies: Vec<PolicySpec> = policies.iter().copied().cloned().collect();
+    if policies.is_empty() {
         return None;
     }
-    let holds = Batch::holds(policies, on.cost);
-    let held = policies.iter().zip(&holds).filter(|(_, holds)| **holds);
-    let held: Vec<PolicySpec> = held.map(|(policy, _)| policy.clone()).collect();
-    let mut batch = Batch::new(&held, on.cost, on.drive, true).ok()?;
+    let mut batch = Batch::new(&policies, on.cost, on.drive, true).ok()?;
     batch.feed(lane).ok()?;
     while on.drive.measure != Drive::ONE_PASS && !batch.is_done() {
         batch.feed(lane).ok()?;
     }
-    let mut outcomes = batch.finish().into_iter();
-    let next = |holds: bool| if holds { outcomes.next() } else { None };
-    Some(holds.into_iter().map(next).collect())
+    Some(batch.finish())
+}
+
+fn machine<'a>(on: &Configuration<'a>) -> Option<Machine<'a>> {
+    is_plain_loop(on).then(|| Machine::new(on.lanes, on.cost, on.drive))?
+}
+
+/// The outcomes of policies that go through the trace each at its own pace.
+fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome>> {
+    let machine = if policies.is_empty() {
+        None
+    } else {
+        machine(on)
+    };
+    let none = || vec![None; policies.len()];
+    machine.map_or_else(none, |machine| machine.simulate(policies))
+}
+
+/// Simulates one policy with the reference simulator.
+fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
+    on.simulate(Waiting::rules(policy.build(on.lanes.len())))
 }

@@ -7,7 +7,7 @@ use q2c_model::Simulated;
 use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
-use q2c_sim::{Choice, Objective, Outcome, Waiting, choose, pareto_front_of};
+use q2c_sim::{Bounds, Choice, Objective, Outcome, choose, pareto_front_of, sweep};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
@@ -16,11 +16,16 @@ pub(super) struct Answered {
     pub oracle: Simulated,
 }
 
-pub(super) fn all(study: &Study<'_>, outcomes: &[Vec<Outcome>]) -> Result<Answered, StudyError> {
+pub(super) fn all(
+    study: &Study<'_>,
+    outcomes: &[Vec<Outcome>],
+    bounds: &[Bounds],
+) -> Result<Answered, StudyError> {
     let mut answers = Vec::new();
     let mut choices = Vec::new();
-    for (input, (trace, cells)) in study.traces.iter().zip(outcomes).enumerate() {
-        let (answer, choice) = one(study, input, trace, cells)?;
+    let each = outcomes.iter().zip(bounds);
+    for (input, (cells, bounds)) in each.enumerate() {
+        let (answer, choice) = one(study, input, cells, bounds)?;
         answers.push(answer);
         choices.push(choice);
     }
@@ -88,19 +93,18 @@ fn over_all(
 fn one(
     study: &Study<'_>,
     input: usize,
-    trace: &Trace,
     cells: &[Outcome],
+    bounds: &Bounds,
 ) -> Result<(SweepAnswer, Choice), StudyError> {
-    let (on, lanes) = (study.on(trace), trace.lanes.len());
-    let poll = on.simulate(Waiting::poll(lanes));
+    let trace = &study.traces[input];
+    let Bounds { poll, oracle } = *bounds;
     if poll.ios == 0 {
         return Err(StudyError::NothingCounted {
             path: trace.input.path.clone(),
         });
     }
-    let oracle = on.simulate(Waiting::Oracle);
     let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-    let linux = on.simulate(Waiting::rules(linux.build(lanes)));
+    let linux = sweep(&[linux], &study.on(trace))[0];
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let base = input * study.policies.len();

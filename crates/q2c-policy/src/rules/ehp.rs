@@ -10,7 +10,7 @@
 use super::share::PERIOD_10_MS;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{self, Gather, Window};
+use crate::windowed::{Gather, Window, WindowRule};
 use crate::{Decision, Lane, PolicySpec};
 use q2c_model::Nanos;
 
@@ -45,7 +45,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "ehp:ctx=1487ns,isr=1076ns,benefit=10",
     build,
-    form: |_| Form::Opaque,
+    form: |spec| Form::Window(rule(spec)),
 };
 
 const COST: Param = Param {
@@ -58,13 +58,15 @@ const COST: Param = Param {
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    rule(spec).build_apart(lanes)
+}
+
+fn rule(spec: &PolicySpec) -> WindowRule {
     let cost = 2 * spec.nanos("ctx") + spec.nanos("isr");
     let interrupts_from = (spec.value("benefit") * cost as f64) as u64;
     let rule = move |window: &Window<'_>| match window.min.0 {
         shortest if shortest >= interrupts_from => Decision::Interrupt,
         shortest => Decision::from(Nanos(shortest.saturating_sub(cost))),
     };
-    let period = Nanos(spec.nanos("period"));
-    let lane = |_| windowed::build(rule, Gather::Totals, period, 1);
-    (0..lanes).flat_map(lane).collect()
+    WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")))
 }

@@ -10,8 +10,8 @@
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{self, Gather, Window};
-use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
+use crate::windowed::{Gather, Window, WindowRule};
+use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -41,7 +41,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "hypi:4k=60%,64k=75%,interrupt=128k",
     build,
-    form: |_| Form::Opaque,
+    form: |spec| Form::Window(rule(spec)),
 };
 
 /// The largest value of `interrupt`: 4 GiB, which no I/O reaches.
@@ -56,45 +56,14 @@ const fn class(name: &'static str) -> Param {
 }
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    rule(spec).build(lanes)
+}
+
+fn rule(spec: &PolicySpec) -> WindowRule {
     let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
     let shares = classes.map(|name| Share::new(spec.value(name)));
-    let interrupts_from = spec.whole("interrupt");
     // Two buckets, read and write, stand side by side for each size class.
     let rule = move |window: &Window<'_>| shares[window.bucket / 2].of(window.mean());
-    let period = Nanos(spec.nanos("period"));
-    let inner = windowed::build(rule, Gather::Totals, period, lanes);
-    let lane = |inner| -> Box<dyn Lane> {
-        Box::new(Hypi {
-            inner,
-            interrupts_from,
-        })
-    };
-    inner.into_iter().map(lane).collect()
-}
-
-struct Hypi {
-    inner: Box<dyn Lane>,
-    /// Size from which interrupts are used, bytes.
-    interrupts_from: u64,
-}
-
-impl Hypi {
-    fn is_large(&self, io: Io) -> bool {
-        u64::from(io.bytes) >= self.interrupts_from
-    }
-}
-
-impl Lane for Hypi {
-    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
-        if self.is_large(io) {
-            return (Decision::Interrupt, Token::default());
-        }
-        self.inner.decide(io, now)
-    }
-
-    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
-        if !self.is_large(io) {
-            self.inner.complete(io, token, outcome, now);
-        }
-    }
+    let rule = WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")));
+    rule.interrupting(spec.whole("interrupt"))
 }

@@ -9,7 +9,7 @@
 use super::share::PERIOD;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{self, Gather, Window};
+use crate::windowed::{Gather, Window, WindowRule};
 use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "lmd:deviations=4,period=100ms",
     build,
-    form: |_| Form::Opaque,
+    form: |spec| Form::Window(rule(spec)),
 };
 
 /// Up to this log2 of the I/Os per miss, rounded down, the sleep is half the mean.
@@ -41,10 +41,13 @@ const OFTEN: u32 = 4;
 const AT_TIMES: u32 = 7;
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    rule(spec).build(lanes)
+}
+
+fn rule(spec: &PolicySpec) -> WindowRule {
     let deviations = spec.whole("deviations");
     let rule = move |window: &Window<'_>| sleep(window, deviations);
-    let period = Nanos(spec.nanos("period"));
-    windowed::build(rule, Gather::Totals, period, lanes)
+    WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")))
 }
 
 fn sleep(window: &Window<'_>, deviations: u64) -> Nanos {

@@ -27,5 +27,5 @@ fn form(spec: &PolicySpec) -> WindowForm {
 }
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    share::build(form(spec), lanes)
+    form(spec).rule().build(lanes)
 }

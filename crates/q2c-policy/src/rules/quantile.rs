@@ -7,7 +7,7 @@
 use super::share::{PERIOD_10_MS, RATIO_OF_SHORT, Share};
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{self, Gather, Window};
+use crate::windowed::{Gather, Window, WindowRule};
 use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
@@ -31,12 +31,15 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "quantile:q=5%,ratio=70%,period=10ms",
     build,
-    form: |_| Form::Opaque,
+    form: |spec| Form::Window(rule(spec)),
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    rule(spec).build(lanes)
+}
+
+fn rule(spec: &PolicySpec) -> WindowRule {
     let (q, share) = (spec.value("q"), Share::new(spec.value("ratio")));
     let sleep = move |window: &Window<'_>| share.of(window.quantile(q));
-    let period = Nanos(spec.nanos("period"));
-    windowed::build(sleep, Gather::Quantiles, period, lanes)
+    WindowRule::new(sleep, Gather::Quantiles, Nanos(spec.nanos("period")))
 }

@@ -3,7 +3,7 @@
 use super::share::PERIOD_10_MS;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{self, Gather, Window};
+use crate::windowed::{Gather, Window, WindowRule};
 use crate::{Lane, PolicySpec, Statistic};
 use q2c_model::Nanos;
 
@@ -26,10 +26,14 @@ pub(crate) const RULE: Rule = Rule {
     ],
     example: "rule:period=10ms,sleep=0.7 * min",
     build,
-    form: |_| Form::Opaque,
+    form: |spec| Form::Window(rule(spec)),
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    rule(spec).build(lanes)
+}
+
+fn rule(spec: &PolicySpec) -> WindowRule {
     let written = spec.written().clone();
     let reads = written.formula().statistics();
     let gather = match reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
@@ -37,7 +41,7 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
         false => Gather::Totals,
     };
     let sleep = move |window: &Window<'_>| written.sleep(|statistic| of(window, statistic));
-    windowed::build(sleep, gather, Nanos(spec.nanos("period")), lanes)
+    WindowRule::new(sleep, gather, Nanos(spec.nanos("period")))
 }
 
 /// The value of a statistic for a formula: counts as they are, times in ns.

@@ -1,9 +1,8 @@
 //! A share of a time, and the parameters and functions that the rules built on it have in common.
 
+use crate::PolicySpec;
 use crate::form::{WindowForm, WindowStatistic};
 use crate::registry::{Kind, Param};
-use crate::windowed::{self, Gather, Window};
-use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
 /// The parameter for the share of the statistic that is slept.
@@ -45,12 +44,6 @@ pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> WindowForm 
         period: Nanos(spec.nanos("period").max(1)),
         share: Share::new(spec.value("ratio")),
     }
-}
-
-/// The lanes of a rule of this form.
-pub(super) fn build(form: WindowForm, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let sleep = move |window: &Window| form.sleep_after(window);
-    windowed::build(sleep, Gather::Totals, form.period, lanes)
 }
 
 /// A ratio in parts per billion. It is exact for every percentage that a person types, and its

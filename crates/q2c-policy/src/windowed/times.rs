@@ -70,21 +70,44 @@ impl TimeBins {
 }
 
 /// The times of one window and bucket, over all lanes.
+#[derive(Clone)]
 pub(super) struct Times {
     groups: u64,
     bins: [u32; BINS],
 }
 
+impl Default for Times {
+    fn default() -> Self {
+        Times {
+            groups: 0,
+            bins: [0; BINS],
+        }
+    }
+}
+
 impl Times {
+    /// Adds one time.
+    #[inline]
+    pub(super) fn add(&mut self, ns: u64) {
+        let bin = bin_of(ns);
+        self.groups |= 1 << (bin / GROUP);
+        self.bins[bin] += 1;
+    }
+
+    /// Forgets all times.
+    pub(super) fn clear(&mut self) {
+        for bin in bins_of(self.groups) {
+            self.bins[bin] = 0;
+        }
+        self.groups = 0;
+    }
+
     /// Takes the times that were added to `tallies` since the last call with this `done`.
     ///
     /// It reads without a lock: a sample that is just being added counts in this window or in the
     /// next, but as a whole.
     pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a TimeBins>, done: &TimeBins) -> Times {
-        let mut times = Times {
-            groups: 0,
-            bins: [0; BINS],
-        };
+        let mut times = Times::default();
         for tally in tallies {
             times.groups |= tally.groups.load(Relaxed);
             for bin in bins_of(tally.groups.load(Relaxed)) {

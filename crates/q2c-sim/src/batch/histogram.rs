@@ -21,8 +21,10 @@ use std::borrow::Cow;
 const STEPS: usize = 64;
 /// Octaves from 1 ns.
 const OCTAVES: usize = 32;
+/// Number of classes.
+pub(super) const CLASSES: usize = OCTAVES * STEPS;
 /// Number of counters of a group.
-const LENGTH: usize = OCTAVES * STEPS * SIMD_LANES;
+const LENGTH: usize = CLASSES * SIMD_LANES;
 /// Number of low bits of a single-precision number that do not tell its class.
 const BELOW: u32 = 17;
 /// The number that the remaining bits of 1.0 give; class 0 begins at 1 ns.
@@ -54,6 +56,23 @@ impl CountingLimit {
         CountingLimit { limit }
     }
 
+    /// From this latency on every one is counted, ns.
+    #[inline(always)]
+    pub fn limit(self) -> i32 {
+        self.limit
+    }
+
+    /// The weights of sixteen I/Os from I/O `io` of the trace on.
+    #[inline(always)]
+    pub fn weights(io: u64) -> Weights {
+        if io + SIMD_LANES as u64 <= ALL {
+            let (bits, weight) = (u16::MAX, 1);
+            return Weights { bits, weight };
+        }
+        // Sixteen I/Os on both sides of the change all have the weight of the later ones.
+        Weights::sparse(io.next_multiple_of(STRIDE) - io)
+    }
+
     /// The weight with which a latency of I/O `io` of the trace counts if it is below the limit; 0
     /// when it is not counted.
     pub fn weight(io: u64) -> i32 {
@@ -64,6 +83,28 @@ impl CountingLimit {
         }
     }
 }
+
+/// The weights of sixteen latencies below the limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights {
+    /// Which of them count.
+    pub bits: u16,
+    pub weight: u32,
+}
+
+impl Weights {
+    /// One in [`STRIDE`] counts, from `first` on.
+    #[inline(always)]
+    fn sparse(first: u64) -> Self {
+        Weights {
+            bits: SPARSE << first,
+            weight: STRIDE as u32,
+        }
+    }
+}
+
+/// Each [`STRIDE`]th bit.
+const SPARSE: u16 = 1 | 1 << STRIDE | 1 << (2 * STRIDE);
 
 /// A histogram of the latencies as they were recorded, for all configurations.
 pub(super) struct CommonHistogram {
@@ -106,7 +147,7 @@ fn count_all(counters: &mut [u32], piece: &Piece, n: usize) {
 }
 
 /// The class of one latency, ns: the class that [`places`] gives.
-fn class(latency: i32) -> usize {
+pub(super) fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }
 
@@ -258,7 +299,7 @@ fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
 }
 
 /// The middle of the whole numbers in a class, ns.
-fn middle(class: usize) -> f64 {
+pub(super) fn middle(class: usize) -> f64 {
     let edge = |class: usize| {
         let bits = ((class as i32 + FIRST) as u32) << BELOW;
         f64::from(f32::from_bits(bits)).ceil()

@@ -39,6 +39,15 @@ impl HitLines {
         Some(lines)
     }
 
+    /// The delay at `x` for the draw `z`, kept within the bounds, ns.
+    #[inline]
+    pub fn delay(&self, x: f32, z: f32) -> f32 {
+        let row = self.corners.iter().filter(|&&corner| x >= corner).count();
+        let [base, spread, least, most] =
+            std::array::from_fn(|n| self.value[n][row] + self.slope[n][row] * x);
+        (base + spread * z).min(most).max(least.max(0.0))
+    }
+
     /// Loads the tables into registers.
     #[inline(always)]
     pub fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {

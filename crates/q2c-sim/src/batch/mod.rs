@@ -12,6 +12,7 @@
 //! 2 times the CPU time (docs/journal/2026-11-22-one-kernel.md). The sums that `drawn` and `pas`
 //! have in common are in `running`.
 
+mod alone;
 mod costs;
 mod drawn;
 mod error;
@@ -29,6 +30,7 @@ mod simd_lanes;
 mod sleeps;
 mod totals;
 
+pub(crate) use alone::Machine;
 pub use error::BatchError;
 
 use crate::closed::{Draws, Drive};

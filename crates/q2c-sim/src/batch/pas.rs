@@ -203,9 +203,13 @@ pub(super) const TURNS: usize = 4;
 pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInput) {
     match groups {
         [a, b, c, d] => in_turns(simd, [a, b, c, d], input),
-        some => some
-            .iter_mut()
-            .for_each(|group| in_turns(simd, [group], input)),
+        some => {
+            // A loop rather than `for_each`: the compiler does not inline that closure, and the
+            // registers' instructions would become calls.
+            for group in some {
+                in_turns(simd, [group], input);
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use fearless_simd::{Simd, f32x8, i32x8};
 
 /// The threshold between clear and hit for a configuration that polls: no completion comes so early
 /// that it would count as a hit.
-const NEVER_HIT: i32 = -(1 << 29);
+pub(super) const NEVER_HIT: i32 = -(1 << 29);
 /// An upper bound for wake-ups, ns: no sleep that a batch takes wakes so late, and it fits into 32
 /// bits.
 pub(super) const LATEST: f32 = 1_073_741_824.0;
@@ -20,7 +20,7 @@ pub(super) const WHOLE: f32 = SHIFT + 0.5;
 /// The least delay of a timer, ns: none wakes early.
 pub(super) const LEAST: f32 = 0.0;
 /// Lower bound of each function of [`Costs::sleep`].
-const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
+pub(super) const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
 
 /// Times are whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, with half a
 /// nanosecond added, so that cutting rounds them. The plain kernel reads other columns than the

@@ -6,7 +6,7 @@ use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
 use q2c_sim::{Arrival, Batch, Configuration, Drive, Outcome, Recording, Waiting, simulate, sweep};
 
-fn spec(text: &str) -> PolicySpec {
+pub fn spec(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
@@ -27,7 +27,7 @@ fn batch(
 
 /// Checks that two outcomes are equal but for the rounding of sums, and percentiles within half the
 /// width of a class.
-fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
+pub fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
     let all = exact(got)
         .into_iter()
@@ -51,7 +51,7 @@ fn any_policy() -> impl Strategy<Value = PolicySpec> {
 }
 
 /// Reads of 4 KiB when `alike`, else of up to 4 sizes and both directions.
-fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
+pub fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
     let io = (
         any::<bool>(),
         prop::sample::select(vec![100u32, 512, 4096, 65_536]),
@@ -78,7 +78,7 @@ fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
 }
 
 /// Costs in whole numbers, with which the batch and the reference must give equal outcomes.
-fn plain_cost() -> impl Strategy<Value = CostModel> {
+pub fn plain_cost() -> impl Strategy<Value = CostModel> {
     let n = |most: u32| (0..most).prop_map(f64::from);
     let delays = (n(6_000), n(6_000), n(9_000), n(900));
     (delays, n(9_000), n(30_000), n(3_000)).prop_map(
@@ -134,7 +134,7 @@ proptest! {
 
 /// Costs with delays that are drawn, in whole steps. The hit delay falls by 1 ns per ns over 4 us;
 /// there are bounds and additions as well.
-fn drawn_cost() -> impl Strategy<Value = CostModel> {
+pub fn drawn_cost() -> impl Strategy<Value = CostModel> {
     let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
     let draws = prop::collection::vec(whole(-4, 9), 1..30);
     let delay = move || {

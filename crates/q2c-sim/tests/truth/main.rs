@@ -1,6 +1,7 @@
 //! Compares the simulator with arithmetic on paper, with a second implementation, and with
 //! published results.
 
+mod alone;
 mod arrivals;
 mod batch;
 mod block;

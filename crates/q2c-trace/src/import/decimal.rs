@@ -82,6 +82,9 @@ impl NotATime {
 /// Converts `text` in `unit` into nanoseconds, rounded half up. It accepts `12`, `1.5`, `.5` and
 /// `3.12e+01`.
 pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
+    if let Some(ns) = short(text.as_bytes(), unit.places()) {
+        return Ok(ns);
+    }
     let (negative, text) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -104,6 +107,30 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
     }
     let value = shift(digits, exponent.saturating_add(unit.places()));
     value.ok_or(NotATime::TooLarge)
+}
+
+/// Converts a number of few digits, such as `12` or `1.5`, whose unit is `places` decimal places
+/// above the nanosecond and which has no more places than that. Nearly all numbers are so; `None`
+/// for others.
+fn short(text: &[u8], places: i64) -> Option<u64> {
+    const MOST: usize = 18;
+    let mut value = 0_u64;
+    let mut point = None;
+    for (n, byte) in text.iter().take(MOST + 1).enumerate() {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(n),
+            _ => return None,
+        }
+    }
+    let digits = text.len() - usize::from(point.is_some());
+    if digits == 0 || text.len() > MOST {
+        return None;
+    }
+    let fraction = point.map_or(0, |at| text.len() - at - 1);
+    let more = places - fraction as i64;
+    let factor = 10_u64.checked_pow(u32::try_from(more).ok()?)?;
+    value.checked_mul(factor)
 }
 
 /// Parses a latency into nanoseconds. It must round to at least one nanosecond.

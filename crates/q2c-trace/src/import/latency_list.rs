@@ -75,7 +75,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 
 /// The line without its comment and the blanks around it.
 fn value(line: &str) -> &str {
-    line.split('#').next().unwrap_or("").trim()
+    let end = line.bytes().position(|byte| byte == b'#');
+    line[..end.unwrap_or(line.len())].trim()
 }
 
 impl List {

@@ -1,0 +1,112 @@
+//! The samples of one bucket's open window, for an engine that keeps the windows itself and runs
+//! them on one thread.
+
+use super::times::Times;
+use super::{Gather, Window};
+use crate::Outcome;
+use q2c_model::Nanos;
+
+/// What the open window of one bucket has gathered so far. Times in ns.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// Number of completions.
+    pub samples: u64,
+    /// Sum of the observed times.
+    pub sum: u64,
+    /// Number of misses.
+    pub misses: u64,
+    /// Sum of the distances by which times lie below the last window's mean.
+    pub shortfall: u64,
+    /// Number of misses among the times below that mean.
+    pub misses_below: u64,
+    /// When the newest completion came, and its observed time.
+    pub last: (u64, u64),
+    /// Shortest observed time.
+    pub min: u64,
+    /// Longest observed time.
+    pub max: u64,
+    /// All times in bins, where the rule asks for quantiles.
+    times: Option<Box<Times>>,
+}
+
+impl Gathered {
+    /// An empty window.
+    #[must_use]
+    pub fn new(gather: Gather) -> Self {
+        Gathered {
+            samples: 0,
+            sum: 0,
+            misses: 0,
+            shortfall: 0,
+            misses_below: 0,
+            last: (0, 0),
+            min: u64::MAX,
+            max: 0,
+            times: (gather == Gather::Quantiles).then(Box::default),
+        }
+    }
+
+    /// Adds a completion that was seen at `now`; `mean_before` is the mean of the bucket's window
+    /// before, 0 in its first.
+    #[inline]
+    pub fn add(&mut self, outcome: Outcome, now: Nanos, mean_before: Nanos) {
+        let Nanos(ns) = outcome.observed;
+        let missed = u64::from(outcome.missed);
+        self.samples += 1;
+        self.sum += ns;
+        self.misses += missed;
+        if ns < mean_before.0 {
+            self.shortfall += mean_before.0 - ns;
+            self.misses_below += missed;
+        }
+        self.last = self.last.max((now.0, ns));
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+        self.add_to_bins(outcome.observed);
+    }
+
+    /// Adds the time of a completion to the bins alone, for an engine that counts the rest by
+    /// itself.
+    #[inline]
+    pub fn add_to_bins(&mut self, observed: Nanos) {
+        if let Some(times) = &mut self.times {
+            times.add(observed.0);
+        }
+    }
+
+    /// Whether the window gathers times in bins.
+    #[must_use]
+    pub fn has_bins(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// The window as a rule sees it. It has to have a completion.
+    #[must_use]
+    pub fn window(&self, bucket: usize, mean_before: Nanos) -> Window<'_> {
+        Window {
+            bucket,
+            samples: self.samples,
+            sum: self.sum,
+            misses: self.misses,
+            min: Nanos(self.min),
+            max: Nanos(self.max),
+            last: Nanos(self.last.1),
+            mean_before,
+            shortfall: self.shortfall,
+            misses_below: self.misses_below,
+            times: self.times.as_deref(),
+        }
+    }
+
+    /// Begins the next window.
+    pub fn clear(&mut self) {
+        let mut times = self.times.take();
+        if let Some(times) = &mut times {
+            times.clear();
+        }
+        *self = Gathered {
+            times,
+            ..Gathered::new(Gather::Totals)
+        };
+    }
+}

@@ -1,0 +1,115 @@
+//! A rule that decides by the last window alone, in the form in which any engine can run it.
+
+use super::{Gather, Window};
+use crate::{Decision, Io, Lane, Outcome, Token, windowed};
+use q2c_model::Nanos;
+use std::fmt;
+use std::sync::Arc;
+
+/// A function of a window, as [`WindowRule`] holds it.
+type Decide = dyn Fn(&Window<'_>) -> Decision + Send + Sync;
+
+/// A rule whose decision for a bucket is a function of that bucket's last window. Cheap to clone.
+#[derive(Clone)]
+pub struct WindowRule {
+    /// Length of a window, at least 1 ns.
+    pub period: Nanos,
+    /// What the windows gather.
+    pub gather: Gather,
+    /// I/Os of this many bytes and more are left to the interrupt; the windows learn nothing of
+    /// them.
+    pub interrupts_from: Option<u64>,
+    decide: Arc<Decide>,
+}
+
+impl WindowRule {
+    /// The rule `decide` over windows of at least `period`.
+    pub(crate) fn new<R, D>(decide: R, gather: Gather, period: Nanos) -> Self
+    where
+        R: Fn(&Window<'_>) -> D + Send + Sync + 'static,
+        D: Into<Decision>,
+    {
+        WindowRule {
+            period: Nanos(period.0.max(1)),
+            gather,
+            interrupts_from: None,
+            decide: Arc::new(move |window| decide(window).into()),
+        }
+    }
+
+    /// The same rule with interrupts for I/Os of `from` bytes and more.
+    pub(crate) fn interrupting(self, from: u64) -> Self {
+        WindowRule {
+            interrupts_from: Some(from),
+            ..self
+        }
+    }
+
+    /// The decision for a bucket after `window`.
+    #[must_use]
+    pub fn decide(&self, window: &Window<'_>) -> Decision {
+        match (self.decide)(window) {
+            Decision::Sleep(time) => time.min(crate::MAX_SLEEP).into(),
+            other => other,
+        }
+    }
+
+    /// Whether `io` is left to the interrupt because of its length.
+    #[must_use]
+    pub fn is_large(&self, io: Io) -> bool {
+        self.interrupts_from
+            .is_some_and(|from| u64::from(io.bytes) >= from)
+    }
+
+    /// The lanes of one device that share the rule's windows.
+    pub(crate) fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
+        let rule = self.clone();
+        let decide = move |window: &Window<'_>| rule.decide(window);
+        let inner = windowed::build(decide, self.gather, self.period, lanes);
+        if self.interrupts_from.is_none() {
+            return inner;
+        }
+        let lane = |inner| -> Box<dyn Lane> {
+            let rule = self.clone();
+            Box::new(WithoutLarge { inner, rule })
+        };
+        inner.into_iter().map(lane).collect()
+    }
+
+    /// Lanes that have windows of their own.
+    pub(crate) fn build_apart(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
+        (0..lanes).flat_map(|_| self.build(1)).collect()
+    }
+}
+
+impl fmt::Debug for WindowRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WindowRule")
+            .field("period", &self.period)
+            .field("gather", &self.gather)
+            .field("interrupts_from", &self.interrupts_from)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A windowed lane that never hears of large I/Os: their time contains the interrupt's delay, which
+/// no poll would see.
+struct WithoutLarge {
+    inner: Box<dyn Lane>,
+    rule: WindowRule,
+}
+
+impl Lane for WithoutLarge {
+    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        match self.rule.is_large(io) {
+            true => (Decision::Interrupt, Token::default()),
+            false => self.inner.decide(io, now),
+        }
+    }
+
+    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
+        if !self.rule.is_large(io) {
+            self.inner.complete(io, token, outcome, now);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Rules that may change their sleep with every I/O, by their own code. Lanes share none of their
+//! state here.
+
+use super::priced::PricedSleep;
+use super::sums::IoTimes;
+use super::trace::Position;
+use super::{Counted, Machine};
+use crate::batch::LONGEST;
+use q2c_model::Nanos;
+use q2c_policy::{Decision, Lane, Outcome};
+
+/// Simulates the I/Os of a lane that begin before `horizon`. Returns whether there are more.
+pub(super) fn run(
+    rule: &mut dyn Lane,
+    lane: &mut Position,
+    counted: &mut Counted,
+    machine: &Machine<'_>,
+    horizon: i64,
+) -> bool {
+    let trace = &machine.traces[lane.lane];
+    let columns = &trace.columns;
+    let charges = &machine.charges;
+    let mut sleep = PricedSleep::POLLING;
+    while !machine.is_over(lane) {
+        if lane.start >= horizon {
+            return true;
+        }
+        let i = lane.at;
+        let (io, wait) = (trace.io(i), columns.wait[i] as i32);
+        let recorded = columns.submit[i] as i32;
+        let (decision, token) = rule.decide(io, Nanos(lane.returns(trace) as u64));
+        let (end, asked, submit) = match decision {
+            Decision::Interrupt => (charges.interrupted(wait, recorded), 0, recorded),
+            Decision::Poll => {
+                let end = PricedSleep::POLLING.end(wait, (0.0, 0.0), charges);
+                (end, 0, recorded)
+            }
+            Decision::Sleep(asked) => match &charges.costs.plain {
+                Some(plain) if asked > Nanos::ZERO => {
+                    let asked = asked.0.min(LONGEST) as i32;
+                    (charges.known_end(plain, asked, wait), asked, recorded)
+                }
+                _ => {
+                    if sleep.asked as u64 != asked.0 {
+                        sleep = machine.price(asked);
+                    }
+                    let end = sleep.end(wait, machine.draws.at(lane.draw), charges);
+                    (end, sleep.asked, sleep.submission(recorded))
+                }
+            },
+        };
+        let done = lane.start + i64::from(submit) + i64::from(end.observed);
+        if lane.start >= machine.warm_up {
+            let sums = &mut counted.sums;
+            let thought = if columns.idle {
+                0
+            } else {
+                columns.gap[i] as i64
+            };
+            let times = IoTimes {
+                submit,
+                wait,
+                thought,
+            };
+            sums.add(&end, asked, times);
+            sums.interrupts += i64::from(decision == Decision::Interrupt);
+            let latency = submit + end.observed;
+            counted.latencies.count(latency, lane.ios, machine.counting);
+        }
+        let outcome = Outcome {
+            observed: Nanos(end.observed.max(0) as u64),
+            missed: end.missed,
+        };
+        rule.complete(io, token, outcome, Nanos(done as u64));
+        counted.last = counted.last.max(lane.next(done, trace));
+    }
+    false
+}

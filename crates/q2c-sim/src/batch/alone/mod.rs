@@ -1,0 +1,238 @@
+//! Configurations that go through the lanes of a trace each at its own pace: rules of any kind, any
+//! number of lanes, rules that several lanes share.
+//!
+//! Lanes that share no state are simulated one after the other. Lanes that share the windows of a
+//! rule are too, from one end of a window to the next: until a window closes no sleep changes, and
+//! what the window gathers does not depend on the order of its completions. So the I/Os of one lane
+//! between two ends of windows, a stretch, go through the registers sixteen at a time
+//! ([`stretch`]); the events around the end of a window are taken in the order of their times
+//! ([`windows`]). A rule that learns from every I/O runs by its own code ([`feedback`]).
+//!
+//! All configurations go through the trace in parts of equal simulated time, so that the trace
+//! comes from memory once for all of them.
+
+mod feedback;
+mod latencies;
+mod priced;
+mod stretch;
+mod sums;
+mod trace;
+mod windows;
+
+use super::costs::{Costs, whole};
+use super::histogram::CountingLimit;
+use super::hit::HitLines;
+use super::{LONGEST, check};
+use crate::closed::{Draws, Drive};
+use crate::outcome::Outcome;
+use crate::recording::Recording;
+use fearless_simd::Level;
+use latencies::LatencyCounts;
+use priced::{Charges, PricedSleep};
+use q2c_model::{CostModel, Nanos};
+use q2c_policy::form::Form;
+use q2c_policy::{Lane, PolicySpec, Scope};
+use rayon::prelude::*;
+use stretch::OpenSums;
+use sums::Sums;
+use trace::{LaneTrace, Position};
+use windows::Windows;
+
+/// I/Os that each lane has in a part of the trace, about.
+const PART: f64 = 16_384.0;
+
+/// The trace and the machine, which all configurations have in common.
+pub(crate) struct Machine<'a> {
+    traces: Vec<LaneTrace<'a>>,
+    charges: Charges,
+    draws: Draws,
+    /// Which latencies are counted.
+    counting: CountingLimit,
+    /// Simulated time at which counting begins, ns.
+    warm_up: i64,
+    /// No I/O begins at or after this time, ns.
+    stop: i64,
+    /// Whether every lane is replayed once.
+    once: bool,
+    /// Simulated time of a part, ns.
+    part: i64,
+    level: Level,
+}
+
+/// One configuration on its way through the trace.
+struct Alone {
+    /// Groups of lanes that share a state of the rule.
+    runs: Vec<Run>,
+    counted: Counted,
+}
+
+/// What a configuration has counted.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    sums: Sums,
+    /// Sums of stretches that are not in `sums` yet.
+    open: OpenSums,
+    latencies: LatencyCounts,
+    /// The end of the last I/O with its think time, ns.
+    last: i64,
+}
+
+/// Lanes that share one state of a rule.
+struct Run {
+    lanes: Vec<Position>,
+    rule: RunningRule,
+}
+
+/// The rule of a run with its state.
+enum RunningRule {
+    /// The sleeps change at the ends of windows, or never.
+    Windows(Box<Windows>),
+    /// The rule of one lane, which may change its sleep with every I/O.
+    Feedback(Box<dyn Lane>),
+}
+
+impl<'a> Machine<'a> {
+    /// Returns `None` where the lanes have times, or the cost model corners, that do not fit.
+    pub fn new(lanes: &'a [Recording], cost: &CostModel, drive: Drive) -> Option<Self> {
+        let costs = Costs::new(cost)?;
+        let hit = HitLines::new(&costs.hit)?;
+        lanes.iter().try_for_each(|lane| check(lane, 0)).ok()?;
+        let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
+        let warm_up = time(drive.warm_up);
+        let traces: Vec<LaneTrace<'a>> = lanes.iter().map(LaneTrace::new).collect();
+        let first = traces.iter().flat_map(LaneTrace::first_latencies).collect();
+        let pace = traces
+            .iter()
+            .map(LaneTrace::pace)
+            .fold(f64::INFINITY, f64::min);
+        Some(Machine {
+            counting: CountingLimit::new(first),
+            charges: Charges {
+                costs,
+                hit,
+                interrupt_latency: whole(cost.interrupt_latency_ns),
+                interrupt_cpu: whole(cost.interrupt_cpu_ns),
+                other_interrupt: cost.other_cpu_interrupt_ns,
+            },
+            draws: Draws::new(cost, drive.seed),
+            warm_up,
+            stop: warm_up.saturating_add(time(drive.measure)),
+            once: drive.measure == Drive::ONE_PASS,
+            part: (pace.max(1.0) * PART) as i64,
+            level: Level::new(),
+            traces,
+        })
+    }
+
+    /// The outcomes of `policies`, in their order; `None` for a policy whose sleeps are too long
+    /// for the registers.
+    pub fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<Outcome>> {
+        let mut all: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
+        let mut horizon = 0_i64;
+        let mut going = true;
+        while going {
+            horizon = horizon.saturating_add(self.part);
+            let each = all.par_iter_mut().flatten();
+            going = each
+                .map(|alone| alone.go_on(self, horizon))
+                .reduce(|| false, |a, b| a | b);
+        }
+        let outcome = |alone: Option<Alone>| Some(alone?.counted.outcome(self));
+        all.into_iter().map(outcome).collect()
+    }
+
+    /// The outcome of classic polling.
+    pub fn poll(&self) -> Outcome {
+        let mut alone = Alone {
+            runs: vec![self.still(PricedSleep::POLLING)],
+            counted: Counted::default(),
+        };
+        alone.go_on(self, i64::MAX);
+        alone.counted.outcome(self)
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = Position> {
+        (0..self.traces.len()).map(|lane| Position::new(lane, &self.traces[lane]))
+    }
+
+    fn together(&self, windows: Windows) -> Run {
+        Run {
+            lanes: self.lanes().collect(),
+            rule: RunningRule::Windows(Box::new(windows)),
+        }
+    }
+
+    fn still(&self, sleep: PricedSleep) -> Run {
+        self.together(Windows::still(sleep))
+    }
+
+    fn begin(&self, policy: &PolicySpec) -> Option<Alone> {
+        let runs = match policy.form() {
+            Form::Fixed(Nanos(ns)) if ns > LONGEST => return None,
+            Form::Fixed(sleep) => vec![self.still(self.price(sleep))],
+            form => match (form.window_rule(), policy.rule().scope) {
+                (Some(rule), Scope::PerDevice) => vec![self.together(Windows::new(rule))],
+                (Some(rule), _) => self
+                    .lanes()
+                    .map(|lane| Run {
+                        lanes: vec![lane],
+                        rule: RunningRule::Windows(Box::new(Windows::new(rule.clone()))),
+                    })
+                    .collect(),
+                (None, Scope::PerDevice) if self.traces.len() > 1 => return None,
+                (None, _) => {
+                    let rules = policy.build(self.traces.len()).into_iter();
+                    let run = |(lane, rule)| Run {
+                        lanes: vec![lane],
+                        rule: RunningRule::Feedback(rule),
+                    };
+                    self.lanes().zip(rules).map(run).collect()
+                }
+            },
+        };
+        let counted = Counted::default();
+        Some(Alone { runs, counted })
+    }
+
+    fn price(&self, sleep: Nanos) -> PricedSleep {
+        PricedSleep::new(sleep, &self.charges.costs)
+    }
+
+    /// Whether a lane submits no more.
+    fn is_over(&self, lane: &Position) -> bool {
+        lane.start >= self.stop || (self.once && lane.rounds > 0)
+    }
+}
+
+impl Alone {
+    /// Goes on until `horizon`, ns of simulated time. Returns whether any lane has more to do.
+    fn go_on(&mut self, machine: &Machine<'_>, horizon: i64) -> bool {
+        let Alone { runs, counted } = self;
+        let mut going = false;
+        for run in runs {
+            going |= match &mut run.rule {
+                RunningRule::Windows(windows) => {
+                    windows::run(windows, &mut run.lanes, counted, machine, horizon)
+                }
+                RunningRule::Feedback(rule) => {
+                    feedback::run(&mut **rule, &mut run.lanes[0], counted, machine, horizon)
+                }
+            };
+        }
+        going
+    }
+}
+
+impl Counted {
+    fn outcome(mut self, machine: &Machine<'_>) -> Outcome {
+        self.sums += self.open.close();
+        let wall = match machine.once {
+            true => self.last - machine.warm_up,
+            false => machine.stop - machine.warm_up,
+        };
+        let ranks = self.latencies.ranks(self.sums.ios as u64);
+        let lanes = machine.traces.len();
+        self.sums
+            .outcome(wall as f64, lanes, &machine.charges, ranks)
+    }
+}

@@ -1,0 +1,508 @@
+//! A stretch: I/Os of one lane during which no sleep changes, sixteen to a register.
+
+use super::priced::PricedSleep;
+use super::sums::Sums;
+use super::trace::{LaneTrace, Position, Rows};
+use super::windows::Windows;
+use super::{Counted, Machine};
+use crate::batch::histogram::CountingLimit;
+use crate::batch::hit::Loaded;
+use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
+use q2c_model::Nanos;
+use q2c_policy::{BUCKETS, Outcome};
+
+/// I/Os whose submission, wait and think time are longer than this, ns, are simulated one by one:
+/// the sum of sixteen shorter ones fits into 32 bits.
+const LONG: i32 = 1 << 26;
+/// After so much time, ns, sums are closed, so that they fit into 32 bits.
+const STRETCH: i64 = 1 << 29;
+
+/// The sleeps of sixteen I/Os, side by side.
+#[derive(Clone, Copy)]
+struct Sleeps<S: Simd> {
+    asked: i32x16<S>,
+    wake: f32x16<S>,
+    spread: f32x16<S>,
+    earliest: f32x16<S>,
+    latest: f32x16<S>,
+    ahead: i32x16<S>,
+    added: i32x16<S>,
+    submit: i32x16<S>,
+    cpu_clear: i32x16<S>,
+    cpu_hit: i32x16<S>,
+}
+
+impl<S: Simd> Sleeps<S> {
+    #[inline(always)]
+    fn one(simd: S, sleep: &PricedSleep) -> Self {
+        Sleeps {
+            asked: i32x16::splat(simd, sleep.asked),
+            wake: f32x16::splat(simd, sleep.wake),
+            spread: f32x16::splat(simd, sleep.spread),
+            earliest: f32x16::splat(simd, sleep.earliest),
+            latest: f32x16::splat(simd, sleep.latest),
+            ahead: i32x16::splat(simd, sleep.ahead),
+            added: i32x16::splat(simd, sleep.added),
+            submit: i32x16::splat(simd, sleep.submit),
+            cpu_clear: i32x16::splat(simd, sleep.cpu_clear),
+            cpu_hit: i32x16::splat(simd, sleep.cpu_hit),
+        }
+    }
+
+    #[inline(always)]
+    fn each(simd: S, sleeps: &[PricedSleep; BUCKETS + 1], rows: &[u8]) -> Self {
+        let of: [&PricedSleep; SIMD_LANES] = std::array::from_fn(|j| &sleeps[usize::from(rows[j])]);
+        Sleeps {
+            asked: i32x16::load_array(simd, of.map(|sleep| sleep.asked)),
+            wake: f32x16::load_array(simd, of.map(|sleep| sleep.wake)),
+            spread: f32x16::load_array(simd, of.map(|sleep| sleep.spread)),
+            earliest: f32x16::load_array(simd, of.map(|sleep| sleep.earliest)),
+            latest: f32x16::load_array(simd, of.map(|sleep| sleep.latest)),
+            ahead: i32x16::load_array(simd, of.map(|sleep| sleep.ahead)),
+            added: i32x16::load_array(simd, of.map(|sleep| sleep.added)),
+            submit: i32x16::load_array(simd, of.map(|sleep| sleep.submit)),
+            cpu_clear: i32x16::load_array(simd, of.map(|sleep| sleep.cpu_clear)),
+            cpu_hit: i32x16::load_array(simd, of.map(|sleep| sleep.cpu_hit)),
+        }
+    }
+}
+
+/// Sixteen I/Os and how they end.
+#[derive(Clone, Copy)]
+struct Chunk<S: Simd> {
+    wait: i32x16<S>,
+    submit: i32x16<S>,
+    gap: i32x16<S>,
+    clear: mask32x16<S>,
+    observed: i32x16<S>,
+    polled: i32x16<S>,
+    cpu: i32x16<S>,
+}
+
+impl<S: Simd> Chunk<S> {
+    /// The I/Os from `lane.at` on.
+    #[inline(always)]
+    fn new(
+        simd: S,
+        lane: &Position,
+        trace: &LaneTrace<'_>,
+        sleeps: &Sleeps<S>,
+        hit: &Loaded<'_, S>,
+        machine: &Machine<'_>,
+    ) -> Self {
+        let costs = &machine.charges.costs;
+        let load = |times: &[f32]| -> i32x16<S> {
+            let times = &times[lane.at..lane.at + SIMD_LANES];
+            f32x16::from_slice(simd, times).to_int()
+        };
+        let (wait, recorded) = (load(trace.columns.wait), load(trace.columns.submit));
+        let z = machine.draws.sixteen(lane.draw);
+        let drawn = sleeps.wake + sleeps.spread * f32x16::from_slice(simd, z.0);
+        let wake: i32x16<S> = drawn.min(sleeps.latest).max(sleeps.earliest).to_int();
+        let clear = wait.simd_gt(wake + sleeps.ahead);
+        let mut latency = wait + sleeps.added;
+        if costs.gains {
+            latency = latency.max(0);
+        }
+        let observed = match clear.all_true() {
+            true => latency,
+            false => {
+                let x: f32x16<S> = (sleeps.asked - latency).to_float();
+                let z = f32x16::from_slice(simd, z.1);
+                let late: i32x16<S> = (hit.delay(x, z) + 0.5).to_int();
+                let reaped = (sleeps.asked + late).max(latency) + costs.reap;
+                clear.select(latency, reaped)
+            }
+        };
+        let zero = i32x16::splat(simd, 0);
+        let polled = latency - wake;
+        let cpu = clear.select(sleeps.cpu_clear + polled, sleeps.cpu_hit);
+        Chunk {
+            wait,
+            submit: (recorded + sleeps.submit).max(0),
+            gap: load(trace.columns.gap),
+            clear,
+            observed,
+            polled: clear.select(polled, zero),
+            cpu: cpu.min(observed),
+        }
+    }
+}
+
+/// The sums of stretches between two calls of [`OpenSums::close`], one number per place in the
+/// register. To add up a register takes as long as to simulate some I/Os, and a window of a
+/// millisecond has few.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OpenSums {
+    ios: i64,
+    /// The time that the I/Os took, ns; each sum is at most as much.
+    time: i64,
+    columns: [SimdLanes<i32>; 10],
+}
+
+impl OpenSums {
+    /// Returns the sums and begins anew.
+    pub fn close(&mut self) -> Sums {
+        let OpenSums { ios, columns, .. } = std::mem::take(self);
+        let sum = |column: SimdLanes<i32>| column.0.iter().map(|&n| i64::from(n)).sum();
+        let [misses, asked, slept, polled, cpu, rest @ ..] = columns.map(sum);
+        let [late, observed, waited, submitted, thought] = rest;
+        Sums {
+            ios,
+            misses,
+            asked,
+            slept,
+            interrupts: 0,
+            polled,
+            cpu,
+            late,
+            observed,
+            waited,
+            submitted,
+            thought,
+        }
+    }
+}
+
+/// [`OpenSums`] in registers.
+#[derive(Clone, Copy)]
+struct StretchSums<S: Simd> {
+    misses: i32x16<S>,
+    asked: i32x16<S>,
+    slept: i32x16<S>,
+    polled: i32x16<S>,
+    cpu: i32x16<S>,
+    late: i32x16<S>,
+    observed: i32x16<S>,
+    waited: i32x16<S>,
+    submitted: i32x16<S>,
+    thought: i32x16<S>,
+}
+
+#[inline(always)]
+fn sum<S: Simd>(numbers: i32x16<S>) -> i64 {
+    numbers.to_array().iter().map(|&n| i64::from(n)).sum()
+}
+
+impl<S: Simd> StretchSums<S> {
+    #[inline(always)]
+    fn load(simd: S, open: &OpenSums) -> Self {
+        let of = |column: usize| open.columns[column].load(simd);
+        StretchSums {
+            misses: of(0),
+            asked: of(1),
+            slept: of(2),
+            polled: of(3),
+            cpu: of(4),
+            late: of(5),
+            observed: of(6),
+            waited: of(7),
+            submitted: of(8),
+            thought: of(9),
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, open: &mut OpenSums) {
+        open.columns[0].store(self.misses);
+        open.columns[1].store(self.asked);
+        open.columns[2].store(self.slept);
+        open.columns[3].store(self.polled);
+        open.columns[4].store(self.cpu);
+        open.columns[5].store(self.late);
+        open.columns[6].store(self.observed);
+        open.columns[7].store(self.waited);
+        open.columns[8].store(self.submitted);
+        open.columns[9].store(self.thought);
+    }
+
+    /// Adds the I/Os of `mine`; `idle` says that think time takes no CPU.
+    #[inline(always)]
+    fn add(self, chunk: &Chunk<S>, sleeps: &Sleeps<S>, mine: mask32x16<S>, idle: bool) -> Self {
+        let zero = i32x16::splat(chunk.wait.token(), 0);
+        let some = |numbers: i32x16<S>| mine.select(numbers, zero);
+        let one = zero + 1;
+        StretchSums {
+            misses: self.misses + some(chunk.clear.select(zero, one)),
+            asked: self.asked + some(sleeps.asked),
+            slept: self.slept + some(sleeps.asked.min(1)),
+            polled: self.polled + some(chunk.polled),
+            cpu: self.cpu + some(chunk.cpu),
+            late: self.late + some((chunk.observed - chunk.wait).max(0)),
+            observed: self.observed + some(chunk.observed),
+            waited: self.waited + some(chunk.wait),
+            submitted: self.submitted + some(chunk.submit),
+            thought: match idle {
+                true => self.thought,
+                false => self.thought + some(chunk.gap),
+            },
+        }
+    }
+}
+
+/// What a window gathers of a stretch whose I/Os all have one bucket.
+#[derive(Clone, Copy)]
+struct WindowSums<S: Simd> {
+    /// The mean of the window before.
+    mean: i32x16<S>,
+    min: i32x16<S>,
+    max: i32x16<S>,
+    sum: i32x16<S>,
+    misses: i32x16<S>,
+    shortfall: i32x16<S>,
+    misses_below: i32x16<S>,
+}
+
+impl<S: Simd> WindowSums<S> {
+    #[inline(always)]
+    fn new(simd: S, mean: Nanos) -> Self {
+        let zero = i32x16::splat(simd, 0);
+        WindowSums {
+            mean: zero + mean.0.min(1 << 30) as i32,
+            min: zero + i32::MAX,
+            max: zero,
+            sum: zero,
+            misses: zero,
+            shortfall: zero,
+            misses_below: zero,
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, chunk: &Chunk<S>, mine: mask32x16<S>) -> Self {
+        let zero = i32x16::splat(chunk.wait.token(), 0);
+        let observed = mine.select(chunk.observed, zero);
+        let missed = mine.select(chunk.clear.select(zero, zero + 1), zero);
+        let below = mine.select(self.mean - chunk.observed, zero).max(0);
+        WindowSums {
+            min: self.min.min(mine.select(chunk.observed, zero + i32::MAX)),
+            max: self.max.max(observed),
+            sum: self.sum + observed,
+            misses: self.misses + missed,
+            shortfall: self.shortfall + below,
+            misses_below: self.misses_below + below.simd_gt(0).select(missed, zero),
+            ..self
+        }
+    }
+
+    /// Adds the sums of `ios` I/Os to the open window.
+    #[inline(always)]
+    fn flush(&self, windows: &mut Windows, row: usize, ios: i64, last: (u64, u64)) {
+        let gathered = &mut windows.gathered[row];
+        gathered.samples += ios as u64;
+        // These three are at most the time of the stretch, which fits into 32 bits.
+        gathered.sum += self.sum.reduce_sum() as u64;
+        gathered.misses += self.misses.reduce_sum() as u64;
+        gathered.misses_below += self.misses_below.reduce_sum() as u64;
+        gathered.shortfall += sum(self.shortfall) as u64;
+        gathered.min = gathered.min.min(self.min.reduce_min() as u64);
+        gathered.max = gathered.max.max(self.max.reduce_max() as u64);
+        gathered.last = gathered.last.max(last);
+    }
+}
+
+/// How many I/Os of a chunk are whole before the stretch's bounds, and the time that they take, ns.
+#[inline(always)]
+fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize, i64) {
+    if !is_short(chunk) {
+        return (0, 0);
+    }
+    let step = chunk.submit + chunk.observed + chunk.gap;
+    let all = start + i64::from(step.reduce_sum());
+    if all < end.min(mark) {
+        return (SIMD_LANES, all - start);
+    }
+    let (steps, gaps) = (step.to_array(), chunk.gap.to_array());
+    let mut at = start;
+    for (n, (&step, &gap)) in steps.iter().zip(&gaps).enumerate() {
+        if at >= mark || at + i64::from(step - gap) >= end {
+            return (n, at - start);
+        }
+        at += i64::from(step);
+    }
+    (SIMD_LANES, at - start)
+}
+
+/// Whether every I/O of the chunk is short enough for the sum of all to fit into 32 bits.
+#[inline(always)]
+fn is_short<S: Simd>(chunk: &Chunk<S>) -> bool {
+    let longest = chunk.submit.max(chunk.observed).max(chunk.gap);
+    let least = chunk.observed.min(chunk.gap);
+    !(longest.simd_ge(LONG / 3).any_true() || least.simd_lt(0).any_true())
+}
+
+/// Counts the latencies of the first `n` I/Os of a chunk.
+#[inline(always)]
+fn count<S: Simd>(
+    chunk: &Chunk<S>,
+    n: usize,
+    io: u64,
+    counted: &mut Counted,
+    counting: CountingLimit,
+) {
+    let latency = chunk.submit + chunk.observed;
+    let above = latency.simd_ge(counting.limit()).to_bitmask();
+    let weights = CountingLimit::weights(io);
+    let all = (above | u64::from(weights.bits)) & ((1 << n) - 1);
+    if all == 0 {
+        return;
+    }
+    let latency = latency.to_array();
+    for j in crate::batch::simd_lanes::each(all) {
+        let weight = if above >> j & 1 == 1 {
+            1
+        } else {
+            weights.weight
+        };
+        counted.latencies.add(latency[j % SIMD_LANES], weight);
+    }
+}
+
+/// Simulates the I/Os of a lane that are whole before `end`, as far as they fill registers.
+#[inline(always)]
+pub(super) fn run<S: Simd>(
+    simd: S,
+    windows: &mut Windows,
+    lane: &mut Position,
+    end: i64,
+    counted: &mut Counted,
+    machine: &Machine<'_>,
+) {
+    while part(simd, windows, lane, end, counted, machine) {}
+}
+
+/// Simulates I/Os of a lane for half of [`STRETCH`] at most. Returns whether that was the reason to
+/// stop.
+#[inline(always)]
+fn part<S: Simd>(
+    simd: S,
+    windows: &mut Windows,
+    lane: &mut Position,
+    end: i64,
+    counted: &mut Counted,
+    machine: &Machine<'_>,
+) -> bool {
+    let trace = &machine.traces[lane.lane];
+    let counts = lane.start >= machine.warm_up;
+    let mark = if counts {
+        machine.stop
+    } else {
+        machine.warm_up
+    };
+    let learns = !windows.gathered.is_empty();
+    let hit = machine.charges.hit.load(simd);
+    let only = trace.rows.only();
+    let mut sleeps = Sleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
+    if counts {
+        counted.make_room();
+    }
+    let mut sums = StretchSums::load(simd, &counted.open);
+    let mean = windows.means[only.unwrap_or(BUCKETS)];
+    let mut window = WindowSums::new(simd, mean);
+    let bins = learns && windows.gathered[0].has_bins();
+    // The shortfall of an I/O is at most the mean.
+    let most = ((1 << 30) / (mean.0 + 1)).clamp(1, 1 << 30);
+    let (begun, first) = (lane.start, lane.ios);
+    let mut last = (0, 0);
+    let mut chunks = 0;
+    let mut goes_on = false;
+    while lane.at + SIMD_LANES < trace.len() && lane.start < mark {
+        if lane.start - begun >= STRETCH / 2 || chunks == most {
+            goes_on = true;
+            break;
+        }
+        if let Rows::Each(rows) = &trace.rows {
+            sleeps = Sleeps::each(simd, &windows.sleeps, &rows[lane.at..]);
+        }
+        let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
+        let (n, time) = fitting(&chunk, lane.start, end, mark);
+        if n == 0 {
+            break;
+        }
+        let mine = mask32x16::from_bitmask(simd, (1 << n) - 1);
+        sums = sums.add(&chunk, &sleeps, mine, trace.columns.idle);
+        if counts {
+            count(&chunk, n, lane.ios, counted, machine.counting);
+        }
+        if learns && only.is_some() {
+            window = window.add(&chunk, mine);
+            last = newest(&chunk, n, lane.start + time);
+        }
+        if learns && (only.is_none() || bins) {
+            gather(windows, &chunk, n, lane, trace, only);
+        }
+        lane.start += time;
+        lane.skip(n, trace);
+        chunks += 1;
+        if n < SIMD_LANES {
+            break;
+        }
+    }
+    let ios = (lane.ios - first) as i64;
+    if ios == 0 {
+        return false;
+    }
+    if counts {
+        sums.store(&mut counted.open);
+        counted.open.ios += ios;
+        counted.open.time += lane.start - begun;
+    }
+    if let (true, Some(row)) = (learns, only) {
+        window.flush(windows, row, ios, last);
+    }
+    goes_on
+}
+
+/// When the last of a chunk's first `n` I/Os completed, and its observed time, ns; `end` is the end
+/// of its think time.
+#[inline(always)]
+fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
+    let last = (n - 1) % SIMD_LANES;
+    let gap = i64::from(chunk.gap.to_array()[last]);
+    ((end - gap) as u64, chunk.observed.to_array()[last] as u64)
+}
+
+impl Counted {
+    /// Makes room for the sums of another stretch.
+    fn make_room(&mut self) {
+        if self.open.time >= STRETCH {
+            self.sums += self.open.close();
+        }
+    }
+}
+
+/// Adds the first `n` I/Os of a chunk to the open window one by one: to the windows of their
+/// buckets or, where all have one bucket, to its bins.
+#[inline(always)]
+fn gather<S: Simd>(
+    windows: &mut Windows,
+    chunk: &Chunk<S>,
+    n: usize,
+    lane: &Position,
+    trace: &LaneTrace<'_>,
+    only: Option<usize>,
+) {
+    let observed = chunk.observed.to_array();
+    if let Some(row) = only {
+        let gathered = &mut windows.gathered[row];
+        let each = observed.iter().take(n);
+        each.for_each(|&ns| gathered.add_to_bins(Nanos(ns as u64)));
+        return;
+    }
+    let clear = chunk.clear.to_bitmask();
+    let (submit, gap) = (chunk.submit.to_array(), chunk.gap.to_array());
+    let mut now = lane.start;
+    for j in 0..n.min(SIMD_LANES) {
+        now += i64::from(submit[j] + observed[j]);
+        let row = trace.rows.of(lane.at + j);
+        let outcome = Outcome {
+            observed: Nanos(observed[j] as u64),
+            missed: clear >> j & 1 == 0,
+        };
+        let mean = windows.means[row];
+        windows.gathered[row].add(outcome, Nanos(now as u64), mean);
+        now += i64::from(gap[j]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Sums over a configuration's counted I/Os, and the outcome that follows from them.
+
+use super::priced::{Charges, IoEnd};
+use crate::outcome::Outcome;
+use q2c_model::{Latencies, Rates, Simulated};
+use std::ops::AddAssign;
+
+/// Sums over the counted I/Os; times in whole nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub ios: i64,
+    pub misses: i64,
+    /// Sum of the sleeps asked.
+    pub asked: i64,
+    /// Number of I/Os that slept.
+    pub slept: i64,
+    /// Number of I/Os that waited for their interrupt.
+    pub interrupts: i64,
+    pub polled: i64,
+    /// Thread CPU after the submission.
+    pub cpu: i64,
+    /// Observed time beyond the device time.
+    pub late: i64,
+    /// Time from the submission's return to the reaping.
+    pub observed: i64,
+    /// Device time.
+    pub waited: i64,
+    /// Submission time.
+    pub submitted: i64,
+    /// Think time that takes CPU.
+    pub thought: i64,
+}
+
+/// The recorded times of a counted I/O, ns; the submission as the sleep made it.
+#[derive(Clone, Copy)]
+pub(super) struct IoTimes {
+    pub submit: i32,
+    pub wait: i32,
+    /// Think time that takes CPU.
+    pub thought: i64,
+}
+
+impl Sums {
+    /// Adds an I/O that slept `asked`, 0 for polling.
+    #[inline]
+    pub fn add(&mut self, end: &IoEnd, asked: i32, times: IoTimes) {
+        self.ios += 1;
+        self.misses += i64::from(end.missed);
+        self.asked += i64::from(asked);
+        self.slept += i64::from(asked > 0);
+        self.polled += i64::from(end.polled);
+        self.cpu += i64::from(end.cpu);
+        self.late += i64::from((end.observed - times.wait).max(0));
+        self.observed += i64::from(end.observed);
+        self.waited += i64::from(times.wait);
+        self.submitted += i64::from(times.submit);
+        self.thought += times.thought;
+    }
+
+    /// The outcome over `wall` ns of simulated time on so many lanes; `ranks` are p50, p99 and
+    /// p99.9, ns.
+    pub fn outcome(&self, wall: f64, lanes: usize, charges: &Charges, ranks: [f64; 3]) -> Outcome {
+        if self.ios == 0 || wall <= 0.0 {
+            return Outcome::default();
+        }
+        let costs = &charges.costs;
+        let n = self.ios as f64;
+        let cpu = (self.cpu + self.submitted + self.thought) as f64;
+        let polling = self.ios - self.slept - self.interrupts;
+        let other = self.slept as f64 * costs.other_sleep
+            + self.interrupts as f64 * charges.other_interrupt
+            + polling as f64 * costs.other_poll;
+        let iops = n / wall * 1e9;
+        Outcome {
+            ios: self.ios as u64,
+            gives: Simulated {
+                rates: Rates {
+                    iops,
+                    cpu_pct: cpu / wall / lanes as f64 * 100.0,
+                    miss_rate: self.misses as f64 / n,
+                    effective_sleep_ns: self.asked as f64 / n,
+                },
+                cpu_ns_per_io: cpu / n,
+                kiops_per_core: iops / 1e3 / ((cpu + other) / wall),
+                t_over: self.late as f64 / self.waited as f64,
+                t_under: self.polled as f64 / self.waited as f64,
+                latencies: Latencies {
+                    mean_ns: (self.submitted + self.observed) as f64 / n,
+                    p50_ns: ranks[0],
+                    p99_ns: ranks[1],
+                    p999_ns: ranks[2],
+                },
+            },
+        }
+    }
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, more: Sums) {
+        self.ios += more.ios;
+        self.misses += more.misses;
+        self.asked += more.asked;
+        self.slept += more.slept;
+        self.interrupts += more.interrupts;
+        self.polled += more.polled;
+        self.cpu += more.cpu;
+        self.late += more.late;
+        self.observed += more.observed;
+        self.waited += more.waited;
+        self.submitted += more.submitted;
+        self.thought += more.thought;
+    }
+}

@@ -1,0 +1,170 @@
+//! The recorded lanes as all configurations read them, and the place of one configuration in a
+//! lane.
+
+use crate::closed::Draws;
+use crate::recording::{Recording, RecordingColumns, unpack};
+use q2c_policy::{BUCKETS, Io, bucket_of};
+
+/// Number of a lane's first I/Os by whose latencies the histograms' limit is set.
+const FIRST: usize = 16_384;
+
+/// One lane as it was recorded.
+pub(super) struct LaneTrace<'a> {
+    pub columns: RecordingColumns<'a>,
+    pub rows: Rows,
+    /// The length of the lane's longest I/O, bytes.
+    pub largest: u64,
+}
+
+/// The buckets of a lane's I/Os; [`BUCKETS`] stands for none.
+pub(super) enum Rows {
+    /// All I/Os have this one.
+    One(u8),
+    /// One entry per I/O.
+    Each(Vec<u8>),
+}
+
+impl Rows {
+    fn new(columns: &RecordingColumns<'_>) -> Self {
+        let row = |&word| bucket_of(unpack(word)).unwrap_or(BUCKETS) as u8;
+        let first = columns.ios.first().map_or(0, row);
+        let mut last = (columns.ios.first(), true);
+        let alike = columns.ios.iter().all(|word| {
+            if last.0 != Some(word) {
+                last = (Some(word), row(word) == first);
+            }
+            last.1
+        });
+        match alike {
+            true => Rows::One(first),
+            false => Rows::Each(columns.ios.iter().map(row).collect()),
+        }
+    }
+
+    /// The bucket that all I/Os have.
+    #[inline]
+    pub fn only(&self) -> Option<usize> {
+        match self {
+            Rows::One(row) => Some(usize::from(*row)),
+            Rows::Each(_) => None,
+        }
+    }
+
+    #[inline]
+    pub fn of(&self, i: usize) -> usize {
+        usize::from(match self {
+            Rows::One(row) => *row,
+            Rows::Each(rows) => rows[i],
+        })
+    }
+}
+
+impl<'a> LaneTrace<'a> {
+    pub fn new(lane: &'a Recording) -> Self {
+        let columns = lane.columns();
+        let bytes = columns.ios.iter().map(|&word| word & !(1 << 31));
+        LaneTrace {
+            rows: Rows::new(&columns),
+            largest: bytes.max().unwrap_or(0).into(),
+            columns,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.columns.wait.len()
+    }
+
+    #[inline]
+    pub fn io(&self, i: usize) -> Io {
+        unpack(self.columns.ios[i])
+    }
+
+    /// The first latencies as they were recorded, from submission to reaping, ns.
+    pub fn first_latencies(&self) -> impl Iterator<Item = i32> {
+        let RecordingColumns { submit, wait, .. } = self.columns;
+        let each = submit.iter().zip(wait).take(FIRST);
+        each.map(|(&submit, &wait)| submit as i32 + wait as i32)
+    }
+
+    /// Time from one submission to the next, on average, ns.
+    pub fn pace(&self) -> f64 {
+        let RecordingColumns {
+            submit, wait, gap, ..
+        } = self.columns;
+        let n = self.len().min(FIRST);
+        let sum = |times: &[f32]| times[..n].iter().map(|&t| f64::from(t)).sum::<f64>();
+        (sum(submit) + sum(wait) + sum(gap)) / n as f64
+    }
+}
+
+/// The place of one configuration in a lane.
+#[derive(Clone, Debug)]
+pub(super) struct Position {
+    /// The lane's number.
+    pub lane: usize,
+    /// The next I/O in the recording, or the one in flight.
+    pub at: usize,
+    /// How often the recording was replayed to its end.
+    pub rounds: u64,
+    /// Number of I/Os before it.
+    pub ios: u64,
+    /// The place of its draws.
+    pub draw: usize,
+    /// When its submission begins, ns.
+    pub start: i64,
+    pub flight: Option<InFlight>,
+}
+
+/// An I/O between the return of its submission and its completion.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlight {
+    /// When it completes, ns.
+    pub done: i64,
+    pub observed: i32,
+    pub missed: bool,
+}
+
+impl Position {
+    pub fn new(lane: usize, trace: &LaneTrace<'_>) -> Self {
+        Position {
+            lane,
+            at: 0,
+            rounds: 0,
+            ios: 0,
+            draw: Draws::first_of(lane),
+            start: trace.columns.first_at as i64,
+            flight: None,
+        }
+    }
+
+    /// When the submission of the next I/O returns if no sleep adds to it, ns.
+    #[inline]
+    pub fn returns(&self, trace: &LaneTrace<'_>) -> i64 {
+        self.start + trace.columns.submit[self.at] as i64
+    }
+
+    /// Moves on to the next I/O; the present one was complete at `done`. Returns when its think
+    /// time ended, ns.
+    #[inline]
+    pub fn next(&mut self, done: i64, trace: &LaneTrace<'_>) -> i64 {
+        let end = done + trace.columns.gap[self.at] as i64;
+        self.start = end;
+        self.skip(1, trace);
+        if self.at == 0 {
+            self.start += trace.columns.first_at as i64;
+        }
+        end
+    }
+
+    /// Moves on by `n` I/Os, not beyond the first of the next round.
+    #[inline]
+    pub fn skip(&mut self, n: usize, trace: &LaneTrace<'_>) {
+        self.at += n;
+        self.ios += n as u64;
+        self.draw = Draws::later(self.draw, n);
+        if self.at == trace.len() {
+            self.at = 0;
+            self.rounds += 1;
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Rules whose sleeps change at the ends of windows, over lanes that share the windows.
+
+use super::priced::{IoEnd, PricedSleep};
+use super::stretch;
+use super::sums::IoTimes;
+use super::trace::{InFlight, LaneTrace, Position, Rows};
+use super::{Counted, Machine};
+use fearless_simd::dispatch;
+use q2c_model::Nanos;
+use q2c_policy::windowed::{Gathered, WindowRule};
+use q2c_policy::{BUCKETS, Decision, Outcome};
+
+/// The end of a window that never ends: the rule has none.
+const NEVER: i64 = i64::MAX;
+/// The end of the window while none is open.
+const IDLE: i64 = i64::MIN;
+
+/// The state of a windowed rule, or of a fixed sleep. Each list has one entry per bucket and one
+/// more for I/Os without a bucket, which are polled.
+pub(super) struct Windows {
+    rule: Option<WindowRule>,
+    /// When the open window ends, ns; [`IDLE`] without one, [`NEVER`] for a rule without windows.
+    end: i64,
+    pub sleeps: [PricedSleep; BUCKETS + 1],
+    /// Buckets that wait for their interrupt, one bit each.
+    interrupts: u32,
+    pub gathered: Vec<Gathered>,
+    /// Each bucket's mean of its last window, ns.
+    pub means: [Nanos; BUCKETS + 1],
+}
+
+impl Windows {
+    /// A rule that always asks for the same sleep, also for I/Os without a bucket.
+    pub fn still(sleep: PricedSleep) -> Self {
+        Windows {
+            rule: None,
+            end: NEVER,
+            sleeps: [sleep; BUCKETS + 1],
+            interrupts: 0,
+            gathered: Vec::new(),
+            means: [Nanos::ZERO; BUCKETS + 1],
+        }
+    }
+
+    pub fn new(rule: WindowRule) -> Self {
+        Windows {
+            gathered: (0..=BUCKETS).map(|_| Gathered::new(rule.gather)).collect(),
+            end: IDLE,
+            rule: Some(rule),
+            ..Windows::still(PricedSleep::POLLING)
+        }
+    }
+
+    /// Whether the I/Os of a lane can go through the registers: none of them waits for its
+    /// interrupt.
+    fn is_regular(&self, trace: &LaneTrace<'_>) -> bool {
+        let from = self.rule.as_ref().and_then(|rule| rule.interrupts_from);
+        let interrupts = match trace.rows {
+            Rows::One(row) => self.interrupts >> row & 1 == 1,
+            Rows::Each(_) => self.interrupts != 0,
+        };
+        !interrupts && from.is_none_or(|from| trace.largest < from)
+    }
+
+    fn is_large(&self, trace: &LaneTrace<'_>, i: usize) -> bool {
+        let large = |rule: &WindowRule| rule.is_large(trace.io(i));
+        self.rule.as_ref().is_some_and(large)
+    }
+
+    /// Closes the window: each bucket with completions gets its new decision.
+    fn close(&mut self, machine: &Machine<'_>) {
+        self.end = IDLE;
+        let Some(rule) = &self.rule else {
+            return;
+        };
+        for bucket in 0..BUCKETS {
+            let gathered = &mut self.gathered[bucket];
+            if gathered.samples == 0 {
+                continue;
+            }
+            let window = gathered.window(bucket, self.means[bucket]);
+            let decision = rule.decide(&window);
+            self.means[bucket] = window.mean();
+            gathered.clear();
+            self.interrupts &= !(1 << bucket);
+            match decision {
+                Decision::Interrupt => self.interrupts |= 1 << bucket,
+                Decision::Poll => self.sleeps[bucket] = PricedSleep::POLLING,
+                Decision::Sleep(asked) => {
+                    if self.sleeps[bucket].asked as u64 != asked.0 {
+                        self.sleeps[bucket] = machine.price(asked);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets the next I/O of a lane be in flight: its submission returns now.
+    fn submit(&self, lane: &mut Position, counted: &mut Counted, machine: &Machine<'_>) {
+        let trace = &machine.traces[lane.lane];
+        let (i, columns) = (lane.at, &trace.columns);
+        let (wait, recorded) = (columns.wait[i] as i32, columns.submit[i] as i32);
+        let row = trace.rows.of(i);
+        let interrupt = self.interrupts >> row & 1 == 1 || self.is_large(trace, i);
+        let sleep = &self.sleeps[row];
+        let (end, asked, submit) = match interrupt {
+            true => (machine.charges.interrupted(wait, recorded), 0, recorded),
+            false => {
+                let end = sleep.end(wait, machine.draws.at(lane.draw), &machine.charges);
+                (end, sleep.asked, sleep.submission(recorded))
+            }
+        };
+        if lane.start >= machine.warm_up {
+            let thought = if columns.idle {
+                0
+            } else {
+                columns.gap[i] as i64
+            };
+            let times = IoTimes {
+                submit,
+                wait,
+                thought,
+            };
+            counted.sums.add(&end, asked, times);
+            counted.sums.interrupts += i64::from(interrupt);
+            let latency = submit + end.observed;
+            counted.latencies.count(latency, lane.ios, machine.counting);
+        }
+        let IoEnd {
+            observed, missed, ..
+        } = end;
+        lane.flight = Some(InFlight {
+            done: lane.start + i64::from(submit) + i64::from(observed),
+            observed,
+            missed,
+        });
+    }
+
+    /// Completes a lane's I/O and adds it to the open window.
+    fn complete(
+        &mut self,
+        lane: &mut Position,
+        flight: InFlight,
+        counted: &mut Counted,
+        machine: &Machine<'_>,
+    ) {
+        let trace = &machine.traces[lane.lane];
+        let row = trace.rows.of(lane.at);
+        if self.rule.is_some() && !self.is_large(trace, lane.at) {
+            let outcome = Outcome {
+                observed: Nanos(flight.observed.max(0) as u64),
+                missed: flight.missed,
+            };
+            let now = Nanos(flight.done as u64);
+            self.gathered[row].add(outcome, now, self.means[row]);
+        }
+        lane.flight = None;
+        counted.last = counted.last.max(lane.next(flight.done, trace));
+    }
+
+    /// Takes all events of a lane before `end`; no window ends before that.
+    fn advance(
+        &mut self,
+        lane: &mut Position,
+        end: i64,
+        counted: &mut Counted,
+        machine: &Machine<'_>,
+    ) {
+        let trace = &machine.traces[lane.lane];
+        let regular = self.is_regular(trace);
+        loop {
+            if let Some(flight) = lane.flight {
+                if flight.done >= end {
+                    return;
+                }
+                self.complete(lane, flight, counted, machine);
+            }
+            if regular && !machine.is_over(lane) {
+                let level = machine.level;
+                dispatch!(level, simd => stretch::run(simd, self, lane, end, counted, machine));
+            }
+            if machine.is_over(lane) || lane.returns(trace) >= end {
+                return;
+            }
+            self.submit(lane, counted, machine);
+        }
+    }
+
+    /// Takes the next event of a lane, which may end or open a window.
+    fn event(&mut self, lane: &mut Position, counted: &mut Counted, machine: &Machine<'_>) {
+        let trace = &machine.traces[lane.lane];
+        let learns = !self.is_large(trace, lane.at);
+        match lane.flight {
+            None => {
+                if learns && self.is_over_at(lane.returns(trace)) {
+                    self.close(machine);
+                }
+                self.submit(lane, counted, machine);
+            }
+            Some(flight) => {
+                if learns && self.is_over_at(flight.done) {
+                    self.close(machine);
+                }
+                if learns && self.end == IDLE {
+                    let period = self.rule.as_ref().map_or(0, |rule| rule.period.0);
+                    self.end = flight.done.saturating_add_unsigned(period);
+                }
+                self.complete(lane, flight, counted, machine);
+            }
+        }
+    }
+
+    fn is_over_at(&self, now: i64) -> bool {
+        self.end != IDLE && self.end <= now
+    }
+}
+
+/// The time of a lane's next event, ns; `None` when it has none.
+fn next_event(lane: &Position, machine: &Machine<'_>) -> Option<i64> {
+    match lane.flight {
+        Some(flight) => Some(flight.done),
+        None if machine.is_over(lane) => None,
+        None => Some(lane.returns(&machine.traces[lane.lane])),
+    }
+}
+
+/// Simulates the lanes until `horizon`, ns. Returns whether there is more to do.
+pub(super) fn run(
+    windows: &mut Windows,
+    lanes: &mut [Position],
+    counted: &mut Counted,
+    machine: &Machine<'_>,
+    horizon: i64,
+) -> bool {
+    loop {
+        if windows.end != IDLE {
+            let end = windows.end.min(horizon);
+            for lane in lanes.iter_mut() {
+                windows.advance(lane, end, counted, machine);
+            }
+        }
+        let events = lanes.iter_mut().filter_map(|lane| {
+            let at = next_event(lane, machine)?;
+            Some((at, lane))
+        });
+        // Of equal times the lower lane's comes first.
+        let Some((at, lane)) = events.min_by_key(|(at, _)| *at) else {
+            return false;
+        };
+        if at >= horizon {
+            return true;
+        }
+        windows.event(lane, counted, machine);
+    }
+}

@@ -1,0 +1,184 @@
+//! Compares every rule of the registry, formulas and several lanes in a sweep with the reference
+//! simulator, which `q2c poll sim` uses.
+
+use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
+use crate::cases::{READ, drive};
+use proptest::prelude::*;
+use q2c_model::CostModel;
+use q2c_policy::{PolicySpec, RULES};
+use q2c_sim::{Arrival, Configuration, Drive, Recording, Waiting, simulate, sweep};
+use q2c_stats::Rng;
+
+/// One rule of each kind, with short windows and other values than the defaults.
+fn any_rule() -> impl Strategy<Value = PolicySpec> {
+    let period = 1_000u64..400_000;
+    let own = prop::sample::select(vec![
+        "0.7 * min",
+        "if(p01 > 20us, p01 - 4us, 0)",
+        "min(mean - 2 * lmd, 0.9 * p50)",
+        "last / 2",
+        "if(misses > count / 10, min / 2, max / 3)",
+        "mean - 50us",
+        "min / (count - 3)",
+    ]);
+    prop_oneof![
+        (1u64..90_000).prop_map(|ns| format!("fixed:{ns}ns")),
+        (1u32..=100, period.clone()).prop_map(|(r, p)| format!("mean:{r}%,{p}ns")),
+        (1u32..=100, period.clone()).prop_map(|(r, p)| format!("min:{r}%,{p}ns")),
+        (1u32..=100, 1u32..=100, period.clone())
+            .prop_map(|(q, r, p)| format!("quantile:q={q}%,ratio={r}%,period={p}ns")),
+        (1u32..6, period.clone()).prop_map(|(d, p)| format!("lmd:deviations={d},period={p}ns")),
+        (1u64..9_000, 1u64..4_000, 1u32..9, period.clone())
+            .prop_map(|(c, i, b, p)| format!("ehp:ctx={c}ns,isr={i}ns,benefit={b},period={p}ns")),
+        (
+            1u32..=100,
+            1u32..=100,
+            prop::sample::select(vec!["512", "4k", "64k", "128k"]),
+            period.clone()
+        )
+            .prop_map(|(a, b, i, p)| format!("hypi:4k={a}%,64k={b}%,interrupt={i},period={p}ns")),
+        (1u32..=100, period.clone()).prop_map(|(r, p)| format!("linux410:{r}%,{p}ns")),
+        (1u32..=100, 1u32..=100).prop_map(|(r, w)| format!("ewma:ratio={r}%,weight={w}%")),
+        (1u32..=90).prop_map(|m| format!("qt:miss={m}%")),
+        (1u32..500, 1u32..900).prop_map(|(up, down)| format!(
+            "pas:up={},down={}",
+            f64::from(up) / 1e4,
+            f64::from(down) / 1e3
+        )),
+        (1u32..9, 1u32..9, 1u32..9).prop_map(|(a, b, c)| format!(
+            "dpas:theta=0.5,pas={a},poll={b},overload={c},interrupt=3"
+        )),
+        Just("uring".to_owned()),
+        (own, period).prop_map(|(own, p)| format!("rule:period={p}ns,sleep={own}")),
+    ]
+    .prop_map(|text| spec(&text))
+}
+
+/// A new rule has to be added to [`any_rule`].
+#[test]
+fn every_rule_is_among_those_compared() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut seen: Vec<&str> = (0..2_000)
+        .map(|_| any_rule().new_tree(&mut runner).expect("a rule").current())
+        .map(|policy| policy.rule().name)
+        .collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, RULES.iter().map(|rule| rule.name).collect::<Vec<_>>());
+}
+
+fn compare(
+    lanes: &[Recording],
+    policies: &[PolicySpec],
+    cost: &CostModel,
+    drive: Drive,
+) -> Result<(), String> {
+    let on = Configuration {
+        lanes,
+        cost,
+        drive,
+        arrival: Arrival::Think,
+    };
+    for (policy, got) in policies.iter().zip(sweep(policies, &on)) {
+        let rules = Waiting::rules(policy.fresh().build(lanes.len()));
+        let wanted = simulate(lanes, cost, rules, drive);
+        agree(&got, &wanted, true).map_err(|why| format!("{policy}\n{why}"))?;
+    }
+    Ok(())
+}
+
+/// Up to four lanes, which may begin later and may be idle between their I/Os.
+fn any_lanes() -> impl Strategy<Value = Vec<Recording>> {
+    let lane = (any::<bool>().prop_flat_map(any_lane), 0u32..50_000);
+    (prop::collection::vec(lane, 1..5), any::<bool>()).prop_map(|(lanes, idle)| {
+        let one = |(lane, first): (Recording, u32)| Recording {
+            first_at: f64::from(first),
+            idle,
+            ..lane
+        };
+        lanes.into_iter().map(one).collect()
+    })
+}
+
+fn interrupting(cost: CostModel, latency: u32, cpu: u32) -> CostModel {
+    CostModel {
+        interrupt_latency_ns: f64::from(latency),
+        interrupt_cpu_ns: f64::from(cpu),
+        other_cpu_interrupt_ns: 700.0,
+        ..cost
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_rule_on_any_lanes(
+        lanes in any_lanes(),
+        policies in prop::collection::vec(any_rule(), 1..12),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        interrupt in (0u32..4_000, 0u32..9_000),
+        warm_up in 0u64..300_000,
+        measure in prop_oneof![4 => 1u64..3_000_000, 1 => Just(Drive::ONE_PASS.0)],
+    ) {
+        let cost = interrupting(cost, interrupt.0, interrupt.1);
+        compare(&lanes, &policies, &cost, drive(warm_up, measure)).map_err(TestCaseError::fail)?;
+    }
+}
+
+/// A lane of 3,000 I/Os of one size with a tail, in whole nanoseconds.
+fn long_lane(seed: u64, shortest: u64) -> Recording {
+    let mut rng = Rng::new(seed);
+    let mut lane = Recording::default();
+    for _ in 0..3_000 {
+        let tail = if rng.below(10) == 0 { 50_000 } else { 0 };
+        let wait = shortest + rng.below(9_000) + tail;
+        lane.push(
+            READ,
+            (600 + rng.below(300)) as f32,
+            wait as f32,
+            rng.below(900) as f32,
+        );
+    }
+    lane
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Lanes that are long enough to fill registers, and windows of any length.
+    #[test]
+    fn every_rule_on_long_lanes(
+        seed in any::<u64>(),
+        lanes in 1usize..5,
+        policies in prop::collection::vec(any_rule(), 1..8),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        period in prop::option::of(400_000.0..30e6f64),
+        warm_up in 0u64..20_000_000,
+        measure in prop_oneof![4 => 1u64..200_000_000, 1 => Just(Drive::ONE_PASS.0)],
+    ) {
+        let lanes: Vec<Recording> = (0..lanes as u64)
+            .map(|lane| long_lane(seed ^ lane, 9_000 + 11_000 * lane))
+            .collect();
+        let with_period = |policy: PolicySpec| match period {
+            Some(ns) => policy.with("period", ns).unwrap_or(policy),
+            None => policy,
+        };
+        let policies: Vec<PolicySpec> = policies.into_iter().map(with_period).collect();
+        compare(&lanes, &policies, &cost, drive(warm_up, measure)).map_err(TestCaseError::fail)?;
+    }
+}
+
+/// The standard grid over 50,000 I/Os, one lane and three.
+#[test]
+fn the_standard_grid() {
+    let grid = q2c_sim::Grid::standard(q2c_model::Nanos(14_000)).policies;
+    let all: Vec<PolicySpec> = grid.into_iter().step_by(7).collect();
+    let cost = crate::cases::wakes_late(2_000.0);
+    for count in [1, 3] {
+        let lanes: Vec<Recording> = (0..count).map(|lane| long_lane(lane, 9_000)).collect();
+        let drive = drive(30_000_000, 900_000_000);
+        compare(&lanes, &all, &cost, drive).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
