@@ -16,14 +16,17 @@ const SHORT: [&str; 8] = [
 ];
 
 fn bench(cpus: &[&str]) -> (Value, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let target = ["bench", "--scratch", "8m", "--json"];
     let result = q2c(folder, &[&target[..], &SHORT, cpus].concat()).json();
-    let runs = std::fs::read_dir(folder.join("runs")).unwrap();
-    let run = runs.map(|run| run.unwrap().path()).find(|run| run.is_dir());
+    let runs = std::fs::read_dir(folder.join("runs")).expect("runs");
+    let run = runs
+        .flatten()
+        .map(|run| run.path())
+        .find(|run| run.is_dir());
     let run = run.expect("the folder of the run");
-    let told = q2c(folder, &["report", run.to_str().unwrap()]).done();
+    let told = q2c(folder, &["report", run.to_str().expect("UTF-8")]).done();
     (result, told)
 }
 
