@@ -4,7 +4,7 @@ use super::sweep::StudyError;
 use q2c_policy::PolicySpec;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Configuration, Waiting};
+use q2c_sim::{Configuration, Outcome, sweep};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A trace, the rules that are simulated on it, and the costs.
@@ -26,18 +26,20 @@ impl Simulation<'_> {
     /// No I/O counts, or `stop` is raised.
     pub fn run(&self, stop: &AtomicBool) -> Result<SimResult, StudyError> {
         let path = &self.input.path;
-        let lanes = self.on.lanes.len();
+        self.go_on(stop)?;
+        let bounds = self.on.bounds();
         let mut methods = vec![
-            self.method("poll".to_owned(), Waiting::poll(lanes), stop)?,
-            self.method("oracle".to_owned(), Waiting::Oracle, stop)?,
+            method("poll".to_owned(), bounds.poll),
+            method("oracle".to_owned(), bounds.oracle),
         ];
         for policy in self.policies {
-            let rules = Waiting::rules(policy.build(lanes));
-            let outcome = self.method(format!("hybrid:{policy}"), rules, stop)?;
-            methods.push(SimMethod {
+            self.go_on(stop)?;
+            // As a sweep simulates it, so that a rule has the same figures in both.
+            let outcomes = sweep(std::slice::from_ref(policy), &self.on);
+            methods.extend(outcomes.into_iter().map(|outcome| SimMethod {
                 windows: policy.tally().map(FormulaWindows::from),
-                ..outcome
-            });
+                ..method(format!("hybrid:{policy}"), outcome)
+            }));
         }
         if methods[0].ios == 0 {
             return Err(StudyError::NothingCounted { path: path.clone() });
@@ -45,7 +47,7 @@ impl Simulation<'_> {
         Ok(SimResult {
             schema: SCHEMA.to_owned(),
             trace: path.clone(),
-            lanes,
+            lanes: self.on.lanes.len(),
             ios: self.input.ios,
             taken_as: self.input.taken_as.clone(),
             cost: self.cost_in_words.clone(),
@@ -56,22 +58,21 @@ impl Simulation<'_> {
         })
     }
 
-    fn method(
-        &self,
-        method: String,
-        waiting: Waiting,
-        stop: &AtomicBool,
-    ) -> Result<SimMethod, StudyError> {
-        if stop.load(Ordering::Relaxed) {
-            let path = self.input.path.clone();
-            return Err(StudyError::SimulationStopped { path });
+    fn go_on(&self, stop: &AtomicBool) -> Result<(), StudyError> {
+        match stop.load(Ordering::Relaxed) {
+            true => Err(StudyError::SimulationStopped {
+                path: self.input.path.clone(),
+            }),
+            false => Ok(()),
         }
-        let outcome = self.on.simulate(waiting);
-        Ok(SimMethod {
-            method,
-            ios: outcome.ios,
-            gives: outcome.gives,
-            windows: None,
-        })
+    }
+}
+
+fn method(method: String, outcome: Outcome) -> SimMethod {
+    SimMethod {
+        method,
+        ios: outcome.ios,
+        gives: outcome.gives,
+        windows: None,
     }
 }

@@ -9,6 +9,7 @@ use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_result::{Exit, Warning};
 use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, Outcome, sweep, timeline};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Instant;
 use thiserror::Error;
 
@@ -95,9 +96,10 @@ impl Study<'_> {
         let mut bounds = Vec::new();
         let mut done = 0;
         for trace in self.traces {
-            // The oracle has one thread, which the last of the cells need not wait for.
+            // The oracle has one thread, which the last of the cells need not wait for. Where no
+            // more threads may be started it comes after them.
             let (of_trace, of_bounds) = std::thread::scope(|scope| {
-                let bounds = scope.spawn(|| self.on(trace).bounds());
+                let beside = Builder::new().spawn_scoped(scope, || self.on(trace).bounds());
                 let begun = Instant::now();
                 let mut of_trace = Vec::with_capacity(self.policies.len());
                 for some in self.policies.chunks(AT_ONCE) {
@@ -109,10 +111,11 @@ impl Study<'_> {
                     told(done);
                 }
                 seconds += begun.elapsed().as_secs_f64();
-                Ok((
-                    of_trace,
-                    bounds.join().expect("a simulation does not panic"),
-                ))
+                let bounds = match beside {
+                    Ok(beside) => beside.join().expect("a simulation does not panic"),
+                    Err(_) => self.on(trace).bounds(),
+                };
+                Ok((of_trace, bounds))
             })?;
             outcomes.push(of_trace);
             bounds.push(of_bounds);

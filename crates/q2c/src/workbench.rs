@@ -31,7 +31,6 @@ pub fn open_for_interfaces(
     let bench = Workbench::for_interfaces(&Roots::live(), request, scratch, stop);
     let bench = bench.or_exit_of(WorkbenchError::exit)?;
     tell_service_times(&bench)?;
-    tell_cpu_trials(&bench);
     rested(bench, stop)
 }
 
@@ -71,12 +70,11 @@ pub fn open_without_rest(
         say(&format!("{engine}: NVMe commands to {}", device.display()));
     }
     tell_service_times(&bench)?;
-    tell_cpu_trials(&bench);
     Ok(bench)
 }
 
 /// Tells which CPU the first job got, and what the others would have given.
-fn tell_cpu_trials(bench: &Workbench) {
+pub fn tell_cpu_trials(bench: &Workbench) {
     if let Some(words) = q2c_report::cpu_trials::words(&bench.target.cpu_trials) {
         say(&words);
     }

@@ -4,7 +4,7 @@ use crate::args::CalibrateArgs;
 use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
-use crate::workbench::open_new;
+use crate::workbench::{open_new, tell_cpu_trials};
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 /// Calibrates, keeps the calibrations for later runs, and prints them.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = open_new("calibrate", &args.workload, args.jobs.jobs, stop)?;
+    tell_cpu_trials(&bench);
     let calibrations = calibrate(
         &bench.workload,
         &args.workload.bs,

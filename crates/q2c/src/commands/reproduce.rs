@@ -4,7 +4,7 @@ use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::input;
 use crate::output::{print, print_json, say};
-use crate::workbench::open_new;
+use crate::workbench::{open_new, tell_cpu_trials};
 use q2c_model::{Bytes, Nanos};
 use q2c_reproduce::{Experiment, PhasePlan, table};
 use q2c_result::Exit;
@@ -21,6 +21,7 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let engine = experiment.engine().or_exit(Exit::Input)?;
     workload.engine = workload.engine.or(engine);
     let bench = open_new("reproduce", &workload, args.jobs.jobs, stop)?;
+    tell_cpu_trials(&bench);
     let spare = bench.workload.sampler_cpu.ok_or_else(|| {
         Failure::new(
             Exit::Environment,

@@ -21,6 +21,14 @@ fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
     entry(result, "methods", "method", name)
 }
 
+/// Percentiles are the middles of classes 1.6 % wide.
+fn in_its_class(found: f64, wanted: f64) {
+    assert!(
+        (found / wanted - 1.0).abs() <= 0.008,
+        "{found}, not {wanted}"
+    );
+}
+
 /// Sleeps of 20 us end at 22 us, so 8 us are polled. The oracle polls for 1 ns.
 #[test]
 fn a_round_by_hand() {
@@ -59,14 +67,12 @@ fn a_round_by_hand() {
         close(number(got, "/t_under"), polled / 30_000.0);
         assert_eq!(number(got, "/effective_sleep_ns"), asked, "{name}");
         assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
-        assert_eq!(number(got, "/p99_ns"), 30_000.0, "{name}");
+        in_its_class(number(got, "/p99_ns"), 30_000.0);
     }
     // Sleeps of 29 us end at 31 us: every I/O is late by 1 us, and a round takes 113 us.
     let late = method(&result, "hybrid:fixed:sleep=29us");
-    assert_eq!(
-        (number(late, "/miss_rate"), number(late, "/p50_ns")),
-        (1.0, 31_000.0)
-    );
+    assert_eq!(number(late, "/miss_rate"), 1.0);
+    in_its_class(number(late, "/p50_ns"), 31_000.0);
     close(number(late, "/t_over"), 1.0 / 30.0);
     assert!((number(late, "/ios") - 3.0 * 1.1 / 113e-6).abs() <= 3.0);
 }

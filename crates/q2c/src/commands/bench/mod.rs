@@ -10,7 +10,7 @@ use crate::output::{print, print_json, say, screen};
 use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
 use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
-use crate::workbench::{open_for_interfaces, scratch};
+use crate::workbench::{open_for_interfaces, scratch, tell_cpu_trials};
 use q2c_bench::asked::Asked;
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
@@ -143,6 +143,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     spec.check_number_of_points().or_exit(Exit::Usage)?;
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
+    tell_cpu_trials(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity);
     let folder = folder.or_exit_of(RunDirError::exit)?;

@@ -8,12 +8,13 @@ use crate::output::{print, print_json};
 use crate::requests::poll::{arrival, sim_policies, sim_timing};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
-use q2c_sim::Configuration;
+use q2c_sim::{Configuration, start_threads};
 use q2c_study::{Simulation, StudyError};
 use std::sync::atomic::AtomicBool;
 
 /// Simulates classic polling, the oracle and the rules asked for, and prints the outcomes.
 pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
     let simulation = simulation(args, stop)?;
     match args.json {
         true => print_json(&simulation)?,

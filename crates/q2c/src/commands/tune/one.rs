@@ -65,6 +65,7 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
     if spec.scratch {
         bench.on_kept_scratch();
     }
+    workbench::tell_cpu_trials(&bench);
     say(&doctor_in_a_line(&bench.doctor));
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     if !matches!(job.place, Place::Kept(_)) {

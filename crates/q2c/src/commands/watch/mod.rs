@@ -12,7 +12,7 @@ use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::watch::WatchRequest;
-use crate::workbench::open_new_without_rest;
+use crate::workbench::{open_new_without_rest, tell_cpu_trials};
 use display::WatchDisplay;
 use draw::Head;
 use keys::Action;
@@ -35,6 +35,7 @@ const PATIENCE: Duration = Duration::from_millis(40);
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let request = WatchRequest::of(args)?;
     let bench = open_new_without_rest("poll watch", &args.workload, args.jobs.jobs, stop)?;
+    tell_cpu_trials(&bench);
     let bs = request.bs;
     let first = request.methods[0].clone();
     let mut watcher = Watcher {
