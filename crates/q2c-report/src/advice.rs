@@ -312,9 +312,14 @@ impl<'a> Of<'a> {
             true => ", which broke the floor",
             false => "",
         };
+        // One trial has no interval.
+        let interval = match ratio.low < ratio.high {
+            true => format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high),
+            false => String::new(),
+        };
         Some(format!(
-            "KIOPS/core {:.2} times that of Linux's rule{broke} (95 % interval {:.2} to {:.2})",
-            ratio.ratio, ratio.low, ratio.high
+            "KIOPS/core {:.2} times that of Linux's rule{broke}{interval}",
+            ratio.ratio
         ))
     }
 
