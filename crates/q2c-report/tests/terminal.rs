@@ -20,6 +20,7 @@ use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
 use q2c_result::replay::{ChangeKind, Invalid};
 use q2c_result::tune::Verdict;
+use q2c_stats::Ratio;
 
 const PIPE: Screen = Screen {
     width: 120,
@@ -480,4 +481,25 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     none.ios = 0;
     let text = terminal::analyze(&result, PIPE);
     assert!(text.contains("not wholly seen: none of 1"), "{text}");
+}
+
+/// A ratio of one trial each is a number without an interval.
+#[test]
+fn one_trial_has_no_interval() {
+    let words = |low, high| {
+        let mut result = fixture::realistic();
+        let ratio = 1.5;
+        result.recommendation[0].over_linux = Some(Ratio { ratio, low, high });
+        let text = terminal::tune(&result, Screen { width: 400, ..PIPE });
+        text.split("times that of Linux's rule")
+            .nth(1)
+            .map(|rest| rest[..40].to_owned())
+    };
+    let several = words(1.4, 1.6).expect("the sentence on Linux's rule");
+    assert!(
+        several.starts_with(" (95 % interval 1.40 to 1.60)"),
+        "{several}"
+    );
+    let one = words(1.5, 1.5).expect("the sentence on Linux's rule");
+    assert!(!one.starts_with(" (95 %"), "{one}");
 }
