@@ -1,6 +1,6 @@
 //! Sweeps: many configurations over the same recording, on all cores.
 
-use crate::batch::{Batch, Machine};
+use crate::batch::{Batch, LONGEST, Machine};
 use crate::closed::{Arrival, Drive, simulate_with, takes_no_time};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
@@ -124,7 +124,7 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
     let [lane] = on.lanes else {
         return none();
     };
-    if !is_plain_loop(on) || lane.first_at != 0.0 {
+    if !is_plain_loop(on) || lane.first_at != 0.0 || may_sleep_long(lane) {
         return none();
     }
     let holds = Batch::holds(policies, on.cost);
@@ -132,6 +132,13 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
         true => none(),
         false => holds,
     }
+}
+
+/// Whether sleeps computed from the latencies of a lane may come near the longest that the registers
+/// of a [`Batch`] hold, where it would cut them.
+fn may_sleep_long(lane: &Recording) -> bool {
+    let far = (LONGEST / 2) as f32;
+    lane.wait.iter().any(|&wait| wait > far)
 }
 
 fn is_plain_loop(on: &Configuration<'_>) -> bool {

@@ -3,6 +3,7 @@
 use super::{FileId, TargetError};
 use crate::block::{device_number, parse_dev};
 use crate::{Roots, attr};
+use q2c_model::DevId;
 use q2c_sys::loop_device::{Backing, backing};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,8 +17,16 @@ const REMOVED: &[u8] = b" (deleted)";
 
 /// The loop devices that have a file, and what is known of it.
 pub(super) struct Loops {
-    known: Vec<(FileId, String)>,
+    known: Vec<Known>,
     unclear: Vec<Unclear>,
+}
+
+/// A loop device over a file or device that is known.
+struct Known {
+    under: FileId,
+    name: String,
+    /// Its number; `None` where sysfs does not tell.
+    dev: Option<DevId>,
 }
 
 /// A loop device that may not be asked, over a file whose name was removed. The file may have
@@ -48,7 +57,11 @@ impl Loops {
             let asked = ask(roots, disk, &name).map(FileId::from);
             let id = asked.or_else(|| FileId::at(Path::new(OsStr::from_bytes(named))));
             match id {
-                Some(id) => loops.known.push((id, name)),
+                Some(under) => loops.known.push(Known {
+                    under,
+                    name,
+                    dev: attr::text(&disk.join("dev")).and_then(|text| parse_dev(&text)),
+                }),
                 None if named.ends_with(REMOVED) => loops.unclear.push(Unclear {
                     least: least(disk),
                     name,
@@ -62,8 +75,21 @@ impl Loops {
 
     /// The use of a file or device by a loop device, in words; `None` if there is none.
     pub fn over(&self, id: FileId) -> Option<String> {
-        let (_, name) = self.known.iter().find(|(under, _)| *under == id)?;
-        Some(format!("backs the loop device {name}"))
+        let over = self.known.iter().find(|known| known.under == id)?;
+        Some(format!("backs the loop device {}", over.name))
+    }
+
+    /// The file or device under the loop device `dev`; `None` for any other device.
+    pub fn under(&self, dev: DevId) -> Option<FileId> {
+        let known = self.known.iter().find(|known| known.dev == Some(dev))?;
+        Some(known.under)
+    }
+
+    /// These loop devices without `dev`.
+    pub fn without(self, dev: DevId) -> Loops {
+        let mut others = self;
+        others.known.retain(|known| known.dev != Some(dev));
+        others
     }
 
     /// Refuses a file that may be the one under a loop device that cannot be asked.

@@ -13,8 +13,8 @@ use std::path::Path;
 /// Refuses a device or file that is in use, and a device that is read-only. A device is in use when
 /// it, one of its partitions, the disk that it is a partition of, or a device that stands on one of
 /// these (dm, md) is mounted, is swap, or backs a loop device. A file is in use when it is swap or
-/// backs a loop device. For a namespace's character device ask about the block device of the same
-/// namespace.
+/// backs a loop device. What a loop device stands on must not be in use by anything else either. For
+/// a namespace's character device ask about the block device of the same namespace.
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
@@ -27,11 +27,11 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
     let found = match id {
         FileId::Device(dev) => {
             refuse_read_only(roots, path, dev)?;
-            let family = family(roots, path, dev)?;
-            family
-                .iter()
-                .find_map(|(dev, name)| Some((name, users.of_device(*dev)?)))
-                .map(|(name, used)| format!("{name} {used}"))
+            let own = users.of_family(&family(roots, path, dev)?);
+            match own {
+                Some(used) => Some(used),
+                None => below(roots, path, dev, users)?,
+            }
         }
         FileId::File { .. } | FileId::Character(_) => {
             users.of_file(id).map(|used| format!("it {used}"))
@@ -44,6 +44,44 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
         }),
         None => Ok(()),
     }
+}
+
+/// The use of what the loop device `dev` stands on, by anything but `dev`, in words; `None` where
+/// there is none, or where `dev` is no loop device, and no partition of one.
+fn below(
+    roots: &Roots,
+    path: &Path,
+    dev: DevId,
+    mut users: Users,
+) -> Result<Option<String>, TargetError> {
+    let mut at = whole_disk(roots, dev);
+    // A loop device may stand on another one. Each is left out once it was looked at, so that a
+    // chain has an end.
+    while let Some(under) = users.loops.under(at) {
+        users.loops = users.loops.without(at);
+        let used = match under {
+            FileId::Device(device) => users.of_family(&family(roots, path, device)?),
+            _ => users.of_file(under).map(|used| format!("its file {used}")),
+        };
+        if let Some(used) = used {
+            return Ok(Some(format!("stands on what is in use: {used}")));
+        }
+        let FileId::Device(device) = under else {
+            break;
+        };
+        at = whole_disk(roots, device);
+    }
+    Ok(None)
+}
+
+/// The disk of a partition; any other device itself.
+fn whole_disk(roots: &Roots, dev: DevId) -> DevId {
+    let disk = || {
+        let dir = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))).ok()?;
+        let whole = dir.parent().filter(|_| dir.join("partition").exists())?;
+        Some(number(whole)?.0)
+    };
+    disk().unwrap_or(dev)
 }
 
 /// All mounts, swap areas and loop devices that the kernel names.
@@ -85,6 +123,13 @@ impl Users {
             .find(|(d, _)| *d == dev)
             .map(|(_, used)| used.clone());
         mount.or_else(|| self.of_file(FileId::Device(dev)))
+    }
+
+    /// The use of one of these devices, in words.
+    fn of_family(&self, family: &[(DevId, String)]) -> Option<String> {
+        let used =
+            |(dev, name): &(DevId, String)| Some(format!("{name} {}", self.of_device(*dev)?));
+        family.iter().find_map(used)
     }
 
     fn of_file(&self, id: FileId) -> Option<String> {

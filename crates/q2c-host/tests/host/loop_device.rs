@@ -16,9 +16,14 @@ impl LoopDevice {
     pub fn new(dir: &Path, size: usize) -> Option<LoopDevice> {
         let backing = dir.join("backing");
         fs::write(&backing, vec![0; size]).unwrap();
+        LoopDevice::over(&backing)
+    }
+
+    /// Makes a device over this file or device. `None` as for [`LoopDevice::new`].
+    pub fn over(backing: &Path) -> Option<LoopDevice> {
         let made = Command::new("losetup")
             .args(["--find", "--show"])
-            .arg(&backing)
+            .arg(backing)
             .output()
             .ok()?;
         let path = String::from_utf8(made.stdout)

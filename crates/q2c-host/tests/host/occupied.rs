@@ -127,6 +127,68 @@ fn loop_files_of_other_names() {
     assert_eq!(refused(&other), "");
 }
 
+/// Two loop devices over one file, of which the other one is mounted, and one over a file of its
+/// own.
+#[test]
+fn a_loop_device_over_what_another_one_has() {
+    let tree = Tree::new(DISKS);
+    tree.add("proc/self/mountinfo = 27 1 7:0 / /data rw - ext4 /dev/q2c-none rw");
+    tree.add("image = x\n own = x");
+    for (n, file) in [(0, "image"), (1, "image"), (2, "own")] {
+        let file = tree.path(file);
+        tree.add(&format!(
+            "sys/devices/virtual/block/loop{n}/dev = 7:{n}
+             sys/devices/virtual/block/loop{n}/loop/backing_file = {}
+             sys/dev/block/7:{n} -> ../../devices/virtual/block/loop{n}",
+            file.display()
+        ));
+        std::fs::create_dir_all(tree.path("sys/block")).unwrap();
+        std::fs::remove_dir_all(tree.path(&format!("sys/block/loop{n}"))).ok();
+        let link = tree.path(&format!("sys/block/loop{n}"));
+        let target = format!("../devices/virtual/block/loop{n}");
+        std::os::unix::fs::symlink(target, link).unwrap();
+    }
+    let found = |minor| {
+        let id = FileId::Device(DevId { major: 7, minor });
+        match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
+            Ok(()) => None,
+            Err(TargetError::Occupied { found, .. }) => Some(found),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    assert_eq!(found(0).unwrap(), "loop0 is mounted at /data");
+    assert_eq!(
+        found(1).unwrap(),
+        "stands on what is in use: its file backs the loop device loop0"
+    );
+    assert_eq!(found(2), None);
+}
+
+/// A loop device over a loop device: written through the upper one, the lower one changes.
+#[test]
+fn a_loop_device_over_one_that_is_in_use() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(lower) = LoopDevice::new(dir.path(), 1 << 20) else {
+        return crate::skip("no loop device");
+    };
+    let node = |device: &LoopDevice| PathBuf::from(format!("/dev/{}", device.name));
+    let upper = LoopDevice::over(&node(&lower)).expect("a loop device over another one");
+    let refused = || {
+        let path = node(&upper);
+        let id = FileId::at(&path).unwrap();
+        let refused = refuse_occupied(&Roots::live(), &path, id);
+        refused.err().map(|e| e.to_string())
+    };
+    assert_eq!(refused(), None);
+    let second = LoopDevice::over(&node(&lower)).expect("a second one over it");
+    let found = refused().expect("a refusal");
+    let words = format!("{} backs the loop device {}", lower.name, second.name);
+    assert!(
+        found.contains("stands on") && found.contains(&words),
+        "{found}"
+    );
+}
+
 /// The second name of a file under a loop device, whose first name was removed.
 #[test]
 fn a_removed_name_hides_no_loop_device() {

@@ -54,7 +54,7 @@ use simd_lanes::SIMD_LANES;
 /// 32 bits.
 const FAR: i32 = 1 << 29;
 /// The longest sleep that a batch takes, ns.
-const LONGEST: u64 = 1 << 28;
+pub(crate) const LONGEST: u64 = 1 << 28;
 /// The longest window that a batch takes, ns: the sum of the observed times in it fits into 32
 /// bits.
 const LONGEST_WINDOW: u64 = 1 << 30;

@@ -4,7 +4,7 @@
 use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
 use crate::cases::{READ, drive};
 use proptest::prelude::*;
-use q2c_model::CostModel;
+use q2c_model::{CostModel, Nanos};
 use q2c_policy::{PolicySpec, RULES};
 use q2c_sim::{Arrival, Configuration, Drive, Recording, Waiting, simulate, sweep};
 use q2c_stats::Rng;
@@ -181,4 +181,46 @@ fn the_standard_grid() {
         let drive = drive(30_000_000, 900_000_000);
         compare(&lanes, &all, &cost, drive).unwrap_or_else(|why| panic!("{why}"));
     }
+}
+
+/// A lane of these latencies, each with its think time, ns.
+fn lane(ios: &[(f32, f32)]) -> Recording {
+    let mut lane = Recording::default();
+    ios.iter()
+        .for_each(|&(wait, gap)| lane.push(READ, 100.0, wait, gap));
+    lane
+}
+
+/// Latencies of half a second, and rules whose sleeps grow far beyond the latencies: sleeps above
+/// what fits into the registers are not cut.
+#[test]
+fn long_sleeps_are_not_cut() {
+    let slow = lane(&[(450e6, 10.0), (520e6, 10.0), (480e6, 10.0)]);
+    let fast = lane(&[(3_000.0, 10.0), (5_000.0, 10.0), (4_000.0, 10.0)]);
+    let specs = |texts: &[&str]| texts.iter().map(|text| spec(text)).collect::<Vec<_>>();
+    let ratios = ["mean:70%,2ms", "mean:90%,10ms", "min:70%,10ms", "pas"];
+    let late = CostModel::delayed(Nanos(20_000_000));
+    compare(&[slow], &specs(&ratios), &late, drive(0, 60_000_000_000))
+        .expect("the reference's outcome");
+    let runaway = [
+        "linux410:100%,5ms",
+        "mean:95%,1ms",
+        "rule:period=50us,sleep=10s",
+    ];
+    compare(&[fast], &specs(&runaway), &late, drive(0, 20_000_000_000))
+        .expect("the reference's outcome");
+}
+
+/// Think times whose sum does not fit into 64 bits.
+#[test]
+fn think_times_of_centuries_are_simulated() {
+    let rare = lane(&[(3_000.0, 9.2e18), (5_000.0, 9.2e18), (4_000.0, 1.0)]);
+    let cost = CostModel::delayed(Nanos(2_000));
+    compare(
+        &[rare],
+        &[spec("mean:50%,1ms")],
+        &cost,
+        drive(0, 1_000_000_000),
+    )
+    .expect("the reference's outcome");
 }

@@ -29,6 +29,7 @@ pub(super) fn run(
         let (io, wait) = (trace.io(i), columns.wait[i] as i32);
         let recorded = columns.submit[i] as i32;
         let (decision, token) = rule.decide(io, Nanos(lane.returns(trace) as u64));
+        counted.too_long |= matches!(decision, Decision::Sleep(asked) if asked.0 > LONGEST);
         let (end, asked, submit) = match decision {
             Decision::Interrupt => (charges.interrupted(wait, recorded), 0, recorded),
             Decision::Poll => {

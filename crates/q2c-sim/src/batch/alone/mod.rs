@@ -41,6 +41,9 @@ use windows::Windows;
 /// I/Os that each lane has in a part of the trace, about.
 const PART: f64 = 16_384.0;
 
+/// Think times of a lane, ns, all together, above which moments might not fit into 64 bits.
+const FAR_AHEAD: f64 = (1_u64 << 60) as f64;
+
 /// The trace and the machine, which all configurations have in common.
 pub(crate) struct Machine<'a> {
     traces: Vec<LaneTrace<'a>>,
@@ -75,6 +78,8 @@ struct Counted {
     latencies: LatencyCounts,
     /// The end of the last I/O with its think time, ns.
     last: i64,
+    /// Whether a sleep was asked for that is too long for the registers.
+    too_long: bool,
 }
 
 /// Lanes that share one state of a rule.
@@ -97,6 +102,10 @@ impl<'a> Machine<'a> {
         let costs = Costs::new(cost)?;
         let hit = HitLines::new(&costs.hit)?;
         lanes.iter().try_for_each(|lane| check(lane, 0)).ok()?;
+        let idle = |lane: &Recording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
+        if lanes.iter().any(|lane| idle(lane) > FAR_AHEAD) {
+            return None;
+        }
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let warm_up = time(drive.warm_up);
         let traces: Vec<LaneTrace<'a>> = lanes.iter().map(LaneTrace::new).collect();
@@ -125,7 +134,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The outcomes of `policies`, in their order; `None` for a policy whose sleeps are too long
-    /// for the registers.
+    /// for the registers, also where that shows on the way.
     pub fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<Outcome>> {
         let mut all: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
         let mut horizon = 0_i64;
@@ -137,7 +146,10 @@ impl<'a> Machine<'a> {
                 .map(|alone| alone.go_on(self, horizon))
                 .reduce(|| false, |a, b| a | b);
         }
-        let outcome = |alone: Option<Alone>| Some(alone?.counted.outcome(self));
+        let outcome = |alone: Option<Alone>| {
+            let counted = alone?.counted;
+            (!counted.too_long).then(|| counted.outcome(self))
+        };
         all.into_iter().map(outcome).collect()
     }
 
@@ -212,7 +224,9 @@ impl Alone {
         for run in runs {
             going |= match &mut run.rule {
                 RunningRule::Windows(windows) => {
-                    windows::run(windows, &mut run.lanes, counted, machine, horizon)
+                    let more = windows::run(windows, &mut run.lanes, counted, machine, horizon);
+                    counted.too_long |= windows.too_long;
+                    more
                 }
                 RunningRule::Feedback(rule) => {
                     feedback::run(&mut **rule, &mut run.lanes[0], counted, machine, horizon)

@@ -5,6 +5,7 @@ use super::stretch;
 use super::sums::IoTimes;
 use super::trace::{InFlight, LaneTrace, Position, Rows};
 use super::{Counted, Machine};
+use crate::batch::LONGEST;
 use fearless_simd::dispatch;
 use q2c_model::Nanos;
 use q2c_policy::windowed::{Gathered, WindowRule};
@@ -27,6 +28,8 @@ pub(super) struct Windows {
     pub gathered: Vec<Gathered>,
     /// Each bucket's mean of its last window, ns.
     pub means: [Nanos; BUCKETS + 1],
+    /// Whether a sleep was asked for that is too long for the registers.
+    pub too_long: bool,
 }
 
 impl Windows {
@@ -39,6 +42,7 @@ impl Windows {
             interrupts: 0,
             gathered: Vec::new(),
             means: [Nanos::ZERO; BUCKETS + 1],
+            too_long: false,
         }
     }
 
@@ -87,6 +91,7 @@ impl Windows {
                 Decision::Interrupt => self.interrupts |= 1 << bucket,
                 Decision::Poll => self.sleeps[bucket] = PricedSleep::POLLING,
                 Decision::Sleep(asked) => {
+                    self.too_long |= asked.0 > LONGEST;
                     if self.sleeps[bucket].asked as u64 != asked.0 {
                         self.sleeps[bucket] = machine.price(asked);
                     }
