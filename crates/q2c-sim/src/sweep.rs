@@ -134,8 +134,8 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
     }
 }
 
-/// Whether sleeps computed from the latencies of a lane may come near the longest that the registers
-/// of a [`Batch`] hold, where it would cut them.
+/// Whether sleeps computed from the latencies of a lane may come near the longest that the
+/// registers of a [`Batch`] hold, where it would cut them.
 fn may_sleep_long(lane: &Recording) -> bool {
     let far = (LONGEST / 2) as f32;
     lane.wait.iter().any(|&wait| wait > far)
