@@ -154,20 +154,29 @@ fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
     })
 }
 
+/// The first three labels, and how many more there are.
+fn some(labels: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let first = &labels[..labels.len().min(SHOWN)];
+    match labels.len() - first.len() {
+        0 => first.join("; "),
+        more => format!("{} and {more} more", first.join("; ")),
+    }
+}
+
 /// Trials whose counters were read late, by less than makes them invalid.
 fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
     let late = |runs: &&Measured<'_>| runs.trials.iter().any(|trial| trial.late_s > LATE_S);
-    let mut labels: Vec<String> = measured
+    let labels: Vec<String> = measured
         .iter()
         .filter(late)
         .map(|runs| label(&runs.point))
         .collect();
-    labels.truncate(3);
     (!labels.is_empty()).then(|| Warning {
         id: "stood-still".to_owned(),
         found: format!(
             "{}: the program had no CPU for more than {LATE_S} s of a trial",
-            labels.join("; ")
+            some(&labels)
         ),
         means: "IOPS are too low by the time in which the jobs could do nothing".to_owned(),
         todo: "stop the other load, and run again while nothing stops the program".to_owned(),
@@ -181,17 +190,16 @@ fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
         let both = trial.job_cpu_s + trial.helper_cpu_s;
         sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > WORKERS * both
     };
-    let mut labels: Vec<String> = measured
+    let labels: Vec<String> = measured
         .iter()
         .filter(|runs| runs.trials.iter().any(|trial| handed_over(trial)))
         .map(|runs| label(&runs.point))
         .collect();
-    labels.truncate(3);
     (!labels.is_empty()).then(|| Warning {
         id: "by-workers".to_owned(),
         found: format!(
             "{}: kernel workers (io-wq) did the I/Os, since the device or its file system would have waited",
-            labels.join("; ")
+            some(&labels)
         ),
         means: "each I/O goes to another thread and back: IOPS and latency hold the switches between them, whose \
                 number is the scheduler's"
@@ -206,17 +214,16 @@ fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
         let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
         Some((requests / (trial.ios + beside) as f64 - 1.0).abs() > MISMATCH)
     };
-    let mut labels: Vec<String> = measured
+    let labels: Vec<String> = measured
         .iter()
         .filter(|runs| runs.trials.iter().any(|t| off(t) == Some(true)))
         .map(|runs| label(&runs.point))
         .collect();
-    labels.truncate(3);
     (!labels.is_empty()).then(|| Warning {
         id: "requests-differ".to_owned(),
         found: format!(
             "{}: the device counted more or fewer requests than there were I/Os, by over 5 %",
-            labels.join("; ")
+            some(&labels)
         ),
         means:
             "requests were split or merged, other programs use the device, or I/O never reached it"
@@ -285,6 +292,13 @@ mod tests {
             stages: None,
         };
         warns(&[measured]).map(|warning| warning.found)
+    }
+
+    #[test]
+    fn labels_that_are_not_shown_are_counted() {
+        let labels = ["a", "b", "c", "d", "e"].map(str::to_owned);
+        assert_eq!(some(&labels[..3]), "a; b; c");
+        assert_eq!(some(&labels), "a; b; c and 2 more");
     }
 
     #[test]
