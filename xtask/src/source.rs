@@ -16,13 +16,14 @@ pub struct Source {
     pub is_test: bool,
 }
 
-/// Every `.rs` file below `folder`, sorted by path. Nested packages and `target` are left out.
+/// Every `.rs` file below `folder`, sorted by path. Nested packages and the package's own `target`
+/// are left out. A folder of sources may have that name, too.
 ///
 /// # Errors
 /// When a folder or a file cannot be read.
 pub fn files(root: &Path, folder: &Path) -> Result<Vec<Source>> {
     let mut found = Vec::new();
-    walk(folder, &mut found)?;
+    walk(folder, &folder.join("target"), &mut found)?;
     found.sort();
     let read = |path: PathBuf| -> Result<Source> {
         let text = fs::read_to_string(&path)
@@ -38,14 +39,14 @@ pub fn files(root: &Path, folder: &Path) -> Result<Vec<Source>> {
     found.into_iter().map(read).collect()
 }
 
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(folder: &Path, build: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {
-            if !path.join("Cargo.toml").exists() && !path.ends_with("target") {
-                walk(&path, found)?;
+            if !path.join("Cargo.toml").exists() && path != build {
+                walk(&path, build, found)?;
             }
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);

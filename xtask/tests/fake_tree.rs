@@ -182,6 +182,17 @@ fn unsafe_code_outside_its_crate_is_found() {
 }
 
 #[test]
+fn a_folder_of_sources_named_target_is_looked_at() {
+    let tree = Tree::sound();
+    let unsafe_code = "fn f() { unsafe { g() } }\n";
+    tree.write("crates/q2c-engine/src/target/ring.rs", unsafe_code);
+    tree.write("crates/q2c-engine/target/debug/made.rs", unsafe_code);
+    let expected =
+        ["crates/q2c-engine/src/target/ring.rs:1: unsafe code, which q2c-engine may not hold"];
+    assert_eq!(tree.breaches("deps"), expected);
+}
+
+#[test]
 fn a_manifest_that_lets_unsafe_code_in_is_found() {
     let tree = Tree::sound();
     tree.write(

@@ -179,7 +179,7 @@ pub(super) fn spots(
         let way = match refused {
             Some(reason) => Err(reason),
             None => Way::of(&interface, &point.method, point.depth, can)
-                .and_then(|way| unsplit(way, point.bs, can)),
+                .and_then(|way| unless_too_large(way, point.bs, can)),
         };
         match way {
             Ok(way) => spots.push(Spot {
@@ -197,7 +197,7 @@ pub(super) fn spots(
 }
 
 /// The way, unless it polls for requests that the block layer may split.
-fn unsplit(way: Way, bs: Bytes, can: Abilities) -> Result<Way, String> {
+fn unless_too_large(way: Way, bs: Bytes, can: Abilities) -> Result<Way, String> {
     let engine = way.interface.engine();
     match engine.and_then(|engine| too_large(engine, bs, can.unsplit)) {
         Some(why) => Err(why),

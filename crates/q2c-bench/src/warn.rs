@@ -154,6 +154,16 @@ fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
     })
 }
 
+/// The points of which a trial `holds`; `None` when there is none.
+fn points(measured: &[Measured<'_>], holds: impl Fn(&BenchTrial) -> bool) -> Option<String> {
+    let labels: Vec<String> = measured
+        .iter()
+        .filter(|runs| runs.trials.iter().any(|trial| holds(trial)))
+        .map(|runs| label(&runs.point))
+        .collect();
+    (!labels.is_empty()).then(|| some(&labels))
+}
+
 /// The first three labels, and how many more there are.
 fn some(labels: &[String]) -> String {
     const SHOWN: usize = 3;
@@ -166,18 +176,9 @@ fn some(labels: &[String]) -> String {
 
 /// Trials whose counters were read late, by less than makes them invalid.
 fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
-    let late = |runs: &&Measured<'_>| runs.trials.iter().any(|trial| trial.late_s > LATE_S);
-    let labels: Vec<String> = measured
-        .iter()
-        .filter(late)
-        .map(|runs| label(&runs.point))
-        .collect();
-    (!labels.is_empty()).then(|| Warning {
+    points(measured, |trial| trial.late_s > LATE_S).map(|names| Warning {
         id: "stood-still".to_owned(),
-        found: format!(
-            "{}: the program had no CPU for more than {LATE_S} s of a trial",
-            some(&labels)
-        ),
+        found: format!("{names}: the program had no CPU for more than {LATE_S} s of a trial"),
         means: "IOPS are too low by the time in which the jobs could do nothing".to_owned(),
         todo: "stop the other load, and run again while nothing stops the program".to_owned(),
     })
@@ -190,19 +191,14 @@ fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
         let both = trial.job_cpu_s + trial.helper_cpu_s;
         sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > WORKERS * both
     };
-    let labels: Vec<String> = measured
-        .iter()
-        .filter(|runs| runs.trials.iter().any(|trial| handed_over(trial)))
-        .map(|runs| label(&runs.point))
-        .collect();
-    (!labels.is_empty()).then(|| Warning {
+    points(measured, handed_over).map(|names| Warning {
         id: "by-workers".to_owned(),
         found: format!(
-            "{}: kernel workers (io-wq) did the I/Os, since the device or its file system would have waited",
-            some(&labels)
+            "{names}: kernel workers (io-wq) did the I/Os, since the device or its file system \
+             would have waited"
         ),
-        means: "each I/O goes to another thread and back: IOPS and latency hold the switches between them, whose \
-                number is the scheduler's"
+        means: "each I/O goes to another thread and back: IOPS and latency hold the switches \
+                between them, whose number is the scheduler's"
             .to_owned(),
         todo: "set libaio or pvsync2 beside it, which do the I/O in the job's thread".to_owned(),
     })
@@ -210,20 +206,15 @@ fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
 
 fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
     let off = |trial: &BenchTrial| {
-        let requests = trial.requests? as f64;
         let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
-        Some((requests / (trial.ios + beside) as f64 - 1.0).abs() > MISMATCH)
+        let ios = (trial.ios + beside) as f64;
+        let off_by = |requests| (requests as f64 / ios - 1.0).abs();
+        trial.requests.map(off_by).is_some_and(|by| by > MISMATCH)
     };
-    let labels: Vec<String> = measured
-        .iter()
-        .filter(|runs| runs.trials.iter().any(|t| off(t) == Some(true)))
-        .map(|runs| label(&runs.point))
-        .collect();
-    (!labels.is_empty()).then(|| Warning {
+    points(measured, off).map(|names| Warning {
         id: "requests-differ".to_owned(),
         found: format!(
-            "{}: the device counted more or fewer requests than there were I/Os, by over 5 %",
-            some(&labels)
+            "{names}: the device counted more or fewer requests than there were I/Os, by over 5 %"
         ),
         means:
             "requests were split or merged, other programs use the device, or I/O never reached it"

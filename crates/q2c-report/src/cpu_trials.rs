@@ -1,14 +1,15 @@
 //! Short trials of a target from several CPUs, in words.
 
 use crate::quantity;
-use q2c_result::CpuTrial;
+use q2c_result::Target;
 
-/// The trials in a line, that of the chosen CPU first; `None` without trials:
+/// The trials of the target in a line, that of the chosen CPU first; `None` without trials:
 /// `CPU 1: 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, 17.8 K)`.
 #[must_use]
-pub fn words(trials: &[CpuTrial]) -> Option<String> {
-    let chosen = trials.iter().find(|trial| trial.chosen)?;
-    let others: Vec<String> = trials
+pub fn words(target: &Target) -> Option<String> {
+    let chosen = target.chosen_trial()?;
+    let others: Vec<String> = target
+        .cpu_trials
         .iter()
         .filter(|trial| !trial.chosen)
         .map(|other| {
@@ -34,6 +35,7 @@ pub fn words(trials: &[CpuTrial]) -> Option<String> {
 mod tests {
     use super::*;
     use q2c_model::CpuId;
+    use q2c_result::CpuTrial;
 
     #[test]
     fn the_others_stand_beside_the_chosen_one() {
@@ -43,10 +45,13 @@ mod tests {
             interrupt_iops,
             poll_iops,
         };
-        let two = [
-            trial(0, false, 11_900.0, Some(17_800.0)),
-            trial(1, true, 16_400.0, Some(18_000.0)),
-        ];
+        let two = Target {
+            cpu_trials: vec![
+                trial(0, false, 11_900.0, Some(17_800.0)),
+                trial(1, true, 16_400.0, Some(18_000.0)),
+            ],
+            ..Target::default()
+        };
         let said = words(&two).unwrap();
         let wanted = format!(
             "CPU 1: {} IOPS by interrupts, {} by polling (CPU 0: {}, {})",
@@ -56,6 +61,6 @@ mod tests {
             quantity::iops(17_800.0)
         );
         assert_eq!(said, wanted);
-        assert_eq!(words(&[]), None);
+        assert_eq!(words(&Target::default()), None);
     }
 }

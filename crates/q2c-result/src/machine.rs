@@ -103,6 +103,14 @@ pub struct Target {
     pub cpu_trials: Vec<CpuTrial>,
 }
 
+impl Target {
+    /// The trial of the CPU that the first job got; `None` where there were no trials.
+    #[must_use]
+    pub fn chosen_trial(&self) -> Option<&CpuTrial> {
+        self.cpu_trials.iter().find(|trial| trial.chosen)
+    }
+}
+
 /// What one job of depth 1 reaches on a CPU, in a trial of a fraction of a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuTrial {

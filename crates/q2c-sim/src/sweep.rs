@@ -124,11 +124,12 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
     let [lane] = on.lanes else {
         return none();
     };
-    if !is_plain_loop(on) || lane.first_at != 0.0 || may_sleep_long(lane) {
+    if !is_plain_loop(on) || lane.first_at != 0.0 {
         return none();
     }
     let holds = Batch::holds(policies, on.cost);
-    match holds.iter().filter(|holds| **holds).count() < ENOUGH {
+    let few = holds.iter().filter(|holds| **holds).count() < ENOUGH;
+    match few || may_sleep_long(lane) {
         true => none(),
         false => holds,
     }

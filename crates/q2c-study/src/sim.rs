@@ -28,19 +28,18 @@ impl Simulation<'_> {
         let path = &self.input.path;
         self.go_on(stop)?;
         let bounds = self.on.bounds();
+        self.go_on(stop)?;
         let mut methods = vec![
             method("poll".to_owned(), bounds.poll),
             method("oracle".to_owned(), bounds.oracle),
         ];
-        for policy in self.policies {
-            self.go_on(stop)?;
-            // As a sweep simulates it, so that a rule has the same figures in both.
-            let outcomes = sweep(std::slice::from_ref(policy), &self.on);
-            methods.extend(outcomes.into_iter().map(|outcome| SimMethod {
-                windows: policy.tally().map(FormulaWindows::from),
-                ..method(format!("hybrid:{policy}"), outcome)
-            }));
-        }
+        // As a sweep simulates them, so that a rule has the same figures in both.
+        let outcomes = sweep(self.policies, &self.on);
+        let rules = self.policies.iter().zip(outcomes);
+        methods.extend(rules.map(|(policy, outcome)| SimMethod {
+            windows: policy.tally().map(FormulaWindows::from),
+            ..method(format!("hybrid:{policy}"), outcome)
+        }));
         if methods[0].ios == 0 {
             return Err(StudyError::NothingCounted { path: path.clone() });
         }

@@ -1,8 +1,8 @@
 //! Short trials of a target from several CPUs. An interrupt that arrives at another CPU has to wake
 //! the job there, so one job's IOPS can differ by a third from CPU to CPU.
 
-use crate::workload::{Stages, Step, Workload};
-use q2c_engine::{EngineSpec, RunError, Wait};
+use crate::workload::{StageId, Stages, Step, Workload};
+use q2c_engine::{RunError, Wait};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_result::CpuTrial;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Most CPUs that are tried.
 pub const MOST_CPUS: usize = 4;
 /// Each CPU is tried as often, in turns. Its best rounds count, since a neighbour only takes away.
-const ROUNDS: usize = 3;
+const ROUNDS: u64 = 3;
 /// What is measured of each method in a round, and the time before it that does not count.
 const PART: Nanos = Nanos::from_millis(50);
 const WARM_UP: Nanos = Nanos::from_millis(10);
@@ -31,79 +31,57 @@ pub fn cpu_trials(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Vec<CpuTrial>, RunError> {
-    let mut seen: Vec<Seen> = candidates.iter().map(|_| Seen::default()).collect();
+    let untried = |&cpu| CpuTrial {
+        cpu,
+        ..CpuTrial::default()
+    };
+    let mut trials: Vec<CpuTrial> = candidates.iter().map(untried).collect();
     for round in 0..ROUNDS {
-        for (&cpu, seen) in candidates.iter().zip(&mut seen) {
-            let seed = seed.wrapping_add(round as u64);
-            if !once(workload, bs, cpu, seed, stop, seen)? {
+        let seed = seed.wrapping_add(round);
+        for trial in &mut trials {
+            if !once(workload, bs, seed, stop, trial)? {
                 return Ok(Vec::new());
             }
         }
     }
-    let mut trials: Vec<CpuTrial> = candidates
-        .iter()
-        .zip(&seen)
-        .map(|(&cpu, seen)| CpuTrial {
-            cpu,
-            chosen: false,
-            interrupt_iops: most(&seen.interrupt),
-            poll_iops: (!seen.poll.is_empty()).then(|| most(&seen.poll)),
-        })
-        .collect();
     if let Some(at) = best(&trials) {
         trials[at].chosen = true;
     }
     Ok(trials)
 }
 
-fn most(values: &[f64]) -> f64 {
-    values.iter().copied().fold(0.0, f64::max)
-}
-
-/// IOPS of one CPU, one value for each round.
-#[derive(Default)]
-struct Seen {
-    interrupt: Vec<f64>,
-    poll: Vec<f64>,
-}
-
-/// One round on one CPU; false where it was stopped or an I/O failed.
+/// One round on the CPU of the trial, which keeps the best of all rounds; false where it was
+/// stopped or an I/O failed.
 fn once(
     workload: &Workload,
     bs: Bytes,
-    cpu: CpuId,
     seed: u64,
     stop: &AtomicBool,
-    seen: &mut Seen,
+    trial: &mut CpuTrial,
 ) -> Result<bool, RunError> {
     let alone = Workload {
-        cpus: vec![cpu],
+        cpus: vec![trial.cpu],
         background: Vec::new(),
         sampler_cpu: None,
         ..workload.clone()
     };
     let mut stages = Stages::default();
     let interrupt = part(&mut stages, LaneMethod::Interrupt);
-    let polls = can_poll(&workload.engine);
+    let polls = workload.engine.refuses(1, &Wait::Poll).is_none();
     let poll = polls.then(|| part(&mut stages, LaneMethod::Poll));
     let watched = alone.run(bs, &stages, seed, None, stop)?;
     if stop.load(Ordering::Relaxed) || watched.fault.is_some() {
         return Ok(false);
     }
-    seen.interrupt.push(watched.stats(interrupt).iops());
-    seen.poll
-        .extend(poll.map(|poll| watched.stats(poll).iops()));
+    let best = |so_far: f64, stage| so_far.max(watched.stats(stage).iops());
+    trial.interrupt_iops = best(trial.interrupt_iops, interrupt);
+    trial.poll_iops = poll.map(|poll| best(trial.poll_iops.unwrap_or(0.0), poll));
     Ok(true)
 }
 
-fn part(stages: &mut Stages, method: LaneMethod) -> crate::workload::StageId {
+fn part(stages: &mut Stages, method: LaneMethod) -> StageId {
     stages.then(Step::By(method), WARM_UP);
     stages.then(Step::Same, PART)
-}
-
-/// Whether one job of depth 1 can poll by this engine.
-pub fn can_poll(engine: &EngineSpec) -> bool {
-    engine.refuses(1, &Wait::Poll).is_none()
 }
 
 /// The place of the best trial: the geometric mean over both methods decides, and the first one

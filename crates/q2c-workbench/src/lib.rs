@@ -5,8 +5,8 @@
 //! exceed memory.
 
 pub mod calibrate;
+mod cpu_choice;
 mod cpu_trials;
-mod cpu_tries;
 mod examine;
 pub mod lane_file;
 pub mod late;

@@ -1,7 +1,7 @@
 //! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
 //! facts of the machine.
 
-use crate::cpu_tries::{CpuTries, path_of};
+use crate::cpu_choice::{CpuChoice, path_of};
 use crate::examine::examine;
 use crate::polling::{Polling, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
@@ -24,7 +24,7 @@ use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub use crate::cpu_tries::try_cpus;
+pub use crate::cpu_choice::try_cpus;
 pub use crate::workbench_error::WorkbenchError;
 pub use crate::workload_request::WorkloadRequest;
 
@@ -146,7 +146,7 @@ impl Workbench {
         let polling = polling(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
         usable(&request.background, &polling)?;
-        unsplit(&engine, request, &target.facts)?;
+        refuse_too_large(&engine, request, &target.facts)?;
         let mut workload = Workload {
             engine,
             medium: target.medium,
@@ -165,14 +165,14 @@ impl Workbench {
         };
         let mut facts = target.facts;
         let bs = request.sizes.iter().min().copied();
-        let tries = CpuTries {
+        let choice = CpuChoice {
             path: path_of(kind, &polling, bs, &facts),
             workload: &workload,
             seed: request.seed,
             bs,
         };
-        tries.note(&cpus.candidates, &mut facts, stop);
-        let cpus = match facts.cpu_trials.iter().find(|trial| trial.chosen) {
+        choice.note(&cpus.candidates, &mut facts, stop);
+        let cpus = match facts.chosen_trial() {
             Some(best) => cpus.beginning_with(best.cpu, request),
             None => cpus,
         };
@@ -274,15 +274,9 @@ impl Workbench {
         let order = UnnamedCpus::ByTopology {
             topology: &topology,
             node,
-            first: self.best_cpu(),
+            first: self.target.chosen_trial().map(|trial| trial.cpu),
         };
         AllowedCpus::read()?.choose(named, order)
-    }
-
-    /// The CPU that was chosen by trials; `None` where there were none.
-    fn best_cpu(&self) -> Option<CpuId> {
-        let mut trials = self.target.cpu_trials.iter();
-        Some(trials.find(|trial| trial.chosen)?.cpu)
     }
 
     /// The facts in which two sessions must agree for their trials to belong to one run. `program`
@@ -316,7 +310,7 @@ fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), WorkbenchErr
 }
 
 /// Checks that no request would be polled for that the block layer may split.
-fn unsplit(
+fn refuse_too_large(
     engine: &EngineSpec,
     request: &WorkloadRequest,
     target: &Target,

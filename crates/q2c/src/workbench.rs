@@ -75,7 +75,7 @@ pub fn open_without_rest(
 
 /// Tells which CPU the first job got, and what the others would have given.
 pub fn tell_cpu_trials(bench: &Workbench) {
-    if let Some(words) = q2c_report::cpu_trials::words(&bench.target.cpu_trials) {
+    if let Some(words) = q2c_report::cpu_trials::words(&bench.target) {
         say(&words);
     }
 }

@@ -85,11 +85,9 @@ impl Loops {
         Some(known.under)
     }
 
-    /// These loop devices without `dev`.
-    pub fn without(self, dev: DevId) -> Loops {
-        let mut others = self;
-        others.known.retain(|known| known.dev != Some(dev));
-        others
+    /// Leaves the loop device `dev` out from now on.
+    pub fn forget(&mut self, dev: DevId) {
+        self.known.retain(|known| known.dev != Some(dev));
     }
 
     /// Refuses a file that may be the one under a loop device that cannot be asked.

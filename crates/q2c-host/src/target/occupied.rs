@@ -13,8 +13,8 @@ use std::path::Path;
 /// Refuses a device or file that is in use, and a device that is read-only. A device is in use when
 /// it, one of its partitions, the disk that it is a partition of, or a device that stands on one of
 /// these (dm, md) is mounted, is swap, or backs a loop device. A file is in use when it is swap or
-/// backs a loop device. What a loop device stands on must not be in use by anything else either. For
-/// a namespace's character device ask about the block device of the same namespace.
+/// backs a loop device. What a loop device stands on must not be in use by anything else either.
+/// For a namespace's character device ask about the block device of the same namespace.
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
@@ -58,7 +58,7 @@ fn below(
     // A loop device may stand on another one. Each is left out once it was looked at, so that a
     // chain has an end.
     while let Some(under) = users.loops.under(at) {
-        users.loops = users.loops.without(at);
+        users.loops.forget(at);
         let used = match under {
             FileId::Device(device) => users.of_family(&family(roots, path, device)?),
             _ => users.of_file(under).map(|used| format!("its file {used}")),
@@ -78,10 +78,15 @@ fn below(
 fn whole_disk(roots: &Roots, dev: DevId) -> DevId {
     let disk = || {
         let dir = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))).ok()?;
-        let whole = dir.parent().filter(|_| dir.join("partition").exists())?;
-        Some(number(whole)?.0)
+        Some(number(disk_of_partition(&dir)?)?.0)
     };
     disk().unwrap_or(dev)
+}
+
+/// The folder of the disk that the partition with the folder `dir` belongs to; `None` for a device
+/// that is no partition.
+fn disk_of_partition(dir: &Path) -> Option<&Path> {
+    dir.parent().filter(|_| dir.join("partition").exists())
 }
 
 /// All mounts, swap areas and loop devices that the kernel names.
@@ -200,8 +205,7 @@ fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), Target
     let Ok(dir) = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))) else {
         return Ok(());
     };
-    let disk = dir.parent().filter(|_| dir.join("partition").exists());
-    let mut dirs = std::iter::once(dir.as_path()).chain(disk);
+    let mut dirs = std::iter::once(dir.as_path()).chain(disk_of_partition(&dir));
     match dirs.find(|dir| attr::value(&dir.join("ro")) == Some(1)) {
         Some(read_only) => Err(TargetError::ReadOnly {
             path: path.to_owned(),
@@ -217,8 +221,7 @@ fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String
     let link = roots.sys(&format!("dev/block/{dev}"));
     let dir = fs::canonicalize(&link).map_err(|e| unknown(target, link.display(), e))?;
     let mut members = vec![(dev, attr::name(&dir))];
-    let whole = dir.parent().filter(|_| dir.join("partition").exists());
-    if let Some(disk) = whole {
+    if let Some(disk) = disk_of_partition(&dir) {
         // The disk itself and the devices that stand on the whole of it, but not its other
         // partitions.
         members.extend(number(disk));

@@ -75,7 +75,7 @@ pub(super) fn target(t: &Target) -> Vec<Fact> {
         None => facts.push(fact("Device", "not found")),
     }
     facts.extend(t.unproved.iter().map(|what| fact("Not proved", what)));
-    let tried = cpu_trials::words(&t.cpu_trials);
+    let tried = cpu_trials::words(t);
     facts.extend(tried.map(|words| fact("Tried from", words)));
     let times = t.service_times.iter();
     facts.extend(times.map(|times| fact("Service times", service_times(times))));

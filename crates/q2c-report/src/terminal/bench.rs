@@ -114,7 +114,7 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     for line in left_out(result) {
         text += &screen.note(Tone::Dim, "left out:", &printable(&line));
     }
-    if let Some(words) = cpu_trials::words(&result.target.cpu_trials) {
+    if let Some(words) = cpu_trials::words(&result.target) {
         text += &screen.note(Tone::Dim, "tried from:", &words);
     }
     let floor = format!(

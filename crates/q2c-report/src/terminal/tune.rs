@@ -43,7 +43,7 @@ fn head(result: &TuneResult, screen: Screen) -> String {
             seconds(result.seconds)
         ),
     );
-    if let Some(words) = cpu_trials::words(&result.target.cpu_trials) {
+    if let Some(words) = cpu_trials::words(&result.target) {
         text += &screen.note(Tone::Dim, "tried from:", &words);
     }
     for job in &result.job.background {

@@ -1,5 +1,5 @@
 //! Compares every rule of the registry, formulas and several lanes in a sweep with the reference
-//! simulator, which `q2c poll sim` uses.
+//! simulator.
 
 use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
 use crate::cases::{READ, drive};

@@ -128,8 +128,8 @@ fn a_lane_that_begins_later_does_so_in_every_round() {
 }
 
 /// A round has 30 us of device time and 70 us of think time, which takes CPU unless it is idle. A
-/// sleep of 10 or 20 us on a machine without any cost leaves 20 or 10 us to poll. One lane goes
-/// through the batch, two through the reference simulator.
+/// sleep of 10 or 20 us on a machine without any cost leaves 20 or 10 us to poll. Lanes
+/// share nothing here, so that two have the CPU per I/O of one.
 #[test]
 fn idle_think_time_takes_no_cpu() {
     let cpu = |idle, lanes: usize, policy: &str| {

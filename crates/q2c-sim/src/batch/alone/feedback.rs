@@ -2,7 +2,6 @@
 //! state here.
 
 use super::priced::PricedSleep;
-use super::sums::IoTimes;
 use super::trace::Position;
 use super::{Counted, Machine};
 use crate::batch::LONGEST;
@@ -51,23 +50,7 @@ pub(super) fn run(
             },
         };
         let done = lane.start + i64::from(submit) + i64::from(end.observed);
-        if lane.start >= machine.warm_up {
-            let sums = &mut counted.sums;
-            let thought = if columns.idle {
-                0
-            } else {
-                columns.gap[i] as i64
-            };
-            let times = IoTimes {
-                submit,
-                wait,
-                thought,
-            };
-            sums.add(&end, asked, times);
-            sums.interrupts += i64::from(decision == Decision::Interrupt);
-            let latency = submit + end.observed;
-            counted.latencies.count(latency, lane.ios, machine.counting);
-        }
+        counted.add(lane, machine, &end, asked, submit);
         let outcome = Outcome {
             observed: Nanos(end.observed.max(0) as u64),
             missed: end.missed,

@@ -28,13 +28,13 @@ use crate::outcome::Outcome;
 use crate::recording::Recording;
 use fearless_simd::Level;
 use latencies::LatencyCounts;
-use priced::{Charges, PricedSleep};
+use priced::{Charges, IoEnd, PricedSleep};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::{Lane, PolicySpec, Scope};
 use rayon::prelude::*;
 use stretch::OpenSums;
-use sums::Sums;
+use sums::{IoTimes, Sums};
 use trace::{LaneTrace, Position};
 use windows::Windows;
 
@@ -224,9 +224,7 @@ impl Alone {
         for run in runs {
             going |= match &mut run.rule {
                 RunningRule::Windows(windows) => {
-                    let more = windows::run(windows, &mut run.lanes, counted, machine, horizon);
-                    counted.too_long |= windows.too_long;
-                    more
+                    windows::run(windows, &mut run.lanes, counted, machine, horizon)
                 }
                 RunningRule::Feedback(rule) => {
                     feedback::run(&mut **rule, &mut run.lanes[0], counted, machine, horizon)
@@ -238,6 +236,35 @@ impl Alone {
 }
 
 impl Counted {
+    /// Adds the lane's present I/O, unless it begins in the warm-up; `submit` is its submission
+    /// time as the sleep made it.
+    #[inline]
+    fn add(
+        &mut self,
+        lane: &Position,
+        machine: &Machine<'_>,
+        end: &IoEnd,
+        asked: i32,
+        submit: i32,
+    ) {
+        if lane.start < machine.warm_up {
+            return;
+        }
+        let columns = &machine.traces[lane.lane].columns;
+        let thought = match columns.idle {
+            true => 0,
+            false => columns.gap[lane.at] as i64,
+        };
+        let times = IoTimes {
+            submit,
+            wait: columns.wait[lane.at] as i32,
+            thought,
+        };
+        self.sums.add(end, asked, times);
+        let latency = submit + end.observed;
+        self.latencies.count(latency, lane.ios, machine.counting);
+    }
+
     fn outcome(mut self, machine: &Machine<'_>) -> Outcome {
         self.sums += self.open.close();
         let wall = match machine.once {

@@ -43,6 +43,8 @@ pub(super) struct IoEnd {
     /// CPU after the submission.
     pub cpu: i32,
     pub missed: bool,
+    /// Whether it waited for its interrupt.
+    pub interrupted: bool,
 }
 
 impl PricedSleep {
@@ -102,6 +104,7 @@ impl PricedSleep {
                 polled,
                 cpu: (self.cpu_clear + polled).min(latency),
                 missed: false,
+                interrupted: false,
             };
         }
         let x = (self.asked - latency) as f32;
@@ -112,6 +115,7 @@ impl PricedSleep {
             polled: 0,
             cpu: self.cpu_hit.min(observed),
             missed: true,
+            interrupted: false,
         }
     }
 
@@ -135,6 +139,7 @@ impl Charges {
                 polled,
                 cpu: (plain.cpu_clear + polled).min(wait),
                 missed: false,
+                interrupted: false,
             };
         }
         let observed = (asked + plain.hit).max(wait + self.costs.reap);
@@ -143,6 +148,7 @@ impl Charges {
             polled: 0,
             cpu: plain.cpu_hit.min(observed),
             missed: true,
+            interrupted: false,
         }
     }
 
@@ -155,6 +161,7 @@ impl Charges {
             polled: 0,
             cpu: (self.interrupt_cpu - submit).min(observed),
             missed: false,
+            interrupted: true,
         }
     }
 }

@@ -48,6 +48,7 @@ impl Sums {
         self.misses += i64::from(end.missed);
         self.asked += i64::from(asked);
         self.slept += i64::from(asked > 0);
+        self.interrupts += i64::from(end.interrupted);
         self.polled += i64::from(end.polled);
         self.cpu += i64::from(end.cpu);
         self.late += i64::from((end.observed - times.wait).max(0));

@@ -2,7 +2,6 @@
 
 use super::priced::{IoEnd, PricedSleep};
 use super::stretch;
-use super::sums::IoTimes;
 use super::trace::{InFlight, LaneTrace, Position, Rows};
 use super::{Counted, Machine};
 use crate::batch::LONGEST;
@@ -28,8 +27,6 @@ pub(super) struct Windows {
     pub gathered: Vec<Gathered>,
     /// Each bucket's mean of its last window, ns.
     pub means: [Nanos; BUCKETS + 1],
-    /// Whether a sleep was asked for that is too long for the registers.
-    pub too_long: bool,
 }
 
 impl Windows {
@@ -42,7 +39,6 @@ impl Windows {
             interrupts: 0,
             gathered: Vec::new(),
             means: [Nanos::ZERO; BUCKETS + 1],
-            too_long: false,
         }
     }
 
@@ -72,7 +68,7 @@ impl Windows {
     }
 
     /// Closes the window: each bucket with completions gets its new decision.
-    fn close(&mut self, machine: &Machine<'_>) {
+    fn close(&mut self, counted: &mut Counted, machine: &Machine<'_>) {
         self.end = IDLE;
         let Some(rule) = &self.rule else {
             return;
@@ -91,7 +87,7 @@ impl Windows {
                 Decision::Interrupt => self.interrupts |= 1 << bucket,
                 Decision::Poll => self.sleeps[bucket] = PricedSleep::POLLING,
                 Decision::Sleep(asked) => {
-                    self.too_long |= asked.0 > LONGEST;
+                    counted.too_long |= asked.0 > LONGEST;
                     if self.sleeps[bucket].asked as u64 != asked.0 {
                         self.sleeps[bucket] = machine.price(asked);
                     }
@@ -115,22 +111,7 @@ impl Windows {
                 (end, sleep.asked, sleep.submission(recorded))
             }
         };
-        if lane.start >= machine.warm_up {
-            let thought = if columns.idle {
-                0
-            } else {
-                columns.gap[i] as i64
-            };
-            let times = IoTimes {
-                submit,
-                wait,
-                thought,
-            };
-            counted.sums.add(&end, asked, times);
-            counted.sums.interrupts += i64::from(interrupt);
-            let latency = submit + end.observed;
-            counted.latencies.count(latency, lane.ios, machine.counting);
-        }
+        counted.add(lane, machine, &end, asked, submit);
         let IoEnd {
             observed, missed, ..
         } = end;
@@ -198,13 +179,13 @@ impl Windows {
         match lane.flight {
             None => {
                 if learns && self.is_over_at(lane.returns(trace)) {
-                    self.close(machine);
+                    self.close(counted, machine);
                 }
                 self.submit(lane, counted, machine);
             }
             Some(flight) => {
                 if learns && self.is_over_at(flight.done) {
-                    self.close(machine);
+                    self.close(counted, machine);
                 }
                 if learns && self.end == IDLE {
                     let period = self.rule.as_ref().map_or(0, |rule| rule.period.0);

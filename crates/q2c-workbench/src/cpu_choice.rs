@@ -1,4 +1,5 @@
-//! The trials of a target from several CPUs, before the CPUs of its jobs are chosen.
+//! The choice of the first job's CPU: what is tried, from which CPUs, and on which targets. The
+//! trials themselves are in [`crate::cpu_trials`].
 
 use crate::cpu_trials::cpu_trials;
 use crate::polling::{Polling, polling, too_large};
@@ -18,8 +19,8 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is tried from each CPU.
-pub(crate) struct CpuTries<'a> {
+/// A choice of the first job's CPU by trials of this workload.
+pub(crate) struct CpuChoice<'a> {
     /// The ring on the path that the device gives it.
     pub(crate) path: EngineSpec,
     pub(crate) workload: &'a Workload,
@@ -28,7 +29,7 @@ pub(crate) struct CpuTries<'a> {
     pub(crate) bs: Option<Bytes>,
 }
 
-impl CpuTries<'_> {
+impl CpuChoice<'_> {
     /// Tries the target from the candidates, and notes in its facts what each gave and which one is
     /// chosen. Nothing is tried without a device, or without a choice.
     pub(crate) fn note(&self, candidates: &[CpuId], target: &mut Target, stop: &AtomicBool) {
@@ -118,13 +119,13 @@ pub fn try_cpus(
         },
         clock: Clock::new(),
     };
-    let tries = CpuTries {
+    let choice = CpuChoice {
         path: path_of(RingKind::File, &polling, Some(bs), facts),
         workload: &workload,
         seed: request.seed,
         bs: Some(bs),
     };
-    tries.note(&cpus.candidates, facts, stop);
+    choice.note(&cpus.candidates, facts, stop);
     Ok(())
 }
 
