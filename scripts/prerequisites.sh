@@ -12,7 +12,7 @@
 #   Q2C_PYTHON              for `test` only: a Python with scripts/python-requirements.txt, in an
 #                           environment of its own in the cache (~/.cache/q2c); unset when it could
 #                           not be made, which is an error where CI=true
-# With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace or python3-venv is no error: the tests
+# With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace, stress-ng or python3-venv is no error: the tests
 # that need one of them are skipped and counted.
 set -euo pipefail
 
@@ -146,6 +146,9 @@ other_packages() {
     if [ "$what" = test ] && ! makes_environments; then
         printf '%s\n' python3 python3-venv
     fi
+    if [ "$what" = test ]; then # makes the load beside which tests about time run
+        has stress-ng || printf '%s\n' stress-ng
+    fi
     if [ "$what" != run ]; then # what q2c is compared with
         has fio || printf '%s\n' fio
         PATH=$PATH:/usr/sbin:/sbin has btt || printf '%s\n' blktrace
@@ -230,8 +233,8 @@ need_all_packages() {
     fi
 }
 
-only_some_tests_need() { # a browser, and programs that q2c is compared with; guests do need them
-    case $1 in chromium | fio | blktrace | python3*) [ "$what" = test ] ;; *) false ;; esac
+only_some_tests_need() { # a browser, a load, and programs that q2c is compared with; guests do need them
+    case $1 in chromium | fio | blktrace | stress-ng | python3*) [ "$what" = test ] ;; *) false ;; esac
 }
 
 skip_or_leave() {

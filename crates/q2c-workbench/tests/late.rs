@@ -159,11 +159,9 @@ fn what_else_was_on_the_device_is_counted() {
     // Another program's requests may be among them, so the mean need not be 64 KiB exactly.
     let each = beside.bytes / beside.requests;
     assert!((32e3..1e6).contains(&each), "{beside:?}");
-    let kept = run.misses_kept.iter();
-    assert!(
-        kept.clone()
-            .all(|m| (m.others == 0) == (m.other_bytes == 0))
-    );
+    // A request without bytes is a flush of another program.
+    let mut kept = run.misses_kept.iter();
+    assert!(kept.all(|m| m.others > 0 || m.other_bytes == 0));
 }
 
 #[test]
