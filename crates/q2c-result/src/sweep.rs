@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "q2c.sweep/2";
 
 /// `result.json` of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepResult {
     /// [`SCHEMA`].
     pub schema: String,

@@ -155,7 +155,7 @@ const FLOOR_SHARE: f64 = 0.97;
 /// The largest miss rate of a clean sleep.
 const CLEAN_MISS: f64 = 0.001;
 /// Cells whose score is within this share of the best count as equal; of these the one that misses
-/// least is taken.
+/// least is taken. The report of a sweep names this share.
 const EQUAL: f64 = 0.005;
 
 /// The result of [`choose`].

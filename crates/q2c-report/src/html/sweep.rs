@@ -150,7 +150,7 @@ fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
         hidden: match hidden {
             0 => String::new(),
             n => format!(
-                "Each rule's best by the objective; {} more are in the charts.",
+                "Of each rule the answer, or its best by the objective; {} more are in the charts.",
                 count(n)
             ),
         },

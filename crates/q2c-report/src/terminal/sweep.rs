@@ -62,7 +62,7 @@ fn one(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
     };
     let [_, p10, p50, p99, _] = input.latency_ns.map(|ns| duration(ns, "u"));
     let mut about = format!(
-        "{} I/Os, {lanes}, {}; latency p10 {p10}, median {p50}, p99 {p99}",
+        "{} I/Os, {lanes}, {}; recorded latency p10 {p10}, median {p50}, p99 {p99}",
         count(input.ios),
         input.span_ns
     );
@@ -117,7 +117,8 @@ fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
     let hidden = match hidden {
         0 => String::new(),
         n => format!(
-            "each rule's best by the objective; {} more in --json, --csv and --html\n",
+            "of each rule the answer, or its best by the objective; {} more in --json, --csv and \
+             --html\n",
             count(n)
         ),
     };
@@ -156,7 +157,11 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String
         }
         Some(best) => {
             let cell = &result.cells[best];
-            let mut words = vec![format!("best by {}", result.objective), floor];
+            let best = format!(
+                "best by {}; of those within 0.5 % of the most, the one that misses least",
+                result.objective
+            );
+            let mut words = vec![best, floor];
             words.extend(
                 answer
                     .of_oracle
