@@ -87,12 +87,12 @@ impl BenchSpec {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use q2c_policy::Method;
 
     /// The plan of `q2c bench sim:50us` with its defaults.
-    fn good() -> BenchSpec {
+    pub(crate) fn good() -> BenchSpec {
         BenchSpec {
             target: "sim:50us".to_owned(),
             engines: vec!["sim:50us".to_owned()],

@@ -171,25 +171,12 @@ pub fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
         engines: vec!["spdk".to_owned()],
         methods: methods.iter().map(|m| m.parse().unwrap()).collect(),
         jobs: jobs.to_vec(),
-        depths: vec![1],
-        sizes: vec![Bytes(4096)],
-        patterns: vec!["randread".to_owned()],
         seconds: 0.5,
         warm_up_seconds: 0.0,
         trials: 1,
         precision: None,
         cpus: vec![0],
-        cpu_order: String::new(),
-        rate: None,
-        rating: None,
-        budget_s: None,
-        seed: 1,
-        span: None,
-        points: Vec::new(),
-        backgrounds: vec![String::new()],
-        phases: false,
-        tuned: None,
-        stages: false,
+        ..crate::checked::tests::good()
     }
 }
 

@@ -23,6 +23,7 @@ mod lane_state;
 mod pas;
 mod piece;
 mod plain;
+mod priced_sleeps;
 mod publish;
 mod row;
 mod running;

@@ -8,7 +8,8 @@
 use super::costs::Costs;
 use super::group::{SimdGroup, nothing};
 use super::lane_state::{LaneRule, LaneState};
-use super::row::{BucketRow, LATEST, LEAST, SHIFT, WHOLE};
+use super::priced_sleeps::PricedSleeps;
+use super::row::BucketRow;
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::sleeps::Sleeps;
 use super::{KernelInput, LONGEST};
@@ -91,47 +92,6 @@ fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
     form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32
 }
 
-/// The costs of one sleep per lane, in the form of [`BucketRow`].
-struct Priced<S: Simd> {
-    wake: f32x16<S>,
-    spread: f32x16<S>,
-    earliest: f32x16<S>,
-    latest: f32x16<S>,
-    ahead: i32x16<S>,
-    added: i32x16<S>,
-    submit: i32x16<S>,
-    cpu_clear: i32x16<S>,
-    cpu_hit: i32x16<S>,
-}
-
-impl<S: Simd> Priced<S> {
-    #[inline(always)]
-    fn new(asked: i32x16<S>, costs: &Costs, sleeps: &Sleeps<8>) -> Self {
-        let asked_f: f32x16<S> = asked.to_float();
-        let [base, spread, least, most, rest @ ..] = sleeps.at(asked_f);
-        let [cpu_clear, cpu_hit, added, submit] = rest;
-        let wake = asked_f + 0.5;
-        let after = |delay: f32x16<S>| (delay + wake).min(LATEST);
-        let added = whole(added);
-        Priced {
-            wake: after(base),
-            spread,
-            earliest: after(least.max(LEAST)),
-            latest: after(most),
-            ahead: i32x16::splat(asked.token(), costs.lead) - added,
-            added,
-            submit: whole(submit),
-            cpu_clear: whole(cpu_clear),
-            cpu_hit: whole(cpu_hit),
-        }
-    }
-}
-
-#[inline(always)]
-fn whole<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
-    (ns + WHOLE).to_int::<i32x16<S>>() - SHIFT as i32
-}
-
 #[inline(always)]
 fn put<S: Simd>(to: &mut SimdLanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
     let old = to.load(new.token());
@@ -184,13 +144,13 @@ fn together<S: Simd>(
             put(&mut row.plain_clear, mine, clear);
             put(&mut row.plain_hit, mine, asked + plain.hit);
         }
-        _ => put_priced(row, mine, &Priced::new(asked, &input.costs, sleeps)),
+        _ => put_priced(row, mine, &PricedSleeps::new(asked, &input.costs, sleeps)),
     }
     0
 }
 
 #[inline(always)]
-fn put_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &Priced<S>) {
+fn put_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &PricedSleeps<S>) {
     put_f(&mut row.wake, mine, priced.wake);
     put_f(&mut row.spread, mine, priced.spread);
     put_f(&mut row.earliest, mine, priced.earliest);
@@ -219,8 +179,8 @@ fn alone<S: Simd>(
         gathered[i] = row.statistic.0[lane];
     }
     let asked = asked_alone(simd, form, &gathered, &count);
-    let priced = Priced::new(asked, costs, sleeps);
-    let asked = asked.to_array();
+    let priced = PricedSleeps::new(asked, costs, sleeps);
+    let asked = priced.asked.to_array();
     let (wake, spread) = (priced.wake.to_array(), priced.spread.to_array());
     let (earliest, latest) = (priced.earliest.to_array(), priced.latest.to_array());
     let (ahead, added) = (priced.ahead.to_array(), priced.added.to_array());

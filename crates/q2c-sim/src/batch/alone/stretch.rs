@@ -7,6 +7,7 @@ use super::windows::Windows;
 use super::{Counted, Machine};
 use crate::batch::histogram::CountingLimit;
 use crate::batch::hit::Loaded;
+use crate::batch::priced_sleeps::PricedSleeps;
 use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
@@ -19,25 +20,10 @@ const LONG: i32 = 1 << 26;
 /// After so much time, ns, sums are closed, so that they fit into 32 bits.
 const STRETCH: i64 = 1 << 29;
 
-/// The sleeps of sixteen I/Os, side by side.
-#[derive(Clone, Copy)]
-struct Sleeps<S: Simd> {
-    asked: i32x16<S>,
-    wake: f32x16<S>,
-    spread: f32x16<S>,
-    earliest: f32x16<S>,
-    latest: f32x16<S>,
-    ahead: i32x16<S>,
-    added: i32x16<S>,
-    submit: i32x16<S>,
-    cpu_clear: i32x16<S>,
-    cpu_hit: i32x16<S>,
-}
-
-impl<S: Simd> Sleeps<S> {
+impl<S: Simd> PricedSleeps<S> {
     #[inline(always)]
     fn one(simd: S, sleep: &PricedSleep) -> Self {
-        Sleeps {
+        PricedSleeps {
             asked: i32x16::splat(simd, sleep.asked),
             wake: f32x16::splat(simd, sleep.wake),
             spread: f32x16::splat(simd, sleep.spread),
@@ -54,7 +40,7 @@ impl<S: Simd> Sleeps<S> {
     #[inline(always)]
     fn each(simd: S, sleeps: &[PricedSleep; BUCKETS + 1], rows: &[u8]) -> Self {
         let of: [&PricedSleep; SIMD_LANES] = std::array::from_fn(|j| &sleeps[usize::from(rows[j])]);
-        Sleeps {
+        PricedSleeps {
             asked: i32x16::load_array(simd, of.map(|sleep| sleep.asked)),
             wake: f32x16::load_array(simd, of.map(|sleep| sleep.wake)),
             spread: f32x16::load_array(simd, of.map(|sleep| sleep.spread)),
@@ -88,7 +74,7 @@ impl<S: Simd> Chunk<S> {
         simd: S,
         lane: &Position,
         trace: &LaneTrace<'_>,
-        sleeps: &Sleeps<S>,
+        sleeps: &PricedSleeps<S>,
         hit: &Loaded<'_, S>,
         machine: &Machine<'_>,
     ) -> Self {
@@ -220,7 +206,13 @@ impl<S: Simd> StretchSums<S> {
 
     /// Adds the I/Os of `mine`; `idle` says that think time takes no CPU.
     #[inline(always)]
-    fn add(self, chunk: &Chunk<S>, sleeps: &Sleeps<S>, mine: mask32x16<S>, idle: bool) -> Self {
+    fn add(
+        self,
+        chunk: &Chunk<S>,
+        sleeps: &PricedSleeps<S>,
+        mine: mask32x16<S>,
+        idle: bool,
+    ) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
         let some = |numbers: i32x16<S>| mine.select(numbers, zero);
         let one = zero + 1;
@@ -394,7 +386,7 @@ fn part<S: Simd>(
     let learns = !windows.gathered.is_empty();
     let hit = machine.charges.hit.load(simd);
     let only = trace.rows.only();
-    let mut sleeps = Sleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
+    let mut sleeps = PricedSleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
     if counts {
         counted.make_room();
     }
@@ -414,7 +406,7 @@ fn part<S: Simd>(
             break;
         }
         if let Rows::Each(rows) = &trace.rows {
-            sleeps = Sleeps::each(simd, &windows.sleeps, &rows[lane.at..]);
+            sleeps = PricedSleeps::each(simd, &windows.sleeps, &rows[lane.at..]);
         }
         let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
         let (n, time) = fitting(&chunk, lane.start, end, mark);
