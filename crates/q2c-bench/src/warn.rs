@@ -49,14 +49,16 @@ fn busy_at_rest(bench: &Bench<'_>) -> Option<Warning> {
     })
 }
 
-/// The names of the cells for which `holds` is true; `None` when there is no such cell.
+/// Interfaces and methods of the cells for which `holds` is true, each once; `None` when there is
+/// no such cell.
 fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<String> {
-    let mut names: Vec<String> = cells
-        .iter()
-        .filter(|cell| cell.iops.trials > 0 && holds(cell))
-        .map(|cell| format!("{} {}", cell.point.engine, cell.point.method))
-        .collect();
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for cell in cells {
+        let name = format!("{} {}", cell.point.engine, cell.point.method);
+        if cell.iops.trials > 0 && holds(cell) && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     (!names.is_empty()).then(|| names.join(", "))
 }
 

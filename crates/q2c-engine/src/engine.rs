@@ -50,7 +50,7 @@ pub enum EngineError {
         source: std::io::Error,
     },
     /// A thread could not be pinned to its CPU.
-    #[error("pin a job to CPU {cpu}: {source}; choose one of the online CPUs with --cpu")]
+    #[error("pin a job to CPU {cpu}: {source}; choose one of the online CPUs with --cpus")]
     Pin {
         /// The CPU asked for.
         cpu: u32,

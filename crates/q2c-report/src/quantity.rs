@@ -54,9 +54,12 @@ pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
         true => most.to_string(),
         false => format!("{least} to {most}"),
     };
-    match least < asked {
-        true => format!("{numbers} of {asked} {}", plural(asked)),
-        false => format!("{numbers} {}", plural(most)),
+    if most > asked && least < asked {
+        format!("{numbers} trials ({asked} asked for)")
+    } else if least < asked {
+        format!("{numbers} of {asked} {}", plural(asked))
+    } else {
+        format!("{numbers} {}", plural(most))
     }
 }
 
@@ -172,6 +175,7 @@ mod tests {
         assert_eq!(said(3, &[2, 2, 0]), "2 of 3 trials");
         assert_eq!(said(3, &[2, 3]), "2 to 3 of 3 trials");
         assert_eq!(said(3, &[3, 6]), "3 to 6 trials", "more were needed");
+        assert_eq!(said(5, &[1, 10]), "1 to 10 trials (5 asked for)");
         assert_eq!(said(3, &[0]), "0 of 3 trials");
     }
 

@@ -56,7 +56,7 @@ pub enum MinIops {
 
 /// A text that is no floor on IOPS.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected IOPS such as 9300, or a share of polling's such as 93%, found `{0}`")]
+#[error("expected IOPS such as 9300, or a share of polling's up to 100% such as 93%, found `{0}`")]
 pub struct ParseMinIopsError(String);
 
 impl FromStr for MinIops {
@@ -68,8 +68,11 @@ impl FromStr for MinIops {
             None => number(text).map(MinIops::Iops),
         };
         let sensible = |min: &MinIops| {
-            let (MinIops::Iops(value) | MinIops::OfPolling(value)) = min;
-            value.is_finite() && *value >= 0.0
+            match min {
+                MinIops::Iops(iops) => iops.is_finite() && *iops >= 0.0,
+                // Polling would break a floor above its own IOPS, too.
+                MinIops::OfPolling(share) => (0.0..=1.0).contains(share),
+            }
         };
         read.filter(sensible)
             .ok_or_else(|| ParseMinIopsError(text.to_owned()))
@@ -302,13 +305,14 @@ mod tests {
             ("9300", 9_300.0, "9300 IOPS"),
             ("93%", 18_600.0, "93 % of classic polling"),
             ("92.5%", 18_500.0, "92.5 % of classic polling"),
+            ("100%", 20_000.0, "100 % of classic polling"),
         ] {
             let min: MinIops = text.parse().unwrap();
             assert_eq!(min.to_string(), text);
             assert!((min.at(20_000.0) - floor).abs() < 1e-6);
             assert_eq!(min.in_words(), words);
         }
-        for text in ["", "%", "-1", "nan", "ten", "93 percent"] {
+        for text in ["", "%", "-1", "nan", "ten", "93 percent", "-1%", "101%"] {
             assert!(text.parse::<MinIops>().is_err(), "{text}");
         }
     }

@@ -69,7 +69,7 @@ fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
         ),
         means: "another task or the hypervisor ran there; predictions assume a CPU of one's own"
             .to_owned(),
-        todo: "choose another CPU with --cpu, or stop what runs there".to_owned(),
+        todo: "choose another CPU with --cpus, or stop what runs there".to_owned(),
     })
 }
 
