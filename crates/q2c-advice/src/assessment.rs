@@ -4,6 +4,7 @@
 use crate::decide::Contender;
 use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
+use q2c_result::tune::PerCore;
 use q2c_sim::Objective;
 
 /// This number is taken off the gain of a rule that does not follow the device. With
@@ -53,17 +54,19 @@ pub(crate) struct Assessment {
 }
 
 impl Assessment {
-    /// Judges one contender. `None` where no trial can be compared.
+    /// Judges one contender against the floor. `None` where no trial can be compared. KIOPS/core
+    /// divides by `cores`.
     pub fn of(
         index: usize,
         contender: &Contender,
         goal: &Goal,
         noise: &Noise,
         (floor, wanted): (f64, u32),
+        cores: PerCore,
     ) -> Option<Assessment> {
         let trials = &contender.trials;
         let ratios: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
-        let (cores, _) = per_core(trials);
+        let cores = per_core(trials, cores);
         let live_iops = Estimate::of(&ratios, noise.iops)?;
         let live_cores = Estimate::of(&cores, noise.per_core)?;
         // A simulation that several trials contradict is not taken into account.

@@ -6,11 +6,11 @@
 //! plainly lost.
 
 use crate::assessment::{Assessment, FloorKept, OPEN};
-use crate::evidence::{Estimate, Noise, Trial, per_core};
+use crate::evidence::{Estimate, Noise, Trial, cores_of, per_core};
 use crate::goal::Goal;
 use q2c_model::Bytes;
 use q2c_policy::{LINUX, LaneMethod};
-use q2c_result::tune::{MethodName, Recommendation, Verdict};
+use q2c_result::tune::{MethodName, PerCore, Recommendation, Verdict};
 use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
 
 /// One method with its trials.
@@ -65,10 +65,11 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         .flat_map(|c| c.trials.iter().map(|t| t.beside.iops))
         .collect();
     let floor = goal.floor(median(&sorted(&poll_iops)));
+    let cores = cores_of_all(contenders);
     let tried = contenders.iter().enumerate();
     let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != LaneMethod::Poll);
     let assessed: Vec<Assessment> = tried
-        .filter_map(|(index, c)| Assessment::of(index, c, goal, noise, (floor, wanted)))
+        .filter_map(|(index, c)| Assessment::of(index, c, goal, noise, (floor, wanted), cores))
         .collect();
     let winner = winner(&assessed);
     let chosen = winner.map(|w| w.index);
@@ -90,6 +91,10 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         following,
         open: open(&assessed, winner, nearest, wanted),
     }
+}
+
+fn cores_of_all(contenders: &[Contender]) -> PerCore {
+    cores_of(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
 /// Returns the best of the methods that pay and keep the floor most surely.
@@ -219,6 +224,7 @@ fn over_linux(contenders: &[Contender], chosen: usize) -> Option<Ratio> {
     let theirs = contenders.iter().find(|c| c.method == linux)?;
     let own = &contenders[chosen];
     own.method.policy().filter(|_| own.method != linux)?;
-    let ratios = |c: &Contender| per_core(&c.trials).0;
+    let cores = cores_of_all(contenders);
+    let ratios = |c: &Contender| per_core(&c.trials, cores);
     ratio_of_medians(&ratios(own), &ratios(theirs), RATIO_SEED)
 }

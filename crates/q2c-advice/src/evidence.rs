@@ -80,28 +80,40 @@ pub(crate) fn middle(trials: &[Trial], of: impl Fn(&Trial) -> f64) -> f64 {
     median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
 }
 
-/// KIOPS/core of each trial over polling beside it: by the machine's CPUs when every trial has
-/// them, else by the threads'.
-pub(crate) fn per_core(trials: &[Trial]) -> (Vec<f64>, PerCore) {
-    let by_machine: Option<Vec<f64>> = trials.iter().map(Trial::relative_per_core).collect();
-    match by_machine {
-        Some(all) => (all, PerCore::Machine),
-        None => (
-            trials.iter().map(Trial::relative_per_thread_cpu).collect(),
-            PerCore::Threads,
-        ),
+/// The CPU time that KIOPS/core of methods divides by, from the trials of each: the machine's when
+/// more than half of the trials of every method have it. Methods that are compared with each other
+/// divide by the same, since interrupts that belong to no thread would make one of them look better
+/// than another.
+#[must_use]
+pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [Trial]>) -> PerCore {
+    let seen = |trials: &[Trial]| {
+        let known = trials.iter().filter_map(Trial::relative_per_core).count();
+        2 * known > trials.len()
+    };
+    match methods.filter(|trials| !trials.is_empty()).all(seen) {
+        true => PerCore::Machine,
+        false => PerCore::Threads,
     }
 }
 
-/// The relative figures of a cell in the form of a result; `None` without a trial.
+/// KIOPS/core over polling beside it, of each trial that has the CPU time of `cores`.
+pub(crate) fn per_core(trials: &[Trial], cores: PerCore) -> Vec<f64> {
+    let all = trials.iter();
+    match cores {
+        PerCore::Machine => all.filter_map(Trial::relative_per_core).collect(),
+        PerCore::Threads => all.map(Trial::relative_per_thread_cpu).collect(),
+    }
+}
+
+/// The relative figures of a cell in the form of a result; `None` without a trial. `cores` is that
+/// of all cells that the cell is compared with.
 #[must_use]
-pub fn relative(trials: &[Trial]) -> Option<Relative> {
+pub fn relative(trials: &[Trial], cores: PerCore) -> Option<Relative> {
     let iops: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
-    let (per_core, of) = per_core(trials);
     (!trials.is_empty()).then(|| Relative {
         iops: Interval::of(&iops),
-        kiops_per_core: Interval::of(&per_core),
-        cores: of,
+        kiops_per_core: Interval::of(&per_core(trials, cores)),
+        cores,
     })
 }
 
@@ -179,9 +191,10 @@ impl Noise {
     #[must_use]
     pub fn of<'a>(cells: impl Iterator<Item = &'a [Trial]> + Clone) -> Self {
         let iops = |trials: &[Trial]| trials.iter().map(Trial::relative_iops).collect();
+        let cores = cores_of(cells.clone());
         Noise {
             iops: pooled(cells.clone().map(iops)),
-            per_core: pooled(cells.map(|trials| per_core(trials).0)),
+            per_core: pooled(cells.map(|trials| per_core(trials, cores))),
         }
     }
 }
@@ -242,21 +255,29 @@ mod tests {
         assert_eq!(Estimate::of(&[f64::NAN], 0.01), None);
     }
 
-    /// When one trial has no busy CPUs, all trials are compared by thread CPU: the two kinds are
-    /// never mixed.
+    /// A single trial without busy CPUs is left out of KIOPS/core. Where it is half of the trials
+    /// of a method, all methods are compared by thread CPU: the two kinds are never mixed.
     #[test]
-    fn busy_cpus_of_all_trials_or_of_none() {
+    fn busy_cpus_of_all_methods_or_of_none() {
         let blind = Trial {
             busy_cpus: None,
             ..trial(96.0, 0.6)
         };
-        let both = relative(&[trial(90.0, 0.9), blind]).unwrap();
-        assert_eq!(both.cores, PerCore::Threads);
-        assert_eq!(both.kiops_per_core.max, 1.92);
-        let seen = relative(&[trial(90.0, 0.9)]).unwrap();
-        assert_eq!(seen.cores, PerCore::Machine);
-        assert!((seen.kiops_per_core.median - 1.2).abs() < 1e-12);
-        assert_eq!(relative(&[]), None);
+        let seen = [trial(90.0, 0.9), trial(90.0, 0.9), blind];
+        let half = [trial(96.0, 0.6), blind];
+        assert_eq!(cores_of([&seen[..]].into_iter()), PerCore::Machine);
+        let by_machine = relative(&seen, PerCore::Machine).unwrap().kiops_per_core;
+        assert!((by_machine.median - 1.2).abs() < 1e-12);
+        assert_eq!(by_machine.trials, 2);
+
+        let both = cores_of([&seen[..], &half[..], &[]].into_iter());
+        assert_eq!(both, PerCore::Threads);
+        let by_threads = relative(&seen, both).unwrap();
+        // 90 and 96 % of the IOPS at half of the thread CPU.
+        assert_eq!(by_threads.kiops_per_core.min, 1.8);
+        assert_eq!(by_threads.kiops_per_core.max, 1.92);
+        assert_eq!(by_threads.cores, PerCore::Threads);
+        assert_eq!(relative(&[], both), None);
     }
 
     /// The weights 1/0.01^2 and 1/0.02^2 are as 4 to 1, so the result is 0.8 * 0.0 + 0.2 * 0.05 =

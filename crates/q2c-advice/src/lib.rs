@@ -20,9 +20,9 @@ mod referee;
 
 pub use correction::Correction;
 pub use decide::{Contender, Decision, decide};
-pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, relative};
+pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, cores_of, relative};
 pub use goal::{FLOOR, Goal, SAVING, WORTH};
 pub use kernel::{KernelWay, best_of_kernel};
 pub use outlook::{Outlook, Setting};
 pub use predict::{predict, settling};
-pub use referee::{Order, PUBLISHED, Referee, Subject};
+pub use referee::{COMPARED, Order, PUBLISHED, Referee, Subject};

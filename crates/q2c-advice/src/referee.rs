@@ -3,7 +3,7 @@
 use crate::candidates::candidates;
 use crate::correction::Correction;
 use crate::decide::{Contender, Decision, decide};
-use crate::evidence::{Noise, Trial};
+use crate::evidence::{Noise, Trial, cores_of};
 use crate::fit::{Figures, FittedCorrection, Observed, fit};
 use crate::goal::{Goal, WORTH};
 use crate::outlook::{Outlook, Setting, outlooks};
@@ -11,7 +11,7 @@ use crate::predict::predict;
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::{LINUX, LaneMethod, PolicySpec};
 use q2c_result::role::Role;
-use q2c_result::tune::{Recommendation, Verdict};
+use q2c_result::tune::{PerCore, Recommendation, Verdict};
 use q2c_sim::{Objective, Recording};
 use q2c_stats::{median, sorted};
 use rayon::prelude::*;
@@ -79,7 +79,7 @@ const FOCUS: usize = 2;
 const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
 /// Trials that baselines, Linux's rule and the user's rules get for comparison, even when they are
 /// not open.
-const COMPARED: usize = 2;
+pub const COMPARED: usize = 2;
 /// Simulated time of each simulation in the fit of the correction.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
 /// Standard deviations of the simulator's own errors: of thread CPU as a share of a CPU, and of the
@@ -196,6 +196,12 @@ impl Referee {
     #[must_use]
     pub fn noise(&self) -> Noise {
         Noise::of(self.tried.iter().map(|t| t.trials.as_slice()))
+    }
+
+    /// The CPU time that KIOPS/core of all methods divides by.
+    #[must_use]
+    pub fn cores(&self) -> PerCore {
+        cores_of(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
     /// The verdict in the form of a result. `asked` is the floor as the user wrote it.

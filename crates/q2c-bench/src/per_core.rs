@@ -2,19 +2,7 @@
 
 use super::beside::BackgroundTrial;
 use super::trial::BenchTrial;
-use q2c_result::tune::PerCore;
-
-/// Where the machine's busy CPUs, less those of others, are below this share of the CPU time of the
-/// jobs' threads, they say nothing of the jobs: too many others were at work.
-const COVERS: f64 = 0.9;
-
-/// Busy CPUs of a trial's jobs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Busy {
-    pub cpus: f64,
-    /// Whether they are the machine's, interrupts included, or those of the jobs' threads alone.
-    pub of: PerCore,
-}
+use q2c_workbench::busy::{Busy, Looked, of_jobs};
 
 /// Busy CPUs of the jobs of a trial, on a machine that had `idle_cpus` busy at rest; `None` where
 /// the machine's busy CPUs are not known.
@@ -24,7 +12,11 @@ pub(super) fn busy(trial: &BenchTrial, idle_cpus: f64) -> Option<Busy> {
         None => idle_cpus,
     };
     let own = (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s;
-    Some(of_jobs(trial.busy_s? / trial.wall_s, others, own))
+    let looked = Looked {
+        wall_s: trial.wall_s,
+        stretches: 1,
+    };
+    Some(of_jobs(trial.busy_s? / trial.wall_s, others, own, looked))
 }
 
 /// Busy CPUs of a background and of everything else that runs beside the jobs. The CPU time of the
@@ -39,21 +31,10 @@ fn of_background(background: &BackgroundTrial) -> Option<f64> {
     Some(background.own_cpus + beyond * pace)
 }
 
-/// The machine's counters are coarse, and the CPU time of the jobs' threads was busy for sure.
-fn of_jobs(machine: f64, others: f64, own: f64) -> Busy {
-    let left = machine - others;
-    Busy {
-        cpus: left.max(own),
-        of: match left < COVERS * own {
-            true => PerCore::Threads,
-            false => PerCore::Machine,
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_result::tune::PerCore;
 
     /// Of 2 busy CPUs the background's threads had 0.5 and its interrupts 0.2, since it ran at half
     /// its speed: alone they took 1.4 - 1.0 = 0.4. So 1.3 are left for the jobs, 0.3 beyond their
@@ -95,16 +76,5 @@ mod tests {
         };
         let seen = busy(&trial, 0.125).unwrap();
         assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
-    }
-
-    /// Others took the CPUs that are left after them: what the jobs' threads used is all that is
-    /// known.
-    #[test]
-    fn the_threads_are_a_lower_bound() {
-        let seen = of_jobs(1.98, 1.99, 0.265);
-        assert_eq!((seen.cpus, seen.of), (0.265, PerCore::Threads));
-        // The machine's counters are coarse: 2 % below is no sign of others.
-        let seen = of_jobs(0.98, 0.0, 1.0);
-        assert_eq!((seen.cpus, seen.of), (1.0, PerCore::Machine));
     }
 }

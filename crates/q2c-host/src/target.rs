@@ -23,6 +23,6 @@ pub use error::TargetError;
 pub use leave::{FileId, WriteLeave};
 pub use namespace::{OpenNamespace, open_namespace};
 pub use occupied::refuse_occupied;
-pub use open::{OpenTarget, Wanted, open};
+pub use open::{OpenTarget, Wanted, check_size, open};
 pub use scratch::Scratch;
 pub use simulated::{SIMULATED_SIZE, simulated};

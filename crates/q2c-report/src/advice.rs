@@ -331,12 +331,22 @@ impl<'a> Of<'a> {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
+        // Where no method has two trials, nothing was seen of their scatter.
+        let seen = self
+            .cells
+            .iter()
+            .any(|cell| cell.measured.rates.iops.trials > 1);
+        let scatter = match seen {
+            true => format!("scatter by {} %", number(r.noise_pct)),
+            false => format!(
+                "are assumed to scatter by {} % (no method has two of them)",
+                number(r.noise_pct)
+            ),
+        };
         (!names.is_empty()).then(|| {
             format!(
-                "not settled: the trials leave open {}{more}, as single trials of one method scatter by {} %; --trials \
-                 adds some",
+                "not settled: the trials leave open {}{more}, as single trials of one method {scatter}; --trials adds some",
                 names.join(", "),
-                number(r.noise_pct)
             )
         })
     }

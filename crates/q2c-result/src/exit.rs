@@ -1,5 +1,7 @@
 //! The exit codes of all commands.
 
+use std::io;
+
 /// How a command ended, as its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -47,6 +49,32 @@ impl Exit {
         ),
     ];
 
+    /// For a file or a folder that the user named for output and that cannot be made: the name is
+    /// wrong, the machine forbids it, or its disk fails.
+    #[must_use]
+    pub fn of_output(error: &io::Error) -> Exit {
+        match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::InvalidFilename => Exit::Usage,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Exit::Environment
+            }
+            _ if Exit::is_limit(error) => Exit::Environment,
+            _ => Exit::Device,
+        }
+    }
+
+    /// Whether the error is a limit on open files, of the process (EMFILE) or of the system
+    /// (ENFILE).
+    #[must_use]
+    pub fn is_limit(error: &io::Error) -> bool {
+        matches!(error.raw_os_error(), Some(23 | 24))
+    }
+
     /// The status given to the operating system.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -57,6 +85,24 @@ impl Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_output_fails_by_its_name_by_the_machine_or_by_its_disk() {
+        // ENOENT, ENOTDIR, EACCES, EROFS, ENFILE, EMFILE, EIO, ENOSPC.
+        for (errno, exit) in [
+            (2, Exit::Usage),
+            (20, Exit::Usage),
+            (13, Exit::Environment),
+            (30, Exit::Environment),
+            (23, Exit::Environment),
+            (24, Exit::Environment),
+            (5, Exit::Device),
+            (28, Exit::Device),
+        ] {
+            let error = io::Error::from_raw_os_error(errno);
+            assert_eq!(Exit::of_output(&error), exit, "{error}");
+        }
+    }
 
     #[test]
     fn the_readme_has_the_same_table() {

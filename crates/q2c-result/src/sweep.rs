@@ -127,7 +127,8 @@ pub struct SweepAnswer {
     /// The floor, IOPS.
     pub floor_iops: f64,
     /// CPU per I/O that the best configuration saves against classic polling, over the CPU that the
-    /// oracle saves; `None` without a best one.
+    /// oracle saves; `None` without a best one, and where the oracle saves none. Above 1 the best
+    /// one sleeps past completions, which the oracle never does.
     pub of_oracle: Option<f64>,
     /// KIOPS/core of the best configuration over that of Linux's rule; `None` without a best one,
     /// and where Linux's rule never slept.

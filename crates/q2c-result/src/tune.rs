@@ -298,7 +298,8 @@ pub enum PerCore {
     /// All busy CPUs of the machine, interrupts included.
     #[default]
     Machine,
-    /// CPU time of the submitting threads, where the machine's could not be read for every trial.
+    /// CPU time of the submitting threads, where the machine's is not known: it could not be read,
+    /// or was less than theirs.
     Threads,
 }
 

@@ -120,10 +120,7 @@ fn one(
         best: best.map(|b| base + b),
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
-        of_oracle: best.map(|b| {
-            let saved = |method: &Outcome| poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
-            saved(&cells[b]) / saved(&oracle)
-        }),
+        of_oracle: best.and_then(|b| over_oracle(&cells[b], bounds)),
         of_linux: best.filter(|_| slept).map(over_linux),
         pareto: pareto_front_of(cells)
             .into_iter()
@@ -134,6 +131,13 @@ fn one(
         notes: notes(study, trace, cells),
     };
     Ok((answer, choice))
+}
+
+/// CPU per I/O that a rule saves over what the oracle saves; `None` where that saves nothing.
+fn over_oracle(rule: &Outcome, bounds: &Bounds) -> Option<f64> {
+    let saved = |method: &Outcome| bounds.poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
+    let most = saved(&bounds.oracle);
+    (most > 0.0).then(|| saved(rule) / most)
 }
 
 /// Whether a rule takes interrupts while the cost model does not know their cost.

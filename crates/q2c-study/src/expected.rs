@@ -1,6 +1,6 @@
 //! How long a sweep will take, told by a sample of its policies.
 
-use super::source::Trace;
+use super::source::{Trace, span_of};
 use super::sweep::Study;
 use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
@@ -61,7 +61,95 @@ impl Study<'_> {
     }
 }
 
-/// The recording's I/Os per nanosecond, all lanes together.
+/// I/Os per nanosecond of a simulation of the recording, all lanes together. A lane that is shorter
+/// than another one is repeated meanwhile, so that each goes on at its own rate.
 fn rate(trace: &Trace) -> f64 {
-    trace.input.ios as f64 / trace.input.span_ns.0.max(1) as f64
+    let lanes = trace.lanes.iter();
+    lanes
+        .map(|lane| lane.len() as f64 / span_of(lane).max(1.0))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timing::Timing;
+    use q2c_model::{Bytes, CostModel, Direction};
+    use q2c_policy::Io;
+    use q2c_result::sweep::SweepInput;
+    use q2c_sim::{Arrival, Limits, Objective, Recording};
+
+    const READ: Io = Io {
+        direction: Direction::Read,
+        bytes: 4096,
+    };
+
+    /// A lane of `ios` requests of 100 us, with as much time after each that they last `span`.
+    fn lane(ios: usize, span: Nanos) -> Recording {
+        let mut lane = Recording::default();
+        let each = span.0 as f32 / ios as f32;
+        (0..ios).for_each(|_| lane.push(READ, 0.0, 100e3, each - 100e3));
+        lane
+    }
+
+    fn trace(lanes: Vec<Recording>) -> Trace {
+        Trace {
+            input: SweepInput {
+                path: "unequal.parquet".to_owned(),
+                taken_as: q2c_model::TakenAs::default(),
+                lanes: lanes.len(),
+                ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
+                sizes: vec![Bytes(4096)],
+                span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
+                latency_ns: [100e3; 5],
+            },
+            lanes,
+        }
+    }
+
+    fn study<'a>(traces: &'a [Trace], cost: &'a CostModel) -> Study<'a> {
+        Study {
+            traces,
+            reading_s: 0.0,
+            policies: &[],
+            cost,
+            cost_in_words: String::new(),
+            timing: Timing {
+                warm_up: Nanos(0),
+                measure: None,
+                seed: 1,
+            },
+            arrival: Arrival::Think,
+            objective: Objective::default(),
+            limits: Limits::default(),
+            follow: None,
+        }
+    }
+
+    /// A lane of 10 ms beside one of 4 s is repeated 400 times. The simulation itself tells how
+    /// many I/Os that makes: about 40,000, where the recording has 102.
+    #[test]
+    fn a_short_lane_is_repeated() {
+        let second = 1_000_000_000;
+        let short = || lane(100, Nanos(second / 100));
+        let traces = [trace(vec![short(), lane(2, Nanos(4 * second))])];
+        let cost = CostModel::delayed(Nanos(0));
+        let study = study(&traces, &cost);
+        let rules = ["mean:50%,100ms".parse().unwrap()];
+        let simulated = sweep(&rules, &study.on(&traces[0]))[0].ios as f64;
+        let told = study.ios_of_a_policy();
+        assert!((told / simulated - 1.0).abs() < 0.05, "{told} {simulated}");
+    }
+
+    /// The same beside one of an hour: ten policies go through 360 million I/Os.
+    #[test]
+    fn a_short_lane_beside_one_of_an_hour_takes_long() {
+        let second = 1_000_000_000;
+        let lanes = vec![lane(10_000, Nanos(second)), lane(2, Nanos(3_600 * second))];
+        let traces = [trace(lanes)];
+        let cost = CostModel::delayed(Nanos(0));
+        let rules = ["mean:50%,100ms".parse().unwrap()];
+        let expected = study(&traces, &cost).expected_s(&rules, 10);
+        assert!(expected.is_some_and(|s| s > 0.1), "{expected:?}");
+    }
 }

@@ -43,7 +43,7 @@ pub enum SourceError {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The records of the trace cannot be simulated.
-    #[error("{path}: {source}")]
+    #[error("{}", .source.to_string().replacen("this trace", &.path.display().to_string(), 1))]
     Recording {
         /// Path of the trace.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum SourceError {
     },
     /// The part of the trace that does not fit into memory cannot be written to a file.
     #[error(
-        "read {path}: put what --memory leaves no room for into a file in {folder}: {source}; name another folder with --spill"
+        "put what --memory leaves no room for of {path} into a file in {folder}: {source}; name another folder with --spill"
     )]
     Spill {
         /// Path of the trace.
@@ -205,17 +205,21 @@ fn records(
     Ok(meta?)
 }
 
-fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed) -> SweepInput {
+/// The time from the beginning of the trace to the end of a lane, ns: that of one turn when the
+/// lane is repeated.
+pub(super) fn span_of(lane: &Recording) -> f64 {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
-    let span =
-        |lane: &Recording| lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
+    lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap)
+}
+
+fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed) -> SweepInput {
     SweepInput {
         path: path.display().to_string(),
         taken_as,
         lanes: lanes.len(),
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
         sizes: closed.sizes,
-        span_ns: Nanos(lanes.iter().map(span).fold(0.0, f64::max) as u64),
+        span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
         latency_ns: latencies(lanes),
     }
 }
@@ -235,4 +239,35 @@ fn latencies(lanes: &[Recording]) -> [f64; 5] {
     let [p10, p50, p99] = [0.1, 0.5, 0.99].map(|q| classes.percentile(q));
     let exact = |value: Option<f32>| f64::from(value.unwrap_or_default());
     [exact(least), p10, p50, p99, exact(greatest)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every error continues "failed to", so it begins with a verb, and the trace is named in its
+    /// sentence.
+    #[test]
+    fn a_trace_that_cannot_be_simulated_is_told_in_a_sentence() {
+        for (source, begins) in [
+            (
+                RecordingError::NoCompletions(3),
+                "simulate o.pq: none of its 3",
+            ),
+            (
+                RecordingError::Slept(2),
+                "simulate o.pq: 2 of its I/Os slept",
+            ),
+            (
+                RecordingError::NoLanesByDevice,
+                "simulate o.pq with lanes by",
+            ),
+        ] {
+            let error = SourceError::Recording {
+                path: "o.pq".into(),
+                source,
+            };
+            assert!(error.to_string().starts_with(begins), "{error}");
+        }
+    }
 }

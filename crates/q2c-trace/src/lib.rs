@@ -46,8 +46,8 @@ pub mod table;
 mod whole;
 
 pub use container::{
-    Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
-    UnknownColumn, remove_unfinished,
+    Batches, Column, Records, SCHEMA_VERSION, Scan, Temporary, TraceError, TraceReader,
+    TraceWriter, UnknownColumn, remove_unfinished,
 };
 pub use process_name::is_cut as is_cut_name;
 pub use span::Span;

@@ -78,11 +78,11 @@ impl CheckedPlan for TuneJobsSpec {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// The plan of `q2c tune sim:50us` with its defaults.
-    fn good() -> TuneSpec {
+    pub(crate) fn good() -> TuneSpec {
         TuneSpec {
             target: "sim:50us".to_owned(),
             scratch: false,

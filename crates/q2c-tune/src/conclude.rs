@@ -7,13 +7,13 @@ use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::of_first_recording;
 use super::{Tune, TuneError, fidelity, warn};
-use q2c_advice::{Goal, KernelWay, best_of_kernel, predict, relative};
+use q2c_advice::{Goal, KernelWay, best_of_kernel, cores_of, predict, relative};
 use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::Warning;
 use q2c_result::tune::{
-    Calibration, Cell, Job, Lesson, Measured, MethodName, Prediction, Recommendation, SCHEMA,
-    Series, Sweep, TuneResult, Unavailable,
+    Calibration, Cell, Job, Lesson, Measured, MethodName, PerCore, Prediction, Recommendation,
+    Relative, SCHEMA, Series, Sweep, TuneResult, Unavailable,
 };
 use q2c_run::runner::{CellRuns, End};
 use q2c_stats::{Interval, median, sorted};
@@ -52,7 +52,11 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     let each = cells.iter().zip(&first);
     let others = !tune.workload.background.is_empty();
     let all: Vec<Cell> = each
-        .map(|(runs, first)| cell(runs, *first, others, &late))
+        .map(|(runs, first)| {
+            let case = cases.iter().find(|case| case.bs == runs.plan.cell.bs);
+            let cores = case.map_or_else(PerCore::default, |case| case.referee.cores());
+            cell(runs, *first, others, (&late, cores))
+        })
         .collect();
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
@@ -173,12 +177,13 @@ fn first_prediction(
     Some(outcome.gives.into())
 }
 
-/// `others` says whether background jobs used the device, too.
+/// `others` says whether background jobs used the device, too. KIOPS/core over polling's divides by
+/// `cores`, as that of all methods of the block size.
 fn cell(
     runs: &CellRuns<CellSpec, TrialOutcome>,
     predicted_first: Option<Prediction>,
     others: bool,
-    late: &[LateCell],
+    (late, cores): (&[LateCell], PerCore),
 ) -> Cell {
     let spec = &runs.plan.cell;
     Cell {
@@ -193,7 +198,7 @@ fn cell(
         relative: runs
             .outcomes()
             .all(|outcome| outcome.poll_iops > 0.0)
-            .then(|| relative(&evidence(runs)))
+            .then(|| relative_to_polling(runs, cores))
             .flatten(),
         effective_mode: effective_mode(runs, others),
         series: median_series(runs),
@@ -203,6 +208,20 @@ fn cell(
             .find(|late| late.is_of(spec))
             .map(|late| late.late.clone()),
     }
+}
+
+/// The figures over polling's. The kernel's own ways have no say in `cores` and may lack the
+/// machine's CPUs alone.
+fn relative_to_polling(
+    runs: &CellRuns<CellSpec, TrialOutcome>,
+    cores: PerCore,
+) -> Option<Relative> {
+    let trials = evidence(runs);
+    let cores = match cores {
+        PerCore::Machine => cores_of([trials.as_slice()].into_iter()),
+        PerCore::Threads => PerCore::Threads,
+    };
+    relative(&trials, cores)
 }
 
 /// The trials of a cell in the form that the referee takes.

@@ -28,9 +28,12 @@ pub enum TuneError {
     /// The runner failed.
     #[error(transparent)]
     Runner(#[from] RunnerError),
-    /// The recording could not be stored or read.
+    /// The recording could not be stored.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A recording in the run folder could not be read.
+    #[error("{0}; the file was changed by other hands, or the disk lost data: start a new run")]
+    Unread(TraceError),
     /// The recording cannot be replayed.
     #[error(transparent)]
     Recording(#[from] RecordingError),
@@ -60,7 +63,7 @@ impl TuneError {
             TuneError::Folder(error) => error.exit(),
             TuneError::Runner(error) => error.exit(),
             TuneError::Trace(_) => Exit::Device,
-            TuneError::Recording(_) | TuneError::Kept { .. } => Exit::Input,
+            TuneError::Unread(_) | TuneError::Recording(_) | TuneError::Kept { .. } => Exit::Input,
         }
     }
 }

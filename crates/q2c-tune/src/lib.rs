@@ -12,6 +12,7 @@ mod cells;
 mod checked;
 mod conclude;
 mod error;
+mod expected;
 mod fidelity;
 mod kernel;
 mod late;
@@ -29,6 +30,7 @@ mod warn;
 pub use cells::CellSpec;
 pub use checked::{SECONDS, TRIALS};
 pub use error::TuneError;
+pub use expected::ExpectedTrials;
 pub use outcome::{TrialOutcome, Windows};
 pub use over_jobs::TuneJobsSpec;
 pub use spec::TuneSpec;
@@ -37,6 +39,7 @@ use q2c_result::tune::{Calibration, TuneResult};
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::{End, Event, Progress};
+use q2c_run::whole_file;
 use q2c_workbench::calibrate::{Store, calibrate, identity};
 use q2c_workbench::workload::Workload;
 use std::path::Path;
@@ -209,7 +212,7 @@ fn read_json<T: serde::de::DeserializeOwned>(
     name: &str,
 ) -> Result<Option<T>, TuneError> {
     let path = folder.path().join(name);
-    match std::fs::read_to_string(&path) {
+    match whole_file::read_text(&path, whole_file::SMALL) {
         Ok(text) => serde_json::from_str(&text)
             .map(Some)
             .map_err(|e| TuneError::Kept {

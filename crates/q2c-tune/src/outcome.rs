@@ -2,13 +2,14 @@
 
 use q2c_advice::{Beside, Predicted, Trial};
 use q2c_engine::LaneData;
-use q2c_engine::measure::{IntervalStats, combine, intervals};
+use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals};
 use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
-use q2c_result::tune::{Prediction, Series};
+use q2c_result::tune::{PerCore, Prediction, Series};
 use q2c_stats::{mean, quantiles};
 use q2c_watch::kernel::KernelSleeps;
-use q2c_workbench::workload::{INTERVAL, StageId, Watched};
+use q2c_workbench::busy::{Looked, of_jobs};
+use q2c_workbench::workload::{INTERVAL, Span, StageId, Watched};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
@@ -30,7 +31,8 @@ pub struct TrialOutcome {
     /// Latencies (U2C).
     #[serde(flatten)]
     pub latencies: Latencies<f64>,
-    /// Busy CPUs of the machine, less the idle baseline; `None` when they could not be read.
+    /// Busy CPUs of the machine, less the idle baseline; `None` when they could not be read, or are
+    /// fewer than those of the threads alone.
     pub busy_cpus: Option<f64>,
     /// Voluntary switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: f64,
@@ -56,7 +58,7 @@ pub struct TrialOutcome {
     /// Thread CPU of the polled slices, percent; below 100 the CPU was shared or stolen.
     pub poll_cpu_pct: f64,
     /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they
-    /// could not be read.
+    /// could not be read, or are fewer than those of the threads alone.
     #[serde(default)]
     pub poll_busy_cpus: Option<f64>,
     /// The paired prediction; `None` for a method that is not predicted.
@@ -138,11 +140,7 @@ pub(super) fn measured(
         rates: stats.rates(),
         slept_ns: stats.mean_slept_ns(),
         latencies: stats.latency(),
-        // A load that was there at rest may have stopped since, so the difference can be too small.
-        // The threads' own CPU was busy for sure.
-        busy_cpus: span
-            .busy_cpus
-            .map(|busy| (busy - idle_busy_cpus).max(stats.cpu_ns as f64 / stats.wall_ns)),
+        busy_cpus: busy_cpus(&span, &stats, stages.len(), idle_busy_cpus),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.sleeps.slept,
@@ -158,6 +156,19 @@ pub(super) fn measured(
         polls_by: watched.data.lanes.first().map(|lane| lane.facts.polls_by),
         ..TrialOutcome::default()
     }
+}
+
+/// The machine's busy CPUs less those at rest. `None` where they could not be read, or are fewer
+/// than those of the lanes' own threads: a load that was there at rest has stopped since, so it is
+/// not known what else was busy.
+fn busy_cpus(span: &Span, stats: &PhaseStats, stretches: usize, at_rest: f64) -> Option<f64> {
+    let own = stats.cpu_ns as f64 / stats.wall_ns;
+    let looked = Looked {
+        wall_s: stats.wall_ns / 1e9,
+        stretches,
+    };
+    let seen = of_jobs(span.busy_cpus?, at_rest, own, looked);
+    (seen.of == PerCore::Machine).then_some(seen.cpus)
 }
 
 /// The ring flags in force for I/Os that wait for interrupts if `interrupting` is set, else for
@@ -228,4 +239,35 @@ fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalS
         before = all.last().map_or(before, |last| last.end_s);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn a_second_of(own: f64) -> PhaseStats {
+        PhaseStats {
+            wall_ns: 1e9,
+            cpu_ns: (own * 1e9) as u64,
+            lanes: 1,
+            ..PhaseStats::default()
+        }
+    }
+
+    /// A load of 0.8 CPUs was there at rest and is gone: of 1.2 busy CPUs 0.4 seem to be left for a
+    /// thread that used 1.0. It is not known whether 0.2 more were busy for it, or none.
+    #[test]
+    fn a_load_that_has_stopped_leaves_the_machine_unknown() {
+        let span = |busy| Span {
+            busy_cpus: Some(busy),
+            ..Span::default()
+        };
+        let own = a_second_of(1.0);
+        assert_eq!(busy_cpus(&span(1.2), &own, 1, 0.8), None);
+        let known = busy_cpus(&span(2.0), &own, 1, 0.8).unwrap();
+        assert!((known - 1.2).abs() < 1e-12, "{known}");
+        // Less by a tick or two, it is the threads' own.
+        assert_eq!(busy_cpus(&span(1.78), &own, 1, 0.8), Some(1.0));
+        assert_eq!(busy_cpus(&Span::default(), &own, 1, 0.8), None);
+    }
 }

@@ -1,11 +1,11 @@
 //! The trials of one round, as a plan of the runner.
 
-use super::Tune;
 use super::cells::CellSpec;
 use super::kernel;
 use super::outcome::{TrialOutcome, Windows, flags, measured};
 use super::record::of_stages;
 use super::timetable::{Lengths, Timetable};
+use super::{Tune, TuneSpec};
 use q2c_advice::predict;
 use q2c_model::{Bytes, CostModel, Direction, Nanos, Rates};
 use q2c_policy::{Io, LaneMethod, Method};
@@ -15,7 +15,7 @@ use q2c_sim::Recording;
 use q2c_workbench::workload::Watched;
 
 /// Time to set up and tear down threads and rings for a trial, seconds.
-const OVERHEAD_S: f64 = 0.1;
+pub(super) const OVERHEAD_S: f64 = 0.1;
 
 pub(super) struct RoundPlan<'a> {
     pub tune: &'a Tune<'a>,
@@ -33,22 +33,24 @@ pub(super) struct Size {
     pub lane_iops: f64,
 }
 
-impl Tune<'_> {
+impl TuneSpec {
     /// The stages of a trial, at a block size at which a polling lane does `lane_iops`.
     pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
         let lengths = Lengths {
-            measured: self.spec.seconds,
-            part: self.spec.part_seconds,
-            slice: self.spec.slice_seconds,
+            measured: self.seconds,
+            part: self.part_seconds,
+            slice: self.slice_seconds,
         };
         Timetable::new(method, &lengths.stretched(lane_iops))
     }
+}
 
+impl Tune<'_> {
     /// Expected length of a trial, seconds.
     pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
         OVERHEAD_S
             + match method.lane() {
-                Some(method) => self.timetable(method, lane_iops).stages.seconds(),
+                Some(method) => self.spec.timetable(method, lane_iops).stages.seconds(),
                 None => kernel::seconds(self),
             }
     }
@@ -160,7 +162,7 @@ impl Plan for RoundPlan<'_> {
             }
             other => return Err(CellError::Cell(format!("tune has no trial of {other}"))),
         };
-        let timetable = self.tune.timetable(method, size.lane_iops);
+        let timetable = self.tune.spec.timetable(method, size.lane_iops);
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;
         let hint = Some(size.lane_iops);

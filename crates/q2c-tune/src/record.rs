@@ -8,7 +8,7 @@ use q2c_policy::Io;
 use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
 use q2c_sim::Recording;
-use q2c_trace::{Scan, TraceReader, TraceWriter};
+use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
 use q2c_workbench::workload::{StageId, Stages, Step, Watched};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,10 +45,12 @@ pub(super) fn recording(
         }
         store(tune, &watched, recorded, bs, &path)?;
     }
-    let batches: Vec<Vec<IoRecord>> = TraceReader::open(&path)?
-        .records(&Scan::new())?
-        .collect::<Result<_, _>>()?;
+    let batches = read(&path).map_err(TuneError::Unread)?;
     Ok(Recording::from_records(&batches.concat())?)
+}
+
+fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
+    TraceReader::open(path)?.records(&Scan::new())?.collect()
 }
 
 fn store(

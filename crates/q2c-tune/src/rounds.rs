@@ -17,7 +17,7 @@ use q2c_sim::Recording;
 use q2c_steer::Steering;
 
 /// Most trials for each block size on average, as a multiple of the trials that an answer needs.
-const TRIALS_PER_WANTED: u32 = 6;
+pub(super) const TRIALS_PER_WANTED: u32 = 6;
 /// Length of the recordings between rounds, as a share of the first recording.
 const LATER_RECORDING: f64 = 0.25;
 

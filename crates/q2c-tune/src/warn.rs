@@ -29,6 +29,7 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     let mismatch = if alone { device_mismatch(cells) } else { None };
     busy_at_rest(tune)
         .into_iter()
+        .chain(busy_cpus_unknown(cells))
         .chain(shared_cpu(cells))
         .chain(drift(tune, cells))
         .chain(unrecorded(cells))
@@ -52,6 +53,24 @@ fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
         found: format!("{busy:.2} CPUs were busy before anything was measured"),
         means: "KIOPS/core takes that load off as if it stayed the same; latencies and misses are disturbed".to_owned(),
         todo: "stop the other load (top shows it) and run again".to_owned(),
+    })
+}
+
+/// Warns when the machine's busy CPUs are not known for some trials.
+fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
+    let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
+    let unknown = |o: &&TrialOutcome| o.busy_cpus.is_none() || o.poll_busy_cpus.is_none();
+    let (without, all) = (outcomes().filter(unknown).count(), outcomes().count());
+    (without > 0).then(|| Warning {
+        id: "busy-cpus-unknown".to_owned(),
+        found: format!(
+            "in {without} of {all} trials the machine's busy CPUs, less those at rest, could not be read or were \
+             fewer than the CPU time of the jobs' threads"
+        ),
+        means: "these trials have no KIOPS/core; where half of a method's trials lack it, KIOPS/core over polling's \
+                divides by the CPU time of the threads alone, at that block size, and interrupts look too good"
+            .to_owned(),
+        todo: "stop the other load (top shows it), or give --seconds a larger number".to_owned(),
     })
 }
 

@@ -1,9 +1,11 @@
 //! The parts that the measured studies share: the workbench, which opens a target and chooses CPUs;
+//! the busy CPUs of jobs;
 //! the workload that runs in stages, with the machine's counters read between them; the
 //! calibration, which measures what sleeping and polling cost on this machine; late time, and
 //! stages in the block layer, from runs with its capture beside them; and files for recordings that
 //! exceed memory.
 
+pub mod busy;
 pub mod calibrate;
 mod cpu_choice;
 mod cpu_trials;

@@ -6,14 +6,14 @@ use crate::examine::examine;
 use crate::polling::{Polling, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
 use crate::workload_cpus::WorkloadCpus;
-use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device};
+use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device, wanted};
 use q2c_engine::EngineSpec;
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
 use q2c_host::signals::Orderly;
-use q2c_host::target::{OpenNamespace, Scratch, TargetError};
+use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
 use q2c_host::topology::{
     AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
 };
@@ -147,6 +147,9 @@ impl Workbench {
         let engine = settle(engine, &polling)?;
         usable(&request.background, &polling)?;
         refuse_too_large(&engine, request, &target.facts)?;
+        if target.facts.kind == TargetKind::Simulated {
+            check_size(&wanted(request), target.span)?;
+        }
         let mut workload = Workload {
             engine,
             medium: target.medium,

@@ -172,7 +172,8 @@ impl WorkloadTarget {
     }
 }
 
-fn wanted(request: &WorkloadRequest) -> Wanted {
+/// What the request needs of its target.
+pub(crate) fn wanted(request: &WorkloadRequest) -> Wanted {
     let background = request.background.iter();
     let blocks = || request.sizes.iter().copied();
     let blocks = || blocks().chain(background.clone().map(|job| job.bs));

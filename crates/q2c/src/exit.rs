@@ -10,14 +10,27 @@ use q2c_trace::TraceError;
 use q2c_trace::export::ExportError;
 use q2c_trace::import::ImportError;
 use q2c_trace::recording::RecordingError;
+use std::error::Error;
 use std::io;
+
+/// Whether a limit on open files is the reason of an error: it is the machine's, whatever file it
+/// was met at.
+fn is_limit(error: &(dyn Error + 'static)) -> bool {
+    let mut reasons = std::iter::successors(Some(error), |error| (*error).source());
+    reasons.any(|reason| {
+        let system = reason.downcast_ref::<io::Error>();
+        system.is_some_and(Exit::is_limit)
+    })
+}
 
 /// For a trace that cannot be written, or whose content cannot be used.
 pub fn trace_exit(error: &TraceError) -> Exit {
     match error {
+        _ if is_limit(error) => Exit::Environment,
         TraceError::Stopped { .. } => Exit::Interrupted,
         TraceError::Exists { .. } => Exit::Usage,
         TraceError::Thread { .. } => Exit::Environment,
+        TraceError::NotMade { source, .. } => Exit::of_output(source),
         TraceError::Io { .. }
         | TraceError::DiskFull { .. }
         | TraceError::Parquet { .. }
@@ -31,6 +44,7 @@ pub fn trace_exit(error: &TraceError) -> Exit {
 /// For a trace that cannot be read.
 fn unread_exit(error: &TraceError) -> Exit {
     match error {
+        _ if is_limit(error) => Exit::Environment,
         TraceError::Stopped { .. } => Exit::Interrupted,
         TraceError::Thread { .. } => Exit::Environment,
         _ => Exit::Input,
@@ -48,6 +62,7 @@ fn spill_exit(source: &io::Error) -> Exit {
 /// For a recording that cannot be read or used.
 pub fn import_exit(error: &ImportError) -> Exit {
     match error {
+        _ if is_limit(error) => Exit::Environment,
         ImportError::Trace(error) => trace_exit(error),
         ImportError::Option { .. }
         | ImportError::Map { .. }
@@ -74,7 +89,8 @@ pub fn export_exit(error: &ExportError) -> Exit {
         ExportError::Trace(TraceError::Stopped { .. }) => Exit::Interrupted,
         ExportError::Exists { .. } | ExportError::Unfit { .. } => Exit::Usage,
         ExportError::Trace(_) | ExportError::Nothing { .. } => Exit::Input,
-        ExportError::Write { .. } | ExportError::Create { .. } => Exit::Device,
+        ExportError::Create { source, .. } => Exit::of_output(source),
+        ExportError::Write { .. } => Exit::Device,
     }
 }
 
@@ -182,6 +198,30 @@ mod tests {
         assert_eq!(import_exit(&ImportError::BadTrace(damaged())), Exit::Input);
         let unknown = ImportError::Unknown { path: "x".into() };
         assert_eq!(import_exit(&unknown), Exit::Input);
+    }
+
+    /// EMFILE is the machine's, also where an input is opened.
+    #[test]
+    fn a_limit_on_open_files_is_the_machines() {
+        let limit = || io::Error::from_raw_os_error(24);
+        let read = |source| ImportError::Read {
+            path: "x".into(),
+            source,
+        };
+        let unread = read(limit());
+        assert_eq!(import_exit(&unread), Exit::Environment);
+        let missing = read(io::ErrorKind::NotFound.into());
+        assert_eq!(import_exit(&missing), Exit::Input);
+        let open = || TraceError::Io {
+            doing: "open trace",
+            path: "x".into(),
+            source: limit(),
+        };
+        assert_eq!(
+            import_exit(&ImportError::BadTrace(open())),
+            Exit::Environment
+        );
+        assert_eq!(replay_exit(&SourceError::Read(open())), Exit::Environment);
     }
 
     /// Each device of a trace gets a part of the target, and there are too many for it.

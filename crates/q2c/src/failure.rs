@@ -21,6 +21,18 @@ impl Failure {
         }
     }
 
+    /// The failure of a run that goes on: what would be wrong in the command line was read from the
+    /// run's plan.
+    pub fn of_plan(self) -> Self {
+        Failure {
+            exit: match self.exit {
+                Exit::Usage => Exit::Input,
+                other => other,
+            },
+            ..self
+        }
+    }
+
     /// The exit code of the process.
     pub fn exit(&self) -> Exit {
         self.exit

@@ -5,7 +5,6 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
-mod input;
 mod media;
 mod output;
 mod requests;

@@ -4,8 +4,8 @@ use crate::failure::{Fails, Failure};
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_service::RecordedFacts;
+use q2c_trace::Temporary;
 use serde::Serialize;
-use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
@@ -94,29 +94,24 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// A new file that is made before the work whose result it is to hold, so that a name that is taken
-/// or a folder that is not there does not cost the result. Dropped without
-/// [`write`](NewFile::write) it is removed.
-#[derive(Debug)]
+/// or a folder that is not there does not cost the result. It has a hidden name until it is whole,
+/// whatever ends the program. Dropped without [`write`](NewFile::write) it is removed.
 pub struct NewFile {
     path: PathBuf,
-    file: fs::File,
-    whole: bool,
+    file: Temporary,
 }
 
 impl NewFile {
     /// Makes the file. An existing file is never written over, since it may be anything.
     pub fn make(path: &Path) -> Result<Self, Failure> {
-        let file = fs::File::create_new(path).map_err(|e| match e.kind() {
-            io::ErrorKind::AlreadyExists => {
-                let why = "expected a new name, found an existing file; remove it or name another";
-                unwritten(Exit::Usage, path, why)
-            }
-            _ => unwritten(Exit::Device, path, &e.to_string()),
-        })?;
+        if path.symlink_metadata().is_ok() {
+            return Err(taken(path));
+        }
+        let file = Temporary::beside(path)
+            .map_err(|e| unwritten(Exit::of_output(&e), path, &e.to_string()))?;
         Ok(NewFile {
             path: path.to_owned(),
             file,
-            whole: false,
         })
     }
 
@@ -130,24 +125,26 @@ impl NewFile {
         &self.path
     }
 
-    /// Writes the file as a whole and waits until it is on the disk.
+    /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
     pub fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = self
             .file
             .write_all(bytes)
-            .and_then(|()| self.file.sync_all());
-        self.whole = written.is_ok();
-        written.map_err(|e| unwritten(Exit::Device, &self.path, &e.to_string()))
+            .and_then(|()| self.file.as_file().sync_all());
+        let failed = |e: io::Error| unwritten(Exit::Device, &self.path, &e.to_string());
+        written.map_err(failed)?;
+        let named = self.file.name_or_keep(&self.path);
+        named.map_err(|(error, kept)| {
+            let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));
+            let why = format!("{error}{}", kept.unwrap_or_default());
+            unwritten(Exit::of_output(&error), &self.path, &why)
+        })
     }
 }
 
-impl Drop for NewFile {
-    /// Removes a file that is not whole. What went wrong before is the error to report.
-    fn drop(&mut self) {
-        if !self.whole {
-            fs::remove_file(&self.path).ok();
-        }
-    }
+fn taken(path: &Path) -> Failure {
+    let why = "expected a new name, found an existing file; remove it or name another";
+    unwritten(Exit::Usage, path, why)
 }
 
 fn unwritten(exit: Exit, path: &Path, why: &str) -> Failure {
@@ -157,21 +154,35 @@ fn unwritten(exit: Exit, path: &Path, why: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
-    fn a_new_file_is_there_at_once_and_stays_only_when_it_is_whole() {
+    fn a_new_file_has_its_name_only_when_it_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.html");
+        let count = || fs::read_dir(folder.path()).unwrap().count();
         let made = NewFile::make(&path).unwrap();
-        assert_eq!(NewFile::make(&path).unwrap_err().exit(), Exit::Usage);
+        assert!(!path.exists(), "a file without its content has the name");
+        assert_eq!(count(), 1);
         drop(made);
-        assert!(!path.exists());
-        NewFile::make(&path).unwrap().write(b"whole").unwrap();
+        assert_eq!(count(), 0);
+        let late = NewFile::make(&path).unwrap();
+        fs::write(&path, "whole").unwrap();
+        // The name was taken meanwhile: the work is not lost.
+        let refused = late.write(b"other").unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage);
+        let (_, kept) = refused.message().split_once("whole as ").unwrap();
+        assert_eq!(fs::read(kept).unwrap(), b"other");
+        fs::remove_file(kept).unwrap();
+        let again = NewFile::make(&path).err().map(|failure| failure.exit());
+        assert_eq!(again, Some(Exit::Usage));
+        assert_eq!(count(), 1);
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(write_new(&path, b"other").unwrap_err().exit(), Exit::Usage);
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         let nowhere = folder.path().join("none/page.html");
-        assert_eq!(NewFile::make(&nowhere).unwrap_err().exit(), Exit::Device);
+        let nowhere = NewFile::make(&nowhere).err().map(|failure| failure.exit());
+        assert_eq!(nowhere, Some(Exit::Usage));
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub fn scratch(
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
         let why = format!("make the folder {}: {e}", run.out.display());
-        Failure::new(Exit::Device, why)
+        Failure::new(Exit::of_output(&e), why)
     })?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -11,8 +11,7 @@ use q2c_result::CpuTrial;
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     let target_disk = facts.target_disk.as_ref()?;
     let name = &target_disk.disk.name;
-    let read = Interrupts::read(facts.roots, target_disk).ok();
-    let Some(lines) = read.filter(|i| !i.lines.is_empty()) else {
+    let Some(lines) = lines_of(facts) else {
         return Some(Finding::unknown(
             format!("no interrupt line of {name} was found"),
             "whether polled I/O was interrupted cannot be proved by counting",
@@ -30,6 +29,17 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         reached(facts)
     );
     Some(one_or_many(facts, &cpus, found))
+}
+
+/// The device's interrupt lines; `None` where there is no device or no line of it.
+fn lines_of(facts: &DoctorFacts) -> Option<Interrupts> {
+    let read = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok();
+    read.filter(|all| !all.lines.is_empty())
+}
+
+/// Whether interrupts of the device are counted.
+pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
+    lines_of(facts).is_some()
 }
 
 fn shown(lines: &Interrupts) -> String {
@@ -170,8 +180,7 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
 /// The device's lines that took at least one interrupt; `None` where there is no device or no such
 /// line.
 fn used_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
-    let all = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok()?;
-    let used: Vec<IrqLine> = all
+    let used: Vec<IrqLine> = lines_of(facts)?
         .lines
         .into_iter()
         .filter(|l| l.counts.values().any(|&n| n > 0))

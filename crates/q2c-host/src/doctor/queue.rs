@@ -100,6 +100,11 @@ pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
+/// Whether requests of the device are counted. A kernel without the switch counts them.
+pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
+    facts.queue("iostats").is_none_or(|(_, value)| value == "1")
+}
+
 /// The device's request counters, which prove that I/O happened, at a small cost per request.
 pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("iostats")?;

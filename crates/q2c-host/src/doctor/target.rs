@@ -2,7 +2,8 @@
 
 use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::queue::POLLED;
+use super::irq;
+use super::queue::{self, POLLED};
 use crate::attr;
 use crate::target::UNASKED;
 use q2c_result::TargetKind;
@@ -40,10 +41,10 @@ pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
     Some(match (target.unproved.as_slice(), &target.device) {
-        ([], Some(device)) => Finding::pass(
-            format!("its I/O goes to {}", device.name),
-            "interrupts and requests of the device can be counted against ours",
-        ),
+        ([], Some(device)) => {
+            let counted = (irq::are_counted(facts), queue::requests_are_counted(facts));
+            counted_as(format!("its I/O goes to {}", device.name), counted)
+        }
         (_, None) => Finding::invalidates(
             &["effective-mode"],
             format!("no device: {}", target.unproved.join("; ")),
@@ -54,6 +55,31 @@ pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
             "numbers hold for the path as a whole, not for one device",
         ),
     })
+}
+
+/// The finding by whether the device's interrupts and its requests are counted, as the checks of
+/// these two say.
+fn counted_as(found: String, counted: (bool, bool)) -> Finding {
+    match counted {
+        (true, true) => Finding::pass(
+            found,
+            "interrupts and requests of the device can be counted against ours",
+        ),
+        (false, true) => Finding::warn(
+            found,
+            "requests of the device can be counted against ours, its interrupts cannot: no line of it was found",
+        ),
+        (true, false) => Finding::warn(
+            found,
+            "interrupts of the device can be counted against ours, its requests cannot: iostats is off",
+        ),
+        (false, false) => Finding::invalidates(
+            &["effective-mode"],
+            found,
+            "neither interrupts nor requests of the device are counted: that I/O happened, and how it completed, cannot \
+             be proved",
+        ),
+    }
 }
 
 /// The target's size. A target that fits into the device's own cache is served from it.

@@ -286,7 +286,11 @@ fn size(mut file: &File, path: &Path) -> Result<Bytes, TargetError> {
         .map_err(|e| call("find the size of", path, e))
 }
 
-fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
+/// Checks that a target of the size `found` holds the blocks that are wanted.
+///
+/// # Errors
+/// [`TargetError::TooSmall`].
+pub fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
     let needed = Bytes(wanted.blocks.max(1).saturating_mul(wanted.block.0));
     if found >= needed {
         return Ok(());

@@ -49,7 +49,7 @@ pub struct ChosenCpus {
 #[derive(Debug, Error)]
 pub enum CpuChoiceError {
     /// The kernel did not say on which CPUs this process may run.
-    #[error("{0}")]
+    #[error("find the CPUs that q2c may run on: {0}")]
     Unknown(#[from] io::Error),
     /// A CPU was named that this process may not run on.
     #[error("use {cpu}: q2c may run on CPUs {} here", numbers(allowed))]

@@ -534,6 +534,37 @@ fn targets() {
     assert_eq!(with(None), (Unknown, None));
 }
 
+/// The proof promises no count of which another line says that it does not exist. A device such as
+/// zram has no interrupts, and `iostats` of any device can be off.
+#[test]
+fn what_is_not_counted_is_no_proof() {
+    const NO_LINE: &str = "proc/interrupts =  CPU0 CPU1\\n 9: 5 6 MSI 1-edge eth0";
+    const NO_REQUESTS: &str = "sys/devices/pci0/nvme0/nvme0n1/queue/iostats = 0";
+    let no_lines = |tree: &Tree| {
+        remove(&tree.path("sys/devices/pci0/nvme0/msi_irqs"));
+        tree.add(NO_LINE);
+    };
+    let no_requests = |tree: &Tree| tree.add(NO_REQUESTS);
+    let proved = |changes: &[&dyn Fn(&Tree)], others: [Verdict; 2]| {
+        let tree = Tree::new(GOOD);
+        changes.iter().for_each(|change| change(&tree));
+        let checks = report(&tree, &good_target(), None);
+        let lines = ["irq-cpus", "iostats"].map(|id| find(&checks, id).verdict);
+        assert_eq!(lines, others);
+        let check = find(&checks, "target-proved");
+        (check.verdict, check.means.clone())
+    };
+    let (verdict, means) = proved(&[&no_lines], [Unknown, Pass]);
+    assert_eq!(verdict, Warn);
+    assert!(means.contains("its interrupts cannot"), "{means}");
+    let (verdict, means) = proved(&[&no_requests], [Pass, Warn]);
+    assert_eq!(verdict, Warn);
+    assert!(means.contains("its requests cannot"), "{means}");
+    let (verdict, means) = proved(&[&no_lines, &no_requests], [Unknown, Warn]);
+    assert_eq!(verdict, Invalidates);
+    assert!(means.contains("neither interrupts nor requests"), "{means}");
+}
+
 /// The CPU of the interrupts is named with what it gives.
 #[test]
 fn trials_on_cpus_stand_beside_their_interrupts() {

@@ -165,7 +165,7 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer) -> String {
     };
     let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |s| format!("{s:.2}"));
     format!(
-        "Best by {}: {}; {floor}; CPU saved over what the oracle saves {}, KIOPS/core over that of Linux's rule {}",
+        "Best by {}: {}; {floor}; CPU saved {} times what the oracle saves, KIOPS/core over that of Linux's rule {}",
         result.objective,
         result.cells[best].policy,
         share(answer.of_oracle),

@@ -106,11 +106,29 @@ fn captured(trial: &ReplayTrial) -> Option<Said> {
         words += &format!("; {}", excess(trial.q2c_excess));
         weight = Weight::Caution;
     }
-    if trial.q2c_lost > 0 {
-        words += &format!("; {} more are missing from the sum", count(trial.q2c_lost));
+    if let Some(lost) = lost(trial) {
+        words += &lost;
         weight = Weight::Caution;
     }
     Some(Said::new(weight, "Q2C", words))
+}
+
+/// The I/Os that the capture lost, in words that follow those on [`excess`]. Where reads and writes
+/// are fewer than were submitted, lost ones are among those that lack; others are more.
+fn lost(trial: &ReplayTrial) -> Option<String> {
+    let lacking = trial.q2c_excess.min(0).unsigned_abs();
+    let told = trial.q2c_lost.min(lacking);
+    let more = trial.q2c_lost - told;
+    let told = match told {
+        0 => String::new(),
+        n if n == lacking => ", as the capture lost them".to_owned(),
+        n => format!(", of which the capture lost {}", count(n)),
+    };
+    let more = match more {
+        0 => String::new(),
+        n => format!("; {} more are missing from the sum", count(n)),
+    };
+    (trial.q2c_lost > 0).then(|| told + &more)
 }
 
 /// The difference between the I/Os in the sum of Q2C and the requests, in words.
@@ -166,4 +184,33 @@ fn replayer(trial: &ReplayTrial) -> String {
         text += &format!(" ({each} for each request)");
     }
     text + &format!(", {reading} reading the trace, recording and capturing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 100 reads 92 are in the sum and the capture lost 8: together they are 100, not 108.
+    #[test]
+    fn what_the_capture_lost_is_told_once() {
+        let told = |excess, lost| {
+            let trial = ReplayTrial {
+                sum_q2c_s: Some(1.0),
+                q2c_ios: 92,
+                q2c_excess: excess,
+                q2c_lost: lost,
+                ..ReplayTrial::default()
+            };
+            let said = captured(&trial).unwrap();
+            let (_, after) = said.words.split_once("; ").unwrap();
+            after.to_owned()
+        };
+        const FEWER: &str = "8 fewer than the reads and writes submitted";
+        assert_eq!(told(-8, 8), format!("{FEWER}, as the capture lost them"));
+        assert_eq!(told(-8, 3), format!("{FEWER}, of which the capture lost 3"));
+        assert_eq!(told(-8, 0), FEWER);
+        let flushes = "as the capture lost them; 2 more are missing from the sum";
+        assert_eq!(told(-8, 10), format!("{FEWER}, {flushes}"));
+        assert_eq!(told(0, 8), "8 more are missing from the sum");
+    }
 }

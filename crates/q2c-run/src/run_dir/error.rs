@@ -32,6 +32,14 @@ pub enum RunDirError {
         /// The error that the system returned.
         source: io::Error,
     },
+    /// The folder of a new run cannot be made.
+    #[error("make the folder {}: {source}", path.display())]
+    NotMade {
+        /// The folder.
+        path: PathBuf,
+        /// The error that the system returned.
+        source: io::Error,
+    },
     /// Another process has the folder open.
     #[error(
         "open run folder {}: it is in use by process {}; wait for it to end, or start a new run",
@@ -127,15 +135,38 @@ pub enum RunDirError {
 }
 
 impl RunDirError {
-    /// The exit code of a command that cannot make or write a run's folder. A limit on open files
-    /// (EMFILE, ENFILE) is the machine's.
+    /// The exit code of a command that cannot make, read or write a run's folder. A limit on open
+    /// files is the machine's; a folder that is none of a run that can go on is a bad input.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            RunDirError::Io { source, .. } if matches!(source.raw_os_error(), Some(23 | 24)) => {
-                Exit::Environment
-            }
+            RunDirError::NotMade { source, .. } => Exit::of_output(source),
+            RunDirError::Io { source, .. } if Exit::is_limit(source) => Exit::Environment,
+            RunDirError::NotARun { .. }
+            | RunDirError::Busy { .. }
+            | RunDirError::AlreadyComplete { .. }
+            | RunDirError::OtherConditions { .. }
+            | RunDirError::Corrupt { .. }
+            | RunDirError::BadPlan { .. } => Exit::Input,
             _ => Exit::Device,
+        }
+    }
+
+    /// The exit code of a command that cannot open the folder of a run to go on with it: whatever
+    /// cannot be read there is a bad input.
+    #[must_use]
+    pub fn exit_of_resume(&self) -> Exit {
+        match self {
+            RunDirError::Io { source, .. } if !Exit::is_limit(source) => Exit::Input,
+            _ => self.exit(),
+        }
+    }
+
+    /// Makes an error of a folder that cannot be made.
+    pub(super) fn not_made(path: &Path, source: io::Error) -> Self {
+        match RunDirError::io("make the folder", path, source) {
+            RunDirError::Io { path, source, .. } => RunDirError::NotMade { path, source },
+            full => full,
         }
     }
 
@@ -161,4 +192,26 @@ impl RunDirError {
 fn list(differences: &[Difference]) -> String {
     let items: Vec<String> = differences.iter().map(ToString::to_string).collect();
     items.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EMFILE is the machine's, wherever it is met: in a folder that is written, and in one that is
+    /// to go on.
+    #[test]
+    fn a_limit_on_open_files_is_the_machines() {
+        let path = Path::new("runs/one/plan.toml");
+        let of = |errno| RunDirError::io("read", path, io::Error::from_raw_os_error(errno));
+        let (limit, unread) = (of(24), of(5));
+        assert_eq!(limit.exit(), Exit::Environment);
+        assert_eq!(limit.exit_of_resume(), Exit::Environment);
+        assert_eq!(unread.exit(), Exit::Device);
+        assert_eq!(unread.exit_of_resume(), Exit::Input);
+        let limit = io::Error::from_raw_os_error(24);
+        assert_eq!(RunDirError::not_made(path, limit).exit(), Exit::Environment);
+        let full = io::Error::from_raw_os_error(28);
+        assert_eq!(RunDirError::not_made(path, full).exit(), Exit::Device);
+    }
 }

@@ -3,12 +3,13 @@
 use super::checked::CheckedPlan;
 use super::error::RunDirError;
 use super::record::{RunRecord, SCHEMA};
+use crate::whole_file;
 use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use std::fs::OpenOptions;
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::{fs, io};
 
 pub(super) const JOURNAL: &str = "cells.jsonl";
 pub(super) const LOG: &str = "log.txt";
@@ -53,12 +54,16 @@ pub(super) fn missing_or_io(path: &Path, name: &'static str, error: io::Error) -
             path: path.to_path_buf(),
             missing: name,
         },
-        _ => RunDirError::io("open", &path.join(name), error),
+        _ => RunDirError::io("read", &path.join(name), error),
     }
 }
 
 pub(super) fn read(path: &Path, name: &'static str) -> Result<Vec<u8>, RunDirError> {
-    fs::read(path.join(name)).map_err(|e| missing_or_io(path, name, e))
+    let most = match name {
+        JOURNAL => whole_file::RESULT,
+        _ => whole_file::SMALL,
+    };
+    whole_file::read(&path.join(name), most).map_err(|e| missing_or_io(path, name, e))
 }
 
 pub(super) fn read_record(path: &Path) -> Result<RunRecord, RunDirError> {

@@ -161,7 +161,7 @@ impl RunDir {
 }
 
 fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
-    fs::create_dir_all(root).map_err(|e| RunDirError::io("make the folder", root, e))?;
+    fs::create_dir_all(root).map_err(|e| RunDirError::not_made(root, e))?;
     for copy in 1u32.. {
         let path = match copy {
             1 => root.join(name),
@@ -170,7 +170,7 @@ fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
         match fs::create_dir(&path) {
             Ok(()) => return sync_folder(root).map(|()| path),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(RunDirError::io("make the folder", &path, e)),
+            Err(e) => return Err(RunDirError::not_made(&path, e)),
         }
     }
     unreachable!("more than four thousand million runs in one second")

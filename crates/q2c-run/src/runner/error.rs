@@ -41,6 +41,7 @@ impl RunError {
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Folder(error) => error.exit(),
+            RunError::OtherPlan { .. } => Exit::Input,
             _ => Exit::Device,
         }
     }

@@ -19,6 +19,14 @@ pub enum TraceError {
         /// The reason that the operating system gave.
         source: io::Error,
     },
+    /// The file of a new trace could not be made.
+    #[error("create trace {}: {source}", path.display())]
+    NotMade {
+        /// Path of the trace.
+        path: PathBuf,
+        /// The reason that the operating system gave.
+        source: io::Error,
+    },
     /// The disk or the quota is full. No partly written file was left.
     #[error("{doing} {}: no space left on its disk; free some space and try again", path.display())]
     DiskFull {

@@ -19,6 +19,6 @@ pub use error::TraceError;
 pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;
 pub use schema::SCHEMA_VERSION;
-pub(crate) use temporary::Temporary;
+pub use temporary::Temporary;
 pub use temporary::remove_unfinished;
 pub use writer::TraceWriter;

@@ -15,7 +15,6 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use q2c_model::{IoRecord, TraceMeta};
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ impl TraceReader {
     /// without a column that a trace has.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
-        let file = File::open(&path).and_then(SharedFile::new);
+        let file = SharedFile::open(&path);
         let file = file.map_err(io_error("open trace", &path))?;
         footer::check_ends(&file, &path)?;
         let parquet = contained("open trace", &path, || {

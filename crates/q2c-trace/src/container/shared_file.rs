@@ -6,6 +6,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads by offset, so that scans of one trace in several threads do not move each other's offset
@@ -21,6 +22,14 @@ impl SharedFile {
         let len = file.metadata()?.len();
         let file = Arc::new(file);
         Ok(SharedFile { file, len })
+    }
+
+    /// Opens a regular file. The open of a pipe would wait until somebody writes to it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        match std::fs::metadata(path)?.is_file() {
+            true => File::open(path).and_then(SharedFile::new),
+            false => Err(io::Error::other("expected a regular file, found none")),
+        }
     }
 
     /// Up to `len` bytes from offset `at`, fewer at the end of the file.

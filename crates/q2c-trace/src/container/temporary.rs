@@ -1,69 +1,105 @@
 //! Files that are not whole yet.
 
-use std::collections::BTreeSet;
-use std::fs::{File, Permissions, remove_file};
+use std::collections::BTreeMap;
+use std::fs::{File, remove_file};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
-/// The names of all files of this process that are not whole yet.
-static NAMES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// The hidden names of all files of this process that are not whole yet, with the names that they
+/// will have.
+static NAMES: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
 /// Removes every file that is not whole yet. For a program that ends without dropping its values.
 pub fn remove_unfinished() {
-    for name in std::mem::take(&mut *names()) {
+    for name in std::mem::take(&mut *names()).into_keys() {
         // It may be gone already.
         remove_file(name).ok();
     }
 }
 
-fn names() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A file that is not whole yet: with a hidden name, which goes when the value is dropped, or
-/// without any.
-pub(crate) enum Temporary {
+/// without any. [`remove_unfinished`] knows its name.
+#[derive(Debug)]
+pub struct Temporary(Kind);
+
+#[derive(Debug)]
+enum Kind {
     Named(Option<NamedTempFile>),
     Nameless(File),
 }
 
 impl Temporary {
-    /// Creates a hidden file in the target's folder, with the permissions of a normal file.
-    pub(crate) fn beside(path: &Path) -> io::Result<Temporary> {
+    /// Creates a hidden file in the folder of `path`, with the permissions of a normal file.
+    ///
+    /// # Errors
+    /// `path` has no file name, another file of this program is to have it, or its folder does not
+    /// take the file.
+    pub fn beside(path: &Path) -> io::Result<Temporary> {
         let name = path
             .file_name()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
+        let mut names = names();
+        let path = folder(path).join(name);
+        if names.values().any(|other| *other == path) {
+            let found = "expected a name for each file, found one for two";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, found));
+        }
+        // The library's own way to make the file would hide the system's error behind a text.
+        let open = |path: &Path| File::create_new(path);
         let file = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder(path))?;
-        names().insert(file.path().to_owned());
-        Ok(Temporary::Named(Some(file)))
+            .make_in(folder(&path), open)?;
+        names.insert(file.path().to_owned(), path);
+        Ok(Temporary(Kind::Named(Some(file))))
     }
 
     /// Creates a file without a name in `folder`. It is gone when no descriptor of it is left.
     pub(crate) fn nameless(folder: &Path) -> io::Result<Temporary> {
-        tempfile::tempfile_in(folder).map(Temporary::Nameless)
+        tempfile::tempfile_in(folder)
+            .map(Kind::Nameless)
+            .map(Temporary)
     }
 
-    pub(crate) fn as_file(&self) -> &File {
-        match self {
-            Temporary::Named(Some(file)) => file.as_file(),
-            Temporary::Nameless(file) => file,
-            Temporary::Named(None) => unreachable!("it is taken by the methods that consume it"),
+    /// The open file.
+    #[must_use]
+    pub fn as_file(&self) -> &File {
+        match &self.0 {
+            Kind::Named(Some(file)) => file.as_file(),
+            Kind::Nameless(file) => file,
+            Kind::Named(None) => unreachable!("it is taken by the methods that consume it"),
         }
     }
 
     /// Renames without replacing and syncs the folder; a file without a name stays without one.
     /// When the name is taken, the file is removed.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when the name is taken, or the system's error.
     pub(crate) fn name_finished(self, path: &Path) -> io::Result<()> {
         match self.renamed(path) {
             Ok(()) => sync_folder(path),
             Err(refused) => Err(refused.error),
+        }
+    }
+
+    /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden one.
+    ///
+    /// # Errors
+    /// The system's error, and the hidden name where the file is kept.
+    pub fn name_or_keep(self, path: &Path) -> Result<(), (io::Error, Option<PathBuf>)> {
+        match self.renamed(path) {
+            Ok(()) => sync_folder(path).map_err(|error| (error, None)),
+            Err(refused) => {
+                let kept = refused.file.keep().map(|(_, kept)| kept);
+                Err((refused.error, kept.ok()))
+            }
         }
     }
 
@@ -77,7 +113,7 @@ impl Temporary {
 
     /// The file with its hidden name, which is not removed by [`remove_unfinished`] any more.
     fn taken(&mut self) -> Option<NamedTempFile> {
-        let Temporary::Named(file) = self else {
+        let Kind::Named(file) = &mut self.0 else {
             return None;
         };
         let file = file.take()?;
@@ -127,6 +163,11 @@ mod tests {
         whole.name_finished(&path).unwrap();
         let half = Temporary::beside(&folder.path().join("half")).unwrap();
         let nameless = Temporary::nameless(folder.path()).unwrap();
+        let twice = Temporary::beside(&folder.path().join("half")).unwrap_err();
+        assert_eq!(twice.kind(), io::ErrorKind::AlreadyExists);
+        // The reason is the system's, so that a limit can be told from a missing folder.
+        let nowhere = Temporary::beside(&folder.path().join("none/x")).unwrap_err();
+        assert_eq!(nowhere.raw_os_error(), Some(2), "{nowhere}");
         let count = || std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(count(), 2);
         remove_unfinished();

@@ -69,7 +69,7 @@ impl TraceWriter {
         if path.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path });
         }
-        let file = Temporary::beside(&path).map_err(io_error("create trace", &path))?;
+        let file = Temporary::beside(&path).map_err(not_made(&path))?;
         Self::into(file, path, meta)
     }
 
@@ -170,6 +170,13 @@ impl TraceWriter {
         }
         let file = self.body.into_inner();
         file.map_err(parquet_error("finish trace", &path))
+    }
+}
+
+fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
+    |source| match io_error("create trace", path)(source) {
+        TraceError::Io { path, source, .. } => TraceError::NotMade { path, source },
+        full => full,
     }
 }
 

@@ -5,14 +5,14 @@ mod checker;
 
 use checker::{Figures, contradictions};
 use proptest::prelude::*;
-use q2c_advice::{Beside, Contender, Estimate, Goal, Noise, Trial, decide, relative};
+use q2c_advice::{Beside, Contender, Estimate, Goal, Noise, Trial, cores_of, decide, relative};
 use q2c_model::{Bytes, Rates};
 use q2c_policy::Method;
 use q2c_report::advice::words;
 use q2c_result::mode::{EffectiveMode, Mode};
 use q2c_result::role::Role;
 use q2c_result::tune::{
-    Calibration, Cell, Fidelity, Job, Measured, Recommendation, SCHEMA, Series, TuneResult,
+    Calibration, Cell, Fidelity, Job, Measured, PerCore, Recommendation, SCHEMA, Series, TuneResult,
 };
 use q2c_result::{DoctorReport, Machine, Target};
 use q2c_stats::Interval;
@@ -22,7 +22,7 @@ const BS: Bytes = Bytes(4096);
 /// Trials that an answer needs.
 const WANTED: u32 = 5;
 
-fn cell(contender: &Contender) -> Cell {
+fn cell(contender: &Contender, cores: PerCore) -> Cell {
     let method = Method::from(contender.method.clone());
     let rates: Rates<Vec<f64>> = contender.trials.iter().map(|t| t.rates).collect();
     Cell {
@@ -41,7 +41,7 @@ fn cell(contender: &Contender) -> Cell {
             rates: rates.map(|values| Interval::of(&values)),
             ..Measured::default()
         },
-        relative: relative(&contender.trials),
+        relative: relative(&contender.trials, cores),
         effective_mode: EffectiveMode {
             asked: contender.method.clone().into(),
             was: Mode::default(),
@@ -80,7 +80,7 @@ fn result(cells: Vec<Cell>, recommendation: Recommendation) -> TuneResult {
     }
 }
 
-fn figures(contenders: &[Contender]) -> Vec<Figures> {
+fn figures(contenders: &[Contender], cores: PerCore) -> Vec<Figures> {
     let tried = contenders.iter().filter(|c| !c.trials.is_empty());
     let of = |c: &Contender| Figures {
         name: c
@@ -93,9 +93,9 @@ fn figures(contenders: &[Contender]) -> Vec<Figures> {
         per_core: c
             .trials
             .iter()
-            .map(|t| {
-                t.relative_per_core()
-                    .unwrap_or_else(|| t.relative_per_thread_cpu())
+            .filter_map(|t| match cores {
+                PerCore::Machine => t.relative_per_core(),
+                PerCore::Threads => Some(t.relative_per_thread_cpu()),
             })
             .collect(),
     };
@@ -105,13 +105,15 @@ fn figures(contenders: &[Contender]) -> Vec<Figures> {
 /// Verdict and reasons as a reader sees them, and the claims that the figures contradict.
 fn told(contenders: &[Contender], goal: &Goal, asked: &str) -> (String, Vec<String>) {
     let noise = Noise::of(contenders.iter().map(|c| c.trials.as_slice()));
+    let cores = cores_of(contenders.iter().map(|c| c.trials.as_slice()));
     let decision = decide(contenders, goal, &noise, WANTED);
     let recommendation = decision.recommendation(BS, contenders, &noise, asked);
-    let cells = contenders.iter().filter(|c| !c.trials.is_empty()).map(cell);
+    let tried = contenders.iter().filter(|c| !c.trials.is_empty());
+    let cells = tried.map(|contender| cell(contender, cores));
     let result = result(cells.collect(), recommendation);
     let words = words(&result, &result.recommendation[0]);
     let text = format!("{}; {}", words.verdict, words.why.join("; "));
-    let wrong = contradictions(&text, &figures(contenders), decision.floor);
+    let wrong = contradictions(&text, &figures(contenders, cores), decision.floor);
     (text, wrong)
 }
 
@@ -228,12 +230,33 @@ fn what_was_said_then_is_contradicted() {
     let wrong = |run: &str| -> Vec<bool> {
         let sizes = kept(run).into_iter();
         let check = |(text, contenders): (String, Vec<Contender>)| {
-            !contradictions(&text, &figures(&contenders), 0.97).is_empty()
+            !contradictions(&text, &figures(&contenders, PerCore::Threads), 0.97).is_empty()
         };
         sizes.map(check).collect()
     };
     assert_eq!(wrong(RUNS[0]), [true, false]);
     assert_eq!(wrong(RUNS[1]), [true, true, true]);
+}
+
+/// With one trial of each method nothing was seen of how trials scatter: 4 % is what is assumed.
+#[test]
+fn a_scatter_that_nobody_saw_is_called_an_assumption() {
+    let tried = |method: &str, iops, per_core, trials| Contender {
+        method: method.parse().unwrap(),
+        trials: vec![trial(iops, per_core, 0.0, false); trials],
+        belief: None,
+    };
+    let text = |trials| {
+        let contenders = [
+            tried("poll", 1.0, 1.0, 1),
+            tried("hybrid:min:70%,10ms", 0.99, 1.5, trials),
+        ];
+        told(&contenders, &Goal::default(), "").0
+    };
+    let assumed = "are assumed to scatter by 4.00 % (no method has two of them)";
+    assert!(text(1).contains(assumed), "{}", text(1));
+    assert!(!text(2).contains("assumed"), "{}", text(2));
+    assert!(text(2).contains("scatter by"), "{}", text(2));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use q2c_model::Bytes;
 use q2c_result::Machine;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::Identity;
+use q2c_run::whole_file;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -78,7 +79,7 @@ impl Store {
     #[must_use]
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Calibration> {
         own_folder::check(&self.folder).ok()?;
-        let text = fs::read_to_string(self.path(identity, bs)).ok()?;
+        let text = whole_file::read_text(&self.path(identity, bs), whole_file::SMALL).ok()?;
         let stored: Stored = serde_json::from_str(&text).ok()?;
         let same = stored.identity == *identity && stored.calibration.bs == bs;
         let usable = same && stored.calibration.cost.check().is_ok();

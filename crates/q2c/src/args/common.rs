@@ -66,13 +66,15 @@ impl FromStr for Cpus {
             let wrong = || format!("expected numbers of CPUs such as 0,2, or auto, found `{text}`");
             part.trim().parse().map_err(|_| wrong())
         };
-        match text {
-            "auto" => Ok(Cpus::default()),
-            list => list
-                .split(',')
-                .map(number)
-                .collect::<Result<_, _>>()
-                .map(Cpus),
+        if text == "auto" {
+            return Ok(Cpus::default());
+        }
+        let cpus: Vec<u32> = text.split(',').map(number).collect::<Result<_, _>>()?;
+        let again = |(at, cpu): (usize, &u32)| cpus[..at].contains(cpu).then_some(*cpu);
+        match cpus.iter().enumerate().find_map(again) {
+            // Jobs beyond the last CPU begin with the first one again, so nobody needs to.
+            Some(cpu) => Err(format!("expected each CPU once, found CPU {cpu} twice")),
+            None => Ok(Cpus(cpus)),
         }
     }
 }
@@ -134,7 +136,9 @@ mod tests {
     fn cpus_are_named_or_left_to_q2c() {
         assert_eq!("3,0".parse(), Ok(Cpus(vec![3, 0])));
         assert_eq!("auto".parse(), Ok(Cpus::default()));
-        for wrong in ["", "1,,2", "-1", "all", "auto,1"] {
+        let twice = "1,0,1".parse::<Cpus>().unwrap_err();
+        assert_eq!(twice, "expected each CPU once, found CPU 1 twice");
+        for wrong in ["", "0,0", "1,,2", "-1", "all", "auto,1"] {
             assert!(wrong.parse::<Cpus>().is_err(), "{wrong}");
         }
     }

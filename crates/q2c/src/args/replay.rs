@@ -1,6 +1,6 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
-use super::{RecordingArgs, RunArgs};
+use super::{Cpus, RecordingArgs, RunArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use q2c_capture::CapturedBy;
@@ -96,8 +96,8 @@ pub struct HowArgs {
     pub share: ShareBy,
     /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
     /// device's interrupts]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Option<Vec<u32>>,
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Cpus>,
     /// Submitting threads never sleep, so that no wake-up is late; each takes a whole CPU
     #[arg(long)]
     pub spin: bool,

@@ -24,6 +24,9 @@ pub struct TuneArgs {
     /// Own rules: simulated, may be chosen, run live.
     #[command(flatten)]
     pub own: RuleArgs,
+    /// Try the rules of --policy and --rule even when they take long
+    #[arg(long)]
+    pub yes: bool,
     /// Measured part of each trial, seconds
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,

@@ -22,6 +22,8 @@ use q2c_model::Bytes;
 use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
+use q2c_run::run_dir::RunDirError;
+use q2c_run::runner::RunError;
 use q2c_run::{RunDir, RunState, runner};
 use q2c_sys::Clock;
 use std::cell::OnceCell;
@@ -75,7 +77,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         },
         record: args.record.as_deref(),
     };
-    let mut folder = created.or_exit(Exit::Device)?;
+    let mut folder = created.or_exit_of(RunDirError::exit)?;
     let _orderly = Orderly::begin();
     let ran = run.go(&variants, &mut folder, stop)?;
     let path = folder.path().to_owned();
@@ -204,7 +206,7 @@ impl Run<'_> {
         let mut progress = runner::progress::on_stderr();
         let replaying = self.replaying(variants, stop);
         let ran = replaying.run(self.request.seed, folder, progress.as_mut());
-        ran.or_exit(Exit::Device)
+        ran.or_exit_of(RunError::exit)
     }
 
     fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], stop: &'a AtomicBool) -> Replaying<'a> {

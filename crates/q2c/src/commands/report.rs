@@ -4,10 +4,10 @@ mod kinds;
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use crate::input;
 use crate::output::{print, say, screen, write_new};
 use kinds::{KINDS, Kept};
 use q2c_result::Exit;
+use q2c_run::whole_file;
 use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,11 @@ fn result(run: &Path) -> Result<Box<dyn Kept>, Failure> {
         false => run.to_owned(),
     };
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = input::read_text(&path, input::RESULT).map_err(|e| match e.kind() {
+    let text = match run.is_dir() {
+        true => whole_file::read_text(&path, whole_file::RESULT),
+        false => whole_file::read_named_text(&path, whole_file::RESULT),
+    };
+    let text = text.map_err(|e| match e.kind() {
         io::ErrorKind::NotFound if run.is_dir() => bad(
             "expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's".to_owned(),
         ),

@@ -2,14 +2,15 @@
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
-use crate::input;
 use crate::output::{print, print_json, say};
 use crate::workbench::{open_new, tell_cpu_trials};
 use q2c_model::{Bytes, Nanos};
 use q2c_reproduce::{Experiment, PhasePlan, table};
 use q2c_result::Exit;
 use q2c_result::reproduce::{PhaseTrial, ReproduceResult};
-use q2c_run::runner::{self, End, Runner, Settings, SystemClock};
+use q2c_run::run_dir::RunDirError;
+use q2c_run::runner::{self, End, RunError, Runner, Settings, SystemClock};
+use q2c_run::whole_file;
 use q2c_run::{Identity, RunDir, Summary};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +38,7 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         &experiment,
         &identity,
     )
-    .or_exit(Exit::Device)?;
+    .or_exit_of(RunDirError::exit)?;
     say(&format!("run folder {}", folder.path().display()));
     let phase = Nanos::from_secs_f64(args.seconds);
     let mut plan = PhasePlan::new(
@@ -61,19 +62,21 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         clock: &clock,
         progress: progress.as_mut(),
     };
-    let summary = runner.run(&mut plan, &mut folder).or_exit(Exit::Device)?;
+    let summary = runner
+        .run(&mut plan, &mut folder)
+        .or_exit_of(RunError::exit)?;
     let state = summary.state();
     let result = q2c_reproduce::result(&experiment, &bench.workload.engine, &summary);
     folder
         .publish_json("result.json", &result)
-        .or_exit(Exit::Device)?;
+        .or_exit_of(RunDirError::exit)?;
     folder
         .publish("result.txt", |out| {
             let table = table(&experiment, &bench.workload.engine, &summary);
             out.write_all(table.as_bytes())
         })
-        .or_exit(Exit::Device)?;
-    folder.finish(state).or_exit(Exit::Device)?;
+        .or_exit_of(RunDirError::exit)?;
+    folder.finish(state).or_exit_of(RunDirError::exit)?;
     let table = table(&experiment, &bench.workload.engine, &summary);
     conclude(args, &table, &summary, &result)
 }
@@ -83,7 +86,7 @@ fn experiment(name: &str) -> Result<Experiment, Failure> {
     if !name.ends_with(".toml") {
         return Experiment::named(name).or_exit(Exit::Usage);
     }
-    let text = input::read_text(Path::new(name), input::BY_HAND)
+    let text = whole_file::read_named_text(Path::new(name), whole_file::BY_HAND)
         .map_err(|e| Failure::new(Exit::Input, format!("read the experiment {name}: {e}")))?;
     Experiment::parse(&text).or_exit(Exit::Input)
 }

@@ -25,7 +25,7 @@ pub fn program() -> String {
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
 pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
-    let (folder, torn) = RunDir::resume(path, identity).or_exit(Exit::Input)?;
+    let (folder, torn) = RunDir::resume(path, identity).or_exit_of(RunDirError::exit_of_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
 }

@@ -7,14 +7,17 @@ use super::run_folder;
 use crate::args::TuneArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
+use crate::requests::LONG_S;
 use crate::requests::tune::{new_job, numbers_of_jobs};
 use crate::requests::workload::{target, workload};
 use crate::workbench::scratch;
 use one::{Job, Place, Ran};
+use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
-use q2c_run::run_dir::{PlanFault, read_plan};
+use q2c_run::run_dir::{PlanFault, RunDirError, read_plan};
 use q2c_sim::start_threads;
+use q2c_tune::{ExpectedTrials, TuneSpec};
 use q2c_workbench::calibrate::Store;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -30,7 +33,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
-        let head: Head = read_plan(folder).or_exit(Exit::Input)?;
+        let head: Head = read_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
         return match head.jobs.is_empty() {
             true => tuned(one::tune(one::resumed(folder, args)?, args, stop)?, args),
             false => over_jobs::resume(folder, args, stop),
@@ -42,6 +45,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let spec = new_job(args, target)?;
     PlanFault::each_once("--bs", &spec.sizes)
         .map_err(|fault| Failure::new(Exit::Usage, format!("tune {fault}")))?;
+    worth_it(args, &spec, jobs.len())?;
     if jobs.len() > 1 {
         return over_jobs::begin(jobs, spec, scratch, args, stop);
     }
@@ -52,6 +56,26 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         place: Place::New(&args.workload.run.out),
     };
     tuned(one::tune(job, args, stop)?, args)
+}
+
+/// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
+/// longer than those of all other methods.
+fn worth_it(args: &TuneArgs, spec: &TuneSpec, numbers: usize) -> Result<(), Failure> {
+    let ExpectedTrials { own_s, others_s } = spec.expected_trials(numbers);
+    if args.yes || own_s <= LONG_S.max(others_s) {
+        return Ok(());
+    }
+    let why = format!(
+        "tune with {} of --policy and --rule: their trials would take about {}, all others at most {}; name \
+         fewer, give them shorter periods (a trial waits for two of them), or say --yes",
+        match spec.rules.len() {
+            1 => "the rule".to_owned(),
+            n => format!("{n} rules"),
+        },
+        Nanos::from_secs_f64(own_s),
+        Nanos::from_secs_f64(others_s)
+    );
+    Err(Failure::new(Exit::Usage, why))
 }
 
 /// Tells the result of a run of one number of jobs, and ends it.

@@ -9,3 +9,6 @@ pub mod tune;
 pub mod tuned;
 pub mod watch;
 pub mod workload;
+
+/// What would take longer than this, seconds, and need not, is refused without `--yes`.
+pub const LONG_S: f64 = 120.0;

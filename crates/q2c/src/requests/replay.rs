@@ -48,13 +48,13 @@ fn is_trace(path: &Path) -> bool {
 
 /// How the trace is replayed.
 pub fn request(how: &HowArgs, mode: ModeName) -> ReplayRequest {
-    let cpus = |cpus: &[u32]| cpus.iter().copied().map(CpuId).collect();
+    let named = how.cpus.as_ref().filter(|cpus| !cpus.0.is_empty());
     ReplayRequest {
         mode: self::mode(how, mode),
         share: how.share,
         engine: how.engine.clone(),
         submitters: how.submitters,
-        cpus: how.cpus.as_deref().map(cpus),
+        cpus: named.map(|cpus| cpus.0.iter().copied().map(CpuId).collect()),
         spin: how.spin,
         in_flight: how.in_flight,
         fit: how.offsets,

@@ -1,10 +1,10 @@
 //! The methods that an earlier run of `q2c tune` recommends, for `q2c bench --tuned`.
 
-use crate::input;
 use q2c_model::Bytes;
 use q2c_result::bench::{Tuned, TunedMethod};
 use q2c_result::tune::{EARLIER, SCHEMA, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
+use q2c_run::whole_file;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -19,7 +19,11 @@ pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String>
         let file = file.display();
         format!("read {file}: expected the result of q2c tune, found {found}; name such a run")
     };
-    let text = input::read_text(&file, input::RESULT).map_err(|error| bad(error.to_string()))?;
+    let text = whole_file::read_text(&file, whole_file::RESULT);
+    let text = text.map_err(|error| {
+        let file = file.display();
+        format!("read {file}: {error}; name a run of q2c tune")
+    })?;
     let (target, methods) = read(&text, sizes, jobs).map_err(bad)?;
     Ok(Tuned {
         run: run.display().to_string(),

@@ -169,10 +169,10 @@ fn names_that_are_taken_are_told_before_the_work() {
         let taken = [&sweep[..], &[option, "taken"]].concat();
         refused(&taken, 2, &["taken", "found an existing file"]);
         let nowhere = [&sweep[..], &[option, "none/file"]].concat();
-        refused(&nowhere, 6, &["none/file"]);
+        refused(&nowhere, 2, &["write none/file: No such file or directory"]);
     }
     let twice = [&sweep[..], &["--html", "new", "--csv", "new"]].concat();
-    refused(&twice, 2, &["new", "found an existing file"]);
+    refused(&twice, 2, &["new", "a name for each file"]);
     for words in [&["missing.txt"][..], &["--live", "nvme9n9"]] {
         let taken = [&["analyze", "--html", "taken"], words].concat();
         refused(&taken, 2, &["taken", "found an existing file"]);

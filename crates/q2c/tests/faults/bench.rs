@@ -198,6 +198,13 @@ impl Running {
         self
     }
 
+    /// Looks again in a moment, while the command runs.
+    pub fn still_runs(&mut self) {
+        let ended = self.child.try_wait().unwrap();
+        assert!(ended.is_none(), "ended early: {}", self.text("stderr"));
+        std::thread::sleep(LOOK);
+    }
+
     /// Waits for the end of the command. No process of its group may be left.
     pub fn end(self) -> Outcome {
         let group = Pid::from_raw(self.child.id() as i32).unwrap();

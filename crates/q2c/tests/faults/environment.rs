@@ -161,11 +161,11 @@ fn a_folder_for_runs_that_cannot_be_made() {
     let out = format!("{file}/runs");
     bench
         .tune(SIM, &["--out", &out])
-        .fails(Exit::Device, &["make the folder", &out]);
+        .fails(Exit::Usage, &["make the folder", &out]);
     let scratch = ["tune", "--scratch", "1m", "--out", &out];
     bench
         .q2c(&scratch)
-        .refuses(Exit::Device, &["make the folder", &out]);
+        .refuses(Exit::Usage, &["make the folder", &out]);
 }
 
 /// The user may have so few tasks that one of the program's threads after another is refused. No

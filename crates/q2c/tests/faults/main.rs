@@ -4,6 +4,7 @@
 
 mod bench;
 mod benchmark;
+mod ends;
 mod environment;
 mod first_sectors;
 mod interfaces;

@@ -119,6 +119,29 @@ fn numbers_out_of_range_are_refused() {
     refused(&["tune", SIM, "--trials", "0"], &["--trials", "1..="]);
 }
 
+/// Rules of one's own are tried whatever simulation says of them, so what takes longer than all
+/// other trials is refused: very many rules, or a period for which every trial would wait.
+#[test]
+fn rules_whose_trials_take_too_long_are_refused() {
+    let many: Vec<String> = (1..=100)
+        .map(|us| format!("--policy=fixed:{us}us"))
+        .collect();
+    let mut args = vec!["tune", SIM];
+    args.extend(many.iter().map(String::as_str));
+    refused(&args, &["100 rules", "--yes"]);
+    let hour = ["tune", SIM, "--policy", "min:70%,3600s"];
+    refused(&hour, &["the rule of", "shorter periods", "--yes"]);
+    refused(&[&hour[..], &["--jobs", "1,2"]].concat(), &["--yes"]);
+    let formula = ["tune", SIM, "--rule", "0.7 * min", "--period", "600s"];
+    refused(&formula, &["--yes"]);
+    // A period below what windows can have is refused whatever is said.
+    bad_rule(
+        &["tune", SIM, "--policy", "min:70%,1ns", "--yes"],
+        &["period must be from 1us"],
+        "min:70%,1ns\n        ^",
+    );
+}
+
 #[test]
 fn missing_and_contradicting_arguments_are_refused() {
     refused(&["tune"], &["<TARGET>", "--help"]);

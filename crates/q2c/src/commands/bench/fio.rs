@@ -1,11 +1,11 @@
 //! Points for `q2c bench` from a fio job file in the place of flags.
 
 use crate::failure::Failure;
-use crate::input::{BY_HAND, read};
 use crate::output::say;
 use crate::requests::bench::check_times;
 use q2c_bench::asked::Asked;
 use q2c_result::Exit;
+use q2c_run::whole_file;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn fill(asked: &mut Asked, path: &Path) -> Result<Vec<u8>, Failure> {
         let why = format!("run the fio job file {}: {why}", path.display());
         Failure::new(Exit::Input, why)
     };
-    let text = read(path, BY_HAND).map_err(|e| refused(&e))?;
+    let text = whole_file::read_named(path, whole_file::BY_HAND).map_err(|e| refused(&e))?;
     let variable = |name: &str| std::env::var(name).ok();
     let file = q2c_fio::read(&text, &variable).map_err(|e| refused(&e))?;
     asked.fill_from(&file).map_err(|e| refused(&e))?;

@@ -150,7 +150,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     if let Some(text) = job_file {
         folder
             .publish("job.fio", |out| out.write_all(&text))
-            .or_exit(Exit::Device)?;
+            .or_exit_of(RunDirError::exit)?;
     }
     Ok(BenchRun {
         spec,
@@ -163,16 +163,18 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
 /// Takes the job from the plan of the run in the folder at `path`. What the command line says of
 /// the job does not count.
 fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
-    let spec: BenchSpec = read_checked_plan(path).or_exit(Exit::Input)?;
+    let spec: BenchSpec = read_checked_plan(path).or_exit_of(RunDirError::exit_of_resume)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
     let workload = workload(args, target, sizes, pattern, &spec.backgrounds, &spec.cpus);
     let workload = workload.or_exit(Exit::Input)?;
-    let place = open_for_interfaces(&workload, None, stop)?;
-    opens(&spec, &place)?;
+    let place = open_for_interfaces(&workload, None, stop).map_err(Failure::of_plan)?;
+    opens(&spec, &place).map_err(Failure::of_plan)?;
     let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
-    let borders = borders(&stored, &place).or_exit_of(CpuChoiceError::exit)?;
+    let borders = borders(&stored, &place)
+        .or_exit_of(CpuChoiceError::exit)
+        .map_err(Failure::of_plan)?;
     let identity = place.identity(&stored, &run_folder::program());
     let folder = run_folder::resumed(path, &identity)?;
     Ok(BenchRun {

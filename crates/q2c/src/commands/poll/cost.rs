@@ -2,10 +2,10 @@
 
 use crate::args::CostArgs;
 use crate::failure::Failure;
-use crate::input;
 use q2c_model::{Bytes, CostModel};
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
+use q2c_run::whole_file;
 
 /// The costs, and in words where they come from. A file of calibrations has one per block size:
 /// `bs` names the one to use; without it the traces must have a single block size, the one in
@@ -21,7 +21,8 @@ pub(super) fn costs(
         return Ok((CostModel::delayed(delay), words));
     };
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = input::read_text(path, input::RESULT).map_err(|e| bad(e.to_string()))?;
+    let text =
+        whole_file::read_named_text(path, whole_file::RESULT).map_err(|e| bad(e.to_string()))?;
     let all: Vec<Calibration> = serde_json::from_str(&text)
         .map_err(|e| bad(format!("expected a list of calibrations, found {e}")))?;
     let list = |sizes: &mut dyn Iterator<Item = Bytes>| {

@@ -5,6 +5,7 @@ use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
+use crate::requests::LONG_S;
 use crate::requests::poll::{arrival, or_standard, sweep_policies, sweep_timing};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
@@ -19,8 +20,6 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// A sweep that would take longer than this, seconds, is refused without `--yes`.
-const LONG_S: f64 = 120.0;
 /// Policies of each family that are simulated beforehand to estimate the time of a sweep.
 const SAMPLE: u64 = 64;
 

@@ -11,6 +11,7 @@ use q2c_host::{Roots, block, machine};
 use q2c_report::{html, terminal};
 use q2c_result::Exit;
 use q2c_result::kernel_tune::KernelTuneResult;
+use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_sim::start_threads;
 use q2c_tune_kernel::{Rig, TuneKernel, TuneKernelError};
@@ -83,7 +84,7 @@ fn keep(
     };
     let identity = Identity::default().with("target", &args.device);
     let folder = RunDir::create(&args.out, "tune-kernel", &plan, &identity);
-    let folder = folder.or_exit(Exit::Device)?;
+    let folder = folder.or_exit_of(RunDirError::exit)?;
     let page = html::kernel_tune(result).or_exit(Exit::Internal)?;
     let path = folder.path().to_owned();
     publish(folder, RunState::Complete, result, &page)?;

@@ -19,6 +19,7 @@ use q2c_result::Exit;
 use q2c_result::compare::{CompareResult, Profile};
 use q2c_result::replay::ReplayJob;
 use q2c_run::RunDir;
+use q2c_run::run_dir::RunDirError;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -242,5 +243,5 @@ fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir
             RunDir::create(out, "compare", &planned, &identity.unwrap_or_default())
         }
     };
-    created.or_exit(Exit::Device)
+    created.or_exit_of(RunDirError::exit)
 }

@@ -61,14 +61,19 @@ pub(super) struct Ran {
 /// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
 pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<Ran, Failure> {
     let mut spec = job.spec;
-    let mut bench = workbench::open(&job.workload, job.scratch, stop)?;
+    let kept = matches!(job.place, Place::Kept(_));
+    let bench = workbench::open(&job.workload, job.scratch, stop);
+    let mut bench = bench.map_err(|failure| match kept {
+        true => failure.of_plan(),
+        false => failure,
+    })?;
     if spec.scratch {
         bench.on_kept_scratch();
     }
     workbench::tell_cpu_trials(&bench);
     say(&doctor_in_a_line(&bench.doctor));
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
-    if !matches!(job.place, Place::Kept(_)) {
+    if !kept {
         // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
         // session could choose others.
         spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
@@ -148,7 +153,7 @@ fn doctor_in_a_line(report: &DoctorReport) -> String {
 
 /// Takes the job from the plan of the run in `folder`.
 pub(super) fn resumed<'a>(folder: &Path, args: &TuneArgs) -> Result<Job<'a>, Failure> {
-    let spec: TuneSpec = read_checked_plan(folder).or_exit(Exit::Input)?;
+    let spec: TuneSpec = read_checked_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
     Ok(Job {
         workload: stored(&spec, folder, args)?,
         spec,

@@ -4,7 +4,6 @@ use super::one::{self, Job, Place, Ran};
 use crate::args::TuneArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
-use crate::input;
 use crate::output::{print, print_json, say, screen};
 use crate::requests::workload::workload;
 use crate::workbench::open_without_rest;
@@ -15,6 +14,7 @@ use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
 use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
 use q2c_run::run_dir::{RunDirError, Status, read_checked_plan};
+use q2c_run::whole_file;
 use q2c_run::{RunDir, RunState};
 use q2c_tune::{TuneJobsSpec, TuneSpec};
 use q2c_workbench::workbench::WorkloadRequest;
@@ -40,7 +40,7 @@ pub(super) fn begin(
     let spec = TuneJobsSpec { jobs, each };
     let folder = RunDir::create(&args.workload.run.out, "tune", &spec, &identity);
     let whole = Whole {
-        folder: folder.or_exit(Exit::Device)?,
+        folder: folder.or_exit_of(RunDirError::exit)?,
         spec,
         request,
         scratch,
@@ -52,9 +52,9 @@ pub(super) fn begin(
 
 /// Goes on with the run in `folder`.
 pub(super) fn resume(folder: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let spec: TuneJobsSpec = read_checked_plan(folder).or_exit(Exit::Input)?;
+    let spec: TuneJobsSpec = read_checked_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
     let request = one::stored(&spec.each, folder, args)?;
-    let bench = open_without_rest(&request, None, stop)?;
+    let bench = open_without_rest(&request, None, stop).map_err(Failure::of_plan)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
     let whole = Whole {
@@ -128,7 +128,7 @@ impl Whole<'_> {
             Ok((_, Status::Complete)) => return kept(&path),
             Ok(_) => one::resumed(&path, self.args)?,
             Err(RunDirError::NotARun { .. }) => self.new_number(jobs),
-            Err(error) => return Err(Failure::new(Exit::Input, error)),
+            Err(error) => return Err(Failure::new(error.exit_of_resume(), error)),
         };
         let job = Job {
             scratch: self.scratch.clone(),
@@ -207,7 +207,7 @@ impl Whole<'_> {
 fn kept(folder: &Path) -> Result<TuneResult, Failure> {
     let path = folder.join("result.json");
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = input::read_text(&path, input::RESULT).map_err(|e| bad(e.to_string()))?;
+    let text = whole_file::read_text(&path, whole_file::RESULT).map_err(|e| bad(e.to_string()))?;
     let result = serde_json::from_str(&text);
     let result = result.map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;
     say(&format!("{} is complete", folder.display()));

@@ -1,0 +1,125 @@
+//! Files that are read as a whole. A file that is none, or that is too large, is refused before it
+//! takes time or memory.
+
+use rustix::fs::OFlags;
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Most bytes of a result or of a run's journal; those of a bench of very many points have some
+/// hundreds of MB.
+pub const RESULT: u64 = 1 << 30;
+/// Most bytes of the other files that q2c writes: plans, states, calibrations.
+pub const SMALL: u64 = 1 << 26;
+/// Most bytes of a file that somebody wrote by hand.
+pub const BY_HAND: u64 = 1 << 20;
+
+/// Reads a regular file of up to `most` bytes.
+///
+/// # Errors
+/// It is something else, such as a pipe, which could block for ever, or a device without an end; it
+/// is larger; or it cannot be read.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    // The open of a pipe without a writer must not wait.
+    let options = options
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    let kind = file.metadata()?.file_type();
+    match kind.is_file() {
+        true => up_to(file, most),
+        false => {
+            let found = format!("expected a regular file, found {}", in_words(kind));
+            Err(io::Error::other(found))
+        }
+    }
+}
+
+/// As [`read`], for text.
+///
+/// # Errors
+/// Those of [`read`], and bytes that are no UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    text(read(path, most)?)
+}
+
+/// Reads up to `most` bytes of a file that the user names on the command line. It may be a pipe,
+/// such as that of `<(command)`; until it has an end this waits, as every reader of a pipe does.
+///
+/// # Errors
+/// It is larger, or it cannot be read.
+pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    up_to(File::open(path)?, most)
+}
+
+/// As [`read_named`], for text.
+///
+/// # Errors
+/// Those of [`read_named`], and bytes that are no UTF-8.
+pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
+    text(read_named(path, most)?)
+}
+
+fn up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::Error::other(format!(
+            "expected up to {most} bytes, found more"
+        ))),
+        false => Ok(bytes),
+    }
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn in_words(kind: FileType) -> &'static str {
+    match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_char_device() => "a character device",
+        () if kind.is_block_device() => "a block device",
+        () if kind.is_socket() => "a socket",
+        () => "something else",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let told = read_named(Path::new("/dev/zero"), BY_HAND).unwrap_err();
+        assert!(told.to_string().contains("up to 1048576 bytes"), "{told}");
+        assert_eq!(
+            read_named_text(Path::new("/dev/null"), BY_HAND).unwrap(),
+            ""
+        );
+    }
+
+    /// The pipe has no writer: an ordinary open of it would not return.
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        for (path, found) in [
+            (pipe.as_path(), "a pipe"),
+            (folder.path(), "a folder"),
+            (Path::new("/dev/zero"), "a character device"),
+        ] {
+            let told = read(path, BY_HAND).unwrap_err().to_string();
+            assert_eq!(told, format!("expected a regular file, found {found}"));
+        }
+        let file = folder.path().join("file");
+        std::fs::write(&file, "text").unwrap();
+        assert_eq!(read_text(&file, 4).unwrap(), "text");
+        let told = read(&file, 3).unwrap_err().to_string();
+        assert_eq!(told, "expected up to 3 bytes, found more");
+    }
+}

@@ -1,0 +1,310 @@
+//! Tests of how commands end: exit codes of outputs and of runs that go on, files of a run that are
+//! none, and outputs whose writer is killed.
+
+use crate::bench::{Bench, Q2C, SIM, forget_plan, works};
+use crate::skip;
+use q2c_result::Exit;
+use rustix::process::Signal;
+use std::fs;
+use std::path::Path;
+
+/// A list of latencies, as `poll sweep` and `analyze` take it.
+fn list(bench: &Bench) -> String {
+    bench.file("list.csv", &b"31\n30\n40\n".repeat(50))
+}
+
+/// The names in the test's folder, hidden ones included.
+fn names(bench: &Bench) -> Vec<String> {
+    let entries = fs::read_dir(bench.path("")).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// An option that names an output in a folder that is not there is a wrong command line, whatever
+/// the command.
+#[test]
+fn an_output_in_a_folder_that_is_not_there() {
+    let bench = Bench::new();
+    let list = list(&bench);
+    let of_list = ["--unit=us", "--op=read", "--bs=4k"];
+    let import = ["trace", "import", &list, "--out", "t.parquet"];
+    bench
+        .q2c(&[&import[..], &of_list].concat())
+        .exits(Exit::Done);
+    let sweep = ["poll", "sweep", "t.parquet", "--rule=20us"];
+    for (command, option, file) in [
+        (&sweep[..], "--html", "none/x.html"),
+        (&sweep, "--csv", "none/x.csv"),
+        (&sweep, "--parquet", "list.csv/x.parquet"),
+        (&["analyze", "t.parquet"], "--html", "none/x.html"),
+        (
+            &[
+                "trace",
+                "import",
+                &list,
+                "--unit=us",
+                "--op=read",
+                "--bs=4k",
+            ],
+            "--out",
+            "none/x.parquet",
+        ),
+        (
+            &["trace", "export", "t.parquet", "--format=csv"],
+            "--out",
+            "none/x.csv",
+        ),
+        (&["replay", "t.parquet", SIM], "--record", "none/x.parquet"),
+        (
+            &["tune", SIM, "--seconds=0.1", "--trials=1"],
+            "--out",
+            "list.csv/runs",
+        ),
+        (
+            &["bench", SIM, "--seconds=1", "--trials=1"],
+            "--out",
+            "list.csv/runs",
+        ),
+        (&["tune", SIM, "--jobs=1,2"], "--out", "list.csv/runs"),
+        (&["replay", "t.parquet", SIM], "--out", "list.csv/runs"),
+    ] {
+        let outcome = bench.q2c(&[command, &[option, file]].concat());
+        outcome.fails(Exit::Usage, &[file]);
+    }
+}
+
+/// A simulated device is refused like a real one where it has too few blocks.
+#[test]
+fn blocks_above_the_size_of_a_simulated_device() {
+    let bench = Bench::new();
+    for args in [
+        &["tune", SIM, "--bs=2g"][..],
+        &["tune", SIM, "--bs=2g", "--jobs=1,2"],
+        &["calibrate", SIM, "--bs=2g"],
+        &["bench", SIM, "--bs=2g"],
+        &["poll", "watch", SIM, "--bs=2g", "--seconds=1"],
+        &["tune", SIM, "--background=bs=2g"],
+    ] {
+        bench
+            .q2c(args)
+            .refuses(Exit::Target, &[SIM, "blocks of 2 GiB"]);
+    }
+    bench.left_nothing();
+}
+
+/// A CPU that is named twice is refused by every command that pins.
+#[test]
+fn a_cpu_named_twice() {
+    let bench = Bench::new();
+    for args in [
+        &["tune", SIM][..],
+        &["calibrate", SIM],
+        &["bench", SIM],
+        &["reproduce", "miss-rate-interference", SIM],
+        &["poll", "watch", SIM],
+        &["replay", "trace.parquet", SIM],
+        &["compare", "trace.parquet", SIM, SIM],
+    ] {
+        bench.q2c(&[args, &["--cpus", "0,1,0"]].concat()).refuses(
+            Exit::Usage,
+            &["--cpus", "expected each CPU once, found CPU 0 twice"],
+        );
+    }
+    bench.left_nothing();
+}
+
+/// What is wrong in the files of a run that is to go on is a bad input, also where the same value
+/// in the command line would be a wrong command line.
+#[test]
+fn files_of_a_run_that_was_changed() {
+    let bench = Bench::new();
+    let run = interrupted(
+        &bench,
+        &["tune", SIM, "--seconds=0.3", "--trials=2"],
+        "recording",
+    );
+    let name = run.display().to_string();
+    let resume = ["tune", "--resume", &name];
+    let trace = run.join("trace-4096.parquet");
+    assert!(!trace.exists());
+    fs::write(&trace, "").unwrap();
+    bench
+        .q2c(&resume)
+        .fails(Exit::Input, &["trace-4096.parquet", "start a new run"]);
+
+    let bench = Bench::new();
+    let args = [
+        "bench",
+        SIM,
+        "--seconds=1",
+        "--trials=3",
+        "--method=interrupt",
+    ];
+    let run = interrupted(&bench, &args, "took");
+    let name = run.display().to_string();
+    let plan = run.join("plan.toml");
+    let good = fs::read_to_string(&plan).unwrap();
+    forget_plan(&run);
+    for (from, to, word) in [
+        ("sim:400us", "sim:400us,servers=0", "servers"),
+        ("cpus = [", "cpus = [4095, ", "4095"),
+    ] {
+        let bad = good.replace(from, to);
+        assert_ne!(bad, good);
+        fs::write(&plan, bad).unwrap();
+        bench
+            .q2c(&["bench", "--resume", &name])
+            .fails(Exit::Input, &[word]);
+    }
+}
+
+/// Starts a run, interrupts it at a word, and returns its folder.
+fn interrupted(bench: &Bench, args: &[&str], at: &str) -> std::path::PathBuf {
+    let mut running = bench.start(bench.command(Q2C, args));
+    running.says(at).signal(Signal::INT);
+    running.end().exits(Exit::Interrupted);
+    bench.run_is("interrupted")
+}
+
+/// A pipe that nobody writes to, and a device without an end, in the place of each file that a run
+/// reads when it goes on.
+#[test]
+fn files_of_a_run_that_are_no_files() {
+    let bench = Bench::new();
+    let args = ["tune", SIM, "--seconds=0.3", "--trials=1"];
+    let run = interrupted(&bench, &args, "took");
+    let name = run.display().to_string();
+    for file in [
+        "plan.toml",
+        "state.json",
+        "cells.jsonl",
+        "calibration.json",
+        "trace-4096.parquet",
+    ] {
+        let path = run.join(file);
+        let kept = run.join("kept");
+        fs::rename(&path, &kept).unwrap();
+        assert!(works("mkfifo", &[path.to_str().unwrap()]));
+        let refused = |found: &str| {
+            let outcome = bench.q2c(&["tune", "--resume", &name]);
+            outcome.fails(Exit::Input, &[file, "expected a regular file"]);
+            assert!(
+                file.ends_with(".parquet") || outcome.stderr.contains(found),
+                "{outcome:#?}"
+            );
+        };
+        refused("a pipe");
+        fs::remove_file(&path).unwrap();
+        // The journal is not opened through a link at all.
+        if file != "cells.jsonl" {
+            std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+            refused("a character device");
+            fs::remove_file(&path).unwrap();
+        }
+        fs::rename(&kept, &path).unwrap();
+    }
+    // What is whole again goes on.
+    let mut resumed = bench.start(bench.command(Q2C, &["tune", "--resume", &name]));
+    resumed.says("took").signal(Signal::INT);
+    resumed.end().exits(Exit::Interrupted);
+}
+
+/// The limit on open files is met at one place after another, by runs of all kinds. A replay may
+/// be late on a busy machine, which is code 7.
+#[test]
+fn too_few_open_files_for_a_run() {
+    if !works("prlimit", &["--version"]) {
+        return skip("too_few_open_files_for_a_run", "no prlimit");
+    }
+    let bench = Bench::new();
+    let list = list(&bench);
+    let import = [
+        "trace",
+        "import",
+        &list,
+        "--unit=us",
+        "--op=read",
+        "--bs=4k",
+    ];
+    bench
+        .q2c(&[&import[..], &["--out", "t.parquet"]].concat())
+        .exits(Exit::Done);
+    let mut refused = 0;
+    for files in 3..=8 {
+        for args in [
+            &[
+                "tune",
+                SIM,
+                "--jobs=1,2",
+                "--seconds=0.1",
+                "--trials=1",
+                "--budget=1s",
+            ][..],
+            &["replay", "t.parquet", SIM],
+            &[
+                "reproduce",
+                "miss-rate-interference",
+                SIM,
+                "--seconds=0.1",
+                "--trials=1",
+            ],
+        ] {
+            let limit = format!("--nofile={files}");
+            let args = [&[limit.as_str(), Q2C], args].concat();
+            let outcome = bench.start(bench.command("prlimit", &args)).end();
+            let code = outcome.status.code();
+            let fine = matches!(code, Some(0 | 4 | 7 | 127));
+            assert!(fine, "{files} {args:?}: {outcome:#?}");
+            refused += u32::from(code == Some(4));
+        }
+    }
+    assert!(refused > 0, "three files are too few for anything");
+}
+
+/// A killed command leaves no file under the name of its output, neither an empty nor a half one.
+#[test]
+fn a_killed_command_leaves_no_output() {
+    let bench = Bench::new();
+    let list = list(&bench);
+    // 10^7 s of I/Os of 31 us would take hours.
+    let sweep = [
+        "poll",
+        "sweep",
+        &list,
+        "--policy=pas",
+        "--yes",
+        "--unit=us",
+        "--measure=10000000s",
+    ];
+    let outputs = ["--html=x.html", "--csv=x.csv", "--parquet=x.parquet"];
+    killed(&bench, &[&sweep[..], &outputs].concat(), 3);
+    let pipe = bench.path("pipe").display().to_string();
+    assert!(works("mkfifo", &[&pipe]));
+    killed(&bench, &["analyze", &pipe, "--html=x.html"], 1);
+    // A name that is taken meanwhile is not written over.
+    assert!(!names(&bench).iter().any(|name| name.starts_with('x')));
+}
+
+/// Kills a command once it has made its outputs, which have hidden names then.
+fn killed(bench: &Bench, args: &[&str], outputs: usize) {
+    let mut running = bench.start(bench.command(Q2C, args));
+    let hidden = |bench: &Bench| {
+        let mut names = names(bench);
+        names.retain(|name| name.starts_with(".x.") && name.ends_with(".tmp"));
+        names
+    };
+    while hidden(bench).len() < outputs {
+        let early: Vec<String> = names(bench);
+        let early = early.iter().filter(|name| name.starts_with("x."));
+        assert_eq!(early.count(), 0, "{args:?}");
+        running.still_runs();
+    }
+    running.signal(Signal::KILL);
+    running.end().killed_by(Signal::KILL);
+    for left in hidden(bench) {
+        fs::remove_file(Path::new(&bench.path(&left))).unwrap();
+    }
+}
