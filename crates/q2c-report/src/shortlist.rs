@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 const FEW: usize = 40;
 
 /// Indices of the shown cells of one trace, best first, and how many are left out. All are shown
-/// when there are few; else one for each rule: the answer where it is of that rule, else the best by
-/// the objective among those above the IOPS floor, or among all where none is above it.
+/// when there are few; else one for each rule: the answer where it is of that rule, else the best
+/// by the objective among those above the IOPS floor, or among all where none is above it.
 pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     let of_trace = result
         .cells
