@@ -94,6 +94,7 @@ pub(super) const fn kind(category: u32) -> u32 {
 }
 
 impl Slot {
+    #[inline]
     pub(super) fn new(event: &Event, state: State, epoch: u32) -> Slot {
         Slot {
             queue_ns: NONE,
@@ -149,6 +150,7 @@ impl Slot {
         ])
     }
 
+    #[inline]
     pub(super) fn span(&self, id: u64) -> Span {
         Span {
             id,
@@ -228,6 +230,7 @@ impl Window {
     }
 
     /// Appends a slot and returns its name.
+    #[inline]
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
             // The next name would be NIL: a slot that is over takes it.
@@ -240,6 +243,7 @@ impl Window {
         self.put(slot)
     }
 
+    #[inline]
     fn put(&mut self, slot: Slot) -> u32 {
         if self.len() == self.slots.len() {
             self.grow();
@@ -250,6 +254,7 @@ impl Window {
         id
     }
 
+    #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.slots);
         let empty = Slot::new(&Event::default(), OVER, 0);
