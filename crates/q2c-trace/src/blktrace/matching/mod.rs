@@ -215,7 +215,6 @@ impl Matcher {
     }
 
     /// Makes a new I/O in the lane of the event's process.
-    #[inline]
     fn arrive(&mut self, event: &Event, state: State) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.lane, slot.depth) = self.lanes.enter(event.pid);
@@ -223,7 +222,6 @@ impl Matcher {
         self.add_slot(slot)
     }
 
-    #[inline]
     fn add_slot(&mut self, slot: Slot) -> u32 {
         let id = self.window.push(slot);
         self.starts.insert(&mut self.window, id);

@@ -94,7 +94,6 @@ pub(super) const fn kind(category: u32) -> u32 {
 }
 
 impl Slot {
-    #[inline]
     pub(super) fn new(event: &Event, state: State, epoch: u32) -> Slot {
         Slot {
             queue_ns: NONE,
@@ -150,7 +149,6 @@ impl Slot {
         ])
     }
 
-    #[inline]
     pub(super) fn span(&self, id: u64) -> Span {
         Span {
             id,
@@ -230,7 +228,6 @@ impl Window {
     }
 
     /// Appends a slot and returns its name.
-    #[inline]
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
             // The next name would be NIL: a slot that is over takes it.
@@ -243,7 +240,6 @@ impl Window {
         self.put(slot)
     }
 
-    #[inline]
     fn put(&mut self, slot: Slot) -> u32 {
         if self.len() == self.slots.len() {
             self.grow();
@@ -254,7 +250,6 @@ impl Window {
         id
     }
 
-    #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.slots);
         let empty = Slot::new(&Event::default(), OVER, 0);
