@@ -1,11 +1,12 @@
 //! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
 
 use crate::stage::{Stages, Tally};
-use q2c_model::{Bytes, Layer, Op};
+use q2c_model::{Bytes, DevId, Layer, Op};
 use q2c_result::analyze::Group;
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 /// Processes that the source knows by name alone have numbers from here on. No process has one as
 /// its id (`PID_MAX_LIMIT` of Linux is 2^22).
@@ -13,55 +14,86 @@ pub(crate) const NAMED: u32 = 1 << 31;
 
 /// Groups by one property. I/Os of further groups than [`ByOne::MOST`] are counted together as
 /// `others`.
-///
-/// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place. A
-/// group keeps its place for good.
 #[derive(Default)]
 struct ByOne {
-    keys: Vec<u64>,
-    tallies: Vec<Tally>,
-    /// Places of the keys from number [`ByOne::SCANNED`] on.
-    places: HashMap<u64, usize>,
+    groups: Places<u64>,
     others: Option<Box<Tally>>,
 }
 
-impl ByOne {
-    const MOST: usize = 512;
+/// Tallies by key. A key keeps its place for good.
+///
+/// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place.
+struct Places<K> {
+    keys: Vec<K>,
+    tallies: Vec<Tally>,
+    /// Places of the keys from number [`Places::SCANNED`] on.
+    places: HashMap<K, usize>,
+}
+
+impl<K> Default for Places<K> {
+    fn default() -> Self {
+        Places {
+            keys: Vec::new(),
+            tallies: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Places<K> {
     /// The first keys, up to this number, are found by comparing with each, without a hash.
     const SCANNED: usize = 32;
 
+    /// The place of a known key.
     #[inline]
-    fn add(&mut self, key: u64, bytes: u64, stages: &Stages) {
+    fn known(&self, key: K) -> Option<usize> {
         let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
         let place = scanned.iter().position(|known| *known == key);
-        match place.or_else(|| self.place(key)) {
-            Some(place) => self.tallies[place].add(bytes, stages),
-            None => self.others.get_or_insert_default().add(bytes, stages),
+        match self.places.is_empty() {
+            true => place,
+            false => place.or_else(|| self.places.get(&key).copied()),
         }
     }
 
-    fn place(&mut self, key: u64) -> Option<usize> {
-        if let Some(place) = self.places.get(&key) {
-            return Some(*place);
-        }
+    /// Gives a new key its place.
+    fn add(&mut self, key: K) -> usize {
         let new = self.keys.len();
-        if new == Self::MOST {
-            return None;
-        }
         self.keys.push(key);
         self.tallies.push(Tally::default());
         if new >= Self::SCANNED {
             self.places.insert(key, new);
         }
-        Some(new)
+        new
+    }
+}
+
+impl ByOne {
+    const MOST: usize = 512;
+
+    /// The tally of a key's group, which is made if it is new.
+    #[inline]
+    fn tally(&mut self, key: u64) -> &mut Tally {
+        let groups = &mut self.groups;
+        let place = match groups.known(key) {
+            Some(place) => place,
+            None if groups.keys.len() < Self::MOST => groups.add(key),
+            None => return self.others.get_or_insert_default(),
+        };
+        &mut groups.tallies[place]
+    }
+
+    /// The tallies of all groups.
+    fn all(&self) -> impl Iterator<Item = &Tally> {
+        self.groups.tallies.iter().chain(self.others.as_deref())
     }
 
     fn told(&self, layer: Layer, name: impl Fn(u64) -> String) -> Vec<Group> {
-        let mut order: Vec<usize> = (0..self.keys.len()).collect();
-        order.sort_unstable_by_key(|place| self.keys[*place]);
+        let Places { keys, tallies, .. } = &self.groups;
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by_key(|place| keys[*place]);
         let known = order
             .iter()
-            .map(|place| (name(self.keys[*place]), &self.tallies[*place]));
+            .map(|place| (name(keys[*place]), &tallies[*place]));
         let others = self
             .others
             .iter()
@@ -76,9 +108,22 @@ impl ByOne {
     }
 }
 
+/// The properties of an I/O that have few values, so that few combinations of them are common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Kind {
+    op: Op,
+    size: u64,
+    device: DevId,
+}
+
 /// The groups by each property.
+///
+/// Counting is most of an analysis's work. Therefore an I/O is not counted at once in its groups by
+/// operation, size and device, but in the tally of its kind, which is added to all three groups at
+/// the end.
 #[derive(Default)]
 pub(crate) struct Groups {
+    kinds: Places<Kind>,
     op: ByOne,
     size: ByOne,
     device: ByOne,
@@ -96,22 +141,65 @@ fn size_class(bytes: u64) -> u64 {
 }
 
 impl Groups {
+    /// Most kinds that have a tally; I/Os of further ones are counted in their groups at once.
+    const KINDS: usize = 128;
+
     #[inline]
     pub(crate) fn add(&mut self, span: &Span, stages: &Stages) {
         let bytes = span.bytes;
-        let device = u64::from(span.device.major) << 32 | u64::from(span.device.minor);
-        self.op.add(span.op as u64, bytes, stages);
-        self.size.add(size_class(bytes), bytes, stages);
-        self.device.add(device, bytes, stages);
+        let kind = Kind {
+            op: span.op,
+            size: size_class(bytes),
+            device: span.device,
+        };
+        match self.kinds.known(kind).or_else(|| self.new_kind(kind)) {
+            Some(place) => self.kinds.tallies[place].add(bytes, stages),
+            None => {
+                let groups = self.of_kind(kind);
+                groups.into_iter().for_each(|of| of.add(bytes, stages));
+            }
+        }
         for (groups, key) in [
             (&mut self.process, span.pid),
             (&mut self.cpu, span.cpu_submit),
             (&mut self.hctx, span.hctx),
         ] {
             if key != NONE_32 {
-                groups.add(u64::from(key), bytes, stages);
+                groups.tally(u64::from(key)).add(bytes, stages);
             }
         }
+    }
+
+    /// Gives a kind a tally if there is room. Its groups get their places now: which groups have
+    /// one must depend on the order of the I/Os alone.
+    #[cold]
+    fn new_kind(&mut self, kind: Kind) -> Option<usize> {
+        if self.kinds.keys.len() == Self::KINDS {
+            return None;
+        }
+        self.of_kind(kind);
+        Some(self.kinds.add(kind))
+    }
+
+    fn of_kind(&mut self, kind: Kind) -> [&mut Tally; 3] {
+        let device = u64::from(kind.device.major) << 32 | u64::from(kind.device.minor);
+        [
+            self.op.tally(kind.op as u64),
+            self.size.tally(kind.size),
+            self.device.tally(device),
+        ]
+    }
+
+    /// Adds the tallies of the kinds to their groups, once all I/Os were added. Returns the tally
+    /// of all I/Os.
+    pub(crate) fn sum_up(&mut self) -> Tally {
+        let kinds = std::mem::take(&mut self.kinds);
+        for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {
+            self.of_kind(kind).into_iter().for_each(|of| of.merge(tally));
+        }
+        let mut all = Tally::default();
+        self.op.all().for_each(|of| all.merge(of));
+        all
     }
 
     pub(crate) fn told(

@@ -60,7 +60,7 @@ use q2c_result::analyze::{AnalyzeResult, SCHEMA};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use seeks::AllSeeks;
-use stage::{Stages, Tally};
+use stage::Stages;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tags::AllTags;
@@ -71,7 +71,6 @@ use tags::AllTags;
 /// [`Analyzer::add`] for all I/Os in the order in which they were queued, [`Analyzer::finish`].
 pub struct Analyzer {
     layer: Layer,
-    all: Tally,
     groups: Groups,
     sweep: Sweep,
     seeks: AllSeeks,
@@ -92,7 +91,6 @@ impl Analyzer {
     pub fn new(layer: Layer) -> Self {
         Analyzer {
             layer,
-            all: Tally::default(),
             groups: Groups::default(),
             sweep: Sweep::default(),
             seeks: AllSeeks::default(),
@@ -123,7 +121,6 @@ impl Analyzer {
         self.count(span);
         let gap = self.seeks.next(span);
         let stages = Stages::of(span, gap);
-        self.all.add(span.bytes, &stages);
         self.groups.add(span, &stages);
         self.tags.add(span);
         self.excerpts.add(span);
@@ -167,7 +164,7 @@ impl Analyzer {
         let carried = result.merged as f64;
         let issued = result.issued as f64;
         result.merge_ratio = (issued > 0.0).then(|| (issued + carried) / issued);
-        result.stages = self.all.stages(self.layer);
+        result.stages = self.groups.sum_up().stages(self.layer);
         result.groups = self.groups.told(self.layer, names);
         result.in_flight = self.sweep.in_flight(result.span_ns);
         result.activity = self.sweep.activity();

@@ -161,6 +161,17 @@ impl Tally {
         }
     }
 
+    /// Adds the I/Os of another tally.
+    pub(crate) fn merge(&mut self, other: &Tally) {
+        self.requests += other.requests;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        for (histogram, more) in self.stages.iter_mut().zip(&other.stages) {
+            if let Some(more) = more {
+                histogram.get_or_insert_default().merge(more);
+            }
+        }
+    }
+
     pub(crate) fn stages(&self, layer: Layer) -> BTreeMap<String, StageStats> {
         let stat = |(stage, histogram): (&Stage, &Option<Box<Histogram>>)| {
             let name = stage.name_in(layer)?;

@@ -29,14 +29,14 @@ pub struct EventFile<R> {
 
 impl<R: Read> EventFile<R> {
     /// Wraps an open file; `path` is its name in messages. The buffer holds `buffer` bytes, at
-    /// least two longest records (130 KiB). With `skip_bad`, bytes that are no record are passed
+    /// least a longest record (65 KiB). With `skip_bad`, bytes that are no record are passed
     /// over and counted instead of reported.
     #[must_use]
     pub fn new(path: &Path, input: R, buffer: usize, skip_bad: bool) -> Self {
         EventFile {
             path: path.to_owned(),
             input,
-            buffer: vec![0; buffer.max(2 * LONGEST)].into_boxed_slice(),
+            buffer: vec![0; buffer.max(LONGEST)].into_boxed_slice(),
             from: 0,
             to: 0,
             offset: 0,
@@ -75,9 +75,6 @@ impl<R: Read> EventFile<R> {
         losses: &mut Losses,
     ) -> Result<Option<Event>, BlktraceError> {
         loop {
-            if self.to - self.from < LONGEST && !self.ended {
-                self.fill()?;
-            }
             let Some((mut event, len, payload)) = self.record(losses)? else {
                 return Ok(None);
             };
@@ -96,6 +93,67 @@ impl<R: Read> EventFile<R> {
             }
             self.last_time = event.time;
             return Ok(Some(event));
+        }
+    }
+
+    /// As [`EventFile::next_event`], and also takes the events behind the next one, up to a record
+    /// that needs more than decoding. They replace the content of `events`, which is empty at the
+    /// end. A note is left for the next call, so that it is read after the events before it are
+    /// used.
+    ///
+    /// # Errors
+    /// As for [`EventFile::next_event`].
+    pub(super) fn next_events(
+        &mut self,
+        events: &mut Vec<Event>,
+        notes: &mut Notes,
+        losses: &mut Losses,
+    ) -> Result<(), BlktraceError> {
+        events.clear();
+        let Some(first) = self.next_event(notes, losses)? else {
+            return Ok(());
+        };
+        events.push(first);
+        match self
+            .layout
+            .map(|layout| (layout.version_8, layout.big_endian))
+        {
+            Some((false, false)) => self.plain_events::<false, false>(events),
+            Some((true, false)) => self.plain_events::<true, false>(events),
+            Some((false, true)) => self.plain_events::<false, true>(events),
+            Some((true, true)) => self.plain_events::<true, true>(events),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Appends the next events as long as their whole records are in the buffer, have no payload,
+    /// are no notes and are not earlier than the one before.
+    ///
+    /// The layout is known when this is compiled, so that an event goes straight to its place.
+    /// Moving it there from elsewhere would take longer than decoding it.
+    fn plain_events<const VERSION_8: bool, const BIG: bool>(&mut self, events: &mut Vec<Event>) {
+        /// Most events at once. A few dozen for each of some files stay in the core's first cache.
+        const MOST: usize = 32;
+        let layout = Layout {
+            version_8: VERSION_8,
+            big_endian: BIG,
+        };
+        let (len, magic) = (layout.record_len(), layout.magic_bytes());
+        let records = self.buffer[self.from..self.to].chunks_exact(len);
+        for record in records.take(MOST - events.len()) {
+            if record[..4] != magic {
+                break;
+            }
+            let (event, payload) = Layout::event_of::<VERSION_8, BIG>(record);
+            let noted = event.category & category::NOTIFY != 0;
+            if payload > 0 || noted || event.time < self.last_time {
+                break;
+            }
+            self.from += len;
+            self.offset += len as u64;
+            self.last_time = event.time;
+            events.push(event);
         }
     }
 
@@ -124,9 +182,14 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// Handles the beginning of the file, its end, and bytes that are no record. Returns false when
-    /// no record follows.
+    /// Handles the end of the buffer, the beginning of the file, its end, and bytes that are no
+    /// record. Returns false when no record follows.
+    #[cold]
     fn unusual(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+        if self.to - self.from < LONGEST && !self.ended {
+            self.fill()?;
+            return Ok(true);
+        }
         let bytes = &self.buffer[self.from..self.to];
         if bytes.is_empty() {
             return Ok(false);
@@ -207,7 +270,6 @@ impl<R: Read> EventFile<R> {
     }
 
     /// Moves the unused bytes to the front and fills the buffer.
-    #[cold]
     fn fill(&mut self) -> Result<(), BlktraceError> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;

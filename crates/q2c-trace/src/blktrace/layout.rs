@@ -112,11 +112,47 @@ impl Layout {
     #[inline]
     pub(super) fn event(self, record: &[u8]) -> (Event, usize) {
         match (self.version_8, self.big_endian) {
-            (false, false) => event::<false>(record, false),
-            (true, false) => event::<false>(record, true),
-            (false, true) => event::<true>(record, false),
-            (true, true) => event::<true>(record, true),
+            (false, false) => Self::event_of::<false, false>(record),
+            (true, false) => Self::event_of::<true, false>(record),
+            (false, true) => Self::event_of::<false, true>(record),
+            (true, true) => Self::event_of::<true, true>(record),
         }
+    }
+
+    /// As [`Layout::event`], for the layout that is known when this is compiled.
+    #[inline(always)]
+    pub(super) fn event_of<const VERSION_8: bool, const BIG: bool>(
+        record: &[u8],
+    ) -> (Event, usize) {
+        let record = Fields::<BIG>(&record[..if VERSION_8 { 64 } else { 48 }]);
+        // Offsets of action (32 or 64 bits), pid, device, cpu, error, payload length.
+        let at = if VERSION_8 {
+            [32, 28, 40, 44, 48, 50]
+        } else {
+            [28, 32, 36, 40, 44, 46]
+        };
+        let (low, category) = if VERSION_8 {
+            let action = record.u64(at[0]);
+            (action as u16, (action >> 16) as u32)
+        } else {
+            let action = record.u32(at[0]);
+            (action as u16, action >> 16)
+        };
+        let event = Event {
+            time: record.u64(8),
+            sector: record.u64(16),
+            bytes: record.u32(24),
+            action: low & !action::CGROUP,
+            error: record.u16(at[4]),
+            category,
+            pid: record.u32(at[1]),
+            device: record.u32(at[2]),
+            cpu: record.u32(at[3]),
+            sequence: record.u32(4),
+            split_at: 0,
+            cgroup: u64::from(low & action::CGROUP != 0),
+        };
+        (event, usize::from(record.u16(at[5])))
     }
 
     /// An unsigned number in the file's byte order; 0 when there are fewer bytes.
@@ -130,37 +166,4 @@ impl Layout {
             false => part.iter().rev().fold(0, add),
         }
     }
-}
-
-#[inline(always)]
-fn event<const BIG: bool>(record: &[u8], version_8: bool) -> (Event, usize) {
-    let record = Fields::<BIG>(&record[..if version_8 { 64 } else { 48 }]);
-    // Offsets of action (32 or 64 bits), pid, device, cpu, error, payload length.
-    let at = if version_8 {
-        [32, 28, 40, 44, 48, 50]
-    } else {
-        [28, 32, 36, 40, 44, 46]
-    };
-    let (low, category) = if version_8 {
-        let action = record.u64(at[0]);
-        (action as u16, (action >> 16) as u32)
-    } else {
-        let action = record.u32(at[0]);
-        (action as u16, action >> 16)
-    };
-    let event = Event {
-        time: record.u64(8),
-        sector: record.u64(16),
-        bytes: record.u32(24),
-        action: low & !action::CGROUP,
-        error: record.u16(at[4]),
-        category,
-        pid: record.u32(at[1]),
-        device: record.u32(at[2]),
-        cpu: record.u32(at[3]),
-        sequence: record.u32(4),
-        split_at: 0,
-        cgroup: u64::from(low & action::CGROUP != 0),
-    };
-    (event, usize::from(record.u16(at[5])))
 }

@@ -5,7 +5,7 @@ use super::event::{Event, action};
 use super::file::EventFile;
 use super::loss::{Losses, Seen, Sequences};
 use super::notes::Notes;
-use super::queue::Queue;
+use super::queue::Tournament;
 use std::io::Read;
 
 /// Sort key of a file's next event: from the highest bits down the time, the place in a request's
@@ -16,7 +16,9 @@ type Key = u128;
 /// One of the merged files, with its next event.
 struct MergedFile<R> {
     file: EventFile<R>,
-    event: Event,
+    /// Events that were read, and the place of the next one.
+    ahead: Vec<Event>,
+    next: usize,
     sequences: Sequences,
     /// Whether records were missing before the event.
     after_gap: bool,
@@ -25,9 +27,8 @@ struct MergedFile<R> {
 /// Merges files that are each in order by themselves. A file without events is left out.
 pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
-    waiting: Queue,
-    /// The file that was read last, and the key up to which no other file comes before it.
-    current: Option<(usize, Key)>,
+    /// The files' next events by their keys.
+    next: Tournament,
     notes: Notes,
     losses: Losses,
     gaps_passed: u64,
@@ -58,8 +59,7 @@ impl<R: Read> Merge<R> {
     pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, BlktraceError> {
         let mut merge = Merge {
             files: Vec::new(),
-            waiting: Queue::default(),
-            current: None,
+            next: Tournament::new(&[]),
             notes: Notes::default(),
             losses: Losses::default(),
             gaps_passed: 0,
@@ -67,13 +67,17 @@ impl<R: Read> Merge<R> {
         for file in files {
             merge.add(file)?;
         }
+        let files = merge.files.iter().enumerate();
+        let keys: Vec<Key> = files.map(|(at, file)| key(file.event(), at)).collect();
+        merge.next = Tournament::new(&keys);
         Ok(merge)
     }
 
     fn add(&mut self, file: EventFile<R>) -> Result<(), BlktraceError> {
         let mut added = MergedFile {
             file,
-            event: Event::default(),
+            ahead: Vec::new(),
+            next: 0,
             sequences: Sequences::default(),
             after_gap: false,
         };
@@ -93,7 +97,6 @@ impl<R: Read> Merge<R> {
                 });
             }
         }
-        self.waiting.push(key(&added.event, self.files.len()));
         self.files.push(added);
         Ok(())
     }
@@ -101,30 +104,24 @@ impl<R: Read> Merge<R> {
     /// The next event in the order of time; `None` at the end.
     ///
     /// # Errors
-    /// As for [`EventFile::next_event`].
+    /// As for [`EventFile::next_event`]. Further calls leave that file out.
     #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
-        let Some((file, limit)) = self.current.or_else(|| self.earliest()) else {
+        let first = self.next.winner();
+        if first == Tournament::GONE {
             return Ok(None);
+        }
+        let at = first as u32 as usize;
+        let file = &mut self.files[at];
+        let event = *file.event();
+        self.gaps_passed += u64::from(file.after_gap);
+        let more = file.advance(&mut self.notes, &mut self.losses);
+        let next = match more {
+            Ok(true) => key(file.event(), at),
+            Ok(false) | Err(_) => Tournament::GONE,
         };
-        let added = &mut self.files[file];
-        let event = added.event;
-        self.gaps_passed += u64::from(added.after_gap);
-        self.current = match added.advance(&mut self.notes, &mut self.losses)? {
-            false => None,
-            true if key(&added.event, file) <= limit => Some((file, limit)),
-            true => {
-                self.waiting.push(key(&added.event, file));
-                None
-            }
-        };
-        Ok(Some(event))
-    }
-
-    #[inline]
-    fn earliest(&mut self) -> Option<(usize, Key)> {
-        let (first, limit) = self.waiting.pop()?;
-        Some((first as u32 as usize, limit))
+        self.next.replace_winner(at, next);
+        more.map(|_| Some(event))
     }
 
     /// Number of files with at least one event.
@@ -153,17 +150,29 @@ impl<R: Read> Merge<R> {
 }
 
 impl<R: Read> MergedFile<R> {
-    /// Reads the next event and passes over duplicates. Returns false at the end.
+    /// The next event. There is one after `advance` has returned true.
+    #[inline]
+    fn event(&self) -> &Event {
+        &self.ahead[self.next]
+    }
+
+    /// Goes to the next event and passes over duplicates. Returns false at the end.
     #[inline]
     fn advance(&mut self, notes: &mut Notes, losses: &mut Losses) -> Result<bool, BlktraceError> {
-        while let Some(event) = self.file.next_event(notes, losses)? {
-            match self.sequences.check(&event, losses) {
+        loop {
+            self.next += 1;
+            if self.next >= self.ahead.len() {
+                self.next = 0;
+                self.file.next_events(&mut self.ahead, notes, losses)?;
+            }
+            let Some(event) = self.ahead.get(self.next) else {
+                return Ok(false);
+            };
+            match self.sequences.check(event, losses) {
                 Seen::Again => continue,
                 seen => self.after_gap = seen == Seen::AfterGap,
             }
-            self.event = event;
             return Ok(true);
         }
-        Ok(false)
     }
 }

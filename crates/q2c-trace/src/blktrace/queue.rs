@@ -1,56 +1,56 @@
-//! A priority queue that tells which of several files has the next event.
+//! A tournament that tells which of several files has the next event.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// Up to this number, keys are looked through one by one. For as many files as most machines have
-/// CPUs that is faster than a heap, whose branches the CPU cannot predict.
-const FEW: usize = 24;
-
-/// Set of different keys with cheap access to the smallest.
-#[derive(Default)]
-pub(super) struct Queue {
-    /// Up to [`FEW`] keys, in no order.
-    few: Vec<u128>,
-    /// The keys for which `few` had no room.
-    many: BinaryHeap<Reverse<u128>>,
+/// Keys of contestants, of which the smallest is the winner. Its place can be taken by the key that
+/// follows from the same contestant, for as many comparisons as the tree of the matches is deep.
+///
+/// All keys are different but [`Tournament::GONE`].
+pub(super) struct Tournament {
+    winner: u128,
+    /// The greater key of each match. The match 1 is the final, and the winners of the matches `2n`
+    /// and `2n + 1` meet in the match `n`. The contestant `c` starts at `contestants + c`.
+    losers: Vec<u128>,
 }
 
-impl Queue {
-    #[inline]
-    pub(super) fn push(&mut self, key: u128) {
-        if self.few.len() < FEW {
-            self.few.push(key);
-        } else {
-            self.many.push(Reverse(key));
+impl Tournament {
+    /// The key of a contestant that has no further key.
+    pub(super) const GONE: u128 = u128::MAX;
+
+    /// Starts with the first keys of the contestants 0, 1 and so on.
+    pub(super) fn new(keys: &[u128]) -> Self {
+        let contestants = keys.len();
+        let mut winners = vec![Self::GONE; contestants];
+        winners.extend(keys);
+        let mut losers = vec![Self::GONE; contestants];
+        for at in (1..contestants).rev() {
+            let (one, other) = (winners[2 * at], winners[2 * at + 1]);
+            winners[at] = one.min(other);
+            losers[at] = one.max(other);
         }
+        let winner = winners.get(1).copied().unwrap_or(Self::GONE);
+        Tournament { winner, losers }
     }
 
-    /// Takes the smallest key. The second value is the smallest key that is left, [`u128::MAX`]
-    /// when none is.
+    /// The smallest key; [`Tournament::GONE`] when no contestant has one.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<(u128, u128)> {
-        let (mut first, mut second, mut at) = (u128::MAX, u128::MAX, usize::MAX);
-        for (i, key) in self.few.iter().enumerate() {
-            if *key < first {
-                (second, first, at) = (first, *key, i);
-            } else if *key < second {
-                second = *key;
-            }
+    pub(super) fn winner(&self) -> u128 {
+        self.winner
+    }
+
+    /// Replaces the smallest key, which is that of `contestant`, by its next key.
+    #[inline]
+    pub(super) fn replace_winner(&mut self, contestant: usize, key: u128) {
+        let mut winner = key;
+        let mut at = (self.losers.len() + contestant) / 2;
+        while at > 0 {
+            // Which of the two is smaller cannot be foretold, so they are exchanged without a
+            // branch.
+            let other = self.losers[at];
+            let exchanged = u128::from(other < winner).wrapping_neg() & (other ^ winner);
+            self.losers[at] = other ^ exchanged;
+            winner ^= exchanged;
+            at /= 2;
         }
-        if let Some(Reverse(key)) = self.many.peek().copied() {
-            if key < first {
-                self.many.pop();
-                let next = self.many.peek().map_or(u128::MAX, |key| key.0);
-                return Some((key, first.min(next)));
-            }
-            second = second.min(key);
-        }
-        if at == usize::MAX {
-            return None;
-        }
-        self.few.swap_remove(at);
-        Some((first, second))
+        self.winner = winner;
     }
 }
 
@@ -58,24 +58,32 @@ impl Queue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
 
     proptest! {
-        /// Few or many keys, pushed and popped in any order, come out as from a sorted set.
+        /// Sorted lists, each of one contestant, come out as the standard library sorts all of them.
         #[test]
-        fn the_smallest_comes_first(steps in prop::collection::vec(prop::option::weighted(0.7, 0..1000u128), 0..200)) {
-            let (mut queue, mut set) = (Queue::default(), BTreeSet::new());
-            for step in steps {
-                match step {
-                    Some(key) if set.insert(key) => queue.push(key),
-                    Some(_) => {}
-                    None => {
-                        let first = set.pop_first();
-                        let wanted = first.map(|first| (first, set.first().copied().unwrap_or(u128::MAX)));
-                        prop_assert_eq!(queue.pop(), wanted);
-                    }
-                }
+        fn the_smallest_comes_first(lists in prop::collection::vec(prop::collection::vec(0..1000u128, 0..20), 0..40)) {
+            let number = lists.len().max(1) as u128;
+            let with_contestant = |(at, list): (usize, &Vec<u128>)| {
+                let mut keys: Vec<u128> = list.iter().map(|key| key * number + at as u128).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                keys
+            };
+            let lists: Vec<Vec<u128>> = lists.iter().enumerate().map(with_contestant).collect();
+            let mut left: Vec<_> = lists.iter().map(|list| list.iter().copied()).collect();
+            let first = left.iter_mut().map(|keys| keys.next().unwrap_or(Tournament::GONE));
+            let mut tournament = Tournament::new(&first.collect::<Vec<_>>());
+            let mut found = Vec::new();
+            while tournament.winner() != Tournament::GONE {
+                found.push(tournament.winner());
+                let contestant = (tournament.winner() % number) as usize;
+                let next = left[contestant].next().unwrap_or(Tournament::GONE);
+                tournament.replace_winner(contestant, next);
             }
+            let mut expected = lists.concat();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Encodes row groups in several threads and appends them in order.
 
+use super::constant::{Constant, Constants};
 use super::schema::{self, ROW_GROUP_ROWS};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -21,10 +22,16 @@ struct Group {
     batches: Vec<RecordBatch>,
 }
 
+/// An encoded column of a row group.
+enum Chunk {
+    New(ArrowColumnChunk),
+    Known(Arc<Constant>),
+}
+
 /// The caller's ends of one thread's channels.
 struct Worker {
     groups: SyncSender<Group>,
-    chunks: Receiver<Result<Vec<ArrowColumnChunk>>>,
+    chunks: Receiver<Result<Vec<Chunk>>>,
 }
 
 /// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes to the
@@ -121,7 +128,10 @@ impl<W: Write + Send> Groups<W> {
         self.appended += 1;
         let mut group = self.file.next_row_group()?;
         for chunk in chunks {
-            chunk.append_to_row_group(&mut group)?;
+            match chunk {
+                Chunk::New(chunk) => chunk.append_to_row_group(&mut group)?,
+                Chunk::Known(constant) => constant.append_to(&mut group)?,
+            }
         }
         group.close().map(|_| ())
     }
@@ -136,8 +146,9 @@ fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
     let (groups, todo) = sync_channel::<Group>(1);
     let (done, chunks) = sync_channel(1);
     thread::Builder::new().spawn(move || {
+        let mut constants = Constants::default();
         for group in todo {
-            if done.send(encode(&factory, &group)).is_err() {
+            if done.send(encode(&factory, &mut constants, &group)).is_err() {
                 break;
             }
         }
@@ -147,17 +158,25 @@ fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
 
 /// Encodes a row group column by column, so that the cache holds the state of one encoder at a
 /// time.
-fn encode(factory: &ArrowRowGroupWriterFactory, group: &Group) -> Result<Vec<ArrowColumnChunk>> {
+fn encode(
+    factory: &ArrowRowGroupWriterFactory,
+    constants: &mut Constants,
+    group: &Group,
+) -> Result<Vec<Chunk>> {
     let schema = schema::schema();
     let writers = factory.create_column_writers(group.number)?;
     let mut chunks = Vec::with_capacity(writers.len());
     for (at, mut writer) in writers.into_iter().enumerate() {
+        if let Some(constant) = constants.column(at, &group.batches)? {
+            chunks.push(Chunk::Known(constant));
+            continue;
+        }
         for batch in &group.batches {
             for leaf in compute_leaves(schema.field(at), batch.column(at))? {
                 writer.write(&leaf)?;
             }
         }
-        chunks.push(writer.close()?);
+        chunks.push(Chunk::New(writer.close()?));
     }
     Ok(chunks)
 }

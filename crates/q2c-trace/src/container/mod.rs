@@ -1,6 +1,7 @@
 //! The Parquet container: its columns, and how records go in and come out.
 
 mod column;
+mod constant;
 mod decode;
 mod encode;
 mod error;
