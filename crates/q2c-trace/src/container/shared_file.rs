@@ -28,7 +28,9 @@ impl SharedFile {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         match std::fs::metadata(path)?.is_file() {
             true => File::open(path).and_then(SharedFile::new),
-            false => Err(io::Error::other("expected a regular file, found none")),
+            false => Err(io::Error::other(
+                "expected a regular file, found a folder, a pipe or a device",
+            )),
         }
     }
 
