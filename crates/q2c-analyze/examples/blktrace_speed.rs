@@ -69,7 +69,7 @@ fn merge(files: &[Vec<u8>]) -> Result<Merge<&[u8]>, BlktraceError> {
     Merge::new(
         files
             .iter()
-            .map(|bytes| EventFile::new(Path::new("memory"), &bytes[..], std::env::var("BUF").map_or(1<<20,|b|b.parse().unwrap()), false)),
+            .map(|bytes| EventFile::new(Path::new("memory"), &bytes[..], 1 << 20, false)),
     )
 }
 

@@ -195,7 +195,9 @@ impl Groups {
     pub(crate) fn sum_up(&mut self) -> Tally {
         let kinds = std::mem::take(&mut self.kinds);
         for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {
-            self.of_kind(kind).into_iter().for_each(|of| of.merge(tally));
+            self.of_kind(kind)
+                .into_iter()
+                .for_each(|of| of.merge(tally));
         }
         let mut all = Tally::default();
         self.op.all().for_each(|of| all.merge(of));

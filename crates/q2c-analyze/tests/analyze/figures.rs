@@ -103,6 +103,38 @@ fn groups_have_their_own_figures() {
     assert!(!result.groups.contains_key("hctx"));
 }
 
+/// There are 600 devices with four kinds of I/Os each: more devices than have a group, and more
+/// kinds than are counted by kind.
+#[test]
+fn many_kinds_are_all_counted() {
+    let io = |n: u64| {
+        let mut one = span(n, [n as i64, -1, -1, -1, n as i64 + 100]);
+        one.device.minor = n as u32 / 4;
+        one.op = if n % 2 == 0 { Op::Read } else { Op::Write };
+        one.bytes = if n % 4 < 2 { 512 } else { 4096 };
+        one
+    };
+    let result = analyze(&(0..2400).map(io).collect::<Vec<_>>());
+    let requests = |of: &str| -> Vec<u64> {
+        result.groups[of]
+            .iter()
+            .map(|group| group.requests)
+            .collect()
+    };
+    assert_eq!(requests("op"), [1200, 1200]);
+    assert_eq!(requests("size"), [1200, 1200]);
+    let (others, devices) = requests("device")
+        .split_last()
+        .map(|(o, d)| (*o, d.to_vec()))
+        .unwrap();
+    assert_eq!((devices, others), (vec![4; 512], 4 * 88));
+    let q2c = result.stages["Q2C"];
+    assert_eq!(
+        (q2c.n, q2c.min_ns, q2c.mean_ns, q2c.max_ns),
+        (2400, 100, 100.0, 100)
+    );
+}
+
 /// There are more groups than are told apart; no I/O is lost.
 #[test]
 fn too_many_groups_become_others() {

@@ -88,9 +88,7 @@ fn are_equal(column: &ArrayRef) -> bool {
         (nulls, _) if nulls == column.len() => true,
         (0, DataType::UInt32) => same(column.as_primitive::<UInt32Type>().values()),
         (0, DataType::UInt64) => same(column.as_primitive::<UInt64Type>().values()),
-        (0, DataType::Dictionary(..)) => {
-            same(column.as_dictionary::<Int32Type>().keys().values())
-        }
+        (0, DataType::Dictionary(..)) => same(column.as_dictionary::<Int32Type>().keys().values()),
         _ => false,
     }
 }

@@ -24,7 +24,7 @@ struct Group {
 
 /// An encoded column of a row group.
 enum Chunk {
-    New(ArrowColumnChunk),
+    New(Box<ArrowColumnChunk>),
     Known(Arc<Constant>),
 }
 
@@ -176,7 +176,7 @@ fn encode(
                 writer.write(&leaf)?;
             }
         }
-        chunks.push(Chunk::New(writer.close()?));
+        chunks.push(Chunk::New(Box::new(writer.close()?)));
     }
     Ok(chunks)
 }

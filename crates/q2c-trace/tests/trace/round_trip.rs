@@ -3,7 +3,7 @@
 use crate::any::any_record;
 use crate::support::{block_read, place, read, write};
 use proptest::prelude::*;
-use q2c_model::{DevId, IoRecord, Nanos, TraceMeta};
+use q2c_model::{DevId, IoRecord, Nanos, Op, OpFlags, TraceMeta};
 use q2c_trace::{Column, Scan, TraceReader, TraceWriter};
 
 fn any_meta() -> impl Strategy<Value = TraceMeta> {
@@ -69,6 +69,40 @@ fn long_trace(path: &std::path::Path) -> Vec<IoRecord> {
     let records: Vec<IoRecord> = (0..300_000).map(|id| block_read(id, id * 1_000)).collect();
     write(path, &TraceMeta::default(), &records, 65_536);
     records
+}
+
+/// Columns have the same cell in a whole row group, another one in the next, or different ones
+/// only in the last.
+#[test]
+fn what_several_threads_write_is_read_back() {
+    const GROUP: u64 = 131_072;
+    let record = |id: u64| {
+        let mut record = block_read(id, id * 1_000);
+        record.flags = OpFlags(u32::from(id >= GROUP));
+        record.device.minor = (id / (2 * GROUP)) as u32;
+        record.hctx = (id >= GROUP).then_some(7);
+        record.tag = (id == 3 * GROUP + 1).then_some(5);
+        record.op = if id == 4 * GROUP - 1 {
+            Op::Write
+        } else {
+            Op::Read
+        };
+        record
+    };
+    let records: Vec<IoRecord> = (0..5 * GROUP + 10).map(record).collect();
+    let (_folder, path) = place();
+    let writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
+    let mut writer = writer.with_threads().unwrap();
+    for some in records.chunks(5_000) {
+        writer.push(some).unwrap();
+    }
+    writer.finish().unwrap();
+    assert!(read(&path, &Scan::new()).unwrap() == records);
+    let first = Scan::new().device(DevId {
+        major: 259,
+        minor: 0,
+    });
+    assert_eq!(TraceReader::open(&path).unwrap().row_groups(&first), (6, 2));
 }
 
 #[test]
