@@ -110,7 +110,11 @@ fn many_kinds_are_all_counted() {
     let io = |n: u64| {
         let mut one = span(n, [n as i64, -1, -1, -1, n as i64 + 100]);
         one.device.minor = n as u32 / 4;
-        one.op = if n % 2 == 0 { Op::Read } else { Op::Write };
+        one.op = if n.is_multiple_of(2) {
+            Op::Read
+        } else {
+            Op::Write
+        };
         one.bytes = if n % 4 < 2 { 512 } else { 4096 };
         one
     };
