@@ -60,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Sorted lists, each of one contestant, come out as the standard library sorts them all.
+        /// The keys of all contestants come out as the standard library sorts them.
         #[test]
         fn the_smallest_comes_first(lists in prop::collection::vec(prop::collection::vec(0..1000u128, 0..20), 0..40)) {
             let number = lists.len().max(1) as u128;
