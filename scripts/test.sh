@@ -42,10 +42,11 @@ lint() {
 beside_a_load() {
     local crate packages=() load status=0
     for crate in engine replay watch workbench; do packages+=(--package "q2c-$crate"); done
+    local tests=(cargo test --locked --no-fail-fast "${packages[@]}" --lib --test '*')
+    "${tests[@]}" --no-run || return 1
     stress-ng --cpu 4 --io 1 --temp-path "$work" --timeout 20m --quiet &
     load=$!
-    Q2C_SKIP_LOG=$work/skips-beside-a-load \
-        cargo test --locked --no-fail-fast "${packages[@]}" --lib --test '*' || status=1
+    Q2C_SKIP_LOG=$work/skips-beside-a-load "${tests[@]}" || status=1
     kill "$load" 2>/dev/null || { printf 'the load ended before the tests did\n'; status=1; }
     wait "$load" || true
     return "$status"

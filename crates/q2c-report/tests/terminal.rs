@@ -503,3 +503,14 @@ fn one_trial_has_no_interval() {
     let one = words(1.5, 1.5).expect("the sentence on Linux's rule");
     assert!(!one.starts_with(" (95 %"), "{one}");
 }
+
+#[test]
+fn what_kiops_per_core_divides_by_is_told() {
+    let mut result = bench_fixture::result();
+    let told = |result: &_| terminal::bench(result, PIPE).contains("KIOPS/core: in ");
+    assert!(!told(&result));
+    result.cells[0].per_core = q2c_result::tune::PerCore::Threads;
+    let measured = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let head = format!("KIOPS/core: in 1 of {} points", measured.count());
+    assert!(terminal::bench(&result, PIPE).contains(&head), "{head}");
+}

@@ -12,6 +12,7 @@ use crate::quantity::seconds;
 use crate::stages;
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::bench::{BenchCell, BenchResult};
+use q2c_result::tune::PerCore;
 
 /// The report of a benchmark.
 #[must_use]
@@ -111,6 +112,9 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     if let Some(tuned) = tuned(result) {
         text += &screen.note(Tone::Dim, "tuned:", &printable(&tuned));
     }
+    if let Some(words) = by_threads(result) {
+        text += &screen.note(Tone::Caution, "KIOPS/core:", &words);
+    }
     for line in left_out(result) {
         text += &screen.note(Tone::Dim, "left out:", &printable(&line));
     }
@@ -125,4 +129,18 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     text += &doctor::invalid(&result.doctor, screen);
     text += &screen.warnings(&result.warnings);
     text
+}
+
+/// In how many points KIOPS/core divides by the threads' own CPU time; `None` where in none.
+fn by_threads(result: &BenchResult) -> Option<String> {
+    let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let all = cells.clone().count();
+    let threads = cells.filter(|cell| cell.per_core == PerCore::Threads);
+    match threads.count() {
+        0 => None,
+        n => Some(format!(
+            "in {n} of {all} points for each CPU that the jobs' threads took, without interrupts and \
+             kernel threads: other work on the machine hid what was busy beyond them"
+        )),
+    }
 }
