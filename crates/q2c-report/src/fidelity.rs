@@ -2,10 +2,18 @@
 
 use crate::label;
 use crate::quantity::number;
-use q2c_result::tune::{Errors, Fidelity, SizeFidelity};
+use q2c_result::tune::{Errors, Fidelity, SizeFidelity, TuneResult};
 
-/// What is compared, over all block sizes.
-pub(crate) fn head(fidelity: &Fidelity) -> String {
+/// What is compared, over all block sizes, and with whose costs.
+pub(crate) fn head(result: &TuneResult) -> String {
+    let earlier = match result.calibration.iter().any(|costs| costs.reused) {
+        true => "; the calibration was that of an earlier run (--recalibrate makes it anew)",
+        false => "",
+    };
+    compared(&result.fidelity) + earlier
+}
+
+fn compared(fidelity: &Fidelity) -> String {
     if fidelity.cells == 0 {
         return "no sleeping cell was measured, so predictions are unchecked".to_owned();
     }

@@ -514,3 +514,13 @@ fn what_kiops_per_core_divides_by_is_told() {
     let head = format!("KIOPS/core: in 1 of {} points", measured.count());
     assert!(terminal::bench(&result, PIPE).contains(&head), "{head}");
 }
+
+#[test]
+fn costs_of_an_earlier_run_are_told_beside_fidelity() {
+    let mut result = fixture::realistic();
+    let told = "the calibration was that of an earlier run";
+    let text = |result: &_| terminal::tune(result, PIPE).replace("\n  ", " ");
+    assert!(!text(&result).contains(told));
+    result.calibration[0].reused = true;
+    assert!(text(&result).contains(told), "{}", text(&result));
+}

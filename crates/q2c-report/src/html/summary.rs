@@ -166,7 +166,7 @@ fn errors(result: &TuneResult) -> Vec<Trust> {
                 0 => "unchecked".to_owned(),
                 _ => format!("IOPS ± {} %", number(all.iops_error_pct_median)),
             },
-            detail: fidelity::head(all),
+            detail: fidelity::head(result),
             caution: all.cells == 0,
         }];
     }

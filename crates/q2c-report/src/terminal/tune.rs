@@ -9,7 +9,7 @@ use crate::fidelity;
 use crate::label;
 use crate::quantity::{duration, seconds};
 use q2c_model::Bytes;
-use q2c_result::tune::{Fidelity, Lesson, Recommendation, TuneResult, Unavailable};
+use q2c_result::tune::{Lesson, Recommendation, TuneResult, Unavailable};
 
 /// The report of a tune: a table and a recommendation for each block size, then costs, fidelity,
 /// effective modes and warnings.
@@ -23,7 +23,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     for of_size in &result.lessons {
         text += &lesson(of_size, screen);
     }
-    text += &fidelity(&result.fidelity, screen);
+    text += &fidelity(result, screen);
     text += &harness_floor(result, screen);
     text += &late_time(result, screen);
     text += &effective_modes(result, screen);
@@ -95,9 +95,9 @@ fn lesson(lesson: &Lesson, screen: Screen) -> String {
     screen.note(Tone::Strong, &head, &crate::advice::lesson(lesson))
 }
 
-fn fidelity(of: &Fidelity, screen: Screen) -> String {
-    let mut text = screen.note(Tone::Strong, "fidelity:", &fidelity::head(of));
-    for size in &of.by_block_size {
+fn fidelity(result: &TuneResult, screen: Screen) -> String {
+    let mut text = screen.note(Tone::Strong, "fidelity:", &fidelity::head(result));
+    for size in &result.fidelity.by_block_size {
         text += &screen.note(
             Tone::Strong,
             &format!("  {}:", fidelity::over(size)),
