@@ -85,7 +85,7 @@ test_kernel() { # NAME
     while read -r package; do
         if ! folder=$(alone have_kernel "$package"); then
             reason="$package: $folder"
-        elif ! module_layer "$work/module.cpio" "$package"; then
+        elif ! module_layer "$work/module.cpio" "$package" "$(suite_of "$name")"; then
             echo "fail boot/module kmod/ramdisk_mq does not build for $package" >"$work/$name.checks"
             return
         elif boot "$name" "$folder"; then
