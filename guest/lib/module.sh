@@ -50,12 +50,13 @@ build_module() { # SOURCES, IMAGE PACKAGE, SUITE
         make -s -C "$sources" KDIR="$build" CC="gcc-$wanted" 2>&1 </dev/null || return 1
 }
 
-# Writes a layer with the module, or with the reason why there is none: the file /q2c/no-module.
+# Writes a layer with the programs that test the module, and with the module, or with the reason why there is none: the file /q2c/no-module.
 # Fails where the module does not build and should, and where the compiler warns.
 module_layer() { # TO, IMAGE PACKAGE, SUITE
     local to=$1 root status=0
     root=$(mktemp -d)
     mkdir -p "$root/q2c" "$root/source"
+    gcc -O2 -Wall -Wextra -Werror -static -pthread -o "$root/q2c/torn" kmod/ramdisk_mq/tests/torn.c || return 1
     cp -r kmod/ramdisk_mq/. "$root/source"
     build_module "$root/source" "$2" "$3" >"$root/log" || status=$?
     if [ $status = 2 ]; then
