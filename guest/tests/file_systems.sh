@@ -21,7 +21,7 @@ kernel_at_least 5.15 || xfs_options="-m bigtime=0,inobtcount=0"
 
 made() { # KIND
     case $1 in
-        ext4) mke2fs -q -t ext4 -F /dev/rdmq0 ;;
+        ext4) /usr/sbin/mke2fs -q -t ext4 -F /dev/rdmq0 ;;
         # shellcheck disable=SC2086
         xfs) mkfs.xfs -q -f $xfs_options /dev/rdmq0 ;;
         btrfs) mkfs.btrfs -q -f /dev/rdmq0 ;;
