@@ -4,8 +4,8 @@
 # is empty, q2c-ext4 has a file system, q2c-small is empty and may be removed, q2c-slow stores
 # nothing and always answers after 4 ms. No hypervisor is used, so kernels boot anywhere, and times
 # in a guest say nothing about real devices. A kernel that knows of a hypervisor waits for spin locks
-# without a queue and without its events, so it is not told. An idle CPU must halt: if it waited by MONITOR, it
-# would keep a CPU of the host busy.
+# without a queue and without its events, so it is not told. An idle CPU must halt: if it waited by
+# MONITOR, it would keep a CPU of the host busy.
 
 # Runs the machine until it powers off; standard input, output and error are qemu's.
 run_machine() { # KERNEL FOLDER, IMAGE, WORK, KERNEL ARGUMENTS, QEMU ARGUMENTS...
