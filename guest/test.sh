@@ -41,6 +41,11 @@ absent() { # NAME, REASON
     echo "$kind boot/kernel $2" >"$work/$1.checks"
 }
 
+# The topics that a kernel runs: those asked for, else those of its row; empty for all.
+topics_of() { # NAME
+    echo "${topics:-$(table guest/kernels | awk -v name="$1" '$1 == name { print $5 }')}"
+}
+
 # Boots one kernel and waits for its end. Returns 1 when it did not come up.
 boot() { # NAME, FOLDER (with WORK/module.cpio)
     local name=$1 folder=$2 begun=$SECONDS
@@ -49,7 +54,7 @@ boot() { # NAME, FOLDER (with WORK/module.cpio)
     rm -f "$logs/$name".{log,results,qemu}
     touch "$logs/$name".{log,results}
     timeout -k 5 "$guest_seconds" bash -c '. guest/lib/machine.sh; run_machine "$@"' bash \
-        "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$topics $long" \
+        "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$(topics_of "$name") $long" \
         -serial "file:$logs/$name.log" -serial "file:$logs/$name.results" </dev/null >"$logs/$name.qemu" 2>&1 &
     machine=$!
     while kill -0 "$machine" 2>/dev/null && ! told "$logs/$name.results" up; do
