@@ -36,7 +36,8 @@ static int make_tags(struct ramdisk_mq *device)
 static int make_queues(struct ramdisk_mq *device)
 {
 	const struct ramdisk_mq_options *options = device->options;
-	unsigned int count = options->queues + options->poll_queues, number;
+	/* There may be more queues later, up to the number of CPUs. */
+	unsigned int count = nr_cpu_ids + options->poll_queues, number;
 
 	device->queues = kcalloc(count, sizeof(*device->queues), GFP_KERNEL);
 	if (!device->queues)
@@ -99,6 +100,16 @@ int ramdisk_mq_disk_make(struct ramdisk_mq *device, int major)
 	if (device->options->mode == RAMDISK_MQ_MODE_MQ)
 		return make_mq(device, major);
 	return make_disk(device, major);
+}
+
+/* Gives the disk the number of queues that the options have now. */
+int ramdisk_mq_disk_requeue(struct ramdisk_mq *device)
+{
+	const struct ramdisk_mq_options *options = device->options;
+	unsigned int count = options->queues + options->poll_queues;
+
+	blk_mq_update_nr_hw_queues(&device->tags, count);
+	return device->tags.nr_hw_queues == count ? 0 : -ENOMEM;
 }
 
 void ramdisk_mq_disk_free(struct ramdisk_mq *device)

@@ -9,6 +9,7 @@
 static struct ramdisk_mq_options options;
 static struct ramdisk_mq *devices;
 static int major;
+static bool ready; /* all devices are there; parameters have their own lock */
 
 static void free_devices(unsigned int count)
 {
@@ -52,6 +53,33 @@ static int make_devices(void)
 	return 0;
 }
 
+/*
+ * Gives all devices another number of queues while they are there. Before the
+ * module has devices, the number is taken as it is, and checked with the other
+ * options.
+ */
+int ramdisk_mq_requeue(unsigned int queues)
+{
+	unsigned int number, before = options.queues;
+	int error = 0;
+
+	if (!ready)
+		return 0;
+	if (options.mode != RAMDISK_MQ_MODE_MQ || !queues ||
+	    queues > nr_cpu_ids)
+		return -EINVAL;
+	options.queues = queues;
+	for (number = 0; number < options.devices && !error; number++)
+		error = ramdisk_mq_disk_requeue(&devices[number]);
+	if (!error)
+		return 0;
+
+	options.queues = before;
+	while (number--)
+		ramdisk_mq_disk_requeue(&devices[number]);
+	return error;
+}
+
 static int __init ramdisk_mq_init(void)
 {
 	int error = ramdisk_mq_options_take(&options);
@@ -63,8 +91,10 @@ static int __init ramdisk_mq_init(void)
 		return -ENOMEM;
 	major = register_blkdev(0, RAMDISK_MQ_NAME);
 	error = major < 0 ? major : make_devices();
-	if (!error)
+	if (!error) {
+		ready = true;
 		return 0;
+	}
 
 	if (major >= 0)
 		unregister_blkdev(major, RAMDISK_MQ_NAME);
@@ -74,6 +104,9 @@ static int __init ramdisk_mq_init(void)
 
 static void __exit ramdisk_mq_exit(void)
 {
+	kernel_param_lock(THIS_MODULE);
+	ready = false;
+	kernel_param_unlock(THIS_MODULE);
 	free_devices(options.devices);
 	unregister_blkdev(major, RAMDISK_MQ_NAME);
 	kfree(devices);

@@ -30,7 +30,26 @@ module_param(queue_mode, charp, 0444);
 MODULE_PARM_DESC(queue_mode, "mq: requests by hardware queues; bio: neither (mq)");
 
 static unsigned int queues;
-module_param(queues, uint, 0444);
+
+/* Later, all devices get that many queues. Their data stay. */
+static int queues_set(const char *text, const struct kernel_param *parameter)
+{
+	unsigned int wanted;
+	int error = kstrtouint(text, 0, &wanted);
+
+	if (error)
+		return error;
+	error = ramdisk_mq_requeue(wanted);
+	if (!error)
+		queues = wanted;
+	return error;
+}
+
+static const struct kernel_param_ops queues_ops = {
+	.set = queues_set,
+	.get = param_get_uint,
+};
+module_param_cb(queues, &queues_ops, &queues, 0644);
 MODULE_PARM_DESC(queues, "hardware queues, up to the number of CPUs (one per CPU)");
 
 static unsigned int poll_queues;

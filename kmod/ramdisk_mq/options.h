@@ -6,4 +6,7 @@
 
 int ramdisk_mq_options_take(struct ramdisk_mq_options *options);
 
+/* main.c */
+int ramdisk_mq_requeue(unsigned int queues);
+
 #endif

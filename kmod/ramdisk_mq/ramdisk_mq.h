@@ -121,6 +121,7 @@ int ramdisk_mq_disk_show(struct gendisk *disk);
 /* disk.c */
 #define RAMDISK_MQ_NAME "rdmq"
 int ramdisk_mq_disk_make(struct ramdisk_mq *device, int major);
+int ramdisk_mq_disk_requeue(struct ramdisk_mq *device);
 void ramdisk_mq_disk_free(struct ramdisk_mq *device);
 
 #endif

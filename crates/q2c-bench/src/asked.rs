@@ -27,6 +27,10 @@ pub struct Asked {
     pub jobs: Option<Vec<u32>>,
     /// Depths: requests in flight in each job.
     pub depths: Option<Vec<u16>>,
+    /// Hardware queues of the device; empty for those that it has.
+    pub hw_queues: Vec<u32>,
+    /// `nr_requests` of the device; empty for what it has.
+    pub nr_requests: Vec<u32>,
     /// Block sizes.
     pub sizes: Option<Vec<Bytes>>,
     /// Patterns of access, such as `randread`.
@@ -179,6 +183,8 @@ impl Asked {
             patterns: either(self.patterns.as_ref(), job.rw.as_ref()),
             // A job file knows no background: jobs that run at once are points.
             backgrounds: self.backgrounds.clone().unwrap_or(vec![String::new()]),
+            hw_queues: self.hw_queues.clone(),
+            nr_requests: self.nr_requests.clone(),
         }
     }
 
@@ -223,6 +229,8 @@ impl Asked {
             sizes: distinct(points.iter().map(|p| p.bs)),
             patterns: distinct(points.iter().map(|p| p.rw.clone())),
             backgrounds: distinct(points.iter().map(|p| p.background.clone())),
+            hw_queues: distinct(points.iter().filter_map(|p| p.hw_queues)),
+            nr_requests: distinct(points.iter().filter_map(|p| p.nr_requests)),
         };
         if axes.points().len() > points.len() {
             self.points = points;

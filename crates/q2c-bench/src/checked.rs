@@ -19,6 +19,8 @@ const WARM_UP: RangeInclusive<f64> = 0.0..=3600.0;
 const JOBS: RangeInclusive<u32> = 1..=1024;
 /// Range of the requests in flight of a job.
 const DEPTHS: RangeInclusive<u16> = 1..=1024;
+/// Range of the settings of a device.
+const SETTINGS: RangeInclusive<u32> = 1..=65_536;
 const SIZES: RangeInclusive<Bytes> = Bytes(1)..=Bytes(u64::MAX);
 /// Range of the budget, seconds: the longest duration of the command line are 584 years.
 const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
@@ -55,6 +57,15 @@ impl BenchSpec {
         PlanFault::each_within("jobs", &self.jobs, &JOBS)?;
         PlanFault::each_within("depths", &self.depths, &DEPTHS)?;
         PlanFault::each_within("sizes", &self.sizes, &SIZES)?;
+        for (field, values) in [
+            ("hw_queues", &self.hw_queues),
+            ("nr_requests", &self.nr_requests),
+        ] {
+            for value in values {
+                PlanFault::within(field, value, SETTINGS)?;
+            }
+            PlanFault::each_once(field, values)?;
+        }
         PlanFault::each_once("engines", &self.engines)?;
         PlanFault::each_once("methods", &self.methods)?;
         PlanFault::each_once("jobs", &self.jobs)?;
@@ -102,6 +113,8 @@ pub(crate) mod tests {
             depths: vec![1],
             sizes: vec![Bytes(4096)],
             patterns: vec!["randread".to_owned()],
+            hw_queues: Vec::new(),
+            nr_requests: Vec::new(),
             seconds: 3.0,
             warm_up_seconds: 1.0,
             trials: 5,

@@ -1,6 +1,7 @@
 //! Makes the cells of the result from the trials.
 
 use super::beside::BackgroundTrial;
+use super::device::device_of;
 use super::measured::Measured;
 use super::mode::effective;
 use super::per_core::busy;
@@ -36,6 +37,7 @@ fn cell(spec: &BenchSpec, runs: &Measured<'_>, idle_cpus: f64) -> BenchCell {
         .collect();
     BenchCell {
         point: runs.point.clone(),
+        device: device_of(runs).cloned(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
         lat_ns: latency(trials),
         cpu: cpu(runs),
@@ -149,7 +151,8 @@ const ABOVE_OTHERS: f64 = 1.5;
 
 fn flag_too_good(spec: &BenchSpec, cells: &mut [BenchCell]) {
     // Another interface says something of the device where it has as many requests in flight.
-    let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone());
+    let settings = |p: &BenchPoint| (p.hw_queues, p.nr_requests);
+    let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone(), settings(p));
     let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
     // Points without a trial say nothing; a run of very many points that was stopped has many.
     let peaks: Vec<(String, BenchPoint, f64)> = cells

@@ -36,7 +36,7 @@ pub(super) fn curves(
 }
 
 /// Whether two points differ in nothing but the number of jobs.
-fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+pub(super) fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
     BenchPoint {
         jobs: 0,
         ..a.clone()
@@ -106,6 +106,7 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
             && c.point.bs == first.bs
             && c.point.rw == first.rw
             && c.point.background == first.background
+            && (c.point.hw_queues, c.point.nr_requests) == (first.hw_queues, first.nr_requests)
     });
     let best = others.max_by(|a, b| a.iops.median.total_cmp(&b.iops.median));
     let rated = bench.spec.rating.map(|x| Ceiling {
@@ -133,10 +134,16 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Ev
             .map(|v| median(&sorted(&v)))
     };
     let helpers = trials.first().filter(|t| !t.helpers_unread);
-    let limit = device.and_then(|d| Some(d.nr_requests? * u64::from(d.hw_queues?)));
+    let own = trials.iter().find_map(|trial| trial.device.as_ref());
+    let now = own.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
+    let once = || device.map(|d| (d.nr_requests, d.hw_queues, d.scheduler.clone()));
+    let (requests, queues, scheduler) = now.or_else(once).unwrap_or_default();
+    let limit = requests
+        .zip(queues)
+        .map(|(requests, queues)| requests * u64::from(queues));
     Evidence {
         jobs: point.jobs,
-        scheduler: device.and_then(|d| d.scheduler.clone()),
+        scheduler,
         tags: limit.map(|limit| Tags {
             used: u64::from(point.jobs) * u64::from(point.depth),
             limit,

@@ -42,6 +42,7 @@ fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
             p.bs,
             p.rw.clone(),
             p.background.clone(),
+            (p.hw_queues, p.nr_requests),
         )
     };
     key(a) == key(b)
@@ -71,6 +72,8 @@ fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
         bs,
         rw,
         background,
+        hw_queues,
+        nr_requests,
         ..
     } = group.first()?.point.clone();
     (leaders.len() >= LEAST).then(|| Lead {
@@ -79,6 +82,8 @@ fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
         bs,
         rw,
         background,
+        hw_queues,
+        nr_requests,
         measure,
         changes: Change::among(&leaders, |a, b| a == b),
         leaders,

@@ -4,8 +4,10 @@
 pub mod asked;
 mod beside;
 mod checked;
+mod coarse;
 mod conclude;
 mod curves;
+pub mod device;
 mod gone;
 pub mod interface;
 mod lead;
@@ -15,6 +17,7 @@ mod mode;
 mod per_core;
 mod plan;
 mod rules;
+mod search;
 mod sound;
 mod spdk;
 mod spec;
@@ -149,8 +152,10 @@ impl Bench<'_> {
             progress.event(&Event::Note(why));
         }
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
+        progress.event(&Event::Note(self.budget(&spots)));
         let mut plan = BenchPlan {
             spots: &spots,
+            chosen: (0..spots.len()).collect(),
             place: self.place(&cpus),
             restore_dir: self.restore_dir,
             blamed: OnceCell::new(),
@@ -162,7 +167,8 @@ impl Bench<'_> {
             clock: &SystemClock::default(),
             progress,
         };
-        let summary = runner.run(&mut plan, folder)?;
+        let searched = search::run(&mut plan, &mut runner, folder)?;
+        let summary = searched.summary;
         let stages = match (self.spec.stages, &summary.end) {
             (false, _) => None,
             (true, End::Complete) => {
@@ -172,7 +178,10 @@ impl Bench<'_> {
         };
         let end = stages.as_ref().and_then(|stages| stages.end.as_ref());
         let end = end.unwrap_or(&summary.end);
-        let measured = measured::measured(&spots, &summary, stages.as_ref());
+        let measured: Vec<_> = measured::measured(&spots, &summary, stages.as_ref())
+            .into_iter()
+            .filter(|runs| !searched.skipped.contains(&runs.spot.point))
+            .collect();
         let cells = conclude::cells(self.spec, &measured, self.site.idle_busy_cpus);
         let scaling = curves::curves(self, &cells, &measured);
         let of_stages = stages.iter().flat_map(|stages| &stages.warnings);
@@ -193,6 +202,7 @@ impl Bench<'_> {
             leads: lead::leads(&cells),
             cells,
             left_out,
+            not_measured: searched.not_measured,
             scaling,
             harness_floor_ns: self.harness_floor_ns,
             harness_bare_ns: self.harness_bare_ns,
@@ -214,6 +224,25 @@ impl Bench<'_> {
         Some(format!(
             "there will be no stages: failed to capture the block layer: {why}"
         ))
+    }
+
+    /// The number of points, trials and hours, to be said before the first trial.
+    fn budget(&self, spots: &[spec::Spot]) -> String {
+        let place = self.place(&[]);
+        let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
+        let seconds = round * f64::from(self.spec.trials);
+        let whole = format!(
+            "{} points of {} trials take about {:.1} h",
+            spots.len(),
+            self.spec.trials,
+            seconds / 3600.0
+        );
+        match search::is_coarse(spots) {
+            true => format!(
+                "{whole} in full; a coarse grid is measured first, then what lies beside knee, peak and collapse"
+            ),
+            false => whole,
+        }
     }
 
     /// Expected length of all trials and of the runs for stages, seconds; `None` when a name on an

@@ -103,6 +103,8 @@ mod tests {
                 bs: Bytes(4096),
                 rw: "randread".to_owned(),
                 background: String::new(),
+                hw_queues: None,
+                nr_requests: None,
             },
             phases: Vec::new(),
         }

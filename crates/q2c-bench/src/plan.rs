@@ -1,5 +1,6 @@
 //! Makes the points a plan of the runner.
 
+use super::device::{HeldDevice, facts};
 use super::gone::gone;
 use super::measured::PhasedTrial;
 use super::spec::Spot;
@@ -12,11 +13,14 @@ use q2c_result::bench::BenchPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_steer::HeldPolling;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The runner's plan: each point is a cell, and the runner makes one trial at a time.
 pub(super) struct BenchPlan<'a> {
     pub spots: &'a [Spot],
+    /// The places in `spots` of the cells that the runner is to run now.
+    pub chosen: BTreeSet<usize>,
     pub place: Place<'a>,
     /// Folder of the journal of changed settings.
     pub restore_dir: Option<&'a Path>,
@@ -82,18 +86,21 @@ fn delay_now(file: &Path) -> Result<Delay, String> {
 }
 
 impl BenchPlan<'_> {
-    /// Runs a trial, or another run of its kind, with the kernel's polling set as the point needs
-    /// it.
+    /// Runs a trial, or another run of its kind, with the device's settings and the kernel's
+    /// polling as the point needs them.
     pub fn held<T>(
         &self,
         point: &BenchPoint,
         run: impl FnOnce(&Spot) -> Result<T, NoTrial>,
     ) -> Result<T, CellError> {
         let spot = self.spot(point)?;
+        let device = HeldDevice::begin(self.place.site, self.restore_dir, point);
+        let device = device.map_err(CellError::Cell)?;
         let held = self.kernel_polling(spot)?;
         let done = run(spot);
         let ended = held.map_or(Ok(()), HeldPolling::end);
         let ended = ended.map_err(|error| CellError::Trial(error.to_string()));
+        let put_back = device.end().map_err(CellError::Trial);
         if let Some(exit) = done.as_ref().err().and_then(NoTrial::exit) {
             self.blamed.set(exit).ok();
         }
@@ -105,7 +112,7 @@ impl BenchPlan<'_> {
             NoTrial::Unsound(why) => CellError::Trial(why.to_string()),
             NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
         })?;
-        ended.map(|()| done)
+        put_back.and(ended).map(|()| done)
     }
 }
 
@@ -118,12 +125,16 @@ pub(super) fn label(point: &BenchPoint) -> String {
         bs,
         rw,
         background,
+        hw_queues,
+        nr_requests,
     } = point;
     let beside = match background.as_str() {
         "" => String::new(),
         jobs => format!(" beside {jobs}"),
     };
-    format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}{beside}")
+    let queues = hw_queues.map_or(String::new(), |n| format!(", hw_queues {n}"));
+    let requests = nr_requests.map_or(String::new(), |n| format!(", nr_requests {n}"));
+    format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}{queues}{requests}{beside}")
 }
 
 /// The label of a spot: that of its point, or of the first with the backgrounds that follow.
@@ -149,11 +160,20 @@ impl Plan for BenchPlan<'_> {
             seconds: self.place.expected_s(spot),
             cell: spot.point.clone(),
         };
-        self.spots.iter().map(cell).collect()
+        self.chosen
+            .iter()
+            .map(|&at| cell(&self.spots[at]))
+            .collect()
     }
 
     fn owns(&self, key: &str) -> bool {
-        !StagesPlan::is_key(key)
+        let all = self.chosen.len() == self.spots.len();
+        let mine = || {
+            self.chosen
+                .iter()
+                .any(|&at| spot_label(&self.spots[at]) == key)
+        };
+        !StagesPlan::is_key(key) && (all || mine())
     }
 
     fn metric(&self, trial: &PhasedTrial) -> f64 {
@@ -170,7 +190,11 @@ impl Plan for BenchPlan<'_> {
         context: &mut Context<'_>,
     ) -> Result<PhasedTrial, CellError> {
         self.held(&cell.cell, |spot| {
-            let phases = self.place.trial(spot, context.seed >> 1, context.cancel)?;
+            let device = facts(self.place.site);
+            let mut phases = self.place.trial(spot, context.seed >> 1, context.cancel)?;
+            phases
+                .iter_mut()
+                .for_each(|phase| phase.device.clone_from(&device));
             Ok(PhasedTrial { phases })
         })
     }

@@ -31,6 +31,12 @@ pub struct BenchSpec {
     pub sizes: Vec<Bytes>,
     /// Patterns of access, such as `randread`.
     pub patterns: Vec<String>,
+    /// Hardware queues of the device; empty for those that it has.
+    #[serde(default)]
+    pub hw_queues: Vec<u32>,
+    /// `nr_requests` of the device; empty for what it has.
+    #[serde(default)]
+    pub nr_requests: Vec<u32>,
     /// Length of the measured part of a trial, seconds.
     pub seconds: f64,
     /// Most length of the warm-up, seconds.
@@ -89,6 +95,8 @@ impl BenchSpec {
             self.sizes.len(),
             self.patterns.len(),
             self.backgrounds.len(),
+            self.hw_queues.len().max(1),
+            self.nr_requests.len().max(1),
         ];
         let axes = lengths.into_iter().fold(1, usize::saturating_mul);
         let points = match self.points.len() {
@@ -314,6 +322,8 @@ fn axes(spec: &BenchSpec) -> Axes {
         sizes: spec.sizes.clone(),
         patterns: spec.patterns.clone(),
         backgrounds: spec.backgrounds.clone(),
+        hw_queues: spec.hw_queues.clone(),
+        nr_requests: spec.nr_requests.clone(),
     }
 }
 
@@ -327,11 +337,37 @@ pub(super) struct Axes {
     pub sizes: Vec<Bytes>,
     pub patterns: Vec<String>,
     pub backgrounds: Vec<String>,
+    /// Empty for the hardware queues that the device has.
+    pub hw_queues: Vec<u32>,
+    /// Empty for the requests that the device has.
+    pub nr_requests: Vec<u32>,
 }
 
 impl Axes {
-    /// Every point of the axes, in the order of jobs within methods within interfaces.
+    /// Every point of the axes, in the order of jobs within methods within interfaces, within the
+    /// settings of the device.
     pub fn points(&self) -> Vec<BenchPoint> {
+        fn or_as_found(values: &[u32]) -> Vec<Option<u32>> {
+            match values.is_empty() {
+                true => vec![None],
+                false => values.iter().copied().map(Some).collect(),
+            }
+        }
+        let as_found = self.points_as_found();
+        let mut points = Vec::new();
+        for hw_queues in or_as_found(&self.hw_queues) {
+            for nr_requests in or_as_found(&self.nr_requests) {
+                points.extend(as_found.iter().cloned().map(|point| BenchPoint {
+                    hw_queues,
+                    nr_requests,
+                    ..point
+                }));
+            }
+        }
+        points
+    }
+
+    fn points_as_found(&self) -> Vec<BenchPoint> {
         let mut points = Vec::new();
         for (rw, bs, depth, background) in self.outer() {
             for engine in &self.engines {
@@ -344,6 +380,8 @@ impl Axes {
                         bs,
                         rw: rw.clone(),
                         background: background.clone(),
+                        hw_queues: None,
+                        nr_requests: None,
                     }));
                 }
             }

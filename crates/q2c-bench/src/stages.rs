@@ -419,6 +419,8 @@ mod tests {
             bs: Bytes(4096),
             rw: "randread".to_owned(),
             background: String::new(),
+            hw_queues: None,
+            nr_requests: None,
         }
     }
 }

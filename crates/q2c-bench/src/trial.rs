@@ -18,7 +18,7 @@ use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
-use q2c_result::bench::Slice;
+use q2c_result::bench::{PointDevice, Slice};
 use q2c_sys::Clock;
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
 use q2c_workbench::workload::{Site, first_fault};
@@ -98,6 +98,10 @@ pub struct BenchTrial {
     pub polls_by: Option<Means>,
     /// Ring flags in force.
     pub flags: String,
+    /// The block device as the kernel had it when the trial began; `None` without one, and in
+    /// journals of versions that did not read it.
+    #[serde(default)]
+    pub device: Option<PointDevice>,
 }
 
 /// Where and how all trials of a run are made.

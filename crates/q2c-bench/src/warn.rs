@@ -1,6 +1,7 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
 use super::Bench;
+use super::device;
 use super::measured::Measured;
 use super::plan::label;
 use super::trial::BenchTrial;
@@ -35,6 +36,7 @@ pub(super) fn warnings(
         .chain(by_workers(measured))
         .chain(helpers_unread(measured))
         .chain(background_shares(cells))
+        .chain(device::warnings(measured))
         .chain(of_runner.iter().cloned())
         .collect()
 }

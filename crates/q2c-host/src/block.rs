@@ -5,6 +5,7 @@ mod device;
 mod hardware_queues;
 mod interrupts;
 mod pci;
+mod point_device;
 mod stats;
 mod target_disk;
 
@@ -13,6 +14,7 @@ pub use device::{read as device, unsplit};
 pub use hardware_queues::{hardware_queues, show_hardware_queues};
 pub use interrupts::{Interrupts, IrqLine};
 pub use pci::{is_pci_address, pci_address, pci_node};
+pub use point_device::{device_kind, point_device, queue_setting};
 pub use stats::{DiskStats, OpStats, StatsError};
 pub(crate) use target_disk::parse_dev;
 pub use target_disk::{

@@ -43,24 +43,33 @@ pub(crate) fn head(result: &BenchResult) -> [String; 10] {
     std::array::from_fn(marked)
 }
 
-/// The points of one table: those of one pattern, block size, depth and background.
+/// The points of one table: those of one pattern, block size, depth, background and setting of the
+/// device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub rw: String,
     pub bs: Bytes,
     pub depth: u16,
     pub background: String,
+    pub hw_queues: Option<u32>,
+    pub nr_requests: Option<u32>,
 }
 
 impl Section {
     pub fn title(&self) -> String {
         let beside = beside(&self.background);
-        format!("{} {}, depth {}{beside}", self.bs, self.rw, self.depth)
+        let device = settings(self.hw_queues, self.nr_requests);
+        format!(
+            "{} {}, depth {}{device}{beside}",
+            self.bs, self.rw, self.depth
+        )
     }
 
     pub fn holds(&self, point: &BenchPoint) -> bool {
         let place = (&self.rw, self.bs, self.depth, &self.background);
+        let device = (self.hw_queues, self.nr_requests);
         place == (&point.rw, point.bs, point.depth, &point.background)
+            && device == (point.hw_queues, point.nr_requests)
     }
 }
 
@@ -70,6 +79,16 @@ pub(crate) fn beside(background: &str) -> String {
         "" => String::new(),
         jobs => format!(", beside {jobs}"),
     }
+}
+
+/// The settings of a device, behind the words of what has them; empty for those that were found.
+pub(crate) fn settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> String {
+    let queues = match hw_queues {
+        None => String::new(),
+        Some(1) => ", 1 hardware queue".to_owned(),
+        Some(n) => format!(", {n} hardware queues"),
+    };
+    queues + &nr_requests.map_or(String::new(), |n| format!(", nr_requests {n}"))
 }
 
 /// The trials of a point, as they were run: `5 trials of 10 s`.
@@ -92,6 +111,8 @@ pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
             bs: point.bs,
             depth: point.depth,
             background: point.background,
+            hw_queues: point.hw_queues,
+            nr_requests: point.nr_requests,
         };
         if !sections.contains(&section) {
             sections.push(section);
@@ -148,11 +169,12 @@ pub(crate) const LEGEND: &str = "Medians over trials. CPU: seconds per second, C
 pub(crate) fn curve(curve: &Curve) -> String {
     let at = |n: Option<u32>| n.map_or_else(|| "none".to_owned(), |n| format!("{n} jobs"));
     let mut text = format!(
-        "{}, {} {} depth {}{}: knee {}, peak {}, collapse {}",
+        "{}, {} {} depth {}{}{}: knee {}, peak {}, collapse {}",
         name(&curve.first),
         curve.first.bs,
         curve.first.rw,
         curve.first.depth,
+        settings(curve.first.hw_queues, curve.first.nr_requests),
         beside(&curve.first.background),
         at(curve.knee),
         at(curve.peak),
@@ -178,6 +200,15 @@ pub(crate) fn curve(curve: &Curve) -> String {
         (None, None) => {}
     }
     text
+}
+
+/// How many points the search for knee and collapse left out.
+pub(crate) fn not_measured(result: &BenchResult) -> String {
+    let left = result.not_measured.len();
+    format!(
+        "{left} of {} points, because the search for knee, peak and collapse did not need them",
+        left + result.cells.len()
+    )
 }
 
 /// A line for each reason for which points were left out: names of the points, then the reason.

@@ -118,6 +118,13 @@ pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
         "bs_bytes",
         "rw",
         "background",
+        "hw_queues_asked",
+        "nr_requests_asked",
+        "device_kind",
+        "hw_queues",
+        "nr_requests",
+        "scheduler",
+        "io_poll",
         "trials",
     ];
     let latency = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns", "lat_p999_ns"];
@@ -133,7 +140,7 @@ pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
 }
 
 fn bench_row(cell: &BenchCell) -> Vec<String> {
-    let point = &cell.point;
+    let (point, device) = (&cell.point, cell.device.as_ref());
     let mut row = vec![
         point.engine.clone(),
         point.method.to_string(),
@@ -143,6 +150,13 @@ fn bench_row(cell: &BenchCell) -> Vec<String> {
         point.bs.0.to_string(),
         point.rw.clone(),
         point.background.clone(),
+        or_empty(point.hw_queues),
+        or_empty(point.nr_requests),
+        or_empty(device.map(|d| d.kind.text())),
+        or_empty(device.and_then(|d| d.hw_queues)),
+        or_empty(device.and_then(|d| d.nr_requests)),
+        or_empty(device.and_then(|d| d.scheduler.as_deref())),
+        or_empty(device.and_then(|d| d.io_poll).map(u8::from)),
         cell.iops.trials.to_string(),
     ];
     let lat = &cell.lat_ns;
@@ -268,6 +282,10 @@ fn row(cell: &Cell) -> Vec<String> {
         row.extend(PREDICTED.map(|(_, of)| prediction.map_or_else(String::new, |p| field(of(&p)))));
     }
     row
+}
+
+fn or_empty<T: ToString>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
 }
 
 fn interval(interval: &Interval) -> [String; 3] {

@@ -1,6 +1,6 @@
 //! The words of a benchmark for sleeps, backgrounds and leads.
 
-use crate::bench::{Section, beside, name};
+use crate::bench::{Section, beside, name, settings};
 use crate::course::{COMPARED, course, jobs};
 use crate::label::ranges;
 use crate::quantity::{duration, number};
@@ -20,6 +20,8 @@ fn told(result: &BenchResult, lead: &Lead) -> String {
         bs,
         rw,
         background,
+        hw_queues,
+        nr_requests,
         ..
     } = lead;
     let measure = match lead.measure {
@@ -34,7 +36,8 @@ fn told(result: &BenchResult, lead: &Lead) -> String {
         }
     };
     let mut text = format!(
-        "{measure}, {engine} {bs} {rw} depth {depth}{}: {}",
+        "{measure}, {engine} {bs} {rw} depth {depth}{}{}: {}",
+        settings(*hw_queues, *nr_requests),
         beside(background),
         course(&lead.leaders, &lead.changes, &COMPARED, method)
     );

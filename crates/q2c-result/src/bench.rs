@@ -1,11 +1,13 @@
-//! The result of `q2c bench`: `result.json`, schema `q2c.bench/2`.
+//! The result of `q2c bench`: `result.json`, schema `q2c.bench/3`.
 
 mod background;
+mod device;
 mod lead;
 mod stages;
 mod tuned;
 
 pub use background::{BackgroundJobs, Slice};
+pub use device::{DeviceKind, PointDevice, QueueTypes};
 pub use lead::{Lead, Measure};
 pub use stages::{PointStages, StageRun};
 pub use tuned::{Tuned, TunedMethod};
@@ -20,9 +22,9 @@ use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.bench/2";
+pub const SCHEMA: &str = "q2c.bench/3";
 /// Schemas of earlier versions that can be read.
-pub const EARLIER: [&str; 1] = ["q2c.bench/1"];
+pub const EARLIER: [&str; 2] = ["q2c.bench/1", "q2c.bench/2"];
 
 /// One run of `q2c bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +51,10 @@ pub struct BenchResult {
     pub cells: Vec<BenchCell>,
     /// Points of the axes that do not exist here, with the reason.
     pub left_out: Vec<LeftOut>,
+    /// Points that exist and were not measured, because the search for knee and collapse did not
+    /// need them; empty where all points were to be measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_measured: Vec<BenchPoint>,
     /// Curves over the number of jobs: one for each interface, method, depth, block size and
     /// pattern with at least three numbers of jobs.
     pub scaling: Vec<Curve>,
@@ -118,6 +124,12 @@ pub struct BenchPoint {
     /// The background jobs that run beside this point's jobs, as asked; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub background: String,
+    /// Hardware queues as asked; `None` for those that the device has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hw_queues: Option<u32>,
+    /// `nr_requests` as asked; `None` for what the device has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_requests: Option<u32>,
 }
 
 /// A point that does not exist here.
@@ -136,6 +148,10 @@ pub struct BenchCell {
     /// The place of the point.
     #[serde(flatten)]
     pub point: BenchPoint,
+    /// The block device as the kernel had it during the first trial; `None` without a device,
+    /// without a trial, and in results of versions that read it once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<PointDevice>,
     /// I/Os per second, all jobs.
     pub iops: Interval,
     /// Latency (U2C; from the intended time with a rate), nanoseconds.

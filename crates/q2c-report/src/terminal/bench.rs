@@ -4,8 +4,9 @@
 use super::doctor;
 use super::screen::{Screen, Tone, printable};
 use super::table;
-use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections, trials};
+use crate::bench::{LEGEND, Section, curve, head, left_out, not_measured, row, sections, trials};
 use crate::cpu_trials;
+use crate::heat;
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
@@ -40,6 +41,19 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
             text += &screen.note(Tone::Dim, "·", &printable(&remark));
         }
         text += &stages_of(result, &section, screen);
+    }
+    for grid in heat::grids(result) {
+        let title = screen.paint(Tone::Strong, &format!("KIOPS, {}", grid.title));
+        let head = grid.head();
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        text += &format!(
+            "\n{title}\n{}",
+            table::plain(&head, grid.fields().into_iter(), screen)
+        );
+    }
+    if !result.not_measured.is_empty() {
+        let words = not_measured(result);
+        text += &screen.note(Tone::Dim, "not measured:", &words);
     }
     text += &format!("{LEGEND}\n");
     if stages::any(result) {

@@ -30,6 +30,12 @@ pub struct Lead {
     /// The background jobs, as asked; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub background: String,
+    /// Hardware queues as asked; `None` for those that the device has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hw_queues: Option<u32>,
+    /// `nr_requests` as asked; `None` for what the device has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_requests: Option<u32>,
     /// The figure in which the methods are compared.
     pub measure: Measure,
     /// The leader at each number of jobs at which at least two methods have the figure; ascending.

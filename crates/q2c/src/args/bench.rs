@@ -1,6 +1,6 @@
 //! Arguments of `q2c bench`.
 
-use super::{Counts, Cpus, RunArgs};
+use super::{Counts, Cpus, Numbers, RunArgs};
 use clap::Args;
 pub use q2c_bench::SECONDS;
 use q2c_bench::interface::Interface;
@@ -34,12 +34,19 @@ pub struct BenchArgs {
     /// hybrid-kernel, hybrid:RULE [default: interrupt,poll]
     #[arg(long, value_name = "LIST")]
     pub method: Option<Methods>,
-    /// Numbers of threads: 1,2,4 or 1..8 [default: 1]
+    /// Numbers of threads: 1,2,4 or 1..8 or 5..120/5, which is every fifth [default: 1]
     #[arg(long, value_name = "LIST")]
     pub jobs: Option<Counts>,
     /// Requests in flight of each thread [default: 1]
     #[arg(long, value_name = "LIST")]
     pub depth: Option<Counts>,
+    /// Hardware queues of the device, for null_blk and ramdisk_mq; put back after each trial (needs
+    /// root)
+    #[arg(long, value_name = "LIST")]
+    pub hw_queues: Option<Numbers>,
+    /// Requests of each hardware queue (queue/nr_requests); put back after each trial (needs root)
+    #[arg(long, value_name = "LIST")]
+    pub nr_requests: Option<Numbers>,
     /// Block sizes [default: 4k]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Option<Vec<Bytes>>,

@@ -87,28 +87,70 @@ impl FromStr for Counts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("expected whole numbers from 1 to 1024, such as 1,2,4 or 1..8, found `{text}`")
-        };
-        let one = |part: &str| {
-            let n: Option<u16> = part.trim().parse().ok();
-            n.filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
-        };
-        let mut counts: Vec<u16> = Vec::new();
-        for part in text.split(',') {
-            let (from, to) = part.split_once("..").unwrap_or((part, part));
-            let (from, to) = (one(from)?, one(to)?);
-            if from > to {
-                return Err(wrong());
-            }
-            counts.extend(
-                (from..=to)
-                    .filter(|n| !counts.contains(n))
-                    .collect::<Vec<_>>(),
-            );
-        }
-        Ok(Counts(counts))
+        whole_numbers(text).map(Counts)
     }
+}
+
+/// Whole numbers from 1 to 65536, each once, in the order given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Numbers(pub Vec<u32>);
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        whole_numbers(text).map(Numbers)
+    }
+}
+
+/// A type of whole numbers in lists of the command line.
+trait Listed: TryFrom<u32> + PartialEq {
+    /// The largest number that a list takes.
+    const MOST: u32;
+}
+
+impl Listed for u16 {
+    const MOST: u32 = 1024;
+}
+
+impl Listed for u32 {
+    const MOST: u32 = 65_536;
+}
+
+/// Reads a list of numbers and ranges, each number once, in the order given: `1,2,4`, `1..8`, or
+/// with a step `5..120/5`, which begins with 5.
+fn whole_numbers<T: Listed>(text: &str) -> Result<Vec<T>, String> {
+    let wrong = || {
+        format!(
+            "expected whole numbers from 1 to {}, such as 1,2,4 or 1..8 or 5..120/5, found `{text}`",
+            T::MOST
+        )
+    };
+    let one = |part: &str| {
+        let n: Option<u32> = part.trim().parse().ok();
+        n.filter(|n| (1..=T::MOST).contains(n)).ok_or_else(wrong)
+    };
+    let mut numbers: Vec<T> = Vec::new();
+    for part in text.split(',') {
+        let (from, to, step) = match part.split_once("..") {
+            None => (part, part, "1"),
+            Some((from, rest)) => {
+                let (to, step) = rest.split_once('/').unwrap_or((rest, "1"));
+                (from, to, step)
+            }
+        };
+        let (from, to, step) = (one(from)?, one(to)?, one(step)?);
+        if from > to {
+            return Err(wrong());
+        }
+        for n in (from..=to).step_by(step as usize) {
+            let n = T::try_from(n).map_err(|_| wrong())?;
+            if !numbers.contains(&n) {
+                numbers.push(n);
+            }
+        }
+    }
+    Ok(numbers)
 }
 
 /// Options of every command that may write and leaves a run.
@@ -146,7 +188,18 @@ mod tests {
     #[test]
     fn counts_are_lists_and_ranges() {
         assert_eq!("1..3,8,2".parse(), Ok(Counts(vec![1, 2, 3, 8])));
-        for wrong in ["", "0", "4..2", "a", "1,,2"] {
+        assert_eq!("5..21/5,1".parse(), Ok(Counts(vec![5, 10, 15, 20, 1])));
+        assert_eq!("7..7/3".parse(), Ok(Counts(vec![7])));
+        assert_eq!(
+            "4,2048..65536/32768".parse(),
+            Ok(Numbers(vec![4, 2048, 34_816]))
+        );
+        for wrong in ["65537", "1..2/0", "1..65536/65537"] {
+            assert!(wrong.parse::<Numbers>().is_err(), "{wrong}");
+        }
+        for wrong in [
+            "", "0", "4..2", "a", "1,,2", "1025", "3/2", "1..4/0", "1..4/", "1..4/2/2",
+        ] {
             assert!(wrong.parse::<Counts>().is_err(), "{wrong}");
         }
     }

@@ -24,7 +24,7 @@ mod watch;
 pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
-pub use common::{Counts, Cpus, JobsArg, RunArgs, WorkloadArgs};
+pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};

@@ -29,6 +29,8 @@ pub fn asked(args: &BenchArgs) -> Asked {
             .as_ref()
             .map(|jobs| jobs.0.iter().map(|&n| n.into()).collect()),
         depths: args.depth.as_ref().map(|depths| depths.0.clone()),
+        hw_queues: args.hw_queues.clone().unwrap_or_default().0,
+        nr_requests: args.nr_requests.clone().unwrap_or_default().0,
         sizes: args.bs.clone(),
         patterns: args.rw.as_deref().map(texts),
         seconds: args.seconds,
@@ -179,6 +181,8 @@ pub fn plan(
         depths: asked.depths.unwrap_or(vec![1]),
         sizes: asked.sizes.unwrap_or_default(),
         patterns: asked.patterns.unwrap_or_default(),
+        hw_queues: asked.hw_queues,
+        nr_requests: asked.nr_requests,
         seconds: asked.seconds.unwrap_or(3.0),
         warm_up_seconds: asked.warm_up_seconds.unwrap_or(1.0),
         trials: args.trials,

@@ -12,6 +12,7 @@ use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
 use crate::workbench::{open_for_interfaces, scratch, tell_cpu_trials};
 use q2c_bench::asked::Asked;
+use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
@@ -143,6 +144,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     spec.check_number_of_points().or_exit(Exit::Usage)?;
     simulates(&spec, &place).map_err(|why| Failure::new(blamed, why))?;
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
+    check_axes(&place.workload.site, &spec.hw_queues, &spec.nr_requests).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
     tell_cpu_trials(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());

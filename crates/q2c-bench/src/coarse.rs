@@ -1,0 +1,138 @@
+//! Which numbers of jobs to measure where there are too many: a coarse grid first, then the middle
+//! of each gap beside knee, peak and collapse, until no gap is left there.
+//!
+//! The choice depends on the measured figures alone, so a run that goes on makes the same one.
+
+use q2c_stats::scaling::{Point, Shape};
+use std::collections::BTreeSet;
+
+/// Points of a run up to which all are measured.
+pub(super) const ALL: usize = 200;
+/// Numbers of jobs of the coarse grid.
+const FIRST: usize = 8;
+
+/// The coarse grid over `all`, which ascends: its ends, and numbers between them at even places.
+pub(super) fn first(all: &[u32]) -> BTreeSet<u32> {
+    match all.len() {
+        0..=FIRST => all.iter().copied().collect(),
+        n => (0..FIRST)
+            .map(|at| all[at * (n - 1) / (FIRST - 1)])
+            .collect(),
+    }
+}
+
+/// The numbers of jobs to measure next, among `all`, which ascends; empty when nothing is left to
+/// find out. `measured` holds the points so far.
+pub(super) fn next(all: &[u32], measured: &[Point]) -> BTreeSet<u32> {
+    let Ok(shape) = Shape::of(measured) else {
+        return BTreeSet::new();
+    };
+    let steps: Vec<u32> = shape.steps.iter().map(|step| step.jobs).collect();
+    let marks = [
+        shape.knee,
+        Some(shape.peak),
+        shape.collapse,
+        shape.unconfirmed,
+    ];
+    let places = marks.into_iter().flatten();
+    let places = places.filter_map(|mark| steps.iter().position(|&jobs| jobs == mark));
+    // The gain over a gap is a mean, so that a knee may lie in the gap before as well.
+    let beside = places.flat_map(|at| [at.checked_sub(2), at.checked_sub(1), Some(at)]);
+    let gaps: BTreeSet<usize> = beside.flatten().collect();
+    let middle = |at: usize| {
+        let (from, to) = (*steps.get(at)?, *steps.get(at + 1)?);
+        let inside: Vec<u32> = all
+            .iter()
+            .copied()
+            .filter(|&n| from < n && n < to)
+            .collect();
+        inside.get(inside.len() / 2).copied()
+    };
+    gaps.into_iter().filter_map(middle).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Measures until nothing is left, and returns the shape and the number of points.
+    fn found(all: &[u32], x: impl Fn(u32) -> f64) -> (Shape, usize) {
+        let point = |&jobs: &u32| Point::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
+        let mut measured: Vec<Point> = first(all).iter().map(point).collect();
+        loop {
+            let more = next(all, &measured);
+            if more.is_empty() {
+                return (Shape::of(&measured).unwrap(), measured.len());
+            }
+            measured.extend(more.iter().map(point));
+        }
+    }
+
+    fn whole(all: &[u32], x: impl Fn(u32) -> f64) -> Shape {
+        let point = |&jobs: &u32| Point::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
+        Shape::of(&all.iter().map(point).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// Whether two marks are at most one place of the grid apart.
+    fn near(all: &[u32], a: Option<u32>, b: Option<u32>) -> bool {
+        let place = |n: Option<u32>| n.and_then(|n| all.iter().position(|&x| x == n));
+        match (place(a), place(b)) {
+            (Some(a), Some(b)) => a.abs_diff(b) <= 1,
+            (a, b) => a == b,
+        }
+    }
+
+    #[test]
+    fn the_coarse_grid_has_both_ends_and_even_places() {
+        let all: Vec<u32> = (1..=24).map(|n| 5 * n).collect();
+        let first: Vec<u32> = first(&all).into_iter().collect();
+        assert_eq!(first, [5, 20, 35, 50, 70, 85, 100, 120]);
+        assert_eq!(super::first(&[1, 2, 4]).len(), 3);
+    }
+
+    #[test]
+    fn nothing_is_left_where_all_is_measured() {
+        let all = [1, 2, 3, 4];
+        let points: Vec<Point> = all.map(|n| Point::new(n, &[f64::from(n)])).into();
+        assert!(next(&all, &points).is_empty());
+        assert!(next(&all, &[]).is_empty());
+    }
+
+    proptest! {
+        /// Curves that rise evenly up to one number of jobs, stay, and fall from another one on.
+        #[test]
+        fn knee_and_collapse_of_a_trapezium_are_those_of_the_full_grid(
+            top in 2u32..100, flat in 0u32..60, fall in 0.002f64..0.03, step in 1u32..6,
+        ) {
+            let all: Vec<u32> = (1..=120).step_by(step as usize).collect();
+            let x = |n: u32| {
+                let down = f64::from(n.saturating_sub(top + flat)) * fall;
+                f64::from(n.min(top)) * (1.0 - down).max(0.1)
+            };
+            let (shape, measured) = found(&all, x);
+            let full = whole(&all, x);
+            prop_assert!(near(&all, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
+            prop_assert!(near(&all, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
+            prop_assert!(measured <= all.len());
+        }
+
+        /// Curves of the universal scalability law.
+        #[test]
+        fn knee_and_collapse_of_a_smooth_curve_are_those_of_the_full_grid(
+            sigma in 0.0f64..0.2, kappa in 0.00005f64..0.01,
+        ) {
+            let all: Vec<u32> = (1..=120).collect();
+            let x = |n: u32| {
+                let n = f64::from(n);
+                n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+            };
+            let (shape, measured) = found(&all, x);
+            let full = whole(&all, x);
+            prop_assert!(near(&all, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
+            prop_assert!(near(&all, Some(shape.peak), Some(full.peak)), "{:?} {:?}", shape.peak, full.peak);
+            prop_assert!(near(&all, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
+            prop_assert!(measured < 60, "{measured} of 120 points");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The block device of a point: its settings, held for as long as a trial lasts, and warnings where
+//! the kernel took something else than what was asked.
+
+use super::measured::Measured;
+use super::plan::label;
+use q2c_host::block::{Disk, point_device, queue_setting};
+use q2c_host::restore::Guard;
+use q2c_result::Warning;
+use q2c_result::bench::{BenchPoint, PointDevice};
+use q2c_workbench::workload::Site;
+use std::path::Path;
+
+/// The settings of a point's device. What was there before is put back when this value is dropped.
+pub(super) struct HeldDevice(Option<Guard>);
+
+impl HeldDevice {
+    /// Sets the device's hardware queues, then its requests, as the point asks. The other way
+    /// round new queues would have the driver's number of requests.
+    ///
+    /// # Errors
+    /// There is no such setting, another run holds it, or the kernel refuses the value; in words.
+    pub fn begin(site: &Site, journal: Option<&Path>, point: &BenchPoint) -> Result<Self, String> {
+        if point.hw_queues.is_none() && point.nr_requests.is_none() {
+            return Ok(HeldDevice(None));
+        }
+        let disk = disk(site)?;
+        let journal =
+            journal.ok_or("set the device: there is no folder for the journal of settings")?;
+        let mut guard = Guard::new(&site.roots, journal).map_err(|error| error.to_string())?;
+        let mut set = |file: &Path, value: u32| {
+            guard.hold(file).map_err(|error| error.to_string())?;
+            let set = guard.set(file, &value.to_string());
+            set.map(drop).map_err(|error| error.to_string())
+        };
+        if let Some(queues) = point.hw_queues {
+            set(&queue_setting(&site.roots, disk)?, queues).map_err(|error| {
+                format!("{error}; the kernel takes 1 to as many as there are CPUs")
+            })?;
+        }
+        if let Some(requests) = point.nr_requests {
+            set(&disk.dir.join("queue/nr_requests"), requests).map_err(|error| {
+                format!(
+                    "{error}; without a scheduler the kernel takes no more than the driver's depth"
+                )
+            })?;
+        }
+        Ok(HeldDevice(Some(guard)))
+    }
+
+    /// Puts the settings back.
+    ///
+    /// # Errors
+    /// A setting could not be put back; in words.
+    pub fn end(self) -> Result<(), String> {
+        let Some(mut guard) = self.0 else {
+            return Ok(());
+        };
+        let left = guard
+            .undo()
+            .into_iter()
+            .find(|(_, outcome)| !outcome.is_final());
+        left.map_or(Ok(()), |(file, outcome)| {
+            Err(format!("put {} back: {outcome}", file.display()))
+        })
+    }
+}
+
+fn disk(site: &Site) -> Result<&Disk, String> {
+    let target = site.target_disk.as_ref();
+    let disk = target.map(|target| &target.disk);
+    disk.ok_or_else(|| "set the device: no block device is known under the target".to_owned())
+}
+
+/// The facts of the device now; `None` where the target is on none.
+pub(super) fn facts(site: &Site) -> Option<PointDevice> {
+    let target = site.target_disk.as_ref()?;
+    Some(point_device(&site.roots, &target.disk))
+}
+
+/// Checks that the device has the settings which the axes ask for, before anything is measured.
+///
+/// # Errors
+/// A setting that the device does not have; in words.
+pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), String> {
+    if queues.is_empty() && requests.is_empty() {
+        return Ok(());
+    }
+    let disk = disk(site)?;
+    let now = point_device(&site.roots, disk);
+    if !queues.is_empty() {
+        queue_setting(&site.roots, disk)?;
+    }
+    match now.hw_queues {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "{} takes bios and has neither hardware queues nor requests; leave --nr-requests and --hw-queues out",
+            disk.name
+        )),
+    }
+}
+
+/// What the kernel made of a point's settings without an error.
+pub(super) fn warnings(measured: &[Measured<'_>]) -> Vec<Warning> {
+    let mut found: [Vec<String>; 5] = Default::default();
+    for runs in measured {
+        let Some(now) = device_of(runs) else {
+            continue;
+        };
+        let told = cuts(&runs.point, now);
+        for (list, told) in found.iter_mut().zip(told) {
+            list.extend(told.map(|told| format!("{}: {told}", label(&runs.point))));
+        }
+        let other = runs
+            .trials
+            .iter()
+            .any(|trial| trial.device.as_ref() != Some(now));
+        if other {
+            found[4].push(label(&runs.point));
+        }
+    }
+    let warnings = found
+        .into_iter()
+        .zip(MEANINGS)
+        .map(|(found, [id, means, todo])| {
+            let more = match found.len() {
+                0 => return None,
+                n if n > SHOWN => format!("; and {} points more", n - SHOWN),
+                _ => String::new(),
+            };
+            let shown = &found[..found.len().min(SHOWN)];
+            Some(Warning {
+                id: id.to_owned(),
+                found: shown.join("; ") + &more,
+                means: means.to_owned(),
+                todo: todo.to_owned(),
+            })
+        });
+    warnings.flatten().collect()
+}
+
+/// Points that a warning names.
+const SHOWN: usize = 4;
+
+/// Name, meaning and advice of each warning, in the order of [`cuts`]; the last one is of devices
+/// that changed between trials.
+const MEANINGS: [[&str; 3]; 5] = [
+    [
+        "hw-queues-cut",
+        "the kernel made another number of hardware queues than was asked for, such as one per CPU at most",
+        "read the point by the queues that it had, and leave the value out",
+    ],
+    [
+        "nr-requests-cut",
+        "the kernel rounds and cuts the number of requests without an error",
+        "read the point by the requests that it had, and leave the value out",
+    ],
+    [
+        "one-queue-scheduler",
+        "with one hardware queue the kernel takes mq-deadline by itself: its lock and its sorting are in the figures",
+        "write none to queue/scheduler, and run again",
+    ],
+    [
+        "depth-cut",
+        "a job submits to one hardware queue, which has fewer requests than the depth: the rest waits for one",
+        "ask for a smaller --depth, or for more --nr-requests",
+    ],
+    [
+        "device-changed",
+        "the device's queues, requests or scheduler were not the same in all trials of the point",
+        "find out who changes the device's settings, and run again",
+    ],
+];
+
+/// What the kernel cut, for each of the first warnings of [`MEANINGS`].
+fn cuts(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
+    let differs = |asked: Option<u32>, got: Option<u64>| {
+        let (asked, got) = (asked?, got?);
+        (u64::from(asked) != got).then(|| format!("asked for {asked}, got {got}"))
+    };
+    let queues = now.default_queues();
+    let by_default = queues == Some(1) && now.scheduler.as_deref() == Some("mq-deadline");
+    let requests = now.nr_requests.filter(|_| queues.is_some());
+    let short = requests.filter(|&requests| requests < u64::from(point.depth));
+    [
+        differs(point.hw_queues, queues.map(u64::from)),
+        differs(point.nr_requests, now.nr_requests),
+        by_default.then(|| "one hardware queue, and the scheduler is mq-deadline".to_owned()),
+        short.map(|requests| format!("depth {}, {requests} requests", point.depth)),
+    ]
+}
+
+/// The device of a point in its first trial.
+pub(super) fn device_of<'a>(runs: &Measured<'a>) -> Option<&'a PointDevice> {
+    runs.trials.iter().find_map(|trial| trial.device.as_ref())
+}

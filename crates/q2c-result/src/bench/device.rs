@@ -1,0 +1,108 @@
+//! The block device of a point, as the kernel had it during the point's trials.
+
+use serde::{Deserialize, Serialize};
+
+/// What the kernel says of a point's block device. A fact that could not be read is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PointDevice {
+    /// The kind of the device, by its driver.
+    pub kind: DeviceKind,
+    /// Hardware queues of all types; `None` for a device that takes bios.
+    pub hw_queues: Option<u32>,
+    /// The hardware queues by type, which only debugfs tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_types: Option<QueueTypes>,
+    /// Requests of each hardware queue, or of the scheduler where there is one.
+    pub nr_requests: Option<u64>,
+    /// Name of the I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// Whether the device can be polled.
+    pub io_poll: Option<bool>,
+}
+
+impl PointDevice {
+    /// Hardware queues that requests take which nobody polls for, where the types are known; else
+    /// all hardware queues.
+    #[must_use]
+    pub fn default_queues(&self) -> Option<u32> {
+        let of_type = self.queue_types.map(|types| types.default);
+        of_type.or(self.hw_queues)
+    }
+}
+
+/// Hardware queues by type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueTypes {
+    /// Queues of all requests that have no queues of their own.
+    pub default: u32,
+    /// Queues of reads.
+    pub read: u32,
+    /// Queues of polled requests.
+    pub poll: u32,
+}
+
+/// The kind of a block device, which a result holds as a word: `null_blk`, `ramdisk_mq`, `nvme`,
+/// ...
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// The null block device.
+    NullBlk,
+    /// The RAM disk of `kmod/ramdisk_mq`.
+    RamdiskMq,
+    /// An NVMe namespace.
+    Nvme,
+    /// A disk of a virtual machine.
+    VirtioBlk,
+    /// A device of a server in user space.
+    Ublk,
+    /// A loop device.
+    Loop,
+    /// Another driver, by the name under which it has its major number.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl Default for DeviceKind {
+    fn default() -> Self {
+        DeviceKind::Other("unknown".to_owned())
+    }
+}
+
+impl DeviceKind {
+    /// Its word in results.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            DeviceKind::NullBlk => "null_blk",
+            DeviceKind::RamdiskMq => "ramdisk_mq",
+            DeviceKind::Nvme => "nvme",
+            DeviceKind::VirtioBlk => "virtio_blk",
+            DeviceKind::Ublk => "ublk",
+            DeviceKind::Loop => "loop",
+            DeviceKind::Other(word) => word,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_the_word_that_results_have() {
+        for kind in [
+            DeviceKind::NullBlk,
+            DeviceKind::RamdiskMq,
+            DeviceKind::Nvme,
+            DeviceKind::VirtioBlk,
+            DeviceKind::Ublk,
+            DeviceKind::Loop,
+            DeviceKind::Other("zram".to_owned()),
+        ] {
+            let json = serde_json::to_value(&kind).unwrap();
+            assert_eq!(json, kind.text());
+            assert_eq!(serde_json::from_value::<DeviceKind>(json).unwrap(), kind);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+# limit: 400
+# Axes of `q2c bench` over a device's hardware queues and requests: what each cell had, what the
+# kernel cut, and that all is as it was afterwards.
+
+folder=/sys/kernel/config/nullb/nullb0
+if ! modprobe null_blk nr_devices=0 2>/dev/null || ! mkdir $folder 2>/tmp/set-up; then
+    skip null_blk "null_blk cannot be made in configfs: $(tail -n 1 /tmp/set-up)"
+    return 0
+fi
+for setting in size=64 submit_queues=2 irqmode=0 power=1; do
+    echo "${setting#*=}" >"$folder/${setting%%=*}"
+done
+null_disk=$(cd /sys/block && ls -d nullb* | head -n 1)
+
+# The cells of a result, a line each: kind, queues and requests asked, queues and requests had,
+# scheduler. Missing values are -.
+cells() { # FILE
+    q2c report "$1" --csv 2>/dev/null | awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        function of(name) { return $(at[name]) == "" ? "-" : $(at[name]) }
+        { print of("device_kind"), of("hw_queues_asked"), of("nr_requests_asked"), of("hw_queues"), of("nr_requests"), of("scheduler") }' | sort
+}
+warned() { grep -c "\"id\": *\"$2\"" "/tmp/$1.json"; } # NAME, WARNING
+
+# points NAME DEVICE OPTIONS...: the points of one interface and method.
+points() {
+    local name=$1 device=$2
+    shift 2
+    run "$name" 0 "/tmp/$name.json" q2c bench "/dev/$device" --engine libaio --method interrupt --cpus 2,3 --seconds 1 --warm-up 0.2 \
+        --trials 1 --out "/tmp/runs-$name" --json "$@" || return 1
+    cells "$(ls -d /tmp/runs-$name/* | head -n 1)" >"/tmp/$name.cells"
+}
+
+if points null-queues "$null_disk" --hw-queues 1,2 --jobs 1..2; then
+    expect null-queues "$(cut -d' ' -f 1,2,4 /tmp/null-queues.cells | uniq | tr '\n' ';')" = "null_blk 1 1;null_blk 2 2;" \
+        "kind, queues asked and had, in four cells"
+fi
+expect null-restored "$(cat $folder/submit_queues), $(ls /sys/block/$null_disk/mq | wc -l)" = "2, 2" "submit_queues and queues afterwards"
+
+if points one-queue "$null_disk" --hw-queues 2 --nr-requests 4,32; then
+    expect null-requests "$(cut -d' ' -f 3,5 /tmp/one-queue.cells | tr '\n' ';')" = "32 32;4 4;" "requests asked and had"
+fi
+echo 1 >$folder/submit_queues
+if echo mq-deadline >/sys/block/$null_disk/queue/scheduler 2>/dev/null || { modprobe mq-deadline && echo mq-deadline >/sys/block/$null_disk/queue/scheduler; }; then
+    points deadline "$null_disk" && expect deadline-said "$(warned deadline one-queue-scheduler)" -ge 1 "$(cat /tmp/deadline.cells)"
+    echo none >/sys/block/$null_disk/queue/scheduler
+else
+    skip deadline-said "this kernel has no mq-deadline"
+fi
+q2c bench "/dev/$null_disk" --engine libaio --method interrupt --nr-requests 9999 --seconds 1 --trials 1 --out /tmp/runs-refused --json \
+    >/tmp/refused 2>&1
+expect requests-refused "$(grep -c 'no more than the driver' /tmp/refused)" -ge 1 "$(tail -n 1 /tmp/refused)"
+q2c bench "/dev/$RAW" --engine libaio --hw-queues 1,2 --seconds 1 --trials 1 --out /tmp/runs-nvme >/tmp/nvme 2>&1
+expect nvme-said "$?, $(grep -c 'its driver (nvme) made' /tmp/nvme)" = "5, 1" "$(tail -n 1 /tmp/nvme)"
+rmdir $folder && modprobe -r null_blk
+
+if [ -f /q2c/no-module ]; then
+    skip ramdisk "$(cat /q2c/no-module)"
+    return 0
+fi
+insmod /q2c/ramdisk_mq.ko size_mb=32 queues=2 depth=64 service_ns=2000000
+parameter=/sys/module/ramdisk_mq/parameters/queues
+if points ramdisk rdmq0 --hw-queues 1,2 --nr-requests 4,32 --depth 8; then
+    expect ramdisk-cells "$(cut -d' ' -f 1-5 /tmp/ramdisk.cells | tr '\n' ';')" = \
+        "ramdisk_mq 1 32 1 32;ramdisk_mq 1 4 1 4;ramdisk_mq 2 32 2 32;ramdisk_mq 2 4 2 4;" "kind, asked, had"
+    expect depth-said "$(warned ramdisk depth-cut)" -ge 1 "depth 8 with 4 requests"
+    q2c report "$(ls -d /tmp/runs-ramdisk/* | head -n 1)" >/tmp/ramdisk.report
+    expect report "$(grep -c '2 hardware queues, nr_requests 32' /tmp/ramdisk.report)" -ge 1 "the terminal's tables"
+fi
+expect ramdisk-restored "$(cat $parameter), $(ls /sys/block/rdmq0/mq | wc -l), $(cat /sys/block/rdmq0/queue/nr_requests)" = "2, 2, 64" \
+    "queues, queues in sysfs, nr_requests"
+echo 99 >$parameter 2>/dev/null
+expect queues-beyond-cpus "$?, $(cat $parameter)" = "1, 2" "99 queues are refused"
+
+# Killed while the settings are changed, and restored.
+q2c bench /dev/rdmq0 --engine libaio --method interrupt --hw-queues 1 --nr-requests 8 --seconds 20 --trials 1 --out /tmp/runs-killed \
+    >/tmp/killed 2>&1 &
+killed=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ "$(cat $parameter)" = 1 ] && break
+    sleep 1
+done
+sleep 1
+kill -9 $killed
+wait $killed
+q2c restore >/tmp/restored 2>&1
+expect killed-restored "$(cat $parameter), $(cat /sys/block/rdmq0/queue/nr_requests)" = "2, 64" "after SIGKILL: $(tail -n 1 /tmp/restored)"
+rmmod ramdisk_mq
