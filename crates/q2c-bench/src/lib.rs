@@ -152,7 +152,9 @@ impl Bench<'_> {
             progress.event(&Event::Note(why));
         }
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
-        progress.event(&Event::Note(self.budget(&spots)));
+        if let Some(words) = self.budget(&spots) {
+            progress.event(&Event::Note(words));
+        }
         let mut plan = BenchPlan {
             spots: &spots,
             chosen: (0..spots.len()).collect(),
@@ -226,23 +228,20 @@ impl Bench<'_> {
         ))
     }
 
-    /// The number of points, trials and hours, to be said before the first trial.
-    fn budget(&self, spots: &[spec::Spot]) -> String {
+    /// What to say before the first trial where not all points are measured: the time that all of
+    /// them would take. `None` where all are; the runner tells their time.
+    fn budget(&self, spots: &[spec::Spot]) -> Option<String> {
         let place = self.place(&[]);
         let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
-        let seconds = round * f64::from(self.spec.trials);
-        let whole = format!(
-            "{} points of {} trials take about {:.1} h",
-            spots.len(),
-            self.spec.trials,
-            seconds / 3600.0
-        );
-        match search::is_coarse(spots) {
-            true => format!(
-                "{whole} in full; a coarse grid is measured first, then what lies beside knee, peak and collapse"
-            ),
-            false => whole,
-        }
+        search::is_coarse(spots).then(|| {
+            format!(
+                "all {} points with {} trials each would take about {:.1} h: a coarse grid is measured first, then \
+                 what lies beside knee, peak and collapse",
+                spots.len(),
+                self.spec.trials,
+                round * f64::from(self.spec.trials) / 3600.0
+            )
+        })
     }
 
     /// Expected length of all trials and of the runs for stages, seconds; `None` when a name on an

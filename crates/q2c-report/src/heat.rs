@@ -150,3 +150,64 @@ impl Grid {
         self.rows.iter().map(fields).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A result of an earlier version, with points of two queues, two requests and two numbers of
+    /// jobs; the last one was not measured.
+    fn result() -> BenchResult {
+        let text = include_str!("../../q2c/tests/kept/bench-1.json");
+        let mut result: BenchResult = serde_json::from_str(text).unwrap();
+        let one = result.cells[0].clone();
+        let axes =
+            [1, 2].map(|queues| [4, 32].map(|requests| [1, 2].map(|n| (queues, requests, n))));
+        let cell = |(at, (queues, requests, jobs)): (usize, (u32, u32, u32))| {
+            let mut cell = one.clone();
+            cell.point.hw_queues = Some(queues);
+            cell.point.nr_requests = Some(requests);
+            cell.point.jobs = jobs;
+            cell.iops.median = 1e3 * (at + 1) as f64;
+            cell
+        };
+        let places = axes.into_iter().flatten().flatten().enumerate();
+        result.cells = places.map(cell).collect();
+        result.cells[7].iops.trials = 0;
+        result
+    }
+
+    #[test]
+    fn grids_are_queues_over_jobs_and_requests_over_queues() {
+        let grids = grids(&result());
+        let heads: Vec<String> = grids.iter().map(|grid| grid.head().join(" ")).collect();
+        assert_eq!(
+            heads,
+            [
+                "hardware queues \\ jobs 1 2 collapse",
+                "hardware queues \\ jobs 1 2 collapse",
+                "nr_requests \\ hardware queues 1 2",
+                "nr_requests \\ hardware queues 1 2",
+            ]
+        );
+        assert!(
+            grids[1].title.ends_with("nr_requests 32"),
+            "{}",
+            grids[1].title
+        );
+        let kiops = |grid: &Grid| -> Vec<Vec<Option<f64>>> {
+            grid.rows.iter().map(|row| row.kiops.clone()).collect()
+        };
+        // With 32 requests: one queue has the cells 3 and 4, two have 7 and none.
+        assert_eq!(
+            kiops(&grids[1]),
+            [[Some(3.0), Some(4.0)], [Some(7.0), None]]
+        );
+        assert_eq!(grids[1].fields()[1][2..], ["-", "none"]);
+        // Two jobs: 4 requests gave 2 and 6, 32 gave 4 and none.
+        assert_eq!(
+            kiops(&grids[3]),
+            [[Some(2.0), Some(6.0)], [Some(4.0), None]]
+        );
+    }
+}

@@ -1,12 +1,12 @@
 //! A benchmark as a page: tables and charts for each block size, pattern and depth, then phases,
 //! scaling curves, warnings and the machine.
 
-use super::chart::{Chart, over_jobs, phases, stages_over_jobs};
+use super::chart::{Chart, device_grids, over_jobs, phases, stages_over_jobs};
 use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
 use super::page::RenderError;
 use super::shell::Shell;
-use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections, trials};
+use crate::bench::{LEGEND, Section, curve, head, left_out, not_measured, row, sections, trials};
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::{proof, stages};
@@ -93,7 +93,10 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         curves: result.scaling.iter().map(told).collect(),
         leads: leads(result),
         tuned: tuned(result),
-        left_out: left_out(result),
+        left_out: left_out(result)
+            .into_iter()
+            .chain((!result.not_measured.is_empty()).then(|| not_measured(result)))
+            .collect(),
         harness: format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             job.idle_busy_cpus, result.harness_floor_ns, result.harness_bare_ns
@@ -110,6 +113,10 @@ fn panel(result: &BenchResult, section: &Section, id: usize) -> Panel {
     let cells = result.cells.iter().filter(|c| section.holds(&c.point));
     let mut charts = vec![over_jobs::chart(result, section, id)];
     charts.extend(stages_over_jobs::charts(result, section, id));
+    // The grids are of the whole result, and stand in its first panel.
+    if id == 0 {
+        charts.extend(device_grids::charts(result));
+    }
     Panel {
         id,
         name: section.title(),

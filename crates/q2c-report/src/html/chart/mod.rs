@@ -6,6 +6,7 @@
 pub(super) mod analysis;
 mod axis;
 mod calibration;
+pub(super) mod device_grids;
 mod fidelity;
 mod heat_map;
 pub(super) mod kernel_tune;
