@@ -19,6 +19,7 @@ pub mod proof;
 pub mod replay;
 pub mod reproduce;
 pub mod role;
+pub mod scale;
 pub mod sim;
 pub mod steer;
 pub mod sweep;

@@ -14,6 +14,7 @@ mod report;
 mod reproduce;
 mod restore;
 mod rule;
+mod scale;
 mod source;
 mod steer;
 mod trace;
@@ -35,6 +36,7 @@ pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
+pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
 pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
 pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
@@ -80,6 +82,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Replay a trace on several devices and say which serves it better
     Compare(CompareArgs),
+    /// Predict throughput at more cores than were measured
+    Scale(ScaleArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
     /// List what this machine can and cannot do, why, and the line that would change it

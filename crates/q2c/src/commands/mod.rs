@@ -12,6 +12,7 @@ pub mod report;
 pub mod reproduce;
 pub mod restore;
 mod run_folder;
+pub mod scale;
 pub mod trace;
 pub mod tune;
 pub mod watch;
