@@ -211,14 +211,19 @@ fn warnings(
             "measure more jobs",
         ));
     }
+    let lock_cv = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
     if prediction.resource == Some(Resource::Lock)
         && prediction.answer == Answer::Uncertain
-        && evidence.device_cv() < REGULAR
+        && lock_cv.min(evidence.device_cv()) < REGULAR
     {
         all.push(Warning::new(
             "regular-arrivals",
-            format!("the device's times vary by {:.0} % only", 100.0 * evidence.device_cv()),
-            "jobs come to the lock regularly and meet there less than the model says, so it would put the end too late",
+            format!(
+                "the lock's times vary by {:.0} % and the device's by {:.0} %",
+                100.0 * lock_cv,
+                100.0 * evidence.device_cv()
+            ),
+            "jobs fall in step and meet at the lock less than the model says, so it would put the end too late",
             "measure more jobs, up to where throughput bends",
         ));
     }

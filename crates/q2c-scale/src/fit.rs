@@ -63,8 +63,14 @@ impl Structure {
     }
 }
 
-/// Fits a machine of this structure to `rows`, which are those of `evidence` or drawn from it.
-pub(crate) fn fit(evidence: &Evidence, rows: &[Row], of: &Structure) -> Fitted {
+/// Fits a machine of this structure to `rows`, which are those of `evidence` or drawn from it. The
+/// search begins at `near`, a machine that was fitted to much the same rows.
+pub(crate) fn fit(
+    evidence: &Evidence,
+    rows: &[Row],
+    of: &Structure,
+    near: Option<&Machine>,
+) -> Fitted {
     let (device, d2c) = match of.device {
         true => device::fit(evidence, rows),
         false => device::without_limit(evidence, rows),
@@ -72,7 +78,8 @@ pub(crate) fn fit(evidence: &Evidence, rows: &[Row], of: &Structure) -> Fitted {
     let (mut lock, mut line_ns, mut noise) = (None, 0.0, 0.0);
     match &of.shared {
         Some((stage, Kind::Lock)) => {
-            let found = shared::lock(rows, evidence.deviation_ns(stage));
+            let near = near.and_then(|machine| machine.lock);
+            let found = shared::lock(rows, evidence.deviation_ns(stage), near);
             (lock, noise) = (Some(found.lock).filter(|l| l.hold_ns > 0.0), found.error);
         }
         Some((_, Kind::CacheLine)) => (line_ns, noise) = shared::line(rows),

@@ -84,7 +84,7 @@ impl Chain {
         let mut cycle_ns = 0.0;
         for i in 0..self.jobs {
             if i > 0 {
-                let none = self.arrive(lock, i, 0);
+                let none = self.arrivals(lock, i).next(0);
                 if none < f64::MIN_POSITIVE || up[i - 1] / none > 1e250 {
                     // From here on the chain does not come back.
                     left[..i].fill(0.0);
@@ -110,8 +110,9 @@ impl Chain {
     fn flow_up(&self, lock: &Lock, i: usize, share: f64, up: &mut [f64]) {
         let at = i.max(1);
         let mut beyond = 1.0;
+        let mut arrivals = self.arrivals(lock, i);
         for arrived in 0..=self.jobs - at {
-            beyond -= self.arrive(lock, i, arrived);
+            beyond -= arrivals.next(arrived);
             // at - 1 + arrived jobs are there then, or more.
             let border = at - 1 + arrived;
             if beyond < NEGLIGIBLE || border + 1 >= self.jobs {
@@ -124,27 +125,60 @@ impl Chain {
         }
     }
 
-    /// Probability that so many jobs arrive while the lock is held by the next one after `i` were
-    /// left.
-    fn arrive(&self, lock: &Lock, i: usize, arrived: usize) -> f64 {
+    /// The arrivals while the lock is held by the next one after `i` were left.
+    fn arrivals(&self, lock: &Lock, i: usize) -> Arrivals<'_> {
         let at = i.max(1);
         let outside = self.jobs - at;
         let held = lock.held_ns(at - 1) / self.other_ns;
-        let log = &self.log_factorials;
-        let ways = log[outside] - log[arrived] - log[outside - arrived];
-        let one = |(time, weight): &(f64, f64)| {
-            let stays = -held * time;
-            let comes = (-stays.exp_m1()).ln();
-            let log = ways + comes * arrived as f64 + stays * (outside - arrived) as f64;
-            weight * log.exp()
-        };
-        match arrived {
-            0 => {
-                let none =
-                    |(time, weight): &(f64, f64)| weight * (-held * time * outside as f64).exp();
-                self.nodes.iter().map(none).sum()
-            }
-            _ => self.nodes.iter().map(one).sum(),
+        Arrivals {
+            chain: self,
+            outside,
+            stays: self.nodes.map(|(time, _)| -held * time),
+            now: self
+                .nodes
+                .map(|(time, weight)| weight * (-held * time * outside as f64).exp()),
         }
     }
 }
+
+/// Probabilities that 0, 1, 2, ... of the jobs elsewhere arrive while the lock is held once: a
+/// binomial distribution for each node.
+struct Arrivals<'a> {
+    chain: &'a Chain,
+    outside: usize,
+    /// Logarithm of the probability that one of them stays away, for each node.
+    stays: [f64; 5],
+    /// The present probabilities.
+    now: [f64; 5],
+}
+
+impl Arrivals<'_> {
+    /// The probability of `arrived`, which is one more in each call.
+    fn next(&mut self, arrived: usize) -> f64 {
+        let outside = self.outside;
+        if arrived > 0 {
+            for node in 0..self.now.len() {
+                let stays = self.stays[node];
+                let odds = -stays.exp_m1() / stays.exp();
+                self.now[node] = match stays * (outside as f64) > LEAST_LOG {
+                    true => self.now[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds,
+                    false => self.directly(node, arrived),
+                };
+            }
+        }
+        self.now.iter().sum()
+    }
+
+    /// Without the probability before, which may be too small for a number.
+    fn directly(&self, node: usize, arrived: usize) -> f64 {
+        let (log, outside) = (&self.chain.log_factorials, self.outside);
+        let ways = log[outside] - log[arrived] - log[outside - arrived];
+        let stays = self.stays[node];
+        let comes = (-stays.exp_m1()).ln() * arrived as f64;
+        let weight = self.chain.nodes[node].1;
+        weight * (ways + comes + stays * (outside - arrived) as f64).exp()
+    }
+}
+
+/// The logarithm of numbers so small that their products are not exact.
+const LEAST_LOG: f64 = -600.0;

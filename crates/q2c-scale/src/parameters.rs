@@ -63,15 +63,7 @@ impl Number {
 /// # Errors
 /// It is not TOML, has keys that are none of these, or a value that is out of its range.
 pub fn read(text: &str) -> Result<Parameters, ScaleError> {
-    let file: File = toml::from_str(text).map_err(|e| {
-        let place = e.span().map_or_else(String::new, |at| {
-            format!(
-                "line {}: ",
-                text[..at.start.min(text.len())].lines().count().max(1)
-            )
-        });
-        ScaleError::Syntax(format!("{place}{}", e.message().replace('\n', " ")))
-    })?;
+    let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
     let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
     let parameters = Parameters {
         depth: whole("depth", file.depth, MOST_DEPTH)?,
@@ -99,6 +91,13 @@ pub fn read(text: &str) -> Result<Parameters, ScaleError> {
         }),
         _ => Ok(parameters),
     }
+}
+
+fn syntax(text: &str, error: &toml::de::Error) -> ScaleError {
+    let before = |at: std::ops::Range<usize>| text.get(..at.start).unwrap_or(text);
+    let line = error.span().map(|at| before(at).matches('\n').count() + 1);
+    let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+    ScaleError::Syntax(format!("{place}{}", error.message().replace('\n', " ")))
 }
 
 fn whole(key: &'static str, value: u32, most: u32) -> Result<u32, ScaleError> {

@@ -14,11 +14,16 @@ pub const RESAMPLES: u32 = 200;
 pub const LEAST_POINTS: usize = 4;
 /// Numbers of jobs beyond this one are not all on the curve: a step is a thirty-second of them.
 const EVERY: u32 = 32;
-/// An interval of the end whose upper end is more than so many times the lower one is no answer:
-/// the end would be off by more than 15 % on either side.
-const WIDE: f64 = 1.35;
-/// A device whose times vary by less than this share of their mean brings jobs to a lock regularly.
-pub const REGULAR: f64 = 0.4;
+/// An interval of the end whose upper end is more than so many times the lower one is no answer.
+const WIDE: f64 = 1.6;
+/// Times that vary by less than this share of their mean are regular.
+pub(crate) const REGULAR: f64 = 0.4;
+/// The end by a regular lock was at this part of the predicted one or behind it
+/// (docs/journal/2026-11-24-scale-predict.md).
+const TOO_LATE: f64 = 0.65;
+/// What the solved network is off at most, beside what the noise of the points explains, on
+/// simulated machines (same entry).
+const MODEL_ERROR: f64 = 0.08;
 /// What is asked of more jobs is asked of this part more of them.
 const STEP: f64 = 8.0;
 /// What is compared with the resources' limits away: the throughput at so many times the end.
@@ -71,7 +76,7 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
         machine
     };
     let rows = evidence.rows(structure.stage());
-    let fitted = fit(evidence, &rows, &structure);
+    let fitted = fit(evidence, &rows, &structure, None);
     // Where nothing shows, the lower end of the curve is that of a limit which noise could hide.
     let bounded = evidence
         .tags
@@ -80,20 +85,24 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
         true => structure.clone(),
         false => Structure::hidden(evidence),
     };
-    let noise = fit(evidence, &evidence.rows(possible.stage()), &possible).noise;
+    let base = fit(evidence, &evidence.rows(possible.stage()), &possible, None);
     let mut rng = Rng::new(range.seed);
     let draw = |_| {
-        let rows = evidence.drawn(possible.stage(), noise, &mut rng);
-        on(fit(evidence, &rows, &possible).machine)
+        let rows = evidence.drawn(possible.stage(), base.noise, &mut rng);
+        on(fit(evidence, &rows, &possible, Some(&base.machine)).machine)
     };
     let drawn: Vec<Machine> = (0..RESAMPLES).map(draw).collect();
-    let error = left_out(evidence, &structure);
+    let error = left_out(evidence, &structure, &fitted.machine);
     let mut prediction = from_machine(&on(fitted.machine), drawn, error.unwrap_or(0.0), range);
     prediction.leave_out_error_pct = error;
     prediction.shared_stage = structure.stage().map(str::to_owned);
     match prediction.answer {
         Answer::Beyond if !structure.shows_any() => prediction.answer = Answer::NothingSeen,
         Answer::Ends if wide(&prediction) || regular(evidence, &prediction) => {
+            if regular(evidence, &prediction) {
+                let lower = |(low, high)| ((f64::from(low) * TOO_LATE) as u32, high);
+                prediction.ends_between = prediction.ends_between.map(lower);
+            }
             prediction.answer = Answer::Uncertain;
             prediction.ends_at = None;
             prediction.peak = None;
@@ -110,10 +119,12 @@ fn wide(prediction: &Prediction) -> bool {
         .is_some_and(|(low, high)| high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low)))
 }
 
-/// Whether jobs come to a lock like clockwork, so that few of them meet there until all do. The
-/// model has them come at random, and would put the end too late.
+/// Whether a lock's times, or the device's between two visits of the lock, hardly vary. Jobs fall
+/// in step then, and fewer meet at the lock than the model says, which has them come at random: it
+/// takes the lock for a better one and puts the end too late.
 fn regular(evidence: &Evidence, prediction: &Prediction) -> bool {
-    prediction.resource == Some(Resource::Lock) && evidence.device_cv() < REGULAR
+    let lock = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
+    prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR
 }
 
 /// Predicts from a machine that is known; `drawn` are others that it might be, and `error_pct` is
@@ -194,10 +205,15 @@ fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32
     let mut ends: Vec<f64> = ends.collect();
     ends.sort_by(f64::total_cmp);
     let (Some(low), Some(high)) = (nearest(&ends, 0.025), nearest(&ends, 0.975)) else {
-        return (end, Some(end));
+        let off = (f64::from(end) * MODEL_ERROR).ceil() as u32;
+        return (end.saturating_sub(off).max(1), Some(end + off));
     };
-    let high = high.is_finite().then_some(high as u32);
-    ((low as u32).min(end), high.map(|high| high.max(end)))
+    let low = low.min(f64::from(end)) * (1.0 - MODEL_ERROR);
+    let high = high.max(f64::from(end)) * (1.0 + MODEL_ERROR);
+    (
+        low.floor().max(1.0) as u32,
+        high.is_finite().then_some(high.ceil() as u32),
+    )
 }
 
 /// A percentile without interpolation, which infinite values do not have.
@@ -241,14 +257,15 @@ fn what_if(machine: &Machine, end: u32, most: u32) -> Vec<WhatIf> {
 }
 
 /// Mean error of the prediction of each point from the others, percent.
-fn left_out(evidence: &Evidence, structure: &Structure) -> Option<f64> {
+fn left_out(evidence: &Evidence, structure: &Structure, fitted: &Machine) -> Option<f64> {
     if evidence.points.len() < LEAST_POINTS {
         return None;
     }
     let error = |at: usize| {
         let mut others = evidence.clone();
         let point = others.points.remove(at);
-        let machine = fit(&others, &others.rows(structure.stage()), structure).machine;
+        let rows = others.rows(structure.stage());
+        let machine = fit(&others, &rows, structure, Some(fitted)).machine;
         (machine.iops(point.jobs) / point.iops.median - 1.0).abs()
     };
     let errors: f64 = (0..evidence.points.len()).map(error).sum();

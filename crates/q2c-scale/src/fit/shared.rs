@@ -34,7 +34,7 @@ pub(super) fn shows(evidence: &Evidence) -> Option<(String, Kind)> {
     let (n, after, parameters) = match kind {
         Kind::Lock => (
             rows.len(),
-            lock(&rows, evidence.deviation_ns(stage)).error,
+            lock(&rows, evidence.deviation_ns(stage), None).error,
             3,
         ),
         Kind::CacheLine => (rows.len(), line(&rows).1, 2),
@@ -81,7 +81,7 @@ pub(super) struct FittedLock {
 }
 
 /// The lock that explains the stage best, with a constant time beside it in the same stage.
-pub(super) fn lock(rows: &[Row], deviation_ns: f64) -> FittedLock {
+pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> FittedLock {
     let least = rows.iter().filter_map(|row| row.shared_ns);
     let least = least.fold(f64::INFINITY, f64::min);
     let of = |[hold, growth]: [f64; 2]| Lock {
@@ -93,9 +93,17 @@ pub(super) fn lock(rows: &[Row], deviation_ns: f64) -> FittedLock {
     let tried = |at: [f64; 2]| (squares(rows, of(at)), at);
     let better = |a: (f64, [f64; 2]), b: (f64, [f64; 2])| if b.0 < a.0 { b } else { a };
     let coarse = (0..24).flat_map(|i| GROWTHS.map(|growth| [least * 0.8_f64.powi(i), growth]));
-    let mut best = coarse.map(tried).fold((f64::INFINITY, [0.0, 0.0]), better);
-    let mut step = 0.2;
-    while step > 0.002 {
+    let (mut best, mut step) = match near {
+        Some(lock) => (tried([lock.hold_ns.min(least), lock.growth]), 0.05),
+        None => (
+            coarse.map(tried).fold((f64::INFINITY, [0.0, 0.0]), better),
+            0.2,
+        ),
+    };
+    for _ in 0..MOST_STEPS {
+        if step < LEAST_STEP {
+            break;
+        }
         let [hold, growth] = best.1;
         let further = step * (0.05 + growth);
         let around = [
@@ -121,6 +129,9 @@ pub(super) fn lock(rows: &[Row], deviation_ns: f64) -> FittedLock {
     }
 }
 
+/// Most steps of the search, and the shortest one, as a share of the values.
+const MOST_STEPS: u32 = 100;
+const LEAST_STEP: f64 = 0.002;
 /// Bounds of the variation of a lock's time.
 const LEAST_CV: f64 = 0.05;
 const MOST_CV: f64 = 1.0;

@@ -31,6 +31,7 @@ mod record;
 mod replay;
 #[cfg(test)]
 mod report;
+mod scale;
 mod sweep;
 #[cfg(test)]
 mod trace;
