@@ -1,7 +1,7 @@
 //! The reports of `q2c scale predict`.
 
 #[path = "fixture/facts.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
+#[expect(dead_code, reason = "other tests use the rest")]
 mod facts;
 
 use q2c_model::Bytes;
