@@ -1,12 +1,13 @@
 # All commands of the build. `make` without a target prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-guest guest-shell
+.PHONY: help run test test-guest test-guest-long guest-shell
 
 help:
 	@echo 'make run         build q2c and tune hybrid polling on a 1 GiB scratch file, 4 KiB and 64 KiB reads'
 	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
 	@echo 'make test-guest  tests in guests that boot their own kernel; KERNEL=5.10 and TOPIC=doctor,tune choose'
+	@echo 'make test-guest-long  the same with more cycles and all file systems, and the style of the C code'
 	@echo 'make guest-shell KERNEL=5.10   a shell in a guest'
 	@echo
 	@echo 'All of them first look for what they need (scripts/prerequisites.sh): as root on a system with apt'
@@ -20,6 +21,9 @@ test:
 
 test-guest:
 	@scripts/prerequisites.sh test-guest guest/test.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPIC),--topic $(TOPIC))
+
+test-guest-long:
+	@scripts/prerequisites.sh test-guest guest/test.sh --long $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPIC),--topic $(TOPIC))
 
 guest-shell:
 	@scripts/prerequisites.sh test-guest guest/shell.sh $(KERNEL)

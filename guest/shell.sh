@@ -18,7 +18,7 @@ own_layer "$work/own.cpio" "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c"
 reason=$(alone open_archive) || { say "$reason"; exit 1; }
 read -r package < <(kernel_candidates "$name") || { say "no kernel $name in guest/kernels and the archive"; exit 1; }
 folder=$(alone have_kernel "$package") || { say "$package: $folder"; exit 1; }
-module_layer "$work/module.cpio" "$package"
+module_layer "$work/module.cpio" "$package" "$(suite_of "$name")"
 say "booting $(cat "$folder/version")"
 cat "$folder/modules.cpio" "$tools" "$work/own.cpio" "$work/module.cpio" >"$work/image"
 run_machine "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.shell" -serial mon:stdio -serial null

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Boots every kernel of guest/kernels, runs guest/tests in it and prints what passed.
 #
-#   guest/test.sh [--kernel NAME] [--topic NAME,...]
+#   guest/test.sh [--kernel NAME] [--topic NAME,...] [--long]
 #
+# With --long topics do what takes longer: more cycles, all file systems.
 # Ends with 1 when a check failed. A kernel that cannot be fetched is one skip, or with CI=true one
 # failure.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -10,19 +11,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . guest/lib/report.sh
 
 readonly boot_seconds=180    # a guest that has not told that it is up by then is stopped
-readonly guest_seconds=1800 # one that has not powered off by then is stopped
+guest_seconds=2400          # one that has not powered off by then is stopped
 
-usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...]" >&2; exit 2; }
+usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...] [--long]" >&2; exit 2; }
 
 kernels=$(table guest/kernels | awk '{ print $1 }')
 topics=
+long=
 while [ $# -gt 0 ]; do
     case $1 in
-        --kernel) kernels=${2:?} ;;
-        --topic) topics=${2:?} ;;
+        --kernel) kernels=${2:?}; shift ;;
+        --topic) topics=${2:?}; shift ;;
+        --long) long=q2c.long guest_seconds=20000 ;;
         *) usage ;;
     esac
-    shift 2
+    shift
 done
 
 work=$(mktemp -d)
@@ -38,6 +41,11 @@ absent() { # NAME, REASON
     echo "$kind boot/kernel $2" >"$work/$1.checks"
 }
 
+# The topics that a kernel runs: those asked for, else those of its row; empty for all.
+topics_of() { # NAME
+    echo "${topics:-$(table guest/kernels | awk -v name="$1" '$1 == name { print $5 }')}"
+}
+
 # Boots one kernel and waits for its end. Returns 1 when it did not come up.
 boot() { # NAME, FOLDER (with WORK/module.cpio)
     local name=$1 folder=$2 begun=$SECONDS
@@ -46,7 +54,7 @@ boot() { # NAME, FOLDER (with WORK/module.cpio)
     rm -f "$logs/$name".{log,results,qemu}
     touch "$logs/$name".{log,results}
     timeout -k 5 "$guest_seconds" bash -c '. guest/lib/machine.sh; run_machine "$@"' bash \
-        "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$topics" \
+        "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$(topics_of "$name") $long" \
         -serial "file:$logs/$name.log" -serial "file:$logs/$name.results" </dev/null >"$logs/$name.qemu" 2>&1 &
     machine=$!
     while kill -0 "$machine" 2>/dev/null && ! told "$logs/$name.results" up; do
@@ -85,7 +93,7 @@ test_kernel() { # NAME
     while read -r package; do
         if ! folder=$(alone have_kernel "$package"); then
             reason="$package: $folder"
-        elif ! module_layer "$work/module.cpio" "$package"; then
+        elif ! module_layer "$work/module.cpio" "$package" "$(suite_of "$name")"; then
             echo "fail boot/module kmod/ramdisk_mq does not build for $package" >"$work/$name.checks"
             return
         elif boot "$name" "$folder"; then

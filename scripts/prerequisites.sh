@@ -169,6 +169,9 @@ guest_packages() { # an emulator, and what a guest's first file system is made w
     has gcc || printf '%s\n' gcc
     PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -q 'libelf[.]so[.]1 ' || printf '%s\n' libelf1
     PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
+    PATH=$PATH:/usr/sbin:/sbin has mkfs.xfs || printf '%s\n' xfsprogs
+    PATH=$PATH:/usr/sbin:/sbin has mkfs.btrfs || printf '%s\n' btrfs-progs
+    PATH=$PATH:/usr/sbin:/sbin has mkfs.f2fs || printf '%s\n' f2fs-tools
     if has apt-get && ! [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; then printf '%s\n' debian-archive-keyring; fi
 }
 

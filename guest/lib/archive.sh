@@ -23,10 +23,22 @@ machine_address() {
         awk -v label="$1" '$1 == label && $2 == "Debian" { print $3; exit }'
 }
 
-# Prints the source lines of all suites that guest/kernels names.
+# The release that a suite belongs to: trixie for trixie-backports.
+release_of() { echo "${1%%-*}"; }
+
+# Prints all suites that guest/kernels names, and the releases that they belong to.
+all_suites() {
+    local suite
+    table guest/kernels | awk '{ print $2 }' | tr , '\n' | while read -r suite; do
+        echo "$suite"
+        release_of "$suite"
+    done | sort -u
+}
+
+# Prints the source lines of these suites.
 source_lines() {
     local suite label address
-    table guest/kernels | awk '{ print $2 }' | tr , '\n' | sort -u | while read -r suite; do
+    all_suites | while read -r suite; do
         case $suite in *-security) label=Debian-Security ;; *) label=Debian ;; esac
         address=$(machine_address "$label")
         if [ -n "$address" ]; then echo "deb [signed-by=$keyring] $address $suite main"; fi

@@ -81,6 +81,12 @@ doctor_word() { # FILE, CHECK, WORD
         sed 's/^[^:]*: "\(.*\)",*$/\1/'
 }
 
+# Prints the first value of a name in pretty-printed JSON; empty for a name that is not there.
+number() { sed -n "s/^ *\"$2\": \([-0-9.e+]*\),*\$/\1/p" "$1" | head -n 1; } # FILE, NAME
+
+# Whether a comparison of numbers with decimals holds.
+holds() { awk "BEGIN { exit !($1) }"; }
+
 # Prints the effective modes in the JSON of a command, a line each, with fields separated by tabs:
 # asked, was, I/Os, interrupts, switches per I/O, ring flags.
 modes() { # FILE

@@ -5,5 +5,6 @@ set -euo pipefail
 . guest/lib/archive.sh
 . guest/lib/kernel.sh
 . guest/lib/image.sh
+. guest/lib/toolchain.sh
 . guest/lib/module.sh
 . guest/lib/machine.sh

@@ -21,11 +21,15 @@ copy_programs() { # ROOT, PROGRAM...
     done
 }
 
+readonly file_system_programs=(mke2fs mkfs.xfs mkfs.btrfs mkfs.f2fs)
+
 # The layer of the programs that are not ours; kept by the hash of their files. Prints its path.
 tools_layer() {
     local busybox program programs=() layer work
     busybox=$(PATH=$PATH:/usr/sbin:/sbin command -v busybox)
-    for program in busybox fio blktrace blkparse btt; do programs+=("$(PATH=$PATH:/usr/sbin:/sbin command -v "$program")"); done
+    for program in busybox fio blktrace blkparse btt "${file_system_programs[@]}" blkdiscard; do
+        programs+=("$(PATH=$PATH:/usr/sbin:/sbin command -v "$program")")
+    done
     layer=$cache/tools-$( { for program in "${programs[@]}"; do program_files "$program"; done | xargs sha256sum
         cat guest/lib/image.sh; } | short_hash).cpio
     if [ ! -e "$layer" ]; then

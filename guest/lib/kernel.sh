@@ -4,6 +4,9 @@
 
 readonly candidates_tried=3 # packages tried for one kernel, newest first
 
+# The first suite of a row of guest/kernels.
+suite_of() { table guest/kernels | awk -v name="$1" '$1 == name { sub(/,.*/, "", $2); print $2 }'; } # NAME
+
 # The packages that a row of guest/kernels may boot.
 kernel_candidates() { # NAME
     local pattern oldest package count=0

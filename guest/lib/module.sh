@@ -34,26 +34,38 @@ have_headers() { # IMAGE PACKAGE
     echo "$folder/build"
 }
 
-# Writes a layer with the module, or with the reason why there is none: the file /q2c/no-module.
-# Fails where the module does not build and should.
-module_layer() { # TO, IMAGE PACKAGE
-    local to=$1 root wanted mine build
+# Builds the module in a folder with its sources. Where this machine's gcc is older than the one that
+# the headers want, that one is fetched. Prints the compiler's messages. Returns 2, and prints why,
+# when headers or compiler cannot be had.
+build_module() { # SOURCES, IMAGE PACKAGE, SUITE
+    local sources=$1 wanted build toolchain
+    build=$(alone have_headers "$2") || { echo "$build"; return 2; }
+    wanted=$(wanted_gcc "$2")
+    if [ "${wanted:-0}" -le "$(gcc -dumpversion | cut -d . -f 1)" ]; then
+        make -s -C "$sources" KDIR="$build" CC=gcc 2>&1 </dev/null || return 1
+        return
+    fi
+    toolchain=$(alone have_toolchain "$(release_of "$3")" "$wanted") || { echo "$toolchain"; return 2; }
+    in_toolchain "$toolchain" 2 "$sources" "${build%/build}" \
+        make -s -C "$sources" KDIR="$build" CC="gcc-$wanted" 2>&1 </dev/null || return 1
+}
+
+# Writes a layer with the programs that test the module, and with the module, or with the reason why there is none: the file /q2c/no-module.
+# Fails where the module does not build and should, and where the compiler warns.
+module_layer() { # TO, IMAGE PACKAGE, SUITE
+    local to=$1 root status=0
     root=$(mktemp -d)
     mkdir -p "$root/q2c" "$root/source"
-    wanted=$(wanted_gcc "$2")
-    mine=$(gcc -dumpversion | cut -d . -f 1)
-    if [ "${wanted:-0}" -gt "$mine" ]; then
-        echo "the module is not built for this kernel: it wants gcc $wanted, this machine has gcc $mine" >"$root/q2c/no-module"
-    elif ! build=$(alone have_headers "$2"); then
-        echo "the module is not built for this kernel: $build" >"$root/q2c/no-module"
+    gcc -O2 -Wall -Wextra -Werror -static -pthread -o "$root/q2c/torn" kmod/ramdisk_mq/tests/torn.c || return 1
+    cp -r kmod/ramdisk_mq/. "$root/source"
+    build_module "$root/source" "$2" "$3" >"$root/log" || status=$?
+    if [ $status = 2 ]; then
+        echo "the module is not built for this kernel: $(tail -n 1 "$root/log")" >"$root/q2c/no-module"
+    elif [ $status != 0 ] || grep -q '[.][ch]:.*warning' "$root/log"; then
+        cat "$root/log" >&2
+        rm -r "$root"
+        return 1
     else
-        cp -r kmod/ramdisk_mq/. "$root/source"
-        if ! make -s -C "$root/source" KDIR="$build" CC=gcc >"$root/log" 2>&1 </dev/null; then
-            cat "$root/log" >&2
-            rm -r "$root"
-            return 1
-        fi
-        if grep -q warning "$root/log"; then cat "$root/log" >&2; fi
         cp "$root/source/ramdisk_mq.ko" "$root/q2c/"
         strip --strip-debug "$root/q2c/ramdisk_mq.ko"
     fi

@@ -18,4 +18,4 @@ alone() {
 }
 
 # Removes everything in the cache that was not used for two months.
-prune_cache() { find "$cache" -mindepth 1 -maxdepth 1 \( -name 'kernel-*' -o -name 'headers-*' -o -name 'tools-*' -o -name 'making.*' \) -mtime +60 -exec rm -rf {} +; }
+prune_cache() { find "$cache" -mindepth 1 -maxdepth 1 \( -name 'kernel-*' -o -name 'headers-*' -o -name 'toolchain-*' -o -name 'checkpatch-*' -o -name 'tools-*' -o -name 'making.*' \) -mtime +60 -exec rm -rf {} +; }

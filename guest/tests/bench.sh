@@ -1,3 +1,4 @@
+# limit: 600
 # q2c bench: the effective mode of each interface and method on this kernel, proved by the device's
 # interrupts and the jobs' context switches.
 

@@ -1,3 +1,4 @@
+# limit: 600
 # One polling path per comparison: on a device with poll queues `poll` and sleep rules poll the
 # device, and no device interrupts; `interrupt` beside them is interrupted once for each I/O. The path
 # can be asked for by name.

@@ -3,12 +3,6 @@
 
 delay=/sys/block/$RAW/queue/io_poll_delay
 
-# Prints the first number of this name in q2c's JSON, which is that of all intervals together;
-# nothing for null.
-number() { sed -n "s/^ *\"$2\": \([-0-9.e+]*\),*\$/\1/p" "$1" | head -n 1; } # FILE, NAME
-# Whether a comparison of numbers with decimals holds.
-holds() { awk "BEGIN { exit !($1) }"; }
-
 # Prints the mean over the time of a process of the mean that the kernel's own statistics have for 4
 # KiB reads, ns. They are read every 0.1 s.
 poll_stat_mean() { # PROCESS

@@ -1,65 +1,137 @@
-# kmod/ramdisk_mq: what it refuses, what it is, that it stores data, and how long its requests take.
+# kmod/ramdisk_mq: what it refuses, what it is, and that it stores data in either mode.
 
 if [ -f /q2c/no-module ]; then
     skip built "$(cat /q2c/no-module)"
     return 0
 fi
+module=/q2c/ramdisk_mq.ko
 
-# refused NAME OPTION WORDS: the module does not load, and the kernel's log says why.
+# refused NAME WORDS OPTIONS...: the module does not load, and the kernel's log says why.
 refused() {
+    local name=$1 words=$2
+    shift 2
     dmesg -c >/dev/null
-    if insmod /q2c/ramdisk_mq.ko "$2" 2>/dev/null; then
+    if insmod $module "$@" 2>/dev/null; then
         rmmod ramdisk_mq
-        fail "$1" "loaded with $2"
+        fail "$name" "loaded with $*"
     else
-        expect "$1" "$(dmesg | grep -c "$3")" -ge 1 "$2: $(dmesg | grep ramdisk_mq: | tail -n 1)"
+        expect "$name" "$(dmesg | grep -c "$words")" -ge 1 "$*: $(dmesg | grep ramdisk_mq: | tail -n 1)"
     fi
 }
-refused too-many-queues queues=5 'queues=5 is refused: expected 1 to 4'
-refused block-no-power block_size=768 'block_size=768 is refused: expected a power of two'
-refused block-too-small block_size=256 'block_size=256 is refused: expected 512 to 4096'
-refused no-depth depth=0 'depth=0 is refused'
-refused too-slow service_ns=1000,2000000000 'service_ns=2000000000 is refused'
-refused too-large size_mb=100000 'size_mb=100000 is refused: [0-9]* MiB of memory are available'
+refused too-many-queues 'queues=5 is refused: expected 1 to 4' queues=5
+refused block-no-power 'block_size=768 is refused: expected a power of two' block_size=768
+refused block-too-small 'block_size=256 is refused: expected 512 to 4096' block_size=256
+refused no-depth 'depth=0 is refused' depth=0
+refused too-slow 'service_ns=2000000000 is refused' service_ns=1000,2000000000
+refused too-large 'size_mb=100000 .* is refused: [0-9]* MiB of memory are available' size_mb=100000
+refused too-large-together 'size_mb=200 of 200 device(s) is refused' size_mb=200 devices=200
+refused too-many-devices 'devices=1000 is refused' devices=1000
+refused no-such-node 'home_node=1 is refused' home_node=1
+refused no-such-mode 'queue_mode=rq is refused' queue_mode=rq
+refused no-such-end 'irq_mode=never is refused' irq_mode=never
+refused timer-without-time 'irq_mode=timer is refused without service_ns' irq_mode=timer
+refused inline-with-time 'irq_mode=inline is refused with service_ns' irq_mode=inline service_ns=1000
+refused bio-has-no-queues 'queues is refused with queue_mode=bio' queue_mode=bio queues=2
+refused bio-has-no-time 'service_ns is refused with queue_mode=bio' queue_mode=bio service_ns=1000
 
-free_before=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)
-insmod /q2c/ramdisk_mq.ko size_mb=128 queues=3 poll_queues=2 depth=32
-expect queues "$(ls /sys/block/rdmq0/mq | wc -l), $(cat /sys/block/rdmq0/queue/nr_requests), $(cat /sys/block/rdmq0/queue/io_poll)" = "5, 32, 1" \
-    "hardware queues, nr_requests, io_poll; scheduler $(cat /sys/block/rdmq0/queue/scheduler)"
-expect limits "$(cat /sys/block/rdmq0/size), $(cat /sys/block/rdmq0/queue/logical_block_size), $(cat /sys/block/rdmq0/queue/rotational)" = "262144, 512, 0" \
+# The memory that is free when nothing is kept that could be read again, in KiB. MemFree leaves out
+# the pages that each CPU keeps in a list of its own, which may be tens of MiB since Linux 6.7.
+memory() {
+    echo 3 >/proc/sys/vm/drop_caches
+    awk '$1 == "MemFree:" { free += $2 } $1 == "count:" { free += 4 * $2 } END { print free }' \
+        /proc/meminfo /proc/zoneinfo
+}
+queue=/sys/block/rdmq0/queue
+
+# Four jobs write blocks of 512 bytes to 128 KiB at random places, and read them back.
+verified() { # NAME, WORDS
+    run "$1" 0 "/tmp/$1" fio --name=v --filename=/dev/rdmq0 --direct=1 --rw=randwrite --bs=512-128k --bsrange=512-128k --size=8m \
+        --offset_increment=32m --numjobs=4 --ioengine=libaio --iodepth=8 --verify=crc32c --verify_fatal=1 --group_reporting &&
+        pass "$1" "$2: $(grep -c 'err= 0' "/tmp/$1") group without an error"
+}
+
+free_before=$(memory)
+insmod $module size_mb=128 queues=3 poll_queues=2 depth=32
+expect queues "$(ls /sys/block/rdmq0/mq | wc -l), $(cat $queue/nr_requests), $(cat $queue/io_poll)" = "5, 32, 1" \
+    "hardware queues, nr_requests, io_poll; scheduler $(cat $queue/scheduler)"
+expect limits "$(cat /sys/block/rdmq0/size), $(cat $queue/logical_block_size), $(cat $queue/rotational)" = "262144, 512, 0" \
     "sectors, logical block, rotational"
-run verify 0 /tmp/verify fio --name=v --filename=/dev/rdmq0 --direct=1 --rw=randwrite --bs=512-128k --bsrange=512-128k --size=12m \
-    --offset_increment=32m --numjobs=4 --ioengine=libaio --iodepth=8 --verify=crc32c --verify_fatal=1 --group_reporting &&
-    pass verify "four jobs wrote and read back blocks of 512 bytes to 128 KiB: $(grep -c 'err= 0' /tmp/verify) group without an error"
+expect nothing-to-flush "$(cat $queue/write_cache), $(cat $queue/fua)" = "write through, 0" "a write that is complete is stored"
+verified verify "blocks of 512 bytes to 128 KiB"
+run torn 0 /tmp/torn /q2c/torn /dev/rdmq0 3 && pass torn "$(cat /tmp/torn)"
+
+# The places of a pattern of 0xaa become zeros by discard and by write-zeroes, and the rest stays.
+cleared() { # NAME, OPTIONS OF BLKDISCARD...
+    local name=$1 aa
+    shift
+    tr '\0' '\252' </dev/zero | dd of=/dev/rdmq0 bs=1M count=12 oflag=direct iflag=fullblock 2>/dev/null
+    run "$name" 0 "/tmp/$name" /usr/sbin/blkdiscard "$@" --offset 512 --length 10485760 /dev/rdmq0 || return
+    aa=$(dd if=/dev/rdmq0 bs=1M count=12 iflag=direct 2>/dev/null | tr -dc '\252' | wc -c)
+    expect "$name" "$aa" = $((2 * 1048576)) "bytes of 12 MiB that are not zero after $* of 10 MiB at 512; requests: $(cat /sys/block/rdmq0/stat)"
+}
+cleared discard -f
+cleared write-zeroes -z
+
 run ext4 0 /tmp/ext4 sh -c 'busybox mke2fs -F /dev/rdmq0 >/dev/null && mkdir -p /tmp/on && mount -t ext4 /dev/rdmq0 /tmp/on &&
     cp /q2c/q2c /tmp/on/ && umount /tmp/on && mount -t ext4 /dev/rdmq0 /tmp/on && cmp /q2c/q2c /tmp/on/q2c' &&
     pass ext4 "a copy is the same after a remount"
 expect busy "$(rmmod ramdisk_mq 2>&1 | grep -c 'in use\|busy\|temporarily')" = 1 "rmmod of a mounted device: $(rmmod ramdisk_mq 2>&1)"
 umount /tmp/on
 rmmod ramdisk_mq
-free_after=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)
-expect memory-comes-back $((free_before - free_after)) -lt 32768 "of 131072 KiB, $((free_before - free_after)) KiB are not available again"
+lost=$((free_before - $(memory)))
+expect memory-comes-back $lost -lt 32768 "of 131072 KiB, $lost KiB are not free again"
 
-# Requests take 1 or 5 ms, and either is as likely: 333 IOPS at most, by interrupts and by polling.
-insmod /q2c/ramdisk_mq.ko size_mb=16 service_ns=1000000,5000000 poll_queues=1
-by_fio rdmq0 --ioengine=libaio --iodepth=1
-expect service-time "$IOS" -le 668 "by timers, $told_by_fio"
-expect served "$IOS" -ge 50 "by timers, $told_by_fio"
-polling="--ioengine=io_uring --hipri"
-kernel_at_least 5.19 || polling="--ioengine=pvsync2 --hipri"
-# shellcheck disable=SC2086
-by_fio rdmq0 $polling
-expect polled-service-time "$IOS" -le 668 "$told_by_fio"
-expect polled "$CTX" -lt $((IOS * 3 / 4)) "polling does not wait: $told_by_fio"
-# Of 50 requests in turn, 5 take 100 ms.
+# Without requests and queues: the same data, and every I/O is counted.
+insmod $module size_mb=128 queue_mode=bio
+expect bio-has-no-hardware-queues "$(ls /sys/block/rdmq0/mq 2>/dev/null | wc -l)" = 0 "scheduler: $(cat $queue/scheduler 2>&1)"
+verified bio-verify "queue_mode=bio"
+run bio-torn 0 /tmp/bio-torn /q2c/torn /dev/rdmq0 3 && pass bio-torn "$(cat /tmp/bio-torn)"
+cleared bio-discard -f
+cleared bio-write-zeroes -z
+reads=$(awk '{ print $1 }' /sys/block/rdmq0/stat)
+dd if=/dev/rdmq0 of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
+expect bio-counts $(($(awk '{ print $1 }' /sys/block/rdmq0/stat) - reads)) = 100 "100 reads by dd in the device's statistics"
 rmmod ramdisk_mq
-insmod /q2c/ramdisk_mq.ko size_mb=16 queues=1 service_ns=100000000,0,0,0,0,0,0,0,0,0 in_turn=1 poll_queues=1
-run in-turn 0 /tmp/in-turn fio --name=t --filename=/dev/rdmq0 --direct=1 --rw=randread --bs=4k --number_ios=50 --ioengine=libaio --iodepth=1 --output-format=terse --terse-version=3
-slow=$(grep '^3;' /tmp/in-turn | awk -F';' '{ print int($9 / 100) }')
-expect in-turn "$slow" -ge 5 "50 requests, of which each tenth takes 100 ms, took $slow times 100 ms"
-# A submitter that is killed leaves a polled request behind; the device still goes away.
-fio --name=k --filename=/dev/rdmq0 --direct=1 --rw=randread --bs=4k --runtime=60 --time_based --cpus_allowed=2 $polling >/dev/null 2>&1 &
-sleep 1
-pkill -KILL fio
-wait
-run unloads 0 /tmp/unloads timeout 60 rmmod ramdisk_mq && pass unloads "after SIGKILL of the program that polled"
+
+# One queue begins without a scheduler. Requests end by the block layer's completion.
+insmod $module size_mb=128 queues=1 irq_mode=softirq home_node=0
+expect no-scheduler "$(cat $queue/scheduler | grep -c '\[none\]')" = 1 "with one hardware queue: $(cat $queue/scheduler)"
+if grep -q mq-deadline $queue/scheduler; then
+    echo mq-deadline >$queue/scheduler
+    expect scheduler-can-be-set "$(grep -c '\[mq-deadline\]' $queue/scheduler)" = 1 "$(cat $queue/scheduler)"
+fi
+verified softirq-verify "irq_mode=softirq with mq-deadline"
+rmmod ramdisk_mq
+
+# Devices hold data of their own. Without copying a write is not stored.
+insmod $module size_mb=16 devices=3
+for n in 0 1 2; do echo "device $n" | dd of=/dev/rdmq$n conv=sync bs=512 oflag=direct 2>/dev/null; done
+expect devices "$(for n in 0 1 2; do head -n 1 /dev/rdmq$n; done | tr '\n' ',')" = "device 0,device 1,device 2," "three devices"
+rmmod ramdisk_mq
+insmod $module size_mb=16 copy=N
+echo stored | dd of=/dev/rdmq0 conv=sync bs=512 oflag=direct 2>/dev/null
+expect nothing-copied "$(dd if=/dev/rdmq0 bs=512 count=1 iflag=direct 2>/dev/null | grep -c stored)" = 0 "copy=N"
+rmmod ramdisk_mq
+
+# The device is loaded and taken away under random load.
+cycles=5
+if [ "$LONG" = 1 ]; then cycles=100; fi
+slab() { awk '$1 == "Slab:" { print $2 }' /proc/meminfo; }
+cycle=0 failed=
+while [ $cycle -lt $cycles ] && [ -z "$failed" ]; do
+    # The first cycle leaves what the kernel keeps for the next one.
+    if [ $cycle = 1 ]; then free_before=$(memory) slab_before=$(slab); fi
+    cycle=$((cycle + 1))
+    insmod $module size_mb=32 poll_queues=1 devices=$((cycle % 3 + 1)) || failed="cycle $cycle: not loaded"
+    fio --name=l --filename=/dev/rdmq0 --direct=1 --rw=randrw --bs=4k --runtime=30 --time_based --numjobs=2 --ioengine=libaio --iodepth=16 >/dev/null 2>&1 &
+    sleep 1
+    if rmmod ramdisk_mq 2>/dev/null; then failed="cycle $cycle: taken away while fio used it"; fi
+    kill $!
+    wait $!
+    tries=0
+    until rmmod ramdisk_mq 2>/dev/null || [ $tries = 50 ]; do sleep 0.2; tries=$((tries + 1)); done
+    if [ $tries = 50 ]; then failed="cycle $cycle: not taken away after fio ended: $(rmmod ramdisk_mq 2>&1)"; fi
+done
+expect cycles "${failed:-$cycle}" = $cycles "loaded, under random load refused to go, gone after it; Slab grew by $(($(slab) - slab_before)) KiB"
+lost=$((free_before - $(memory)))
+expect cycles-leave-no-memory $lost -lt 16384 "$lost KiB less free after $((cycle - 1)) cycles, each of which took at least 32 MiB"

@@ -10,11 +10,6 @@ done_so_far() { awk '{ print $3, $7 }' "/sys/block/$RAW/stat"; }
 # Fills the first 16 MiB with 0xaa.
 filled() { tr '\0' '\252' </dev/zero | dd of="/dev/$RAW" bs=1M count=16 oflag=direct iflag=fullblock 2>/dev/null; }
 
-# Prints a number of a result.
-number() { # FILE, NAME
-    awk -F'[ ,:]+' -v name="\"$2\"" '$2 == name { print $3; exit }' "$1"
-}
-
 # The trace has 200 reads and 100 writes, 2 ms apart. Of the writes 20 are durable. They go to
 # blocks 2048 to 2147 of 4 KiB.
 awk 'BEGIN {

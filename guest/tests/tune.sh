@@ -1,3 +1,4 @@
+# limit: 600
 # q2c tune from calibration to report on the NVMe device. Its effective modes are compared with the
 # counts of the device.
 

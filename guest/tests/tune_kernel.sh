@@ -1,3 +1,4 @@
+# limit: 600
 # The kernel's loop, end to end: q2c records D2C under fio, simulates, steers by the best rule, and
 # verifies it by the probe beside classic polling and the kernel's own sleep.
 #

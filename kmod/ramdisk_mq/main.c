@@ -1,150 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the user can ask for, and whether it can be had. */
+/* The module: it makes all devices when it is loaded, and takes them back. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/cpumask.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "ramdisk_mq.h"
+#include "options.h"
 
-static unsigned int size_mb = 256;
-module_param(size_mb, uint, 0444);
-MODULE_PARM_DESC(size_mb, "capacity in MiB (256)");
+static struct ramdisk_mq_options options;
+static struct ramdisk_mq *devices;
+static int major;
 
-static unsigned int block_bytes = 512;
-module_param_named(block_size, block_bytes, uint, 0444);
-MODULE_PARM_DESC(block_size, "logical block in bytes, 512 to 4096 (512)");
-
-static unsigned int queues;
-module_param(queues, uint, 0444);
-MODULE_PARM_DESC(queues, "hardware queues, up to the number of CPUs (0: one per CPU)");
-
-static unsigned int poll_queues;
-module_param(poll_queues, uint, 0444);
-MODULE_PARM_DESC(poll_queues, "further queues for polled requests, up to the number of CPUs (0)");
-
-static unsigned int depth = 256;
-module_param(depth, uint, 0444);
-MODULE_PARM_DESC(depth, "requests per hardware queue, 1 to 10240 (256)");
-
-static unsigned int service_ns[RAMDISK_MQ_SERVICES];
-static unsigned int services;
-module_param_array(service_ns, uint, &services, 0444);
-MODULE_PARM_DESC(service_ns, "service times in ns, up to 1024 (none: no delay)");
-
-static bool in_turn;
-module_param(in_turn, bool, 0444);
-MODULE_PARM_DESC(in_turn, "each queue takes service_ns in turn (no: drawn, each equally likely)");
-
-static ulong seed = 1;
-module_param(seed, ulong, 0444);
-MODULE_PARM_DESC(seed, "of the drawn service times (1)");
-
-static struct ramdisk_mq *device;
-
-static bool within(const char *name, unsigned int value, unsigned int least,
-		   unsigned int most)
+static void free_devices(unsigned int count)
 {
-	if (value >= least && value <= most)
-		return true;
-	pr_err("%s=%u is refused: expected %u to %u\n", name, value, least,
-	       most);
-	return false;
+	while (count--) {
+		ramdisk_mq_disk_free(&devices[count]);
+		ramdisk_mq_store_free(&devices[count].store);
+	}
 }
 
-static bool services_valid(void)
+static int make_device(struct ramdisk_mq *device)
 {
-	unsigned int i;
+	int error = ramdisk_mq_store_make(&device->store, options.capacity,
+					  options.node);
 
-	for (i = 0; i < services; i++)
-		if (!within("service_ns", service_ns[i], 0,
-			    RAMDISK_MQ_SERVICE_MAX))
-			return false;
-	return true;
+	if (error) {
+		pr_err("the memory of device %u cannot be had\n",
+		       device->number);
+		return error;
+	}
+	error = ramdisk_mq_disk_make(device, major);
+	if (error)
+		ramdisk_mq_store_free(&device->store);
+	return error;
 }
 
-static bool block_size_valid(void)
+static int make_devices(void)
 {
-	if (!within("block_size", block_bytes, 512, PAGE_SIZE))
-		return false;
-	if (is_power_of_2(block_bytes))
-		return true;
-	pr_err("block_size=%u is refused: expected a power of two\n",
-	       block_bytes);
-	return false;
-}
+	unsigned int number;
 
-/* Memory is compared before any is taken, so that no program is killed for it. */
-static bool size_valid(void)
-{
-	u64 pages = ((u64)size_mb << 20) >> PAGE_SHIFT;
-	long available = si_mem_available();
+	for (number = 0; number < options.devices; number++) {
+		int error;
 
-	if (!within("size_mb", size_mb, 1, UINT_MAX))
-		return false;
-	if (available > 0 && pages < available)
-		return true;
-	pr_err("size_mb=%u is refused: %ld MiB of memory are available\n",
-	       size_mb, max(available, 0L) >> (20 - PAGE_SHIFT));
-	return false;
-}
-
-static bool options_valid(void)
-{
-	return within("queues", queues, 1, nr_cpu_ids) &&
-	       within("poll_queues", poll_queues, 0, nr_cpu_ids) &&
-	       within("depth", depth, 1, BLK_MQ_MAX_DEPTH) &&
-	       services_valid() && block_size_valid() && size_valid();
-}
-
-static void take_options(struct ramdisk_mq_options *options)
-{
-	options->capacity = (u64)size_mb << 20;
-	options->block_size = block_bytes;
-	options->queues = queues;
-	options->poll_queues = poll_queues;
-	options->depth = depth;
-	options->service_ns = service_ns;
-	options->services = services;
-	options->in_turn = in_turn;
-	options->seed = seed;
+		devices[number].options = &options;
+		devices[number].number = number;
+		error = make_device(&devices[number]);
+		if (error) {
+			free_devices(number);
+			return error;
+		}
+	}
+	return 0;
 }
 
 static int __init ramdisk_mq_init(void)
 {
-	int error;
+	int error = ramdisk_mq_options_take(&options);
 
-	if (!queues)
-		queues = num_online_cpus();
-	if (!options_valid())
-		return -EINVAL;
-	device = kzalloc(sizeof(*device), GFP_KERNEL);
-	if (!device)
-		return -ENOMEM;
-	take_options(&device->options);
-	error = ramdisk_mq_store_make(&device->store, device->options.capacity);
 	if (error)
-		goto free_device;
-	error = ramdisk_mq_disk_make(device);
+		return error;
+	devices = kcalloc(options.devices, sizeof(*devices), GFP_KERNEL);
+	if (!devices)
+		return -ENOMEM;
+	major = register_blkdev(0, RAMDISK_MQ_NAME);
+	error = major < 0 ? major : make_devices();
 	if (!error)
 		return 0;
 
-	ramdisk_mq_store_free(&device->store);
-free_device:
-	kfree(device);
+	if (major >= 0)
+		unregister_blkdev(major, RAMDISK_MQ_NAME);
+	kfree(devices);
 	return error;
 }
 
 static void __exit ramdisk_mq_exit(void)
 {
-	ramdisk_mq_disk_free(device);
-	ramdisk_mq_store_free(&device->store);
-	kfree(device);
+	free_devices(options.devices);
+	unregister_blkdev(major, RAMDISK_MQ_NAME);
+	kfree(devices);
 }
 
 module_init(ramdisk_mq_init);
 module_exit(ramdisk_mq_exit);
 MODULE_DESCRIPTION("RAM disk with several hardware queues, poll queues and service times");
+MODULE_VERSION("0.2");
 MODULE_LICENSE("GPL");

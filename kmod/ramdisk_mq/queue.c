@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The data path. No lock and no shared counter is device-wide here: a request
- * takes the locks of the pages that it copies, its queue's counter, and in a
- * poll queue the queue's lock.
+ * takes the locks of the pages that it copies, with service times its queue's
+ * counter, and in a poll queue the queue's lock.
  */
 #include "ramdisk_mq.h"
 
@@ -13,25 +13,68 @@ static void end(struct request *rq)
 	blk_mq_end_request(rq, own->status);
 }
 
-static blk_status_t transfer(struct ramdisk_mq *device, struct request *rq)
+static void copy(struct ramdisk_mq_way *way, struct request *rq)
 {
 	bool write = req_op(rq) == REQ_OP_WRITE;
-	u64 at = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
 	struct req_iterator each;
 	struct bio_vec part;
 
-	if (!write && req_op(rq) != REQ_OP_READ)
-		return BLK_STS_NOTSUPP;
-	if (at + blk_rq_bytes(rq) > device->options.capacity)
-		return BLK_STS_IOERR;
-	rq_for_each_segment(part, rq, each) {
-		void *buffer = page_address(part.bv_page) + part.bv_offset;
+	rq_for_each_segment(part, rq, each)
+		ramdisk_mq_copy(way, page_address(part.bv_page) +
+				part.bv_offset, part.bv_len, write);
+}
 
-		ramdisk_mq_store_copy(&device->store, buffer, at, part.bv_len,
-				      write);
-		at += part.bv_len;
+static blk_status_t transfer(struct ramdisk_mq *device, struct request *rq)
+{
+	struct ramdisk_mq_way way = {
+		.store = &device->store,
+		.at = (u64)blk_rq_pos(rq) << SECTOR_SHIFT,
+	};
+
+	if (way.at + blk_rq_bytes(rq) > device->options->capacity)
+		return BLK_STS_IOERR;
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		if (device->options->copy)
+			copy(&way, rq);
+		break;
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		ramdisk_mq_clear(&way, blk_rq_bytes(rq));
+		break;
+	default:
+		return BLK_STS_NOTSUPP;
 	}
+	ramdisk_mq_leave(&way);
 	return BLK_STS_OK;
+}
+
+/* Ends a request, or has it ended, as the user asked for. */
+static void finish(struct ramdisk_mq *device, struct request *rq)
+{
+	struct ramdisk_mq_request *own = blk_mq_rq_to_pdu(rq);
+
+	switch (device->options->irq) {
+	case RAMDISK_MQ_IRQ_INLINE:
+		end(rq);
+		break;
+	case RAMDISK_MQ_IRQ_SOFTIRQ:
+		blk_mq_complete_request(rq);
+		break;
+	case RAMDISK_MQ_IRQ_TIMER:
+		hrtimer_start(&own->timer, own->due, HRTIMER_MODE_ABS);
+		break;
+	}
+}
+
+/* A request of a poll queue waits until somebody polls. */
+static void wait_for_poll(struct ramdisk_mq_queue *queue,
+			  struct ramdisk_mq_request *own)
+{
+	spin_lock(&queue->lock);
+	list_add_tail(&own->waiting, &queue->waiting);
+	spin_unlock(&queue->lock);
 }
 
 static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
@@ -41,41 +84,60 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
 	struct ramdisk_mq_request *own = blk_mq_rq_to_pdu(rq);
 	struct ramdisk_mq_queue *queue = hctx->driver_data;
 	struct ramdisk_mq *device = hctx->queue->queuedata;
-	u64 service = ramdisk_mq_service(&device->options, queue);
 
 	blk_mq_start_request(rq);
 	/* The copy is a part of the service time, not an addition to it. */
-	own->due = ktime_add_ns(ktime_get(), service);
+	if (device->options->services)
+		own->due = ktime_add_ns(ktime_get(),
+					ramdisk_mq_service(device->options,
+							   queue));
 	own->status = transfer(device, rq);
-	if (hctx->type == HCTX_TYPE_POLL) {
-		spin_lock(&queue->lock);
-		list_add_tail(&own->waiting, &queue->waiting);
-		spin_unlock(&queue->lock);
-	} else if (service) {
-		hrtimer_start(&own->timer, own->due, HRTIMER_MODE_ABS);
-	} else {
-		end(rq);
-	}
+	if (hctx->type == HCTX_TYPE_POLL)
+		wait_for_poll(queue, own);
+	else
+		finish(device, rq);
 	return BLK_STS_OK;
 }
 
-/* Ends the requests of a poll queue whose time has come; returns how many. */
-static int reap(struct ramdisk_mq_queue *queue)
+/* Takes the requests of a poll queue whose time has come. */
+static void take_due(struct ramdisk_mq_queue *queue, struct list_head *due,
+		     bool timed)
 {
+	ktime_t now = timed ? ktime_get() : 0;
 	struct ramdisk_mq_request *own, *next;
-	ktime_t now = ktime_get();
-	LIST_HEAD(due);
-	int ended = 0;
 
 	spin_lock(&queue->lock);
 	list_for_each_entry_safe(own, next, &queue->waiting, waiting)
-		if (!ktime_after(own->due, now))
-			list_move_tail(&own->waiting, &due);
+		if (!timed || !ktime_after(own->due, now))
+			list_move_tail(&own->waiting, due);
 	spin_unlock(&queue->lock);
+}
 
+/* Where the block layer collects polled requests, they end together. */
+static void end_polled(struct request *rq, struct io_comp_batch *batch)
+{
+#ifdef HAVE_POLL_BATCH
+	struct ramdisk_mq_request *own = blk_mq_rq_to_pdu(rq);
+
+	if (blk_mq_add_to_batch(rq, batch, own->status != BLK_STS_OK,
+				blk_mq_end_request_batch))
+		return;
+#endif
+	end(rq);
+}
+
+/* Ends the requests whose time has come; returns how many. */
+static int reap(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *batch)
+{
+	struct ramdisk_mq *device = hctx->queue->queuedata;
+	struct ramdisk_mq_request *own, *next;
+	LIST_HEAD(due);
+	int ended = 0;
+
+	take_due(hctx->driver_data, &due, device->options->services > 0);
 	list_for_each_entry_safe(own, next, &due, waiting) {
 		list_del_init(&own->waiting);
-		end(blk_mq_rq_from_pdu(own));
+		end_polled(blk_mq_rq_from_pdu(own), batch);
 		ended++;
 	}
 	return ended;
@@ -85,12 +147,12 @@ static int reap(struct ramdisk_mq_queue *queue)
 static int ramdisk_mq_poll(struct blk_mq_hw_ctx *hctx,
 			   struct io_comp_batch *batch)
 {
-	return reap(hctx->driver_data);
+	return reap(hctx, batch);
 }
 #else
 static int ramdisk_mq_poll(struct blk_mq_hw_ctx *hctx)
 {
-	return reap(hctx->driver_data);
+	return reap(hctx, NULL);
 }
 #endif
 
@@ -138,8 +200,7 @@ static enum hrtimer_restart served(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static int init_request(struct blk_mq_tag_set *tags, struct request *rq,
-			unsigned int hctx, unsigned int node)
+static int make_request(struct request *rq)
 {
 	struct ramdisk_mq_request *own = blk_mq_rq_to_pdu(rq);
 
@@ -152,6 +213,20 @@ static int init_request(struct blk_mq_tag_set *tags, struct request *rq,
 #endif
 	return 0;
 }
+
+#ifdef HAVE_INIT_REQUEST_NODE_INT
+static int init_request(struct blk_mq_tag_set *tags, struct request *rq,
+			unsigned int hctx, int node)
+{
+	return make_request(rq);
+}
+#else
+static int init_request(struct blk_mq_tag_set *tags, struct request *rq,
+			unsigned int hctx, unsigned int node)
+{
+	return make_request(rq);
+}
+#endif
 
 static int init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 		     unsigned int number)
@@ -167,8 +242,8 @@ static void spread(struct blk_mq_tag_set *tags)
 {
 	struct ramdisk_mq *device = tags->driver_data;
 	unsigned int counts[HCTX_MAX_TYPES] = {
-		[HCTX_TYPE_DEFAULT] = device->options.queues,
-		[HCTX_TYPE_POLL] = device->options.poll_queues,
+		[HCTX_TYPE_DEFAULT] = device->options->queues,
+		[HCTX_TYPE_POLL] = device->options->poll_queues,
 	};
 	unsigned int type, first = 0;
 

@@ -16,20 +16,18 @@ static u64 mixed(u64 counter)
 	return z ^ (z >> 31);
 }
 
-/* The time in ns that the queue's next request takes. */
+/* The time in ns that the queue's next request takes; there are some. */
 u64 ramdisk_mq_service(const struct ramdisk_mq_options *options,
 		       struct ramdisk_mq_queue *queue)
 {
 	u64 served, drawn;
 	u32 turn;
 
-	if (options->services == 0)
-		return 0;
 	served = atomic64_inc_return(&queue->served) - 1;
 	if (options->in_turn) {
 		div_u64_rem(served, options->services, &turn);
 		return options->service_ns[turn];
 	}
-	drawn = mixed(mixed(options->seed + queue->number) + served);
+	drawn = mixed(mixed(queue->seed) + served);
 	return options->service_ns[(drawn >> 32) * options->services >> 32];
 }

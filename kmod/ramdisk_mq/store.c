@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Stored data: pages that are allocated before the disk appears. */
-#include <linux/bit_spinlock.h>
 #include <linux/mm.h>
+#include <linux/bit_spinlock.h>
+#include <linux/nodemask.h>
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 #include "ramdisk_mq.h"
@@ -9,8 +10,23 @@
 #define SLOT_LOCK 0
 #define SLOT_LOCK_BIT BIT(SLOT_LOCK)
 
-int ramdisk_mq_store_make(struct ramdisk_mq_store *store, u64 capacity)
+/* A page of the node, and of no other one; without a node from any. */
+static unsigned long zeroed_page(int node)
 {
+	gfp_t flags = GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN;
+	struct page *page;
+
+	if (node != NUMA_NO_NODE)
+		flags |= __GFP_THISNODE;
+	page = alloc_pages_node(node, flags, 0);
+	return page ? (unsigned long)page_address(page) : 0;
+}
+
+/* Allocates all pages: from @node, or page by page from each node in turn. */
+int ramdisk_mq_store_make(struct ramdisk_mq_store *store, u64 capacity,
+			  int node)
+{
+	int next = first_node(node_states[N_MEMORY]);
 	unsigned long page;
 
 	store->pages = capacity >> PAGE_SHIFT;
@@ -18,13 +34,16 @@ int ramdisk_mq_store_make(struct ramdisk_mq_store *store, u64 capacity)
 	if (!store->slots)
 		return -ENOMEM;
 	for (page = 0; page < store->pages; page++) {
-		store->slots[page] = get_zeroed_page(GFP_KERNEL |
-						     __GFP_NORETRY |
-						     __GFP_NOWARN);
+		bool in_turn = node == NUMA_NO_NODE;
+
+		store->slots[page] = zeroed_page(in_turn ? next : node);
+		if (!store->slots[page] && in_turn)
+			store->slots[page] = zeroed_page(NUMA_NO_NODE);
 		if (!store->slots[page]) {
 			ramdisk_mq_store_free(store);
 			return -ENOMEM;
 		}
+		next = next_node_in(next, node_states[N_MEMORY]);
 		cond_resched();
 	}
 	return 0;
@@ -42,34 +61,59 @@ void ramdisk_mq_store_free(struct ramdisk_mq_store *store)
 	store->slots = NULL;
 }
 
-/* Copies within one page. Its lock keeps a block from being torn. */
-static void copy_in_page(unsigned long *slot, unsigned int offset, void *buffer,
-			 unsigned int length, bool write)
+/* Unlocks the page that the way is in. A way ends with this. */
+void ramdisk_mq_leave(struct ramdisk_mq_way *way)
 {
-	void *stored;
-
-	bit_spin_lock(SLOT_LOCK, slot);
-	stored = (void *)(*slot & ~SLOT_LOCK_BIT) + offset;
-	if (write)
-		memcpy(stored, buffer, length);
-	else
-		memcpy(buffer, stored, length);
-	bit_spin_unlock(SLOT_LOCK, slot);
+	if (way->locked)
+		bit_spin_unlock(SLOT_LOCK, way->locked);
+	way->locked = NULL;
 }
 
-/* Copies @length bytes between @buffer and the place @at of the disk. */
-void ramdisk_mq_store_copy(struct ramdisk_mq_store *store, void *buffer,
-			   u64 at, unsigned int length, bool write)
+/*
+ * Locks the page where the way is, and returns the address of its next byte.
+ * @length is cut to what is left of the page.
+ */
+static void *enter(struct ramdisk_mq_way *way, unsigned int *length)
+{
+	unsigned int offset = offset_in_page(way->at);
+	unsigned long *slot = &way->store->slots[way->at >> PAGE_SHIFT];
+
+	if (slot != way->locked) {
+		ramdisk_mq_leave(way);
+		bit_spin_lock(SLOT_LOCK, slot);
+		way->locked = slot;
+	}
+	*length = min_t(unsigned int, *length, PAGE_SIZE - offset);
+	return (void *)(*slot & ~SLOT_LOCK_BIT) + offset;
+}
+
+/* Copies the way's next @length bytes from or to @buffer. */
+void ramdisk_mq_copy(struct ramdisk_mq_way *way, void *buffer,
+		     unsigned int length, bool write)
 {
 	while (length) {
-		unsigned int offset = offset_in_page(at);
-		unsigned int part =
-			min_t(unsigned int, length, PAGE_SIZE - offset);
+		unsigned int part = length;
+		void *stored = enter(way, &part);
 
-		copy_in_page(&store->slots[at >> PAGE_SHIFT], offset, buffer,
-			     part, write);
-		at += part;
+		if (write)
+			memcpy(stored, buffer, part);
+		else
+			memcpy(buffer, stored, part);
+		way->at += part;
 		buffer += part;
+		length -= part;
+	}
+}
+
+/* Makes the way's next @length bytes zeros. */
+void ramdisk_mq_clear(struct ramdisk_mq_way *way, unsigned int length)
+{
+	while (length) {
+		unsigned int part = length;
+		void *stored = enter(way, &part);
+
+		memset(stored, 0, part);
+		way->at += part;
 		length -= part;
 	}
 }

@@ -32,7 +32,33 @@ pub(crate) const PRIOR: [f64; TERMS] = [0.03, 0.05, 0.15, 0.15];
 /// effect that a correction cannot express.
 const MOST: f64 = 3.0;
 
+/// By how much the trials contradict a cost that was calibrated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contradiction {
+    /// The cost that the trials call for over the calibrated one.
+    pub factor: f64,
+    /// Whether the factor is the largest or the smallest that a correction can have, so that the
+    /// trials may call for more.
+    pub at_bound: bool,
+}
+
+/// Least share by which a corrected cost differs from the calibrated one that it contradicts.
+const CONTRADICTED: f64 = 0.25;
+
 impl Correction {
+    /// The contradiction in the delay of a wake-up; `None` where the calibrated one holds to within
+    /// a quarter.
+    #[must_use]
+    pub fn of_wake(&self) -> Option<Contradiction> {
+        contradiction(self.wake, PRIOR[2])
+    }
+
+    /// The contradiction in the thread CPU of a sleep; `None` as for [`Correction::of_wake`].
+    #[must_use]
+    pub fn of_sleep_cpu(&self) -> Option<Contradiction> {
+        contradiction(self.sleep_cpu, PRIOR[3])
+    }
+
     pub(crate) fn terms(&self) -> [f64; TERMS] {
         [self.latency, self.relief, self.wake, self.sleep_cpu]
     }
@@ -84,6 +110,13 @@ impl Correction {
     }
 }
 
+fn contradiction(term: f64, prior: f64) -> Option<Contradiction> {
+    (term.abs() > CONTRADICTED).then(|| Contradiction {
+        factor: 1.0 + term,
+        at_bound: term.abs() >= MOST * prior,
+    })
+}
+
 fn delayed(wake: &WakeDelay, by: f64) -> WakeDelay {
     let shifted = |curve: &Curve| Curve {
         x: curve.x.clone(),
@@ -119,5 +152,20 @@ mod tests {
         assert_eq!(corrected.wake_clear.base_ns.at(1.0), 15_000.0);
         assert_eq!(corrected.sleep_cpu_clear_ns.at(1.0), 5_000.0);
         assert_eq!(Correction::default().apply(&cost, 1.0), cost);
+    }
+
+    /// A term of 30 % contradicts, one of 20 % does not, and the largest term is 45 %.
+    #[test]
+    fn a_cost_that_is_off_by_more_than_a_quarter_is_contradicted() {
+        let of = |sleep_cpu: f64| {
+            let correction = Correction::of([0.0, 0.0, 0.2, sleep_cpu]);
+            assert_eq!(correction.of_wake(), None);
+            let found = correction.of_sleep_cpu();
+            found.map(|c| ((c.factor * 100.0).round(), c.at_bound))
+        };
+        assert_eq!(of(0.2), None);
+        assert_eq!(of(0.3), Some((130.0, false)));
+        assert_eq!(of(-0.3), Some((70.0, false)));
+        assert_eq!(of(-2.0), Some((55.0, true)));
     }
 }

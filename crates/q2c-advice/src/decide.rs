@@ -10,7 +10,7 @@ use crate::evidence::{Estimate, Noise, Trial, cores_of, per_core};
 use crate::goal::Goal;
 use q2c_model::Bytes;
 use q2c_policy::{LINUX, LaneMethod};
-use q2c_result::tune::{MethodName, PerCore, Recommendation, Verdict};
+use q2c_result::tune::{MethodName, PerCore, Recommendation, Undecided, Verdict};
 use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
 
 /// One method with its trials.
@@ -42,6 +42,9 @@ pub struct Decision {
     pub following: Option<usize>,
     /// Methods that more trials could still make the answer, most promising first.
     pub open: Vec<usize>,
+    /// Whether the answer stands on single trials: the method that it names has one, or, where it
+    /// names none, no method that sleeps has more.
+    pub by_single_trials: bool,
 }
 
 /// Contenders whose scores differ by at most this share are equal. A rule that follows the device
@@ -50,6 +53,8 @@ pub(crate) const EQUAL: f64 = 0.01;
 /// The answer gets more trials while its probability of breaking the floor is between this number
 /// and 1 less this number.
 const DOUBT: f64 = 0.15;
+/// Fewest trials that have an interval. The answer needs as many, whatever the user asked for.
+const WITH_INTERVAL: u32 = 2;
 /// Seed of the bootstrap: a fixed number, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
 /// A method that loses this share more of the IOPS than the one that loses least may still be named
@@ -89,8 +94,17 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         floor,
         nearest,
         following,
-        open: open(&assessed, winner, nearest, wanted),
+        open: open(&assessed, winner, nearest, wanted.max(WITH_INTERVAL)),
+        by_single_trials: by_single_trials(&assessed, chosen.or(nearest)),
     }
+}
+
+/// Whether the method `named` by the answer has a single trial. Where none is named, the answer is
+/// about all methods that sleep, and they must all have a single one.
+fn by_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool {
+    let asked = |v: &&Assessment| named.map_or(v.sleeps, |named| v.index == named);
+    let mut asked = assessed.iter().filter(asked).peekable();
+    asked.peek().is_some() && asked.all(|v| v.trials < WITH_INTERVAL)
 }
 
 fn cores_of_all(contenders: &[Contender]) -> PerCore {
@@ -208,12 +222,30 @@ impl Decision {
             nearest: self.nearest.map(named),
             following: self.following.map(named),
             open: self.open.iter().map(|&index| named(index)).collect(),
+            undecided: self.undecided(contenders),
             noise_pct: noise.iops * 100.0,
             follows: self
                 .chosen
                 .is_none_or(|i| contenders[i].method.follows_the_device()),
             over_linux: self.chosen.and_then(|i| over_linux(contenders, i)),
         }
+    }
+}
+
+impl Decision {
+    fn undecided(&self, contenders: &[Contender]) -> Vec<Undecided> {
+        let of = |holds: fn(usize) -> bool| {
+            let other = contenders.iter().filter(|c| c.method != LaneMethod::Poll);
+            other.filter(move |c| holds(c.trials.len()))
+        };
+        let single = self.by_single_trials.then(|| Undecided::SingleTrials {
+            single: of(|trials| trials == 1).count() as u32,
+            tried: of(|trials| trials > 0).count() as u32,
+        });
+        let untried = of(|trials| trials == 0).map(|c| MethodName(c.method.clone().into()));
+        let untried: Vec<MethodName> = untried.collect();
+        let untried = (!untried.is_empty()).then_some(Undecided::Untried(untried));
+        single.into_iter().chain(untried).collect()
     }
 }
 

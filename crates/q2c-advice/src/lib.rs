@@ -18,7 +18,7 @@ mod outlook;
 mod predict;
 mod referee;
 
-pub use correction::Correction;
+pub use correction::{Contradiction, Correction};
 pub use decide::{Contender, Decision, decide};
 pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, cores_of, relative};
 pub use goal::{FLOOR, Goal, SAVING, WORTH};

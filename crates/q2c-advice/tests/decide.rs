@@ -1,8 +1,8 @@
 //! Verdicts on trials made by hand.
 
 use q2c_advice::{Beside, Contender, Decision, Estimate, Goal, Noise, Trial, decide};
-use q2c_model::Rates;
-use q2c_result::tune::Verdict;
+use q2c_model::{Bytes, Rates};
+use q2c_result::tune::{MethodName, Undecided, Verdict};
 use q2c_sim::{Limits, MinIops};
 
 /// Makes trials of a method with the given IOPS and KIOPS/core over polling's, and the given miss
@@ -201,4 +201,46 @@ fn the_answer_is_open_until_it_has_its_trials() {
     assert_eq!(of(&few, &Goal::default()).open, [0]);
     let enough = [tried(MEAN, (0.99, 1.3, 0.02), 5)];
     assert!(of(&enough, &Goal::default()).open.is_empty());
+}
+
+/// With one trial of each method asked for and run, nothing has an interval: the answer stays open.
+/// Where the answer names no method, it is about all that sleep, and one of two trials settles it.
+#[test]
+fn single_trials_settle_nothing() {
+    let each = |trials: [u32; 3]| {
+        [
+            tried("interrupt", (0.98, 4.0, 0.0), trials[0]),
+            tried("poll", (1.0, 1.0, 0.0), trials[1]),
+            tried(MEAN, (0.99, 1.3, 0.02), trials[2]),
+        ]
+    };
+    let told = |contenders: &[Contender]| {
+        let found = decide(contenders, &Goal::default(), &NOISE, 1);
+        let made = found.recommendation(Bytes(4096), contenders, &NOISE, "");
+        (made.is_settled(), made.open.len(), made.undecided)
+    };
+    let single = |single, tried| vec![Undecided::SingleTrials { single, tried }];
+    assert_eq!(told(&each([1, 1, 1])), (false, 1, single(2, 2)));
+    assert_eq!(told(&each([1, 1, 2])), (false, 1, single(1, 2)));
+    assert_eq!(told(&each([2, 1, 1])), (true, 0, vec![]));
+    let no_room = |trials| [tried(MEAN, (0.99, 1.0, 0.02), trials)];
+    assert_eq!(told(&no_room(1)).2, single(1, 1));
+    assert!(told(&no_room(2)).2.is_empty());
+}
+
+/// A run that was stopped has methods without a trial. Polling needs none, as it stands beside each
+/// trial.
+#[test]
+fn methods_without_a_trial_are_named() {
+    let contenders = [
+        tried("interrupt", (0.98, 4.0, 0.0), 0),
+        tried("poll", (1.0, 1.0, 0.0), 0),
+        tried(MEAN, (0.99, 1.3, 0.02), 5),
+        tried(MIN, (0.99, 1.3, 0.02), 0),
+    ];
+    let found = of(&contenders, &Goal::default());
+    let made = found.recommendation(Bytes(4096), &contenders, &NOISE, "");
+    let named = ["interrupt", MIN].map(|name| MethodName(name.parse().unwrap()));
+    assert_eq!(made.undecided, [Undecided::Untried(named.to_vec())]);
+    assert!(!made.is_settled());
 }

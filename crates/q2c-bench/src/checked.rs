@@ -95,6 +95,7 @@ pub(crate) mod tests {
     pub(crate) fn good() -> BenchSpec {
         BenchSpec {
             target: "sim:50us".to_owned(),
+            scratch: false,
             engines: vec!["sim:50us".to_owned()],
             methods: vec![Method::INTERRUPT],
             jobs: vec![1],

@@ -44,6 +44,7 @@ fn cell(spec: &BenchSpec, runs: &Measured<'_>, idle_cpus: f64) -> BenchCell {
         miss_rate: handled
             .then(|| runs.interval(|t| per_handled(t.slept[2], t)))
             .or_else(|| in_kernel(trials, |seen| Some(seen.miss_rate))),
+        slept_share: handled.then(|| runs.interval(|t| per_handled(t.slept[1], t))),
         effective_sleep_ns: handled
             .then(|| runs.interval(|t| per_handled(t.asked_ns, t)))
             .or_else(|| in_kernel(trials, |seen| Some(seen.effective_sleep_ns))),
@@ -99,6 +100,14 @@ fn kiops_per_core(trial: &BenchTrial, idle_cpus: f64) -> f64 {
     trial.ios as f64 / trial.wall_s / 1e3 / busy
 }
 
+/// CPU seconds of helper threads. It is NaN where they could not be read; intervals leave out NaN.
+fn helper_cpu_s(trial: &BenchTrial) -> f64 {
+    match trial.helpers_unread {
+        true => f64::NAN,
+        false => trial.helper_cpu_s,
+    }
+}
+
 /// The CPU time that KIOPS/core divides by in most trials.
 fn per_core(trials: &[&BenchTrial], idle_cpus: f64) -> PerCore {
     let busy = trials.iter().filter_map(|trial| busy(trial, idle_cpus));
@@ -127,10 +136,10 @@ fn cpu(runs: &Measured<'_>) -> Cpu {
     let per_second = |of: fn(&BenchTrial) -> f64| runs.interval(|t| of(t) / t.wall_s);
     Cpu {
         job_s: per_second(|t| t.job_cpu_s),
-        helper_s: per_second(|t| t.helper_cpu_s),
+        helper_s: per_second(helper_cpu_s),
         softirq_s: per_second(|t| t.softirq_s.unwrap_or(f64::NAN)),
         busy_s: per_second(|t| t.busy_s.unwrap_or(f64::NAN)),
-        ns_per_io: runs.interval(|t| (t.job_cpu_s + t.helper_cpu_s) * 1e9 / t.ios as f64),
+        ns_per_io: runs.interval(|t| (t.job_cpu_s + helper_cpu_s(t)) * 1e9 / t.ios as f64),
     }
 }
 

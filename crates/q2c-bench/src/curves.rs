@@ -132,6 +132,7 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Ev
             .filter(|v| !v.is_empty())
             .map(|v| median(&sorted(&v)))
     };
+    let helpers = trials.first().filter(|t| !t.helpers_unread);
     let limit = device.and_then(|d| Some(d.nr_requests? * u64::from(d.hw_queues?)));
     Evidence {
         jobs: point.jobs,
@@ -140,8 +141,8 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Ev
             used: u64::from(point.jobs) * u64::from(point.depth),
             limit,
         }),
-        submission_threads: trials.first().map(|t| t.helpers.0),
-        workers: trials.first().map(|t| t.helpers.1),
+        submission_threads: helpers.map(|t| t.helpers.0),
+        workers: helpers.map(|t| t.helpers.1),
         softirq_share: mid(&|t| t.softirq_share),
         steal_share: mid(&|t| t.steal_share),
         throttles: None,

@@ -57,7 +57,9 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
         flags: first.map_or_else(String::new, |t| t.flags.clone()),
         sqpoll_threads,
         io_workers,
-        wants_sqpoll_thread: spot.way.interface.has_helper(),
+        // Threads that could not be read are not missing.
+        wants_sqpoll_thread: spot.way.interface.has_helper()
+            && !first.is_some_and(|t| t.helpers_unread),
         // Every job of a point is counted in its I/Os.
         others: false,
         checks_kernel: true,

@@ -140,6 +140,7 @@ pub(super) fn spot_label(spot: &Spot) -> String {
 impl Plan for BenchPlan<'_> {
     type Cell = BenchPoint;
     type Outcome = PhasedTrial;
+    const UNIT: &'static str = "IOPS";
 
     fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
         let cell = |spot: &Spot| CellPlan {

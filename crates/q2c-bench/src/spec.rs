@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 pub struct BenchSpec {
     /// Path of a file or device, or a simulated device.
     pub target: String,
+    /// Whether the target is a scratch file that q2c made for this run.
+    #[serde(default)]
+    pub scratch: bool,
     /// Interfaces.
     pub engines: Vec<String>,
     /// Completion methods.

@@ -131,6 +131,7 @@ impl StagesPlan<'_, '_> {
 impl Plan for StagesPlan<'_, '_> {
     type Cell = BenchPoint;
     type Outcome = PhasedStages;
+    const UNIT: &'static str = "IOPS";
 
     fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
         let cell = |spot: &Spot| CellPlan {
@@ -223,7 +224,12 @@ impl Place<'_> {
         };
         let (data, moments) = place.run(spot, jobs, times.slices(), stop)?;
         let lanes = data.lanes.split_at(spot.point.jobs as usize);
-        let helpers = helpers_of(lanes, moments.iter().flat_map(|moment| &moment.helpers));
+        let helpers = helpers_of(
+            lanes,
+            moments
+                .iter()
+                .flat_map(|moment| moment.helpers.iter().flatten()),
+        );
         let parts = (0..times.phases).map(|n| {
             let phase = times.phase(n);
             let counted = phase.start + times.warm_up..phase.end;

@@ -49,8 +49,12 @@ pub struct BenchTrial {
     pub lat_ns: [f64; 4],
     /// CPU seconds of the jobs' threads.
     pub job_cpu_s: f64,
-    /// CPU seconds of the kernel threads that work for the jobs.
+    /// CPU seconds of the kernel threads that work for the jobs, where they could be read.
     pub helper_cpu_s: f64,
+    /// Whether the kernel threads that work for the jobs could not be read at a boundary of a
+    /// slice: their CPU time and their number are too low then.
+    #[serde(default)]
+    pub helpers_unread: bool,
     /// Number of these kernel threads: SQPOLL threads, and workers (io-wq).
     pub helpers: (u32, u32),
     /// Busy CPU seconds of the machine; `None` when they cannot be read.
@@ -160,7 +164,8 @@ pub(super) struct Moment {
     pub cpu: Option<CpuTimes>,
     pub interrupts: Option<Interrupts>,
     pub disk: Option<DiskStats>,
-    pub helpers: Vec<Helper>,
+    /// `None` when they could not be read.
+    pub helpers: Option<Vec<Helper>>,
 }
 
 pub(super) struct Moments<'a> {
@@ -178,7 +183,7 @@ impl Observer for Moments<'_> {
             interrupts: target_disk
                 .and_then(|target_disk| Interrupts::read(roots, target_disk).ok()),
             disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
-            helpers: helpers(roots).unwrap_or_default(),
+            helpers: helpers(roots).ok(),
         });
     }
 }
@@ -417,7 +422,7 @@ fn gathered(
     let slices = &window.slices;
     machine(&mut trial, &moments[slices.start], &moments[slices.end]);
     let helpers = |moment: &Moment| moment.helpers.clone();
-    let seen: Vec<Vec<Helper>> = moments[slices.start..=slices.end]
+    let seen: Vec<Option<Vec<Helper>>> = moments[slices.start..=slices.end]
         .iter()
         .map(helpers)
         .collect();
@@ -448,12 +453,16 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
 
 /// Adds up the CPU time of helper threads from slice to slice, since they come and go. The CPU time
 /// of a helper in the slice in which it ends is not seen.
-fn helped(trial: &mut BenchTrial, seen: &[Vec<Helper>]) {
+fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
     let mut kinds = BTreeMap::new();
+    trial.helpers_unread = seen.iter().any(Option::is_none);
     for slice in seen.windows(2) {
-        for helper in &slice[1] {
+        let [Some(begin), Some(end)] = slice else {
+            continue;
+        };
+        for helper in end {
             let same = |other: &&Helper| other.times.tid == helper.times.tid;
-            let before = slice[0].iter().find(same);
+            let before = begin.iter().find(same);
             let used = match before {
                 Some(before) => helper.times.since(&before.times).cpu,
                 None => helper.times.cpu,
@@ -497,9 +506,18 @@ mod tests {
             vec![worker(2, 5), worker(3, 4)],
             vec![worker(2, 7), worker(3, 4)],
         ];
+        let mut seen = seen.map(Some);
         let mut trial = BenchTrial::default();
         helped(&mut trial, &seen);
         assert!((trial.helper_cpu_s - 0.027).abs() < 1e-12);
         assert_eq!(trial.helpers, (0, 3));
+        assert!(!trial.helpers_unread);
+        // A reading that failed is not one without helpers, after which worker 2 would have used
+        // 7 ms within the last slice.
+        seen[2] = None;
+        let mut trial = BenchTrial::default();
+        helped(&mut trial, &seen);
+        assert!((trial.helper_cpu_s - 0.020).abs() < 1e-12);
+        assert!(trial.helpers_unread);
     }
 }

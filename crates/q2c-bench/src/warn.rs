@@ -33,6 +33,7 @@ pub(super) fn warnings(
         .chain(mismatch(measured))
         .chain(stood_still(measured))
         .chain(by_workers(measured))
+        .chain(helpers_unread(measured))
         .chain(background_shares(cells))
         .chain(of_runner.iter().cloned())
         .collect()
@@ -206,6 +207,18 @@ fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
+/// Trials whose helper threads could not be read.
+fn helpers_unread(measured: &[Measured<'_>]) -> Option<Warning> {
+    points(measured, |trial| trial.helpers_unread).map(|names| Warning {
+        id: "helpers-unread".to_owned(),
+        found: format!("{names}: the process's threads in /proc/self/task could not be read in a trial"),
+        means: "such a trial has no CPU time of helper threads and none per I/O, and KIOPS/core by the threads \
+                leaves helpers out"
+            .to_owned(),
+        todo: "make /proc readable (a limit on open files, hidepid), and run again".to_owned(),
+    })
+}
+
 fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
     let off = |trial: &BenchTrial| {
         let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
@@ -251,6 +264,19 @@ mod tests {
         };
         assert_eq!(told(0.1), None);
         assert!(told(0.9).unwrap().contains("0.25 s of a trial"));
+    }
+
+    #[test]
+    fn helpers_that_could_not_be_read_are_told() {
+        let told = |helpers_unread| {
+            let trial = BenchTrial {
+                helpers_unread,
+                ..BenchTrial::default()
+            };
+            of_one(&trial, super::helpers_unread)
+        };
+        assert_eq!(told(false), None);
+        assert!(told(true).unwrap().contains("could not be read"));
     }
 
     #[test]

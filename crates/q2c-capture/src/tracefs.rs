@@ -227,6 +227,10 @@ impl Tracefs {
             .filter(|(why, _)| !COUNTED_HERE.contains(*why))
             .map(|(why, n)| (*why, *n));
         let own = [
+            (
+                "process not known, as its thread was gone",
+                self.sieve.perhaps_wanted,
+            ),
             ("completion without queue", unqueued),
             ("never completed", self.sieve.unfinished),
             ("never had a request", self.sieve.refused),
@@ -238,9 +242,13 @@ impl Tracefs {
         ];
         let reasons = others.chain(own).filter(|(_, n)| *n > 0);
         let mut facts = facts(counts);
-        if self.sieve.filtered > 0 {
-            let filtered = self.sieve.filtered.to_string();
-            facts.insert("capture.filtered_out".to_owned(), filtered);
+        for (name, count) in [
+            ("capture.filtered_out", self.sieve.filtered),
+            ("capture.process_unread", self.sieve.of_unread),
+        ] {
+            if count > 0 {
+                facts.insert(name.to_owned(), count.to_string());
+            }
         }
         Ok(Missing {
             lost,

@@ -309,6 +309,7 @@ fn repeated(late_ns: f64, allowed: Nanos) -> String {
 impl Plan for Replaying<'_> {
     type Cell = String;
     type Outcome = ReplayTrial;
+    const UNIT: &'static str = "s of U2C";
 
     fn cells(&self) -> Vec<CellPlan<String>> {
         let cell = |variant: &Variant<'_>, site: &ReplaySite| {

@@ -118,6 +118,24 @@ impl Sectors {
 pub struct Bytes(pub u64);
 
 impl Bytes {
+    /// The length in the largest unit in which it is at least 1, rounded: `24.64 GiB`. For a size
+    /// that was found; one that was asked for is written as it was asked.
+    #[must_use]
+    pub fn in_short(self) -> String {
+        const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        let (mut value, mut unit) = (self.0 as f64, "B");
+        for larger in UNITS {
+            if value < 1024.0 {
+                break;
+            }
+            (value, unit) = (value / 1024.0, larger);
+        }
+        match value.fract() == 0.0 {
+            true => format!("{value} {unit}"),
+            false => format!("{value:.2} {unit}"),
+        }
+    }
+
     /// The number of whole sectors in this length, rounded down.
     #[must_use]
     pub const fn sectors(self) -> Sectors {
@@ -196,6 +214,14 @@ mod tests {
             .map(|n| Nanos(n).to_string())
             .to_vec();
         assert_eq!(shown, ["850 ns", "43.1 us", "10.0 ms", "2.50 s"]);
+    }
+
+    /// 25841528 KiB are 24.644 GiB.
+    #[test]
+    fn sizes_that_were_found_are_rounded() {
+        let found = [512, 25_841_528 << 10, 256 << 30, 1_920_383_410_176];
+        let shown = found.map(|n| Bytes(n).in_short());
+        assert_eq!(shown, ["512 B", "24.64 GiB", "256 GiB", "1.75 TiB"]);
     }
 
     #[test]

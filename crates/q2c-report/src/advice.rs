@@ -6,7 +6,8 @@ use crate::quantity::{self, duration, number};
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
-    Cell, Lesson, MethodName, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
+    Cell, Lesson, MethodName, PerCore, Recommendation, Relative, SAVING, TuneResult, Undecided,
+    Verdict, WORTH,
 };
 
 /// A block size's recommendation in words.
@@ -30,13 +31,21 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
     let of = Of {
         result,
         recommendation,
-        cells: label::cells_of(result, recommendation.bs),
+        cells: tried(result, recommendation),
     };
     Words {
-        verdict: of.verdict(),
+        verdict: of.verdict() + of.qualified(),
         why: of.why(),
         apply: of.apply(),
     }
+}
+
+/// The cells of the block size that have a trial. A run that was stopped has others, whose figures
+/// are no measurement.
+fn tried<'a>(result: &'a TuneResult, recommendation: &Recommendation) -> Vec<&'a Cell> {
+    let mut cells = label::cells_of(result, recommendation.bs);
+    cells.retain(|cell| cell.measured.rates.iops.trials > 0);
+    cells
 }
 
 struct Of<'a> {
@@ -84,6 +93,29 @@ impl<'a> Of<'a> {
         }
     }
 
+    /// Whether the floor is more than polling itself gives, so that polling is no way to keep it.
+    fn above_polling(&self) -> bool {
+        self.recommendation.floor > 1.0
+    }
+
+    /// What keeps the floor where the methods of a trade-off do not.
+    fn otherwise(&self) -> String {
+        match self.above_polling() {
+            true => String::new(),
+            false => format!(", else {}", self.recommendation.method.name()),
+        }
+    }
+
+    /// The begin of a trade-off.
+    fn trade(&self) -> &'static str {
+        match self.above_polling() {
+            true => {
+                "nothing keeps the floor, which is more than polling gives; below it a trade-off"
+            }
+            false => "a trade-off",
+        }
+    }
+
     /// The rules of the trade-off: they lose about as little IOPS as the nearest, are below the
     /// floor, and save CPU.
     fn in_trade(&self) -> Vec<(&'a Cell, Relative)> {
@@ -108,13 +140,13 @@ impl<'a> Of<'a> {
         let cell = self.cell(&nearest.filter(|name| name.0 == Method::INTERRUPT)?.0)?;
         let kept = cell.relative?.iops.median * 100.0;
         Some(format!(
-            "a trade-off: interrupts cost {} % of the IOPS and take {} % CPU{}: use them with --min-iops {}%, \
-             else {}",
-            number(100.0 - kept),
+            "{}: interrupts cost {} of the IOPS and take {} % CPU{}: use them with --min-iops {}%{}",
+            self.trade(),
+            cost(&[100.0 - kept], number),
             number(cell.measured.rates.cpu_pct.median),
             self.where_polling_takes(),
             kept.floor(),
-            self.recommendation.method.name()
+            self.otherwise()
         ))
     }
 
@@ -131,7 +163,7 @@ impl<'a> Of<'a> {
         };
         let lost: Vec<f64> = trade
             .iter()
-            .map(|(_, of)| (1.0 - of.iops.median) * 100.0)
+            .map(|(_, of)| ((1.0 - of.iops.median) * 100.0).max(0.0))
             .collect();
         let taken: Vec<f64> = trade
             .iter()
@@ -140,12 +172,13 @@ impl<'a> Of<'a> {
         let least = self.cell(&nearest.0).and_then(|cell| cell.relative);
         let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());
         format!(
-            "a trade-off: sleeping costs {} % of the IOPS and takes {} % CPU{} ({}): use it with --min-iops {least}%, \
-             else {method}",
-            span(&lost),
+            "{}: sleeping costs {} of the IOPS and takes {} % CPU{} ({}): use it with --min-iops {least}%{}",
+            self.trade(),
+            cost(&lost, |_| span(&lost)),
             span(&taken),
             self.where_polling_takes(),
-            nearest.0.detail()
+            nearest.0.detail(),
+            self.otherwise()
         )
     }
 
@@ -158,8 +191,28 @@ impl<'a> Of<'a> {
         })
     }
 
+    /// What follows a verdict that stands on single trials, or on a part of the methods.
+    fn qualified(&self) -> &'static str {
+        let Recommendation {
+            undecided, verdict, ..
+        } = self.recommendation;
+        let single = |of: &Undecided| matches!(of, Undecided::SingleTrials { .. });
+        match (undecided.is_empty(), undecided.iter().any(single)) {
+            _ if *verdict == Verdict::Unverified => "",
+            (true, _) => "",
+            (false, true) => ", as far as a single trial tells",
+            (false, false) => ", as far as was tried",
+        }
+    }
+
+    /// What the trials do not say: a sentence each.
+    fn undecided(&self) -> Vec<String> {
+        let all = self.recommendation.undecided.iter();
+        all.map(undecided).collect()
+    }
+
     fn why(&self) -> Vec<String> {
-        let mut why = Vec::new();
+        let mut why = self.undecided();
         why.extend(self.recommended().and_then(|cell| self.beside("it", cell)));
         why.push(self.floor());
         why.extend(self.within());
@@ -207,7 +260,14 @@ impl<'a> Of<'a> {
             "" => String::new(),
             asked => format!(" (--min-iops {asked})"),
         };
-        format!("floor {} % of polling's IOPS{why}", number(floor * 100.0))
+        let above = match self.above_polling() {
+            true => ", more than polling gives: classic polling does not keep it",
+            false => "",
+        };
+        format!(
+            "floor {} % of polling's IOPS{why}{above}",
+            number(floor * 100.0)
+        )
     }
 
     /// Says so when the median of the recommended method is below the floor. It can be recommended
@@ -326,11 +386,6 @@ impl<'a> Of<'a> {
     /// Names the methods that more trials might still make the answer.
     fn open(&self) -> Option<String> {
         let r = self.recommendation;
-        let names: Vec<String> = r.open.iter().take(3).map(told).collect();
-        let more = match r.open.len().saturating_sub(names.len()) {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
         // Where no method has two trials, nothing was seen of their scatter.
         let seen = self
             .cells
@@ -343,10 +398,10 @@ impl<'a> Of<'a> {
                 number(r.noise_pct)
             ),
         };
-        (!names.is_empty()).then(|| {
+        (!r.open.is_empty()).then(|| {
             format!(
-                "not settled: the trials leave open {}{more}, as single trials of one method {scatter}; --trials adds some",
-                names.join(", "),
+                "not settled: the trials leave open {}, as single trials of one method {scatter}; --trials adds some",
+                some(&r.open),
             )
         })
     }
@@ -477,6 +532,30 @@ pub fn lesson(lesson: &Lesson) -> String {
     }
 }
 
+fn undecided(of: &Undecided) -> String {
+    match of {
+        Undecided::SingleTrials { single, tried } => format!(
+            "nothing is decided by intervals: {single} of {tried} methods have one trial, and one trial has no \
+             interval (--trials 3 gives it one)"
+        ),
+        Undecided::Untried(methods) => format!(
+            "not in this answer, for want of a trial that can be compared: {}",
+            some(methods)
+        ),
+    }
+}
+
+/// The first methods, and how many more there are.
+fn some(methods: &[MethodName]) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<String> = methods.iter().take(SHOWN).map(told).collect();
+    let more = match methods.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    names.join(", ") + &more
+}
+
 fn told(name: &MethodName) -> String {
     label::method(&name.0)
 }
@@ -493,6 +572,15 @@ fn ranged(interval: &q2c_stats::Interval, scale: f64) -> String {
         quantity::range(interval, scale),
     );
     format!("{median} {range}").trim_end().to_owned()
+}
+
+/// A share of the IOPS that is lost, in percent; `told` puts the most of it into words.
+fn cost(lost: &[f64], told: impl Fn(f64) -> String) -> String {
+    let most = lost.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match most > 0.0 {
+        true => format!("{} %", told(most)),
+        false => "none".to_owned(),
+    }
 }
 
 /// The range of some values: `4.1 to 6.3`, or `4.1` when both ends are written the same.

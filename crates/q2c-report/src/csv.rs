@@ -82,7 +82,7 @@ pub fn tune_jobs(result: &TuneJobsResult) -> Result<String, ::csv::Error> {
     text(writer)
 }
 
-const BENCH: [Column<BenchCell, Interval>; 13] = [
+const BENCH: [Column<BenchCell, Interval>; 14] = [
     ("iops", |c| c.iops),
     ("kiops_per_core", |c| c.kiops_per_core),
     ("cpu_job_s", |c| c.cpu.job_s),
@@ -91,6 +91,7 @@ const BENCH: [Column<BenchCell, Interval>; 13] = [
     ("cpu_busy_s", |c| c.cpu.busy_s),
     ("cpu_ns_per_io", |c| c.cpu.ns_per_io),
     ("miss_rate", |c| c.miss_rate.unwrap_or_default()),
+    ("slept_share", |c| c.slept_share.unwrap_or_default()),
     ("effective_sleep_ns", |c| {
         c.effective_sleep_ns.unwrap_or_default()
     }),

@@ -7,7 +7,7 @@ use crate::quantity;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::late::LateTime;
-use q2c_result::mode::EffectiveMode;
+use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
 use q2c_result::tune::{Cell, Recommendation, TuneResult};
 
 /// The name of a method with its policy: `poll`, `hybrid min:ratio=70%,period=10ms`.
@@ -88,6 +88,9 @@ pub(crate) fn no_late_time(result: &TuneResult) -> Vec<String> {
 pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
     let cells = result.cells.iter();
     let differs = cells.filter(|cell| mode::kept(&cell.effective_mode) == Kept::Differs);
+    // A stopped run has cells that were not reached; the verdict names them.
+    let not_reached = |cell: &Cell| cell.effective_mode.was == Mode::of(ModeKind::NotRun);
+    let differs = differs.filter(|cell| !not_reached(cell));
     let told = |of: &Cell| {
         let mode = &of.effective_mode;
         let (name, was) = (cell(of), mode::words(&mode.was));

@@ -5,7 +5,7 @@ use crate::course::{COMPARED, course, jobs};
 use crate::label::ranges;
 use crate::quantity::{duration, number};
 use q2c_policy::Method;
-use q2c_result::bench::{BenchResult, Lead, Measure, TunedMethod};
+use q2c_result::bench::{BenchCell, BenchResult, Lead, Measure, TunedMethod};
 
 /// A line for each lead of a benchmark: `KIOPS/core, io_uring 4 KiB randread depth 1: interrupt
 /// leads up to 4 jobs, poll from 8; not clear at 6`.
@@ -48,6 +48,18 @@ fn told(result: &BenchResult, lead: &Lead) -> String {
     text
 }
 
+/// From this share on an I/O of a sleep rule as good as always slept.
+const NEARLY_ALL: f64 = 0.95;
+
+/// What a miss rate is of, where not nearly all I/Os slept.
+fn slept_share(cell: &BenchCell) -> String {
+    let share = cell.slept_share.filter(|share| share.median < NEARLY_ALL);
+    share.map_or_else(String::new, |share| {
+        let percent = number(share.median * 100.0);
+        format!(" of all I/Os, of which {percent} % slept")
+    })
+}
+
 /// A line for each point of a section whose own threads slept, and for each background.
 pub(crate) fn remarks(result: &BenchResult, section: &Section) -> Vec<String> {
     let cells = || {
@@ -65,8 +77,9 @@ pub(crate) fn remarks(result: &BenchResult, section: &Section) -> Vec<String> {
         let misses = cell.miss_rate.map_or(f64::NAN, |misses| misses.median);
         let sleep = duration(asked.median, "u");
         let (name, jobs) = (name(&cell.point), jobs(cell.point.jobs));
+        let of = slept_share(cell);
         Some(format!(
-            "{name}, {jobs}: miss rate {:.2} %, effective sleep {sleep}{slept}",
+            "{name}, {jobs}: miss rate {:.2} %{of}, effective sleep {sleep}{slept}",
             misses * 100.0
         ))
     });

@@ -123,18 +123,7 @@ pub(crate) fn count(value: u64) -> String {
 
 /// A size in the largest unit in which it is at least 1: `1.75 TiB`.
 pub(crate) fn size(bytes: Bytes) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let (mut value, mut unit) = (bytes.0 as f64, "B");
-    for larger in UNITS {
-        if value < 1024.0 {
-            break;
-        }
-        (value, unit) = (value / 1024.0, larger);
-    }
-    match value.fract() == 0.0 {
-        true => format!("{value} {unit}"),
-        false => format!("{value:.2} {unit}"),
-    }
+    bytes.in_short()
 }
 
 #[cfg(test)]

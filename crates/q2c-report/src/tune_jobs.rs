@@ -134,7 +134,7 @@ fn rule(method: &Method) -> Option<&'static str> {
 pub(crate) fn answers(result: &TuneJobsResult, bs: Bytes) -> Vec<Said> {
     let answer = |run: &TuneResult| {
         let recommendation = label::recommendation_of(run, bs)?;
-        let settled = recommendation.open.is_empty();
+        let settled = recommendation.is_settled();
         let mut words = advice::words(run, recommendation).verdict;
         if !settled {
             words += "; not settled";

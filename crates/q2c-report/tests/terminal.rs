@@ -19,7 +19,7 @@ use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
 use q2c_result::replay::{ChangeKind, Invalid};
-use q2c_result::tune::Verdict;
+use q2c_result::tune::{Cell, MethodName, Undecided, Verdict};
 use q2c_stats::Ratio;
 
 const PIPE: Screen = Screen {
@@ -502,6 +502,87 @@ fn one_trial_has_no_interval() {
     );
     let one = words(1.5, 1.5).expect("the sentence on Linux's rule");
     assert!(!one.starts_with(" (95 %"), "{one}");
+}
+
+/// What the trials do not say stands before all figures, and behind the verdict.
+#[test]
+fn what_is_undecided_is_told_first() {
+    let told = |undecided: Vec<Undecided>| {
+        let mut result = fixture::realistic();
+        result.recommendation[0].undecided = undecided;
+        let text = terminal::tune(
+            &result,
+            Screen {
+                width: 2_000,
+                ..PIPE
+            },
+        );
+        let mut lines = text.lines().filter(|line| line.starts_with('\u{25b8}'));
+        let line = lines.find(|line| line.contains("; floor ") || line.contains(": floor "));
+        line.expect("a verdict").to_owned()
+    };
+    let named = |name: &str| MethodName(name.parse().unwrap());
+    let single = Undecided::SingleTrials {
+        single: 7,
+        tried: 8,
+    };
+    let untried = ["interrupt", "poll", "hybrid:mean", "hybrid:min:70%,10ms"].map(named);
+    let untried = Undecided::Untried(untried.to_vec());
+    let both = told(vec![single.clone(), untried.clone()]);
+    let wanted = "as far as a single trial tells: nothing is decided by intervals: 7 of 8 methods have one trial";
+    assert!(both.contains(wanted), "{both}");
+    let part = told(vec![untried]);
+    let wanted = "as far as was tried: not in this answer, for want of a trial that can be compared: \
+                  interrupt, poll, hybrid mean:ratio=50%,period=100ms and 1 more;";
+    assert!(part.contains(wanted), "{part}");
+    assert!(!told(vec![]).contains("as far as"));
+}
+
+/// A floor above polling's IOPS is kept by nothing: polling is not told as the way to keep it. A
+/// method that gives more than polling costs nothing.
+#[test]
+fn a_floor_above_polling_is_not_kept_by_polling() {
+    let told = |floor: f64, kept: f64| {
+        let mut result = fixture::realistic();
+        let name: MethodName = MethodName("hybrid:min:85%,10ms".parse().unwrap());
+        let own = |cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0;
+        let cell = result
+            .cells
+            .iter_mut()
+            .find(own)
+            .expect("a cell of the fixture");
+        let relative = cell.relative.as_mut().expect("trials");
+        relative.iops.median = kept;
+        relative.kiops_per_core.median = 1.5;
+        let recommendation = &mut result.recommendation[0];
+        recommendation.verdict = Verdict::TradeOff;
+        recommendation.method = q2c_policy::Method::POLL;
+        recommendation.nearest = Some(name);
+        recommendation.floor = floor;
+        recommendation.floor_asked = "99000".to_owned();
+        let text = terminal::tune(
+            &result,
+            Screen {
+                width: 2_000,
+                ..PIPE
+            },
+        );
+        let mut lines = text.lines().filter(|line| line.starts_with('\u{25b8}'));
+        let line = lines.find(|line| line.contains("; floor ") || line.contains(": floor "));
+        line.expect("a verdict").to_owned()
+    };
+    let usual = told(0.97, 0.9);
+    assert!(usual.contains("a trade-off: sleeping costs"), "{usual}");
+    assert!(usual.contains("--min-iops 90%, else poll:"), "{usual}");
+    let above = told(1.25, 1.05);
+    for words in [
+        "nothing keeps the floor, which is more than polling gives; below it a trade-off: sleeping costs none of the",
+        "with --min-iops 105%:",
+        "(--min-iops 99000), more than polling gives: classic polling does not keep it",
+    ] {
+        assert!(above.contains(words), "{words}: {above}");
+    }
+    assert!(!above.contains("else poll"), "{above}");
 }
 
 #[test]

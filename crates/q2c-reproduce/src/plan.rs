@@ -97,6 +97,7 @@ fn mode(watched: &Watched, policy: &PolicySpec, stats: &PhaseStats, span: &Span)
 impl Plan for PhasePlan<'_> {
     type Cell = Bytes;
     type Outcome = PhaseTrial;
+    const UNIT: &'static str = "IOPS";
 
     fn cells(&self) -> Vec<CellPlan<Bytes>> {
         let seconds = self.stages().0.seconds();

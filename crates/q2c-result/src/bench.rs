@@ -149,9 +149,14 @@ pub struct BenchCell {
     /// work that the machine's busy CPUs say nothing of the jobs.
     #[serde(default)]
     pub per_core: PerCore,
-    /// Share of I/Os that were complete when their sleep ended, 0..1; `None` when no sleep rule
-    /// handled an I/O.
+    /// I/Os that were complete when their sleep ended / I/Os that a sleep rule handled, 0..1; those
+    /// that did not sleep are among the latter. `None` when no sleep rule handled an I/O.
     pub miss_rate: Option<Interval>,
+    /// I/Os that slept / I/Os that a sleep rule handled, 0..1: a thread sleeps for its oldest
+    /// request alone, so that at depths above 1 others complete meanwhile. `None` when no sleep
+    /// rule of q2c's own threads handled an I/O, and in results of versions that did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept_share: Option<Interval>,
     /// Effective sleep: sum of sleeps asked over all I/Os that a sleep rule handled, ns; `None`
     /// when no sleep rule of q2c's own threads handled an I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]

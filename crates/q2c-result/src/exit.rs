@@ -60,12 +60,22 @@ impl Exit {
             | io::ErrorKind::AlreadyExists
             | io::ErrorKind::InvalidInput
             | io::ErrorKind::InvalidFilename => Exit::Usage,
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Exit::Environment
-            }
-            _ if Exit::is_limit(error) => Exit::Environment,
-            _ => Exit::Device,
+            _ if Exit::is_of_disk(error) => Exit::Device,
+            _ => Exit::Environment,
         }
+    }
+
+    /// Whether a disk fails, or is full: EIO, ENXIO, ENODEV, ENOSPC, EBADMSG, ETIMEDOUT, ESTALE,
+    /// EUCLEAN, EREMOTEIO, EDQUOT. Anything else is refused, by permissions or by a file system
+    /// that has no such thing. An error without a number is of q2c's own reading or writing.
+    fn is_of_disk(error: &io::Error) -> bool {
+        let number = error.raw_os_error();
+        let full = matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        );
+        full || number
+            .is_none_or(|n| matches!(n, 5 | 6 | 19 | 28 | 74 | 110 | 116 | 117 | 121 | 122))
     }
 
     /// Whether the error is a limit on open files, of the process (EMFILE) or of the system
@@ -88,12 +98,16 @@ mod tests {
 
     #[test]
     fn an_output_fails_by_its_name_by_the_machine_or_by_its_disk() {
-        // ENOENT, ENOTDIR, EACCES, EROFS, ENFILE, EMFILE, EIO, ENOSPC.
+        // ENOENT, ENOTDIR, EPERM, EACCES, EROFS, EOVERFLOW, EOPNOTSUPP, ENFILE, EMFILE, EIO and
+        // ENOSPC.
         for (errno, exit) in [
             (2, Exit::Usage),
             (20, Exit::Usage),
+            (1, Exit::Environment),
             (13, Exit::Environment),
             (30, Exit::Environment),
+            (75, Exit::Environment),
+            (95, Exit::Environment),
             (23, Exit::Environment),
             (24, Exit::Environment),
             (5, Exit::Device),

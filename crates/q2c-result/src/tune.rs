@@ -321,6 +321,22 @@ pub enum Verdict {
     Unverified,
 }
 
+/// Something that the trials of a block size do not say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undecided {
+    /// The answer stands on single trials, which have no interval.
+    SingleTrials {
+        /// Methods with one trial.
+        single: u32,
+        /// Methods with a trial.
+        tried: u32,
+    },
+    /// Methods that were planned and have no trial that can be compared: the run was stopped before
+    /// them, or all of their trials failed.
+    Untried(Vec<MethodName>),
+}
+
 /// A method, in JSON in the two fields `method` and `policy` of [`Cell`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -354,13 +370,26 @@ pub struct Recommendation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<MethodName>,
     /// Methods that more trials might still make the answer. The recommended one is among them
-    /// where its IOPS are within the noise of the floor. Empty when the answer is clear.
+    /// where its IOPS are within the noise of the floor, and where a single trial of it was run.
+    /// Empty when the answer is clear.
     pub open: Vec<MethodName>,
+    /// What the trials do not say about the answer, beside `open`; empty in results of versions
+    /// that did not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<Undecided>,
     /// Scatter of the relative IOPS of single trials of one method: standard deviation, percent.
     pub noise_pct: f64,
     /// Relative KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None`
     /// without a rule or a comparison.
     pub over_linux: Option<Ratio>,
+}
+
+impl Recommendation {
+    /// Whether the trials leave nothing open.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.open.is_empty() && self.undecided.is_empty() && self.verdict != Verdict::Unverified
+    }
 }
 
 /// The correction of the calibrated costs that the trials of one block size called for.

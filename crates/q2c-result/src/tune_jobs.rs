@@ -1,7 +1,7 @@
 //! The result of `q2c tune` over several numbers of jobs: `result.json`, schema `q2c.tune-jobs/1`.
 
 use crate::lead::{Change, Leader};
-use crate::tune::{Recommendation, TuneResult, Verdict};
+use crate::tune::{Recommendation, TuneResult};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
@@ -119,11 +119,10 @@ fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
 
 /// `complete` says whether the run that gave this answer ran to its end.
 fn leader(jobs: u32, complete: bool, answer: &Recommendation) -> Leader {
-    let settled = answer.open.is_empty() && answer.verdict != Verdict::Unverified;
     Leader {
         jobs,
         method: answer.method.clone(),
-        clear: complete && settled,
+        clear: complete && answer.is_settled(),
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         .collect();
     warnings.extend(verified.warnings.iter().cloned());
     warnings.extend(warn::warnings(tune, cells));
+    let corrections = cases.iter().map(|case| case.referee.correction());
+    warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
     let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
     let each = cells.iter().zip(&first);
     let others = !tune.workload.background.is_empty();

@@ -21,7 +21,7 @@ pub(super) fn effective_mode(
         asked: method.clone(),
         was: match runs.failures().next().filter(|_| seen.ios == 0) {
             Some(reason) => not_run().noted(ModeNote::Failed(reason.to_owned())),
-            None if seen.ios == 0 && method.lane().is_none() => not_run(),
+            None if seen.ios == 0 => not_run(),
             None => seen.mode(method),
         },
         proof: seen.proof_by_sums(slept_as_seen(runs, seen.slept)),

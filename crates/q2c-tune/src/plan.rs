@@ -119,6 +119,7 @@ fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
 impl Plan for RoundPlan<'_> {
     type Cell = CellSpec;
     type Outcome = TrialOutcome;
+    const UNIT: &'static str = "IOPS";
 
     fn cells(&self) -> Vec<CellPlan<CellSpec>> {
         let mut plans: Vec<CellPlan<CellSpec>> = Vec::new();

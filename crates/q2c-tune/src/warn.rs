@@ -4,9 +4,11 @@ use super::Tune;
 use super::cells::CellSpec;
 use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
+use q2c_advice::{Contradiction, Correction};
 use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
+use q2c_result::tune::Calibration;
 use q2c_run::runner::CellRuns;
 use q2c_stats::{median, percentile, sorted};
 
@@ -183,6 +185,46 @@ fn bytes_off(runs: &Runs) -> Option<f64> {
     let each = runs.outcomes().map(|o| o.device_bytes);
     let moved: u64 = each.sum::<Option<u64>>()?;
     (asked > 0).then(|| moved as f64 / asked as f64 - 1.0)
+}
+
+/// Warns about stored calibrations that the trials contradict: the first round was chosen by their
+/// costs. A calibration of this run has no other remedy than the correction by the trials.
+pub(super) fn contradicted<'a>(
+    known: impl Iterator<Item = (&'a Calibration, Correction)>,
+) -> Vec<Warning> {
+    known
+        .filter(|(calibration, _)| calibration.reused)
+        .filter_map(|(calibration, correction)| {
+            let costs = [
+                ("a wake-up's delay", correction.of_wake()),
+                ("the CPU of a sleep", correction.of_sleep_cpu()),
+            ];
+            let off = costs.into_iter().filter_map(|(cost, of)| Some(off(cost, of?)));
+            let off: Vec<String> = off.collect();
+            (!off.is_empty()).then(|| Warning {
+                id: "calibration-contradicted".to_owned(),
+                found: format!(
+                    "{}: the trials contradict the stored calibration: {}",
+                    calibration.bs,
+                    off.join(", ")
+                ),
+                means: "the rules of the first round were chosen by costs that do not hold; trials correct them by \
+                        45 % at most"
+                    .to_owned(),
+                todo: "run again with --recalibrate".to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// A cost with the factor by which the calibrated one is off.
+fn off(cost: &str, by: Contradiction) -> String {
+    let bound = match by.factor > 1.0 {
+        _ if !by.at_bound => "",
+        true => " or more",
+        false => " or less",
+    };
+    format!("{cost} is {:.2} times{bound} the stored one", by.factor)
 }
 
 /// Warns when a formula gave no time for some windows. The rule then polled, and no other figure

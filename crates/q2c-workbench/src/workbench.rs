@@ -51,6 +51,8 @@ pub struct Workbench {
     pub character_device: Option<PathBuf>,
     /// Whether io_uring can poll the target's device, or why not.
     pub polling: Polling,
+    /// The target, where it is a scratch file that an earlier session left.
+    pub kept_scratch: Option<PathBuf>,
     seed: u64,
     file: FileBehind,
     scratch: Option<Scratch>,
@@ -191,6 +193,7 @@ impl Workbench {
             target_id: target.id,
             character_device: target.character_device,
             polling,
+            kept_scratch: None,
             seed: request.seed,
             file: target.file,
             workload,
@@ -243,9 +246,12 @@ impl Workbench {
         first.map_or(Ok(()), Err)
     }
 
-    /// Says that the target is the scratch file of an earlier session, so that its calibrations
+    /// Says that the target is a scratch file of this session or of an earlier one. Calibrations
     /// hold as they did then.
-    pub fn on_kept_scratch(&mut self) {
+    pub fn on_scratch(&mut self) {
+        if self.scratch.is_none() {
+            self.kept_scratch = Some(PathBuf::from(&self.target.path));
+        }
         self.calibration_target = calibration_target(&self.target, true);
     }
 

@@ -107,8 +107,10 @@ impl NewFile {
         if path.symlink_metadata().is_ok() {
             return Err(taken(path));
         }
-        let file = Temporary::beside(path)
-            .map_err(|e| unwritten(Exit::of_output(&e), path, &e.to_string()))?;
+        let file = Temporary::beside(path).map_err(|e| {
+            let why = format!("{e}; name a file in another folder");
+            unwritten(Exit::of_output(&e), path, &why)
+        })?;
         Ok(NewFile {
             path: path.to_owned(),
             file,

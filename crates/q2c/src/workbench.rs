@@ -124,7 +124,10 @@ pub fn scratch(
         return Err(Failure::new(Exit::Usage, why));
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
-        let why = format!("make the folder {}: {e}", run.out.display());
+        let why = format!(
+            "make the folder {}: {e}; name another place with --out",
+            run.out.display()
+        );
         Failure::new(Exit::of_output(&e), why)
     })?;
     let now = SystemTime::now()
@@ -144,5 +147,15 @@ pub fn scratch(
             "fill the scratch file: stopped by a signal; it was removed",
         ));
     }
-    made.or_exit_of(TargetError::exit).map(Some)
+    made.map(Some).map_err(|error| not_made(&error))
+}
+
+/// The failure of a scratch file. It is an output that q2c makes, so that a folder which does not
+/// take it is no unfit target.
+fn not_made(error: &TargetError) -> Failure {
+    let exit = match error {
+        TargetError::Call { source, .. } => Exit::of_output(source),
+        other => other.exit(),
+    };
+    Failure::new(exit, format!("{error}; --out names another place"))
 }

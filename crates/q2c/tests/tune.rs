@@ -185,17 +185,23 @@ fn without_a_device_there_is_no_late_time_and_the_result_says_why() {
         with.iter()
             .all(|cell| cell["late"]["unseen"] == "no-device")
     );
-    let run = std::fs::read_dir(folder.path()).unwrap();
+    let text = report(folder.path());
+    let told = "late time: none: no block device stands under the target";
+    assert!(text.contains(told), "{text}");
+}
+
+/// The report of the run in `folder`, drawn again.
+fn report(folder: &Path) -> String {
+    let run = std::fs::read_dir(folder).expect("a folder");
     let mut run = run.filter_map(Result::ok).map(|e| e.path());
-    let run = run.find(|p| p.join("result.json").exists()).unwrap();
+    let run = run.find(|p| p.join("result.json").exists());
+    let run = run.expect("a run folder");
     let again = Command::new(env!("CARGO_BIN_EXE_q2c"))
         .arg("report")
         .arg(run)
         .output()
         .expect("q2c runs");
-    let text = String::from_utf8_lossy(&again.stdout).into_owned();
-    let told = "late time: none: no block device stands under the target";
-    assert!(text.contains(told), "{text}");
+    String::from_utf8_lossy(&again.stdout).into_owned()
 }
 
 /// A wide range around half of 2 ms, ns. I/Os before the first window poll. On a busy machine a
@@ -249,4 +255,68 @@ fn own_rules_run_live() {
         let about_half = |w: &Value| w["found"].as_str().unwrap().contains(half);
         assert!(!warned.iter().any(about_half));
     });
+}
+
+/// One trial of each method was asked for, and one has no interval: the answer says so.
+#[test]
+fn one_trial_of_each_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = tune(folder.path(), "sim:2ms");
+    let advice = &result["recommendation"][0];
+    let single = &advice["undecided"][0]["single-trials"];
+    let tried = single["tried"].as_u64().expect("a number of methods");
+    assert!(tried >= 3, "{advice}");
+    assert_eq!(single["single"].as_u64(), Some(tried), "{advice}");
+    let text = report(folder.path());
+    let told =
+        format!("nothing is decided by intervals: {tried} of {tried} methods have one trial");
+    assert!(text.replace("\n ", "").contains(&told), "{text}");
+}
+
+/// Costs of ten times the CPU of a sleep are stored. The trials contradict them; the run says by
+/// how much at least, and what makes them anew.
+#[test]
+fn a_stored_calibration_that_trials_contradict_is_told() {
+    timed(
+        "a_stored_calibration_that_trials_contradict_is_told",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let contradicted = |result: &Value| -> Vec<Value> {
+                let warnings = result["warnings"].as_array().unwrap().iter();
+                let of = |w: &&Value| w["id"] == "calibration-contradicted";
+                warnings.filter(of).cloned().collect()
+            };
+            let fresh = tune(folder.path(), "sim:50us");
+            assert_eq!(fresh["calibration"][0]["reused"], false);
+            assert_eq!(contradicted(&fresh), Vec::<Value>::new());
+            let store = folder.path().join("q2c/calibration");
+            for entry in std::fs::read_dir(store).unwrap() {
+                spoil(&entry.unwrap().path());
+            }
+            let warned = contradicted(&tune(folder.path(), "sim:50us"));
+            assert_eq!(warned.len(), 1, "{warned:?}");
+            let found = warned[0]["found"].as_str().unwrap();
+            assert!(
+                found.contains("the CPU of a sleep is 0.55 times or less the stored one"),
+                "{found}"
+            );
+            let todo = warned[0]["todo"].as_str().unwrap();
+            assert!(todo.contains("--recalibrate"), "{todo}");
+            let anew = tune_with(folder.path(), "sim:50us", &["--recalibrate"]);
+            assert_eq!(contradicted(&anew), Vec::<Value>::new());
+        },
+    );
+}
+
+/// Multiplies the CPU of a sleep in a stored calibration by ten.
+fn spoil(path: &Path) {
+    let text = std::fs::read_to_string(path).expect("a stored calibration");
+    let mut stored: Value = serde_json::from_str(&text).expect("JSON");
+    let cost = stored.pointer_mut("/calibration/cost").expect("costs");
+    for curve in ["sleep_cpu_clear_ns", "sleep_cpu_hit_ns"] {
+        for y in cost[curve]["y"].as_array_mut().expect("a curve") {
+            *y = Value::from(y.as_f64().expect("a number") * 10.0);
+        }
+    }
+    std::fs::write(path, stored.to_string()).expect("a file that can be written");
 }

@@ -14,9 +14,8 @@ use std::fs;
 /// A thread that queued I/O.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
-    /// Id of the thread's process. It is the thread's own id when the thread was gone before procfs
-    /// could be read.
-    process: u32,
+    /// Id of the thread's process; `None` when the thread was gone before procfs could be read.
+    process: Option<u32>,
     comm: [u8; 16],
 }
 
@@ -33,6 +32,10 @@ pub(super) struct Sieve {
     pub(super) unfinished: u64,
     /// I/Os that ended without a request, because they may not wait.
     pub(super) refused: u64,
+    /// Recorded I/Os of threads whose process could not be read: they have the thread's own id.
+    pub(super) of_unread: u64,
+    /// I/Os that were left out because one process was wanted and theirs could not be read.
+    pub(super) perhaps_wanted: u64,
 }
 
 impl Sieve {
@@ -48,6 +51,8 @@ impl Sieve {
             unqueued: 0,
             unfinished: 0,
             refused: 0,
+            of_unread: 0,
+            perhaps_wanted: 0,
         }
     }
 
@@ -62,8 +67,8 @@ impl Sieve {
             self.threads.clear();
         }
         let status = self.roots.proc(&format!("{tid}/status"));
-        let status = fs::read_to_string(status).unwrap_or_default();
-        let process = process(&status).unwrap_or(tid);
+        let status = fs::read_to_string(status).ok();
+        let process = status.as_deref().and_then(process);
         self.threads.insert(tid, Thread { process, comm });
     }
 
@@ -72,12 +77,13 @@ impl Sieve {
     /// to its end.
     pub(super) fn recorded(&mut self, span: &Span) -> Option<Recorded> {
         let tid = span.pid;
-        let unknown = Thread {
-            process: tid,
-            comm: [0; 16],
-        };
-        let thread = self.threads.get(&tid).copied().unwrap_or(unknown);
-        if !self.is_of_kind(span.op) || self.wanted.pid.is_some_and(|pid| pid != thread.process) {
+        let thread = self.threads.get(&tid).copied().unwrap_or_default();
+        let process = thread.process.unwrap_or(tid);
+        if !self.is_of_kind(span.op) {
+            return None;
+        }
+        if self.wanted.pid.is_some_and(|pid| pid != process) {
+            self.perhaps_wanted += u64::from(thread.process.is_none());
             return None;
         }
         if is_refused(span) {
@@ -105,9 +111,10 @@ impl Sieve {
             }
         }
         let lead = span.merged_into;
+        self.of_unread += u64::from(thread.process.is_none());
         Some(Recorded {
             span: Span {
-                pid: thread.process,
+                pid: process,
                 merged_into: NONE,
                 ..*span
             },

@@ -200,7 +200,7 @@ pub(super) fn block_size(facts: &DoctorFacts) -> Option<Finding> {
 /// a cache there.
 pub(super) fn memory(facts: &DoctorFacts) -> Option<Finding> {
     let (target, memory) = (facts.target?, facts.machine.memory?);
-    let found = format!("{} of target, {memory} of memory", target.size);
+    let found = format!("{} of target, {} of memory", target.size, memory.in_short());
     Some(match target.size > memory {
         true => Finding::pass(found, "no cache in memory holds it all"),
         false => Finding::warn(

@@ -184,8 +184,8 @@ pub enum TargetError {
     /// The file system has no room for the scratch file.
     #[error(
         "make the scratch file {} of {size}: the file system has {free} free, and {reserve} are to stay free; \
-         ask for a smaller file or name another place",
-        path.display()
+         ask for a smaller file",
+        path.display(), free = free.in_short(), reserve = reserve.in_short()
     )]
     NoSpace {
         /// The scratch file's path.

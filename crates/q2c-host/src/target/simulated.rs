@@ -13,7 +13,7 @@ pub fn simulated(target: &str) -> Target {
         path: target.to_owned(),
         kind: TargetKind::Simulated,
         size: SIMULATED_SIZE,
-        unproved: vec!["no device: interrupts and requests are not counted".to_owned()],
+        unproved: vec!["interrupts and requests are not counted".to_owned()],
         ..Target::default()
     }
 }

@@ -76,7 +76,7 @@ fn block_size(result: &TuneResult, bs: Bytes, screen: Screen) -> String {
 
 fn advice(result: &TuneResult, recommendation: &Recommendation, screen: Screen) -> String {
     let words = advice::words(result, recommendation);
-    let tone = match recommendation.open.is_empty() {
+    let tone = match recommendation.is_settled() {
         true => Tone::Good,
         false => Tone::Caution,
     };

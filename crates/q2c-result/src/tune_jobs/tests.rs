@@ -1,5 +1,5 @@
 use super::*;
-use crate::tune::{Fidelity, Job, MethodName};
+use crate::tune::{Fidelity, Job, MethodName, Undecided, Verdict};
 use crate::{DoctorReport, Machine, Target};
 
 const SMALL: Bytes = Bytes(4096);
@@ -22,6 +22,7 @@ fn answer(bs: Bytes, text: &str) -> Recommendation {
         following: None,
         kernel: None,
         open: Vec::new(),
+        undecided: Vec::new(),
         noise_pct: 1.0,
         over_linux: None,
     }
@@ -108,18 +109,23 @@ fn only_settled_answers_are_clear() {
         (2, "poll"),
         (3, "poll"),
         (4, "poll"),
+        (6, "poll"),
         (8, "poll"),
     ]);
     made[1].recommendation[0].open = vec![MethodName(Method::INTERRUPT)];
     made[2].recommendation[0].verdict = Verdict::Unverified;
     made[3].complete = false;
-    let result = TuneJobsResult::new(&[1, 2, 3, 4, 8], made, None);
+    made[4].recommendation[0].undecided = vec![Undecided::SingleTrials {
+        single: 2,
+        tried: 2,
+    }];
+    let result = TuneJobsResult::new(&[1, 2, 3, 4, 6, 8], made, None);
     let clear: Vec<bool> = result.recommended[0]
         .leaders
         .iter()
         .map(|leader| leader.clear)
         .collect();
-    assert_eq!(clear, [true, false, false, false, true]);
+    assert_eq!(clear, [true, false, false, false, false, true]);
     let change = (1, 8, "interrupt".to_owned(), "poll".to_owned());
     assert_eq!(changes(&result), [change]);
     assert!(!result.complete, "one run was stopped");

@@ -23,7 +23,7 @@ pub enum RunDirError {
         source: io::Error,
     },
     /// Any other input or output error.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {source}{}", path.display(), todo(source))]
     Io {
         /// The step that failed, as a verb.
         doing: &'static str,
@@ -33,7 +33,7 @@ pub enum RunDirError {
         source: io::Error,
     },
     /// The folder of a new run cannot be made.
-    #[error("make the folder {}: {source}", path.display())]
+    #[error("make the folder {}: {source}; name another place with --out", path.display())]
     NotMade {
         /// The folder.
         path: PathBuf,
@@ -136,12 +136,13 @@ pub enum RunDirError {
 
 impl RunDirError {
     /// The exit code of a command that cannot make, read or write a run's folder. A limit on open
-    /// files is the machine's; a folder that is none of a run that can go on is a bad input.
+    /// files is the machine's, as are permissions; a folder that is none of a run that can go on is
+    /// a bad input.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             RunDirError::NotMade { source, .. } => Exit::of_output(source),
-            RunDirError::Io { source, .. } if Exit::is_limit(source) => Exit::Environment,
+            RunDirError::Io { source, .. } if refused(source) => Exit::Environment,
             RunDirError::NotARun { .. }
             | RunDirError::Busy { .. }
             | RunDirError::AlreadyComplete { .. }
@@ -189,6 +190,22 @@ impl RunDirError {
     }
 }
 
+/// Whether the machine refuses a file: by a limit or by permissions.
+fn refused(source: &io::Error) -> bool {
+    Exit::is_limit(source) || source.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// What to do about a system's error, as the end of the message; empty where nothing can be
+/// advised.
+fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; change its permissions, or name another place for runs with --out"
+        }
+        _ => "",
+    }
+}
+
 fn list(differences: &[Difference]) -> String {
     let items: Vec<String> = differences.iter().map(ToString::to_string).collect();
     items.join("; ")
@@ -207,6 +224,10 @@ mod tests {
         let (limit, unread) = (of(24), of(5));
         assert_eq!(limit.exit(), Exit::Environment);
         assert_eq!(limit.exit_of_resume(), Exit::Environment);
+        let closed = of(13);
+        assert_eq!(closed.exit(), Exit::Environment);
+        assert_eq!(closed.exit_of_resume(), Exit::Input);
+        assert!(closed.to_string().contains("--out"), "{closed}");
         assert_eq!(unread.exit(), Exit::Device);
         assert_eq!(unread.exit_of_resume(), Exit::Input);
         let limit = io::Error::from_raw_os_error(24);

@@ -52,6 +52,8 @@ pub struct TrialFacts {
     pub seconds: f64,
     /// The trial's [`Plan::metric`](super::Plan::metric); NaN where it has none.
     pub metric: f64,
+    /// The metric's [`Plan::UNIT`](super::Plan::UNIT).
+    pub unit: &'static str,
 }
 
 impl fmt::Display for Subject {
@@ -82,7 +84,11 @@ impl fmt::Display for Event {
             }
             Event::Done(subject, position, facts) => {
                 let (took, metric) = (spoken(facts.seconds), short(facts.metric));
-                write!(f, "{subject}: took {took}, metric {metric} ({position})")
+                write!(
+                    f,
+                    "{subject}: took {took}, {metric} {} ({position})",
+                    facts.unit
+                )
             }
             Event::Failed(subject, position, reason) => {
                 write!(f, "{subject} failed: {reason} ({position})")
@@ -137,10 +143,11 @@ mod tests {
             let facts = TrialFacts {
                 seconds: 0.5,
                 metric,
+                unit: "IOPS",
             };
             Event::Done(subject, position, facts).to_string()
         };
-        let with = "a cell, trial 1: took 0.5 s, metric 7.000 (1 of 2, 3.0 s left)";
+        let with = "a cell, trial 1: took 0.5 s, 7.000 IOPS (1 of 2, 3.0 s left)";
         assert_eq!(told(7.0), with);
         assert_eq!(
             told(f64::NAN),

@@ -57,6 +57,7 @@
 //! impl Plan for Sums {
 //!     type Cell = u64;
 //!     type Outcome = f64;
+//!     const UNIT: &'static str = "s";
 //!
 //!     fn cells(&self) -> Vec<CellPlan<u64>> {
 //!         let cell = |n: u64| CellPlan {

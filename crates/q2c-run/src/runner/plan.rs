@@ -12,6 +12,8 @@ pub trait Plan {
     type Cell: Serialize + DeserializeOwned + Clone;
     /// The measurements of one trial. The journal keeps them.
     type Outcome: Serialize + DeserializeOwned;
+    /// The unit of [`Plan::metric`], and what it is of: `IOPS`, `s of U2C`.
+    const UNIT: &'static str;
 
     /// Every cell of the plan. The runner asks once per session; the answer must be the same each
     /// time.
@@ -30,8 +32,8 @@ pub trait Plan {
         None
     }
 
-    /// The number by which drift and precision are judged, in any unit of the plan's choice; NaN
-    /// for an outcome without one.
+    /// The number by which drift and precision are judged, in [`Plan::UNIT`]; NaN for an outcome
+    /// without one.
     fn metric(&self, outcome: &Self::Outcome) -> f64;
 
     /// Runs one trial of `cell`.

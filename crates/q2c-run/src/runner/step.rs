@@ -120,7 +120,13 @@ impl<P: Plan> Session<'_, P> {
         let event = match trial.map(|trial| &trial.result) {
             Some(TrialResult::Ok(outcome)) => {
                 let metric = self.plan.metric(outcome);
-                Event::Done(subject, position, TrialFacts { seconds, metric })
+                let unit = P::UNIT;
+                let facts = TrialFacts {
+                    seconds,
+                    metric,
+                    unit,
+                };
+                Event::Done(subject, position, facts)
             }
             Some(TrialResult::Failed(reason) | TrialResult::Impossible(reason)) => {
                 Event::Failed(subject, position, reason.clone())

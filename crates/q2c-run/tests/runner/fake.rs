@@ -92,6 +92,7 @@ impl FakePlan {
 impl Plan for FakePlan {
     type Cell = u32;
     type Outcome = f64;
+    const UNIT: &'static str = "s";
 
     fn cells(&self) -> Vec<CellPlan<u32>> {
         (0..self.cells)

@@ -140,6 +140,7 @@ fn a_plan_that_breaks_the_contract_is_refused() {
     impl q2c_run::Plan for Twice {
         type Cell = u32;
         type Outcome = f64;
+        const UNIT: &'static str = "s";
         fn cells(&self) -> Vec<CellPlan<u32>> {
             let cell = CellPlan {
                 key: "a".to_owned(),

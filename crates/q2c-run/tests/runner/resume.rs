@@ -255,6 +255,7 @@ struct Texts;
 impl Plan for Texts {
     type Cell = String;
     type Outcome = Vec<String>;
+    const UNIT: &'static str = "s";
 
     fn cells(&self) -> Vec<CellPlan<String>> {
         vec![CellPlan {

@@ -16,7 +16,7 @@ pub enum BlktraceError {
         source: io::Error,
     },
     /// Something else stands where a record should begin.
-    #[error("read {}, offset {offset}: expected {expected}, found {found}; copy or record it again, or skip and count what is bad", path.display())]
+    #[error("read {}, offset {offset}: expected {expected}, found {found}; copy or record it again, or skip and count what is bad with --skip-bad", path.display())]
     Record {
         /// Path of the file.
         path: PathBuf,

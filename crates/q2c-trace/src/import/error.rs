@@ -40,7 +40,7 @@ pub enum ImportError {
         path: PathBuf,
     },
     /// A line cannot be used. With `skip_bad` the import leaves bad lines out instead.
-    #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines", path.display())]
+    #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines with --skip-bad", path.display())]
     Line {
         /// Path of the source.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum ImportError {
         found: String,
     },
     /// A binary record cannot be used. With `skip_bad` the import leaves bad records out instead.
-    #[error("import {}, record at byte {offset}, {field}: expected {expected}, found {found}; correct it, or skip and count bad records", path.display())]
+    #[error("import {}, record at byte {offset}, {field}: expected {expected}, found {found}; correct it, or skip and count bad records with --skip-bad", path.display())]
     Record {
         /// Path of the source.
         path: PathBuf,
@@ -68,7 +68,7 @@ pub enum ImportError {
         found: String,
     },
     /// The header row does not fit the column map.
-    #[error("import {}, line {line}, header: expected {expected}, found {found}", path.display())]
+    #[error("import {}, line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]
     Header {
         /// Path of the source.
         path: PathBuf,
@@ -89,6 +89,12 @@ pub enum ImportError {
         /// The reason that the operating system gave.
         source: io::Error,
     },
+    /// The source holds nothing at all.
+    #[error("import {}: the file is empty; record it again, or name another", path.display())]
+    NoBytes {
+        /// Path of the source.
+        path: PathBuf,
+    },
     /// The source holds no request.
     #[error("import {}: expected at least one request, found none in {lines} lines ({skipped} skipped as bad)", path.display())]
     Empty {
@@ -100,7 +106,7 @@ pub enum ImportError {
         skipped: u64,
     },
     /// The source does not tell a property, so the user must state it.
-    #[error("import {}: expected the option {option}: {why}", path.display())]
+    #[error("import {}: expected the option {option}: {why}; give it with {}", path.display(), flag(option))]
     Option {
         /// Path of the source.
         path: PathBuf,
@@ -110,7 +116,7 @@ pub enum ImportError {
         why: &'static str,
     },
     /// The column map does not fit the importer's fields.
-    #[error("import {}: column map: expected {expected}, found {found}", path.display())]
+    #[error("import {}: column map: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]
     Map {
         /// Path of the source.
         path: PathBuf,
@@ -120,7 +126,7 @@ pub enum ImportError {
         found: String,
     },
     /// The format of lines that the user gave cannot be understood or lacks a field.
-    #[error("import {}: format of lines: expected {expected}, found {found}", path.display())]
+    #[error("import {}: format of lines: expected {expected}, found {found}; give the one of blkparse -f with --blkparse-format", path.display())]
     Pattern {
         /// Path of the source.
         path: PathBuf,
@@ -148,6 +154,15 @@ pub enum ImportError {
     /// The trace could not be written, or the sink refused the records.
     #[error(transparent)]
     Trace(#[from] TraceError),
+}
+
+/// The flag of the command line that states an option.
+fn flag(option: &str) -> String {
+    match option {
+        "unit" => "--unit ns, us, ms or s".to_owned(),
+        "block size" => "--bs".to_owned(),
+        other => format!("--{}", other.replace(' ', "-")),
+    }
 }
 
 /// The reason why a line or a binary record cannot be used.

@@ -46,6 +46,11 @@ impl Input {
         };
         let (packed, mut source) = open(path)?;
         let head = head(&mut *source).map_err(read_error(path))?;
+        if head.is_empty() {
+            return Err(ImportError::NoBytes {
+                path: path.to_owned(),
+            });
+        }
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
             None if head.starts_with(PARQUET) => return Ok(Input::Own),

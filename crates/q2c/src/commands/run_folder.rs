@@ -55,6 +55,9 @@ pub fn tell_report(folder: &Path) {
 /// scratch file, and the user is told how to go on.
 pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     if state == RunState::Complete {
+        if let Some(scratch) = &bench.kept_scratch {
+            tell_no_longer_needed(scratch);
+        }
         return Exit::Done;
     }
     tell_stopped(folder);
@@ -73,6 +76,15 @@ pub fn tell_stopped(folder: &Path) {
 /// Keeps the scratch file of a run that ended early. `--resume` could not go on without it.
 pub fn keep_for_resume(bench: Workbench, folder: &Path) {
     tell_kept(bench.keep_scratch(), folder);
+}
+
+/// Names the scratch file that an earlier session left for a run that is complete now. It is not
+/// removed: a later run may have it as its target.
+pub fn tell_no_longer_needed(scratch: &Path) {
+    say(&format!(
+        "the run is complete and does not need {} any more: remove it when it is not wanted",
+        scratch.display()
+    ));
 }
 
 /// Names the scratch file that was kept for the run in `folder`, if there is one.

@@ -170,6 +170,7 @@ pub fn plan(
     });
     BenchSpec {
         target,
+        scratch: asked.scratch,
         engines,
         methods: asked
             .methods

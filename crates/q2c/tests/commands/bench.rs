@@ -318,3 +318,38 @@ fn a_run_can_be_drawn_again() {
     let page = std::fs::read_to_string(folder.join("again.html")).unwrap();
     assert!(page.contains("Over the number of jobs") && page.contains("sim:5ms interrupt"));
 }
+
+/// A job with eight requests in flight sleeps for its oldest one: the others that are complete by
+/// then never slept. The miss rate is of them all, and the share that slept stands beside it. At
+/// depth 1 as good as all sleep, and nothing is said.
+#[test]
+fn a_miss_rate_says_how_many_ios_slept() {
+    let device = ["sim:2ms,servers=8", "--method", "hybrid:fixed:1ms"];
+    let result = bench(&[&device[..], &["--depth", "1,8", "--json"]].concat()).json();
+    let share = |depth| {
+        let cell = cell(&result, "hybrid:fixed:sleep=1ms", 1, depth);
+        number(cell, "/slept_share/median")
+    };
+    assert!(share(1) > 0.95, "{}", share(1));
+    let deep = share(8);
+    assert!((0.05..0.95).contains(&deep), "{deep}");
+    let text = bench(&[&device[..], &["--depth", "1,8"]].concat()).done();
+    let text = text.replace("\n ", "");
+    assert_eq!(text.matches("of all I/Os, of which").count(), 1, "{text}");
+}
+
+/// The lines about trials have a unit.
+#[test]
+fn lines_about_trials_have_a_unit() {
+    let finished = bench(&["sim:5ms", "--method", "interrupt", "--json"]);
+    let took = finished
+        .stderr
+        .lines()
+        .find(|line| line.contains(": took "));
+    let took = took.expect("a line about a trial").to_owned();
+    assert!(took.contains(" IOPS ("), "{took}");
+    let json = finished.json();
+    let proved = crate::program::entry(&json["doctor"], "checks", "id", "target-proved");
+    let found = proved["found"].as_str().unwrap();
+    assert_eq!(found.matches("no device").count(), 1, "{found}");
+}

@@ -175,3 +175,47 @@ fn a_disksim_file_needs_its_unit() {
     let wrong = [&import[..], &["--read-flag", "2"]].concat();
     q2c(folder.path(), &wrong).refused(2, &["--read-flag", "0..=1"]);
 }
+
+/// An error of an import names the option that mends it, and that of an empty file does not ask for
+/// a format.
+#[test]
+fn errors_of_imports_name_the_option_that_mends_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in [
+        ("empty", ""),
+        ("list", "31.2\nno number\n"),
+        ("table.csv", "start,took\n1,2\n3,x\n"),
+    ] {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let analyze = |words: &str, code: i32, told: &[&str]| {
+        let words: Vec<&str> = words.split(' ').collect();
+        q2c(folder.path(), &[&["analyze"], &words[..]].concat()).refused(code, told);
+    };
+    analyze("empty", 3, &["the file is empty"]);
+    analyze(
+        "empty --format latency-list --unit us",
+        3,
+        &["the file is empty"],
+    );
+    analyze(
+        "list --format latency-list",
+        2,
+        &["give it with --unit ns, us, ms or s"],
+    );
+    analyze(
+        "list --format latency-list --unit us --op read --bs 4k",
+        3,
+        &["--skip-bad"],
+    );
+    let csv = "table.csv --format csv --unit us --op read --bs 4k";
+    analyze(csv, 2, &["say with --columns which header"]);
+    let wrong = format!("{csv} --columns submit_ns=begin");
+    analyze(
+        &wrong,
+        3,
+        &["exactly one column `begin`", "say with --columns"],
+    );
+    let right = format!("{csv} --columns submit_ns=start,latency=took");
+    analyze(&right, 3, &["--skip-bad"]);
+}

@@ -195,6 +195,10 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     refused.fails(Exit::Target, &["--allow-write"]);
     let done = bench.q2c(&["bench", "--resume", &run, "--allow-write", &scratch]);
     done.exits(Exit::Done);
+    assert!(
+        done.stderr.contains("does not need runs/scratch-"),
+        "{done:#?}"
+    );
     assert_eq!(cells(&result(Path::new(&run)))[0].3, 3);
 }
 

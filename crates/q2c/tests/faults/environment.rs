@@ -5,6 +5,8 @@ use crate::bench::{
 };
 use crate::skip;
 use q2c_result::Exit;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 /// Python that runs its arguments with io_uring_setup (425) answered by EPERM, as sysctl
 /// kernel.io_uring_disabled=2 does. It ends with 99 where seccomp filters cannot be set.
@@ -234,4 +236,39 @@ fn too_few_open_files() {
         refused > 0,
         "six files are too few for a ring, a target and a run folder"
     );
+}
+
+/// A folder that does not take the output is told with code 4 wherever that is found out, and the
+/// message names the option that names another. The second folder is made by q2c, with permissions
+/// that let nothing into it.
+#[test]
+fn folders_that_cannot_be_written() {
+    if !can_be_nobody() {
+        return skip(
+            "folders_that_cannot_be_written",
+            "setpriv: not root, or not there",
+        );
+    }
+    let bench = Bench::new();
+    let list = bench.file("list.txt", b"40\n50\n60\n");
+    for (name, mode) in [("closed", 0o555), ("open", 0o777)] {
+        let folder = bench.path(name);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+    }
+    let refused = |umask: &str, command: &str, words: &[&str]| {
+        let script = format!("umask {umask}; exec {Q2C} {command}");
+        let args = [&NOBODY[..], &["--inh-caps=-all", "sh", "-c", &script]].concat();
+        let outcome = bench.start(bench.command("setpriv", &args)).end();
+        outcome.fails(Exit::Environment, words);
+    };
+    let sim = "sim:50us --seconds 0.2 --trials 1 --out";
+    let out = ["Permission denied", "--out"];
+    refused("022", &format!("bench {sim} closed"), &out);
+    refused("022", &format!("tune {sim} closed"), &out);
+    refused("022", "tune --scratch 1m --out closed", &out);
+    refused("022", "calibrate --scratch 1m --out closed/runs", &out);
+    refused("0777", &format!("bench {sim} open"), &out);
+    let sweep = format!("poll sweep {list} --unit us --rule 20us --html closed/page.html");
+    refused("022", &sweep, &["Permission denied", "another folder"]);
 }

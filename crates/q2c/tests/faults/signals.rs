@@ -45,6 +45,15 @@ fn a_run_stopped_in_each_stage_goes_on() {
         outcome.stderr.contains(&format!("--resume {name}")),
         "{outcome:#?}"
     );
+    // One of the first round's trials was run: the answer names the methods that have none.
+    let told = outcome.stdout.replace("\n ", "");
+    assert!(
+        told.contains("not in this answer, for want of a trial"),
+        "{outcome:#?}"
+    );
+    for unmeasured in [" 0 IOPS", "was poll, no sleep", "effective mode:"] {
+        assert!(!told.contains(unmeasured), "{unmeasured}: {outcome:#?}");
+    }
     interrupted(&run);
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(trials(&run) >= 1);
@@ -168,6 +177,14 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     );
     assert!(outcome.stderr.contains(&named), "{outcome:#?}");
     assert!(run.exists());
+
+    // The file is not removed when the run is complete, as it is not of that session; it is named.
+    let done = bench.q2c(&["tune", "--resume", &run.display().to_string()]);
+    done.exits(Exit::Done);
+    let left = format!("runs/{}", scratch.file_name().unwrap().display());
+    assert!(scratch.exists());
+    let told = format!("does not need {left} any more: remove it");
+    assert!(done.stderr.contains(&told), "{done:#?}");
 
     let bench = Bench::new();
     let args = ["calibrate", "--scratch", "4m"];

@@ -196,3 +196,12 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
     // What is right goes on to the next file of a run.
     resumed("", "").fails(Exit::Input, &["cells.jsonl"]);
 }
+
+/// A simulated device is an engine, so that one for files beside it is a mistake in the command.
+#[test]
+fn an_engine_for_files_on_a_simulated_device_is_refused() {
+    for engine in ["io_uring", "null,libaio", "spdk"] {
+        let words = ["its own engine", "drop --engine"];
+        refused(&["bench", SIM, "--engine", engine], &words);
+    }
+}

@@ -64,6 +64,7 @@ mod tests {
         let facts = TrialFacts {
             seconds: 0.5,
             metric: 2.0,
+            unit: "s",
         };
         Event::Done(polled(0), position, facts)
     }
@@ -81,7 +82,7 @@ mod tests {
         ] {
             lines.event(&event);
         }
-        let line = "4 KiB poll, trial 1: took 0.5 s, metric 2.000 (1 of 4, 12 s left)";
+        let line = "4 KiB poll, trial 1: took 0.5 s, 2.000 s (1 of 4, 12 s left)";
         let expected =
             format!("{line}\n{line} [2 more before]\nthe budget is short [1 more before]\n");
         assert_eq!(String::from_utf8(lines.out).unwrap(), expected);

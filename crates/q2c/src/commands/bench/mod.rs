@@ -141,6 +141,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     spec.check()
         .map_err(|fault| Failure::new(blamed, format!("bench {fault}")))?;
     spec.check_number_of_points().or_exit(Exit::Usage)?;
+    simulates(&spec, &place).map_err(|why| Failure::new(blamed, why))?;
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
     tell_cpu_trials(&place);
@@ -169,7 +170,10 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
     let workload = workload(args, target, sizes, pattern, &spec.backgrounds, &spec.cpus);
     let workload = workload.or_exit(Exit::Input)?;
-    let place = open_for_interfaces(&workload, None, stop).map_err(Failure::of_plan)?;
+    let mut place = open_for_interfaces(&workload, None, stop).map_err(Failure::of_plan)?;
+    if spec.scratch {
+        place.on_scratch();
+    }
     opens(&spec, &place).map_err(Failure::of_plan)?;
     let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
     let borders = borders(&stored, &place)
@@ -183,6 +187,24 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
         borders,
         folder,
     })
+}
+
+/// Checks that no interface needs a file where the target is a simulated device, which is an engine
+/// itself.
+fn simulates(spec: &BenchSpec, place: &Workbench) -> Result<(), String> {
+    let wrong = |name: &&String| match name.parse() {
+        Ok(Interface::Engine(engine)) => engine.needs_file(),
+        Ok(Interface::Spdk) => true,
+        Err(_) => false,
+    };
+    match spec.engines.iter().find(wrong) {
+        Some(name) if place.target.kind == TargetKind::Simulated => Err(format!(
+            "bench {} with --engine {name}: a simulated device is its own engine, and {name} needs a file or \
+             device; drop --engine, or name another target",
+            spec.target
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that at least one of the interfaces can be opened here. One that cannot while others can

@@ -68,7 +68,7 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
         false => failure,
     })?;
     if spec.scratch {
-        bench.on_kept_scratch();
+        bench.on_scratch();
     }
     workbench::tell_cpu_trials(&bench);
     say(&doctor_in_a_line(&bench.doctor));

@@ -18,7 +18,7 @@ use q2c_run::whole_file;
 use q2c_run::{RunDir, RunState};
 use q2c_tune::{TuneJobsSpec, TuneSpec};
 use q2c_workbench::workbench::WorkloadRequest;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Begins a run over `jobs`, which are ascending.
@@ -88,9 +88,13 @@ impl Whole<'_> {
         let mut runs = Vec::new();
         let failed = self.fill(&mut runs);
         let scratch = self.scratch.clone();
+        let of_earlier = self.spec.each.scratch && scratch.is_none();
+        let left = of_earlier.then(|| PathBuf::from(&self.spec.each.target));
         let told = self.tell(runs, failed);
-        if !matches!(told, Ok(RunState::Complete)) {
-            run_folder::tell_kept(scratch.map(Scratch::keep), &path);
+        match (&told, left) {
+            (Ok(RunState::Complete), Some(left)) => run_folder::tell_no_longer_needed(&left),
+            (Ok(RunState::Complete), None) => {}
+            _ => run_folder::tell_kept(scratch.map(Scratch::keep), &path),
         }
         match told? {
             RunState::Complete => Ok(Exit::Done),
