@@ -115,8 +115,8 @@ pub enum Answer {
     Ends,
     /// A limit is known, and lies beyond the curve.
     Beyond,
-    /// A limit shows, but so little of it that scaling may end anywhere in a wide range. There is no
-    /// `ends_at` then.
+    /// A limit shows, but so little of it that scaling may end anywhere in a wide range. There is
+    /// no `ends_at` then.
     Uncertain,
     /// The measured points show no limit, so the curve is only the one without any: where scaling
     /// ends cannot be predicted.

@@ -96,7 +96,7 @@ pub(crate) fn fit(
         device,
     };
     Fitted {
-        machine: with_rest(machine, rows),
+        machine: with_rest(&machine, rows),
         noise: Noise {
             d2c: d2c.max(LEAST_NOISE),
             shared: f64::max(noise, LEAST_NOISE),
@@ -120,7 +120,7 @@ const HALVINGS: u32 = 20;
 /// The machine with the rest of an I/O's way: what the throughput of the points asks for, on
 /// median. Where they are faster than the machine without any rest, its time on the core is
 /// shorter; that of a polling job contains the time of the device.
-fn with_rest(machine: Machine, rows: &[Row]) -> Machine {
+fn with_rest(machine: &Machine, rows: &[Row]) -> Machine {
     let solved = |set: &dyn Fn(f64) -> Machine, most: f64| {
         let each = rows.iter().map(|row| {
             let (mut low, mut high) = (0.0, most);

@@ -1,8 +1,8 @@
 //! A model beyond this machine: throughput at more cores than were measured, where scaling ends,
 //! and by which resource.
 //!
-//! A [machine](machine::Machine) is a closed queueing network: jobs on cores, a lock or a cache line
-//! that all jobs share, hardware queues with a limited number of requests, and a device. Its
+//! A [machine](machine::Machine) is a closed queueing network: jobs on cores, a lock or a cache
+//! line that all jobs share, hardware queues with a limited number of requests, and a device. Its
 //! parameters follow from [a measured curve](run) and the stages of its I/Os, or are
 //! [given](parameters). The network is [solved exactly](network) where its times are exponential;
 //! a [lock](handover) that takes longer the more jobs wait for it makes throughput fall.

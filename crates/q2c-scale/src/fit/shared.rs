@@ -139,7 +139,8 @@ const MOST_CV: f64 = 1.0;
 /// Growths of a lock's time that are tried first.
 const GROWTHS: [f64; 6] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0];
 
-/// Sum of the squared relative deviations of the stage from what `lock` and a constant time explain.
+/// Sum of the squared relative deviations of the stage from what `lock` and a constant time
+/// explain.
 fn squares(rows: &[Row], lock: Lock) -> f64 {
     let place = |row: &Row| {
         let shared = row.shared_ns?;
