@@ -180,8 +180,9 @@ pub(crate) fn parameters(of: &Parameters) -> Table {
         rows.push(ns("cache line, each further core", of.line_ns));
     }
     if let Some((queues, tags)) = of.queues.zip(of.tags) {
-        rows.push(row("hardware queues", Value::exact(queues.into()), number));
-        rows.push(row("requests of each", Value::exact(tags.into()), number));
+        let whole = |value: f64| format!("{value:.0}");
+        rows.push(row("hardware queues", Value::exact(queues.into()), whole));
+        rows.push(row("requests of each", Value::exact(tags.into()), whole));
     }
     Table {
         head: ["of each I/O", "value", "low", "high"]

@@ -39,13 +39,13 @@ fn cell(jobs: u32, from: &Value) -> Value {
 /// A run of bench on a machine of so many cores, with two threads each.
 fn run(folder: &Path, cores: u32) {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
-    let mut result = strict_json(&fs::read_to_string(kept).unwrap());
+    let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
     let first = result["cells"][0].clone();
     let cells = (1..=8).map(|jobs| cell(jobs, &first));
     result["cells"] = cells.collect();
     result["machine"]["cpus_online"] = (0..2 * cores).collect();
     result["machine"]["threads_per_core"] = json!(2);
-    fs::write(folder.join("run.json"), result.to_string()).unwrap();
+    fs::write(folder.join("run.json"), result.to_string()).expect("write the run");
 }
 
 /// With n jobs throughput is n / (28 + 2 n) per us. From n jobs an eighth more add a tenth of the
