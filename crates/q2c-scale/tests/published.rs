@@ -61,7 +61,6 @@ fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
 /// With 9 queues or fewer, and any number of requests, scaling is predicted to end where it ends
 /// with 20: 7 % before the published 80.
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures of the journal")]
 fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     for (depth, cpu_ns, growth) in [
         (1, 3_000.0, 0.01),
