@@ -1,13 +1,17 @@
 //! The result of `q2c bench`: `result.json`, schema `q2c.bench/2`.
 
 mod background;
+mod growth;
 mod lead;
 mod stages;
+mod tag_waits;
 mod tuned;
 
 pub use background::{BackgroundJobs, Slice};
+pub use growth::StageGrowth;
 pub use lead::{Lead, Measure};
 pub use stages::{PointStages, StageRun};
+pub use tag_waits::{QueueTagWaits, TagWaits};
 pub use tuned::{Tuned, TunedMethod};
 
 use crate::mode::EffectiveMode;
@@ -240,6 +244,9 @@ pub struct Curve {
     pub usl: Option<Fit>,
     /// Why the curve has no shape or no fit.
     pub refused: Option<String>,
+    /// How an I/O's time in the block layer grows along the curve; `None` without `--stages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<StageGrowth>,
     /// Possible reasons of a bend, with their evidence, in words.
     pub suspects: Vec<String>,
     /// Names of the suspects for which evidence is missing.
