@@ -11,8 +11,9 @@ bench() { # NAME, OPTIONS...
     local name=$1
     shift
     rm -rf /tmp/tags
-    run "$name" 0 "/tmp/$name.json" q2c bench /dev/rdmq0 --stages --engine libaio --method interrupt --cpus 0,1,2,3 \
+    run "$name" 0 "/tmp/$name.raw" q2c bench /dev/rdmq0 --stages --engine libaio --method interrupt --cpus 0,1,2,3 \
         --seconds 1 --warm-up 0.5 --trials 1 --out /tmp/tags --json "$@" || return
+    tr -d " \n" <"/tmp/$name.raw" >"/tmp/$name.json"
     q2c report /tmp/tags/*/result.json --csv >"/tmp/$name.csv"
 }
 
@@ -28,6 +29,7 @@ insmod /q2c/ramdisk_mq.ko size_mb=64 queues=2 depth=8 service_ns=4000000
 queue=/sys/block/rdmq0/queue
 expect facts "$(cat $queue/nr_requests), $(cat $queue/scheduler | grep -o '\[.*\]')" = "8, [none]" "nr_requests, scheduler"
 if bench points --jobs 1,2,4 --depth 4,16; then
+    expect watched "$(grep -c '"tag_waits":{"unseen"' /tmp/points.json)" = 0 "$(grep -o '"tag_waits":{"unseen"[^}]*}' /tmp/points.json | head -n 1)"
     for point in 1,4 2,4 4,4; do
         set -- $(echo $point | tr , ' ')
         sleeps=$(column points "$1" "$2" tag_sleeps)

@@ -1,8 +1,8 @@
 //! Loads and attaches BPF programs, and puts their errors into words.
 
 use crate::{ProbeError, permission};
-use aya::programs::{FEntry, KProbe, Program, ProgramError, RawTracePoint};
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::programs::{KProbe, Program, ProgramError, RawTracePoint};
+use aya::{Ebpf, EbpfLoader};
 use q2c_host::Roots;
 use q2c_model::DevId;
 use std::error::Error;
@@ -62,18 +62,6 @@ impl Object {
             let attached = probe.attach(function, 0);
             attached.map_err(|e| refused(&self.roots, &what, &e))?;
         }
-        Ok(())
-    }
-
-    /// Loads a program and puts it on the entry of a kernel function, where the kernel's function
-    /// tracer calls it. That needs no kprobes, and costs less.
-    pub fn on_entry(&mut self, program: &str, function: &str) -> Result<(), ProbeError> {
-        let what = format!("put a probe on the entry of the kernel function {function}");
-        let types = Btf::from_sys_fs().map_err(|e| refused(&self.roots, &what, &e))?;
-        let probe: &mut FEntry = found(&mut self.ebpf, program);
-        let loaded = probe.load(function, &types);
-        let attached = loaded.and_then(|()| probe.attach());
-        attached.map_err(|e| refused(&self.roots, &what, &e))?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 use crate::ProbeError;
 use crate::object::Object;
 use crate::permission;
+use crate::symbols::{Symbols, need_kprobes};
 use aya::maps::{HashMap, MapData, PerCpuArray};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
@@ -70,6 +71,11 @@ impl TagWaits {
     /// A permission or a kernel function is lacking, or the kernel refuses.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
+        need_kprobes(roots)?;
+        let symbols = Symbols::read(roots)?;
+        for (_, function) in ON {
+            symbols.first_of(&[function])?;
+        }
         let pid = process::id();
         let mut object = Object::load_with(roots, OBJECT, |loader| {
             loader.override_global("wanted_major", &disk.dev.major, true);
@@ -81,7 +87,7 @@ impl TagWaits {
             object.on_known_tracepoint("issue_one", "block_rq_issue")?;
         }
         for (program, function) in ON {
-            object.on_entry(program, function)?;
+            object.on_functions(program, &[function])?;
         }
         Ok(TagWaits { object })
     }

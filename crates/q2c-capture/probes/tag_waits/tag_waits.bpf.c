@@ -96,8 +96,8 @@ static __always_inline void lose(void)
 		(*count)++;
 }
 
-SEC("fentry/prepare")
-int prepare(u64 *args)
+SEC("kprobe/prepare")
+int prepare(struct registers *regs)
 {
 	u64 id = get_current_pid_tgid();
 	u32 tid = (u32)id;
@@ -105,15 +105,15 @@ int prepare(u64 *args)
 
 	if (id >> 32 != wanted_pid)
 		return 0;
-	wait.bitmap = args[0];
+	wait.bitmap = ARG1(regs);
 	wait.begin_ns = ktime_get_ns();
 	if (map_update(&waiting, &tid, &wait, ANY))
 		lose();
 	return 0;
 }
 
-SEC("fentry/sleeps")
-int sleeps(u64 *args __attribute__((unused)))
+SEC("kprobe/sleeps")
+int sleeps(struct registers *regs __attribute__((unused)))
 {
 	u64 id = get_current_pid_tgid();
 	u32 tid = (u32)id;
@@ -144,8 +144,8 @@ static __always_inline void count(struct wait *wait, u32 tid)
 	}
 }
 
-SEC("fentry/finish")
-int finish(u64 *args __attribute__((unused)))
+SEC("kprobe/finish")
+int finish(struct registers *regs __attribute__((unused)))
 {
 	u64 id = get_current_pid_tgid();
 	u32 tid = (u32)id;
