@@ -9,7 +9,6 @@ use crate::symbols::{Symbols, need_kprobes};
 use aya::maps::{HashMap, MapData, PerCpuArray};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use std::collections::HashMap as Owners;
 use std::process;
 
 /// The BPF program as `build.rs` compiled it.
@@ -18,28 +17,28 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ta
 /// Length of the program's slices of time, ns.
 pub const SLICE_NS: u64 = 10_000_000;
 
-/// Programs and the kernel functions that they are on, the last one of a wait first, so that none
-/// is seen in part.
-const ON: [(&str, &str); 3] = [
-    ("finish", "sbitmap_finish_wait"),
+/// Programs and the kernel functions that they are on.
+const ON: [(&str, &str); 2] = [
     ("sleeps", "io_schedule"),
-    ("prepare", "sbitmap_prepare_to_wait"),
+    ("look_for_tag", "blk_mq_get_tag"),
 ];
+/// The bit of a queue's number that the program sets for the tags of the I/O scheduler.
+const OF_SCHEDULER: u64 = 1 << 31;
 
 /// Sleeps of one thread for a request of one hardware queue, in one slice of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TagWait {
     /// The thread.
     pub tid: u32,
-    /// Begin of the slice in which the waits began, ns of CLOCK_MONOTONIC. It wraps after 497 days.
+    /// Begin of the slice in which the waits began, ns of CLOCK_MONOTONIC.
     pub slice_ns: u64,
-    /// The hardware queue whose requests were all in use when the wait began.
+    /// The hardware queue at which the thread began to look for a request.
     pub queue: u32,
     /// Whether they were those of the I/O scheduler.
     pub of_scheduler: bool,
     /// Times that the thread slept. An I/O may sleep several times.
     pub sleeps: u64,
-    /// Time from the begin of these waits to their ends, ns.
+    /// Time from the first sleep for a request to the request, summed up, ns.
     pub ns: u64,
 }
 
@@ -57,12 +56,10 @@ pub struct TagWaits {
     object: Object,
 }
 
-/// The program's `struct place`: the bitmap of the tags; thread, and slice in the upper half.
+/// The program's `struct place`: the queue, with the thread in the upper half; the slice.
 type Place = [u64; 2];
 /// The program's `struct slept`: sleeps, and their time, ns.
 type Slept = [u64; 2];
-/// The program's `struct owner`: the queue, and whether the tags are those of the I/O scheduler.
-type Owner = [u32; 2];
 
 impl TagWaits {
     /// Begins to watch the threads of this process at one disk.
@@ -86,6 +83,7 @@ impl TagWaits {
         if !object.on_tracepoint("issue_two", "block_rq_issue")? {
             object.on_known_tracepoint("issue_one", "block_rq_issue")?;
         }
+        object.on_known_tracepoint("has_request", "block_getrq")?;
         for (program, function) in ON {
             object.on_functions(program, &[function])?;
         }
@@ -99,17 +97,10 @@ impl TagWaits {
     pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
         let map = |name| self.object.ebpf.map(name).expect("a map of the object");
         let read = || {
-            let owners = HashMap::<&MapData, u64, Owner>::try_from(map("owners"))?;
-            let owners: Owners<u64, Owner> = owners.iter().filter_map(Result::ok).collect();
             let counted = HashMap::<&MapData, Place, Slept>::try_from(map("counted"))?;
             let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
-            let wait = |(place, slept)| of_disk(&owners, place, slept);
             Ok(TagWaitCounts {
-                waits: counted
-                    .iter()
-                    .filter_map(Result::ok)
-                    .filter_map(wait)
-                    .collect(),
+                waits: counted.iter().filter_map(Result::ok).map(wait).collect(),
                 lost: lost.iter().sum(),
             })
         };
@@ -117,32 +108,26 @@ impl TagWaits {
     }
 }
 
-/// A count of the program; `None` when the tags are those of another device.
-fn of_disk(
-    owners: &Owners<u64, Owner>,
-    [bitmap, at]: Place,
-    [sleeps, ns]: Slept,
-) -> Option<TagWait> {
-    let [queue, of_scheduler] = *owners.get(&bitmap)?;
-    Some(TagWait {
-        tid: at as u32,
-        slice_ns: (at >> 32) * SLICE_NS,
-        queue,
-        of_scheduler: of_scheduler != 0,
+/// A count of the program.
+fn wait(([place, slice], [sleeps, ns]): (Place, Slept)) -> TagWait {
+    let queue = place & 0xffff_ffff;
+    TagWait {
+        tid: (place >> 32) as u32,
+        slice_ns: slice * SLICE_NS,
+        queue: (queue & !OF_SCHEDULER) as u32,
+        of_scheduler: queue & OF_SCHEDULER != 0,
         sleeps,
         ns,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Values laid out by hand as in `struct place`, `struct slept` and `struct owner`.
+    /// Values laid out by hand as in `struct place` and `struct slept`.
     #[test]
-    fn sleeps_at_the_disks_own_tags() {
-        let owners = Owners::from([(0xf00, [3, 0]), (0xf80, [3, 1])]);
-        let at = 7 << 32 | 4_711;
+    fn sleeps_of_a_thread_at_a_queue() {
         let wanted = TagWait {
             tid: 4_711,
             slice_ns: 70_000_000,
@@ -151,12 +136,12 @@ mod tests {
             sleeps: 2,
             ns: 900,
         };
-        assert_eq!(of_disk(&owners, [0xf80, at], [2, 900]), Some(wanted));
+        let place = 4_711 << 32 | 0x8000_0003;
+        assert_eq!(wait(([place, 7], [2, 900])), wanted);
         let of_driver = TagWait {
             of_scheduler: false,
             ..wanted
         };
-        assert_eq!(of_disk(&owners, [0xf00, at], [2, 900]), Some(of_driver));
-        assert_eq!(of_disk(&owners, [0xfff, at], [2, 900]), None);
+        assert_eq!(wait(([4_711 << 32 | 3, 7], [2, 900])), of_driver);
     }
 }

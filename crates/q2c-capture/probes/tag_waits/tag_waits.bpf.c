@@ -3,61 +3,53 @@
  * Counts how often and how long threads of a process slept because all requests
  * (tags) of a hardware queue were in use.
  *
- * blk_mq_get_tag() prepares to wait at a bitmap of tags (sbitmap_prepare_to_wait),
- * sleeps (io_schedule) and ends the wait (sbitmap_finish_wait). An I/O that finds
- * a free tag calls none of them and costs nothing here. Which hardware queue a
- * bitmap belongs to is learnt from the requests that are issued.
+ * A thread looks for a tag in blk_mq_get_tag(). While it finds none it sleeps in
+ * io_schedule(). With a tag its bio gets a request (block_getrq). Other sleeps
+ * before that, as for the throttling of writes, are over before it looks for a
+ * tag. The functions of the bitmaps of tags (lib/sbitmap.c) cannot be watched:
+ * the kernel is built without tracing of lib/.
  */
 #include "q2c.h"
 
 #define SLICE_NS 10000000ULL
 #define THREADS 16384
-#define BITMAPS 16384
 #define COUNTS 262144 /* threads times slices in which they slept */
+#define OF_SCHEDULER (1U << 31)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)),         \
 			     apply_to = record)
-struct sbitmap_queue {
-	unsigned int wake_batch;
-};
-
-struct blk_mq_tags {
-	struct sbitmap_queue bitmap_tags;
-};
-
-struct blk_mq_tags___pointer { /* Linux 5.10 to 5.15 */
-	struct sbitmap_queue *bitmap_tags;
-	struct sbitmap_queue __bitmap_tags;
-};
-
 struct blk_mq_hw_ctx___tags {
 	unsigned int queue_num;
-	struct blk_mq_tags *tags;
-	struct blk_mq_tags *sched_tags;
+	void *sched_tags;
+};
+
+struct blk_mq_alloc_data {
+	struct request_queue *q;
+	struct blk_mq_hw_ctx *hctx;
 };
 #pragma clang attribute pop
 
 /* Set before the program is loaded: threads of this process are watched. */
 volatile const u32 wanted_pid = 0;
 
-struct wait {
-	u64 bitmap;
-	u64 begin_ns;
-	u64 slept; /* 1 once it sleeps */
+struct look {
+	u64 begin_ns; /* when it first slept; 0: it did not */
+	u64 sleeps;
+	u64 queue; /* OF_SCHEDULER: the tags are those of the I/O scheduler */
 };
 
-/* The wait of each thread that is at one. */
+/* The look for a tag of each thread that is at one. */
 struct {
 	__uint(type, MAP_HASH);
 	__uint(max_entries, THREADS);
 	__type(key, u32);
-	__type(value, struct wait);
-} waiting SEC(".maps");
+	__type(value, struct look);
+} looking SEC(".maps");
 
 struct place {
-	u64 bitmap;
+	u32 queue; /* as in struct look */
 	u32 tid;
-	u32 slice; /* of CLOCK_MONOTONIC, when the wait began */
+	u64 slice; /* of CLOCK_MONOTONIC, when the wait began */
 };
 
 struct slept {
@@ -72,43 +64,34 @@ struct {
 	__type(value, struct slept);
 } counted SEC(".maps");
 
-struct owner {
-	u32 queue;
-	u32 of_scheduler; /* 1: tags of the I/O scheduler */
-};
-
-/* The hardware queue of each bitmap of the wanted device. */
-struct {
-	__uint(type, MAP_HASH);
-	__uint(max_entries, BITMAPS);
-	__type(key, u64);
-	__type(value, struct owner);
-} owners SEC(".maps");
-
 /* Sleeps that found no room in a table. */
 ONE_PER_CPU(lost, u64);
 
-static __always_inline void lose(void)
+static __always_inline void lose(u64 sleeps)
 {
 	u64 *count = of_this_cpu(&lost);
 
 	if (count)
-		(*count)++;
+		*count += sleeps;
 }
 
-SEC("kprobe/prepare")
-int prepare(struct registers *regs)
+SEC("kprobe/look_for_tag")
+int look_for_tag(struct registers *regs)
 {
+	struct blk_mq_alloc_data *data = (void *)ARG1(regs);
 	u64 id = get_current_pid_tgid();
+	struct blk_mq_hw_ctx___tags *hctx;
 	u32 tid = (u32)id;
-	struct wait wait = {};
+	struct look look = {};
 
-	if (id >> 32 != wanted_pid)
+	if (id >> 32 != wanted_pid || !wanted_queue ||
+	    (u64)READ(data, q) != wanted_queue)
 		return 0;
-	wait.bitmap = ARG1(regs);
-	wait.begin_ns = ktime_get_ns();
-	if (map_update(&waiting, &tid, &wait, ANY))
-		lose();
+	hctx = (void *)READ(data, hctx);
+	look.queue = READ(hctx, queue_num);
+	if (READ(hctx, sched_tags))
+		look.queue |= OF_SCHEDULER;
+	map_update(&looking, &tid, &look, ANY);
 	return 0;
 }
 
@@ -117,93 +100,63 @@ int sleeps(struct registers *regs __attribute__((unused)))
 {
 	u64 id = get_current_pid_tgid();
 	u32 tid = (u32)id;
-	struct wait *wait;
+	struct look *look;
 
 	if (id >> 32 != wanted_pid)
 		return 0;
-	wait = map_lookup(&waiting, &tid);
-	if (wait)
-		wait->slept = 1;
+	look = map_lookup(&looking, &tid);
+	if (!look)
+		return 0;
+	if (!look->sleeps)
+		look->begin_ns = ktime_get_ns();
+	look->sleeps++;
 	return 0;
 }
 
-static __always_inline void count(struct wait *wait, u32 tid)
+static __always_inline void count(struct look *look, u32 tid)
 {
-	struct place place = { wait->bitmap, tid,
-			       (u32)(wait->begin_ns / SLICE_NS) };
-	u64 ns = ktime_get_ns() - wait->begin_ns;
-	struct slept first = { 1, ns };
+	struct place place = { look->queue, tid, look->begin_ns / SLICE_NS };
+	u64 ns = ktime_get_ns() - look->begin_ns;
+	struct slept first = { look->sleeps, ns };
 	struct slept *slept = map_lookup(&counted, &place);
 
 	/* Nobody else writes the counts of this thread. */
 	if (slept) {
-		slept->sleeps++;
+		slept->sleeps += look->sleeps;
 		slept->ns += ns;
 	} else if (map_update(&counted, &place, &first, ANY)) {
-		lose();
+		lose(look->sleeps);
 	}
 }
 
-SEC("kprobe/finish")
-int finish(struct registers *regs __attribute__((unused)))
+SEC("raw_tp/has_request")
+int has_request(u64 *args __attribute__((unused)))
 {
 	u64 id = get_current_pid_tgid();
 	u32 tid = (u32)id;
-	struct wait *wait;
+	struct look *look;
 
 	if (id >> 32 != wanted_pid)
 		return 0;
-	wait = map_lookup(&waiting, &tid);
-	if (!wait)
+	look = map_lookup(&looking, &tid);
+	if (!look)
 		return 0;
-	if (wait->slept)
-		count(wait, tid);
-	map_delete(&waiting, &tid);
+	if (look->sleeps)
+		count(look, tid);
+	map_delete(&looking, &tid);
 	return 0;
 }
 
-static __always_inline u64 bitmap_of(struct blk_mq_tags *tags)
-{
-	struct blk_mq_tags___pointer *old = (void *)tags;
-
-	if (!tags)
-		return 0;
-	if (FIELD_EXISTS(old->__bitmap_tags))
-		return (u64)READ(old, bitmap_tags);
-	return (u64)tags + FIELD_OFFSET(tags->bitmap_tags);
-}
-
-static __always_inline void owns(u64 bitmap, u32 queue, u32 of_scheduler)
-{
-	struct owner owner = { queue, of_scheduler };
-
-	if (bitmap && !map_lookup(&owners, &bitmap))
-		map_update(&owners, &bitmap, &owner, ANY);
-}
-
-static __always_inline int issue(struct request *rq)
-{
-	struct blk_mq_hw_ctx___tags *hctx;
-	u32 queue;
-
-	if (!is_wanted(rq))
-		return 0;
-	hctx = (void *)READ(rq, mq_hctx);
-	queue = READ(hctx, queue_num);
-	owns(bitmap_of(READ(hctx, tags)), queue, 0);
-	owns(bitmap_of(READ(hctx, sched_tags)), queue, 1);
-	return 0;
-}
-
-/* Since 5.11 the tracepoint has one argument; before, it had two. */
+/* The device's queue is learnt from the first request. */
 SEC("raw_tp/issue_one")
 int issue_one(u64 *args)
 {
-	return issue((void *)args[0]);
+	return is_wanted((void *)args[0]) && 0;
 }
 
+/* Until 5.10 the tracepoint had two arguments. */
 SEC("raw_tp/issue_two")
 int issue_two(u64 *args)
 {
-	return issue((void *)args[1]);
+	return is_wanted((void *)args[1]) && 0;
 }
