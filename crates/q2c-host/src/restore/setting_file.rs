@@ -12,6 +12,8 @@ use std::path::Path;
 pub enum Outcome {
     /// The old value was written back and read back.
     Restored,
+    /// The device that was made is deleted.
+    Deleted,
     /// The setting had its old value already.
     AlreadyOld,
     /// The setting has a value that its owner did not write: somebody else set it since, so it was
@@ -43,6 +45,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Restored => f.write_str("restored"),
+            Outcome::Deleted => f.write_str("deleted; its data are lost"),
             Outcome::AlreadyOld => f.write_str("has its old value already"),
             Outcome::Foreign { present } => {
                 write!(f, "left alone: somebody else set {present:?} since")

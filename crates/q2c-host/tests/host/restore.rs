@@ -3,7 +3,7 @@
 use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::restore::{
-    Change, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending, restore_all,
+    Change, ChangeKind, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending, restore_all,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,7 @@ impl Bench {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
             let file = fs::canonicalize(self.tree.path(name)).unwrap();
             let change = Change {
+                kind: ChangeKind::Setting,
                 seq: seq as u64,
                 owner: owner.clone(),
                 file,
