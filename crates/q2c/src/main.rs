@@ -56,6 +56,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Replay(args) => commands::replay::replay(&args, &stop),
         Command::Compare(args) => commands::replay::compare(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
+        Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
         Command::Doctor(args) => commands::doctor::run(&args, &stop),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Restore(args) => commands::restore::run(&args),
