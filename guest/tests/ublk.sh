@@ -113,7 +113,7 @@ if made recovered --size 64m --queues 2; then
     expect recovered-data "$(dd if=/dev/$dev bs=1M count=16 skip=32 iflag=direct 2>/dev/null | tr -dc '\125' | wc -c)" = 16777216 \
         "bytes that were written before the kill"
     q2c restore >/tmp/restored 2>&1
-    expect restore-leaves-it "$? $(grep -c 'served by process' /tmp/restored) $(states)" = "0 1 $dev=served " "$(cat /tmp/restored)"
+    expect restore-leaves-it "$? $(grep -c 'serves it now' /tmp/restored) $(states)" = "0 1 $dev=served " "$(cat /tmp/restored)"
     # Without its holder, the data are lost with the server.
     server=$(number /tmp/recover server)
     for pid in $(pidof q2c); do [ "$pid" = "$server" ] || kill -KILL "$pid"; done
@@ -121,7 +121,7 @@ if made recovered --size 64m --queues 2; then
     sleep 1
     expect lost "$(states)" = "$dev=lost " "after SIGKILL of server and holder"
     q2c ramdisk create --recover $dev >/tmp/lost 2>&1
-    expect lost-is-said "$? $(grep -c 'its data are lost' /tmp/lost)" = "5 1" "$(cat /tmp/lost)"
+    expect lost-is-said "$? $(grep -c 'the data are lost' /tmp/lost)" = "5 1" "$(cat /tmp/lost)"
     run lost-delete 0 /tmp/delete q2c ramdisk delete $dev && pass lost-delete "$(cat /tmp/delete)"
     q2c restore >/tmp/restored 2>&1
     nothing_left lost-deleted

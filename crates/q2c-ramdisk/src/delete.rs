@@ -80,7 +80,10 @@ fn delete_left(record: &Record) -> Result<(), RamdiskError> {
     let mut control = Control::open().map_err(what())?;
     let until = Instant::now() + PATIENCE;
     loop {
-        match control.stop(record.id).and_then(|()| control.delete(record.id)) {
+        match control
+            .stop(record.id)
+            .and_then(|()| control.delete(record.id))
+        {
             Ok(()) => break,
             Err(e) if matches!(e.raw_os_error(), Some(19 | 22)) => break,
             Err(e) if Instant::now() >= until => return Err(what()(e)),

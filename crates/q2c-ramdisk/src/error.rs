@@ -46,7 +46,9 @@ pub enum RamdiskError {
         why: String,
     },
     /// The data of a device are lost.
-    #[error("recover {name}: {why}; its data are lost, and `q2c ramdisk delete {name}` removes it")]
+    #[error(
+        "recover {name}: {why}; the data are lost, and `q2c ramdisk delete {name}` removes the device"
+    )]
     Lost {
         /// The device.
         name: String,

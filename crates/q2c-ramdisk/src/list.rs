@@ -62,5 +62,10 @@ pub(crate) fn sectors(roots: &Roots, name: &str) -> Option<Bytes> {
 /// The logical block of a block device.
 pub(crate) fn block(roots: &Roots, name: &str) -> Option<Bytes> {
     let file = roots.sys(&format!("block/{name}/queue/logical_block_size"));
-    fs::read_to_string(file).ok()?.trim().parse().ok().map(Bytes)
+    fs::read_to_string(file)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+        .map(Bytes)
 }

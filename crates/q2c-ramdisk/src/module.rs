@@ -14,8 +14,7 @@ use std::process::Command;
 /// The module's name.
 pub const MODULE: &str = "ramdisk_mq";
 /// How to get it.
-const BUILD: &str =
-    "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
+const BUILD: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
 /// The longest service time that it takes.
 const LONGEST: Nanos = Nanos(1_000_000_000);
 
@@ -130,7 +129,9 @@ pub fn unload(roots: &Roots, name: &str) -> Result<(), RamdiskError> {
 
 fn asked(command: &mut Command, what: &str) -> Result<(), RamdiskError> {
     let what = format!("{what} the module {MODULE}");
-    let done = command.output().map_err(RamdiskError::call(what.as_str()))?;
+    let done = command
+        .output()
+        .map_err(RamdiskError::call(what.as_str()))?;
     if done.status.success() {
         return Ok(());
     }

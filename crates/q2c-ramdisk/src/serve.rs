@@ -191,7 +191,7 @@ fn recover(
         _ => return Err(lost("the kernel has no such device any more")),
     }
     if !record.holder.is_alive(roots) {
-        return Err(lost("the process that kept them has ended"));
+        return Err(lost("the process that kept its data has ended"));
     }
     let data = File::options().read(true).write(true).open(record.data());
     let data = data.map_err(|e| lost(&e.to_string()))?;

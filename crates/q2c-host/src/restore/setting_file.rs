@@ -14,6 +14,11 @@ pub enum Outcome {
     Restored,
     /// The device that was made is deleted.
     Deleted,
+    /// Another process serves the device now, so it was left as it is.
+    Served {
+        /// The process.
+        server: u32,
+    },
     /// The setting had its old value already.
     AlreadyOld,
     /// The setting has a value that its owner did not write: somebody else set it since, so it was
@@ -46,6 +51,9 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Restored => f.write_str("restored"),
             Outcome::Deleted => f.write_str("deleted; its data are lost"),
+            Outcome::Served { server } => {
+                write!(f, "left alone: process {server} serves it now")
+            }
             Outcome::AlreadyOld => f.write_str("has its old value already"),
             Outcome::Foreign { present } => {
                 write!(f, "left alone: somebody else set {present:?} since")

@@ -39,8 +39,8 @@ pub(super) fn delete(roots: &Roots, change: &Change) -> Outcome {
         Err(e) => return failed(&e),
         Ok(info) => info,
     };
-    match foreign(roots, change, &info) {
-        Some(present) => Outcome::Foreign { present },
+    match not_ours(roots, change, &info) {
+        Some(outcome) => outcome,
         None => delete_ours(&mut control, id, &change.file),
     }
 }
@@ -56,15 +56,15 @@ fn failed(error: &io::Error) -> Outcome {
     }
 }
 
-/// What the device is, where it is not the one of `change` or has another server now.
-fn foreign(roots: &Roots, change: &Change, info: &DeviceInfo) -> Option<String> {
-    let token = words(info.token);
-    if token != change.written {
-        return Some(token);
+/// Why the device is left as it is: it is not the one of `change`, or has another server now.
+fn not_ours(roots: &Roots, change: &Change, info: &DeviceInfo) -> Option<Outcome> {
+    let present = words(info.token);
+    if present != change.written {
+        return Some(Outcome::Foreign { present });
     }
-    let other = info.server.filter(|&pid| pid != change.owner.pid)?;
-    let lives = roots.proc(&format!("{other}/stat")).exists();
-    (info.live && lives).then(|| format!("served by process {other}"))
+    let server = info.server.filter(|&pid| pid != change.owner.pid)?;
+    let lives = roots.proc(&format!("{server}/stat")).exists();
+    (info.live && lives).then_some(Outcome::Served { server })
 }
 
 fn delete_ours(control: &mut Control, id: u32, file: &Path) -> Outcome {

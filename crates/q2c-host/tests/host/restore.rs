@@ -3,7 +3,8 @@
 use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::restore::{
-    Change, ChangeKind, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending, restore_all,
+    Change, ChangeKind, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending,
+    restore_all,
 };
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,14 @@ pub fn ram_devices(devices: &[RamDevice], screen: Screen) -> String {
     }
     let mut all = table::empty(screen);
     all.set_header([
-        "device", "by", "size", "block", "queues", "depth", "service times", "state",
+        "device",
+        "by",
+        "size",
+        "block",
+        "queues",
+        "depth",
+        "service times",
+        "state",
     ]);
     for device in devices {
         let queues = match device.poll_queues {

@@ -122,6 +122,6 @@ mod tests {
         assert_eq!(GET_FEATURES, 0x8020_7513);
         assert_eq!(FETCH_REQ, 0xc010_7520);
         assert_eq!(std::mem::offset_of!(Params, discard_alignment), 40);
-        assert_eq!(std::mem::offset_of!(Info, server_flags), 40);
+        assert_eq!(std::mem::offset_of!(Info, server_flags), 32);
     }
 }

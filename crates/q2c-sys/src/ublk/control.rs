@@ -136,7 +136,11 @@ impl Control {
             server: std::process::id() as i32,
             ..Info::default()
         };
-        let asked = with(command(id, 0), &raw mut info as u64, size_of::<Info>() as u16);
+        let asked = with(
+            command(id, 0),
+            &raw mut info as u64,
+            size_of::<Info>() as u16,
+        );
         self.call(abi::ADD_DEV, asked)?;
         self.set_params(id, shape)
     }
@@ -169,7 +173,11 @@ impl Control {
     /// There is no such device, or it may not be asked.
     pub fn info(&mut self, id: u32) -> io::Result<DeviceInfo> {
         let mut info = Info::default();
-        let asked = with(command(id, 0), &raw mut info as u64, size_of::<Info>() as u16);
+        let asked = with(
+            command(id, 0),
+            &raw mut info as u64,
+            size_of::<Info>() as u16,
+        );
         self.call(abi::GET_DEV_INFO, asked)?;
         Ok(DeviceInfo {
             queues: info.queues,

@@ -96,10 +96,10 @@ fn choose(
     wanted: &Wanted,
     times: Option<(&ServiceTimes, usize)>,
 ) -> Result<ViaArg, Failure> {
-    let why_not = || {
-        module::unfit(wanted, times).or_else(|| module::lacking(roots, args.module.as_deref()))
-    };
-    let lacking = |why: String| Failure::new(Exit::Environment, format!("make a RAM device: {why}"));
+    let why_not =
+        || module::unfit(wanted, times).or_else(|| module::lacking(roots, args.module.as_deref()));
+    let lacking =
+        |why: String| Failure::new(Exit::Environment, format!("make a RAM device: {why}"));
     match args.via {
         Some(ViaArg::Module) => match why_not() {
             Some(why) => Err(lacking(why)),
@@ -160,7 +160,9 @@ fn start(args: &CreateArgs, words: &[String]) -> Result<String, Failure> {
     let mut server = command.spawn().map_err(failed)?;
     let mut line = String::new();
     let stdout = server.stdout.take().expect("a pipe");
-    BufReader::new(stdout).read_line(&mut line).map_err(failed)?;
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .map_err(failed)?;
     match serde_json::from_str(&line) {
         Ok(Started::Ready(name)) => Ok(name),
         Ok(Started::Failed(code, message)) => {

@@ -36,10 +36,11 @@ pub fn times(spec: &SimSpec) -> Result<ServiceTimes, Failure> {
     match &spec.service {
         Service::Model(times) => Ok(times.clone()),
         Service::Recorded(wanted) => {
-            let read = q2c_study::service_times(wanted).map_err(|e| {
-                format!("read service times from {}: {e}", wanted.path.display())
-            });
-            Ok(ServiceTimes::Empirical(Arc::new(read.or_exit(Exit::Input)?)))
+            let read = q2c_study::service_times(wanted)
+                .map_err(|e| format!("read service times from {}: {e}", wanted.path.display()));
+            Ok(ServiceTimes::Empirical(Arc::new(
+                read.or_exit(Exit::Input)?,
+            )))
         }
     }
 }
