@@ -1,5 +1,26 @@
 # limit: 400
-# `q2c ramdisk` by ublk: data, file system, facts read back, and what happens when the server ends.
+# `q2c ramdisk`: the module's devices; by ublk data, file system, facts read back, and what happens when the server ends.
+
+# The module by the same command. Its file is not installed here.
+if [ ! -f /q2c/no-module ]; then
+    dev=
+    run module 0 /tmp/module q2c ramdisk create --size 64m --queues 2 --poll-queues 1 --depth 16 --bs 4k --module /q2c/ramdisk_mq.ko --json &&
+        expect module "$(grep -c 'made by the module' /tmp/module), $(ls /sys/block/rdmq0/mq | wc -l), $(number /tmp/module queues), $(number /tmp/module poll_queues), $(number /tmp/module depth), $(number /tmp/module size_bytes), $(number /tmp/module block_bytes)" = \
+            "1, 3, 2, 1, 16, 67108864, 4096" "said, hardware queues, and what q2c read back"
+    q2c ramdisk create --size 64m --via module --module /q2c/ramdisk_mq.ko >/tmp/again 2>&1
+    expect module-once "$? $(grep -c 'loaded already' /tmp/again)" = "4 1" "$(cat /tmp/again)"
+    sh -c 'busybox mke2fs -F /dev/rdmq0 && mkdir -p /tmp/on && mount -t ext4 /dev/rdmq0 /tmp/on' >/dev/null 2>&1
+    q2c ramdisk delete rdmq0 >/tmp/busy 2>&1
+    expect module-busy "$? $(grep -c 'mounted at /tmp/on' /tmp/busy)" = "5 1" "$(cat /tmp/busy)"
+    umount /tmp/on
+    run module-delete 0 /tmp/delete q2c ramdisk delete rdmq0 &&
+        expect module-delete "$(ls -d /sys/module/ramdisk_mq 2>/dev/null)" = "" "the module after the deletion"
+    run module-time 0 /tmp/module q2c ramdisk create --size 64m --queues 2 --depth 16 --service 5ms,servers=32 --module /q2c/ramdisk_mq.ko --json &&
+        expect module-time "$(cat /sys/module/ramdisk_mq/parameters/service_ns)" = 5000000 "its service_ns"
+    q2c ramdisk delete rdmq0 2>/dev/null
+    q2c ramdisk create --size 64m --via module --service 'lognormal(5ms,0.2)' --module /q2c/ramdisk_mq.ko >/tmp/drawn 2>&1
+    expect module-constant-only "$? $(grep -c 'constant ones only' /tmp/drawn)" = "4 1" "$(cat /tmp/drawn)"
+fi
 
 modprobe ublk_drv 2>/dev/null
 if [ ! -e /dev/ublk-control ]; then

@@ -510,3 +510,31 @@ fn journals_that_others_could_write_are_not_used() {
     }
     assert_eq!(bench.outcomes(), [Outcome::Restored]);
 }
+
+/// A ublk device that is served waits for nobody, and one that is not there any more is done.
+#[test]
+fn devices_of_ended_servers_are_undone_and_served_ones_left() {
+    let bench = Bench::new();
+    // No machine has as many ublk devices.
+    let device = Path::new("/dev/ublkc4294967295");
+    let mut guard = bench.guard();
+    guard.device(device, 7).unwrap();
+    let written = fs::read_to_string(&bench.journals()[0]).unwrap();
+    assert!(written.contains(r#""kind":"ublk-device""#), "{written}");
+    let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+    assert!(report.is_complete() && report.items.is_empty());
+    assert_eq!(bench.journals().len(), 1, "a live server lost its journal");
+    let other = bench.guard().device(device, 8);
+    assert!(matches!(other, Err(RestoreError::Busy { .. })), "{other:?}");
+
+    // The same journal of a server that has ended.
+    let start = dead().start_time;
+    let live = Owner::current(&Roots::live()).unwrap().start_time;
+    let ended = written.replace(&live.to_string(), &start.to_string());
+    guard.not_made().unwrap();
+    drop(guard);
+    let left = bench.journal.join("1-2-0.jsonl");
+    fs::write(&left, ended).unwrap();
+    assert_eq!(bench.outcomes(), [Outcome::Gone]);
+    assert!(!left.exists());
+}
