@@ -9,7 +9,7 @@ if [ ! -f /q2c/no-module ]; then
             "1, 3, 2, 1, 16, 67108864, 4096" "said, hardware queues, and what q2c read back"
     q2c ramdisk create --size 64m --via module --module /q2c/ramdisk_mq.ko >/tmp/again 2>&1
     expect module-once "$? $(grep -c 'loaded already' /tmp/again)" = "4 1" "$(cat /tmp/again)"
-    sh -c 'busybox mke2fs -F /dev/rdmq0 && mkdir -p /tmp/on && mount -t ext4 /dev/rdmq0 /tmp/on' >/dev/null 2>&1
+    sh -c 'busybox mke2fs -F -b 4096 /dev/rdmq0 && mkdir -p /tmp/on && mount -t ext4 /dev/rdmq0 /tmp/on' >/dev/null 2>&1
     q2c ramdisk delete rdmq0 >/tmp/busy 2>&1
     expect module-busy "$? $(grep -c 'mounted at /tmp/on' /tmp/busy)" = "5 1" "$(cat /tmp/busy)"
     umount /tmp/on

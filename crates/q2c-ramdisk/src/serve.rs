@@ -55,7 +55,7 @@ pub struct ServeRequest {
 /// # Errors
 /// The device cannot be made or taken over. Whatever was made is deleted then.
 pub fn serve(
-    request: ServeRequest,
+    request: &ServeRequest,
     stop: &AtomicBool,
     ready: impl FnOnce(&Record),
 ) -> Result<(), RamdiskError> {
@@ -65,10 +65,10 @@ pub fn serve(
     let roots = Roots::live();
     let mut guard = Guard::new(&roots, &request.journal)?;
     let made = match &request.work {
-        Work::Make(wanted) => make(&roots, &mut control, &mut guard, &request, *wanted)?,
+        Work::Make(wanted) => make(&roots, &mut control, &mut guard, request, *wanted)?,
         Work::Recover(name) => recover(&roots, &mut control, &mut guard, &request.folder, name)?,
     };
-    let served = run(&mut control, &made, &request, stop, ready);
+    let served = run(&mut control, &made, request, stop, ready);
     // The device is deleted before its holder ends and the record goes.
     guard.undo();
     made.record.remove(&request.folder);

@@ -1,5 +1,5 @@
-//! All unsafe code of q2c: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping, ublk,
-//! affinity.
+//! All unsafe code of q2c: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping,
+//! affinity, ublk.
 //!
 //! Every public function is safe to call. Each `unsafe` block says why it is sound.
 

@@ -132,7 +132,7 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
             false => Outcome::OwnerAlive,
         };
         all_final &= outcome.is_final();
-        // A device that is served is no change that waits to be undone: its server may run for days.
+        // A device that is served is no change that waits to be undone: its server may run on.
         if change.kind == ChangeKind::UblkDevice && outcome == Outcome::OwnerAlive {
             continue;
         }

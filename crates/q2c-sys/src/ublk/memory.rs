@@ -14,8 +14,8 @@ pub struct Memory {
     bytes: usize,
 }
 
-// SAFETY: the mapping is not bound to a thread, and no reference to its bytes is ever made: they are
-// changed by the kernel and by raw pointers only.
+// SAFETY: the mapping is not bound to a thread, and no reference to its bytes is ever made: they
+// are changed by the kernel and by raw pointers only.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}

@@ -1,5 +1,6 @@
-//! ublk: block devices that a process serves. The commands go by io_uring to the control device and
-//! to the device's own file; data are copied by reading and writing that file (Linux 6.5 and later).
+//! ublk: block devices that a process serves. The commands go by io_uring to the control device
+//! and to the device's own file. Data are copied by reading and writing that file (Linux 6.5 and
+//! later).
 
 mod abi;
 mod control;

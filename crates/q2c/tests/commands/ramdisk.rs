@@ -1,4 +1,5 @@
-//! `q2c ramdisk` on a machine without ublk and without the module; what they do is tested in guests.
+//! `q2c ramdisk` on a machine without ublk and without the module. What these do is tested in
+//! guests.
 
 use super::program::q2c;
 use q2c_testkit::skip;

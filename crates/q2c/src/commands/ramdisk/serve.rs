@@ -64,5 +64,5 @@ fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Failure> {
         folder: default_folder(),
     };
     let ready = |record: &Record| tell(&Started::Ready(record.name()));
-    q2c_ramdisk::serve(request, stop, ready).or_exit_of(RamdiskError::exit)
+    q2c_ramdisk::serve(&request, stop, ready).or_exit_of(RamdiskError::exit)
 }
