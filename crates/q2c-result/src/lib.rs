@@ -16,6 +16,7 @@ pub mod live;
 pub mod machine;
 pub mod mode;
 pub mod proof;
+pub mod ramdisk;
 pub mod replay;
 pub mod reproduce;
 pub mod role;

@@ -7,6 +7,7 @@ mod common;
 mod doctor;
 mod goal;
 mod poll;
+mod ramdisk;
 mod record;
 mod recording;
 mod replay;
@@ -29,6 +30,7 @@ pub use common::{Counts, Cpus, JobsArg, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
+pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
 pub use replay::{CompareArgs, HowArgs, ModeName, ReplayArgs};
@@ -86,6 +88,8 @@ pub enum Command {
     Scale(ScaleArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
+    /// Make RAM block devices with service times, list and delete them
+    Ramdisk(RamdiskArgs),
     /// List what this machine can and cannot do, why, and the line that would change it
     Doctor(DoctorArgs),
     /// Run a published experiment here, its figures beside the published ones

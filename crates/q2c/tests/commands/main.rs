@@ -26,6 +26,8 @@ mod poll_kernel;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod ramdisk;
+#[cfg(test)]
 mod record;
 #[cfg(test)]
 mod replay;
