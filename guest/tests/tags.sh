@@ -71,6 +71,6 @@ if grep -q mq-deadline $queue/scheduler; then
     echo mq-deadline >$queue/scheduler
     echo 4 >$queue/nr_requests
     bench scheduler --jobs 1 --depth 16 &&
-        expect of-scheduler "$(grep -c '"of_scheduler":true' /tmp/scheduler.json)" -ge 1 "nr_requests $(cat $queue/nr_requests) of mq-deadline: $(column scheduler 1 16 tag_sleeps) sleeps"
+        expect of-scheduler "$(grep -c '"of_scheduler":true' /tmp/scheduler.json)" -ge 1 "nr_requests $(cat $queue/nr_requests) of mq-deadline: $(column scheduler 1 16 tag_sleeps) sleeps $(grep -o '"stages":{"unseen".\{100\}' /tmp/scheduler.json | head -n 1)"
 fi
 rmmod ramdisk_mq
