@@ -4,7 +4,7 @@ use super::Bench;
 use super::measured::Measured;
 use super::suspects::{Ceiling, Evidence, Site, Tags, suspects};
 use super::trial::BenchTrial;
-use q2c_result::bench::{BenchCell, BenchPoint, Curve};
+use q2c_result::bench::{BenchCell, BenchPoint, Curve, PointStages, StageGrowth, StageRun};
 use q2c_stats::scaling::{Point, Scaling};
 use q2c_stats::{median, sorted};
 
@@ -70,6 +70,7 @@ fn curve(
         shape: None,
         usl: None,
         refused: None,
+        growth: growth(along.iter().map(|&i| &cells[i])),
         suspects: Vec::new(),
         not_looked_at: Vec::new(),
     };
@@ -98,6 +99,17 @@ fn curve(
     (curve.knee, curve.peak, curve.collapse) = (shape.knee, Some(shape.peak), shape.collapse);
     (curve.shape, curve.usl, curve.refused) = (Some(shape), usl, usl_refused);
     curve
+}
+
+/// The growth over the points of a curve whose stages are known.
+fn growth<'a>(cells: impl Iterator<Item = &'a BenchCell>) -> Option<StageGrowth> {
+    let run = |cell: &'a BenchCell| -> Option<(u32, &'a StageRun)> {
+        match cell.stages.as_ref()? {
+            PointStages::Seen(run) => Some((cell.point.jobs, &**run)),
+            PointStages::Unseen(_) => None,
+        }
+    };
+    StageGrowth::over(&cells.filter_map(run).collect::<Vec<_>>())
 }
 
 fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {

@@ -18,6 +18,7 @@ use aya::EbpfLoader;
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use counts::FIELDS;
 use q2c_host::block::Disk;
+use q2c_host::kernel_version::{KernelVersion, REQUEST_FLAGS_ANEW};
 use q2c_host::{Roots, machine};
 use q2c_model::Bytes;
 use q2c_trace::recording::Recorded;
@@ -72,7 +73,7 @@ impl BlockIo {
     /// the kernel refuses.
     pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let settings = Settings::new(disks, wanted)?;
+        let settings = Settings::new(disks, wanted, permission::release(roots))?;
         let mut object = Object::load_with(roots, OBJECT, |loader| {
             settings.set(loader);
             loader.map_max_entries("ios", wanted.in_flight.max(1));
@@ -225,10 +226,25 @@ struct Settings {
     pid: u32,
     latency_above: u64,
     all_have_requests: u32,
+    flush_sequence: u32,
+}
+
+/// `RQF_FLUSH_SEQ` of a kernel whose types do not name it (include/linux/blk-mq.h). In Linux 6.12
+/// the flags were numbered anew, and the enum of their numbers had no name yet. The flag's number
+/// before is that of the I/O scheduler's requests now.
+fn flush_sequence(release: Option<KernelVersion>) -> u32 {
+    match release {
+        Some(release) if release >= REQUEST_FLAGS_ANEW => 1 << 1,
+        _ => 1 << 4,
+    }
 }
 
 impl Settings {
-    fn new(disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
+    fn new(
+        disks: &[Disk],
+        wanted: &Wanted,
+        release: Option<KernelVersion>,
+    ) -> Result<Self, ProbeError> {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
         Ok(Settings {
             devices: numbers(disks)?,
@@ -241,6 +257,7 @@ impl Settings {
             pid: wanted.pid.unwrap_or(0),
             latency_above: wanted.latency_above.0,
             all_have_requests: disks.iter().all(has_requests).into(),
+            flush_sequence: flush_sequence(release),
         })
     }
 
@@ -252,6 +269,7 @@ impl Settings {
         loader.override_global("wanted_pid", &self.pid, true);
         loader.override_global("latency_above", &self.latency_above, true);
         loader.override_global("all_have_requests", &self.all_have_requests, true);
+        loader.override_global("flush_sequence", &self.flush_sequence, true);
     }
 }
 

@@ -16,7 +16,7 @@ pub use support::{Delay, check};
 use crate::ProbeError;
 use crate::object::Object;
 use crate::permission;
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, need_kprobes};
 use aya::maps::{HashMap, MapData, PerCpuArray};
 use counts::FIELDS;
 use q2c_host::Roots;
@@ -71,10 +71,7 @@ impl KernelHybrid {
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         check(roots, disk)?;
         permission::check(roots)?;
-        let kprobes = roots.sys("bus/event_source/devices/kprobe/type");
-        if !kprobes.exists() {
-            return Err(ProbeError::NoKprobes { path: kprobes });
-        }
+        need_kprobes(roots)?;
         let symbols = Symbols::read(roots)?;
         let entry = symbols.first_of(&POLL)?;
         symbols.first_of(&[TIMER])?;

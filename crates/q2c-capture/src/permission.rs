@@ -28,7 +28,7 @@ pub fn check(roots: &Roots) -> Result<(), ProbeError> {
 }
 
 /// The running kernel's major and minor version; `None` when it cannot be read.
-fn release(roots: &Roots) -> Option<KernelVersion> {
+pub fn release(roots: &Roots) -> Option<KernelVersion> {
     let text = fs::read_to_string(roots.proc("sys/kernel/osrelease")).ok()?;
     kernel_version(text.trim())
 }

@@ -5,6 +5,15 @@ use q2c_host::Roots;
 use std::fs;
 use std::path::PathBuf;
 
+/// Whether the kernel can put probes on its functions.
+pub fn need_kprobes(roots: &Roots) -> Result<(), ProbeError> {
+    let path = roots.sys("bus/event_source/devices/kprobe/type");
+    match path.exists() {
+        true => Ok(()),
+        false => Err(ProbeError::NoKprobes { path }),
+    }
+}
+
 /// The functions of the running kernel and its modules.
 pub struct Symbols {
     path: PathBuf,

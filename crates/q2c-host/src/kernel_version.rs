@@ -15,6 +15,8 @@ pub const BPF_MAPS_UNLOCKED: KernelVersion = (5, 11);
 pub const DEFER_TASKRUN: KernelVersion = (6, 1);
 /// IOPOLL fails with EOPNOTSUPP on a device without poll queues.
 pub const IOPOLL_REFUSED: KernelVersion = (6, 12);
+/// The flags of requests (`RQF_*`) have other numbers since then.
+pub const REQUEST_FLAGS_ANEW: KernelVersion = (6, 12);
 /// IORING_SETUP_HYBRID_IOPOLL.
 pub const HYBRID_IOPOLL: KernelVersion = (6, 13);
 

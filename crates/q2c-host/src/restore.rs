@@ -10,7 +10,8 @@
 //! The caller chooses the journal folder (see [`default_folder`]). It holds one file
 //! `PID-STARTTIME-N.jsonl` per guard, which the guard locks for as long as it lives, and `locks/`
 //! with one file per setting, so that two runs cannot change one setting at a time. A setting is a
-//! file whose text is a value and which a reboot resets (sysfs, procfs). Journals of another boot
+//! file whose text is a value and which a reboot resets (sysfs, procfs). A ublk device is a change,
+//! too: it is undone by its deletion ([`Guard::device`]). Journals of another boot
 //! are therefore removed without touching anything.
 
 mod entry;
@@ -21,10 +22,11 @@ mod lock;
 mod owner;
 mod setting_file;
 mod sweep;
+mod ublk_device;
 
 use std::path::{Path, PathBuf};
 
-pub use entry::Change;
+pub use entry::{Change, ChangeKind};
 pub use error::RestoreError;
 pub use guard::{Guard, SetOutcome};
 pub use journal::Fault;

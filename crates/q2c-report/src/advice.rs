@@ -200,8 +200,8 @@ impl<'a> Of<'a> {
         match (undecided.is_empty(), undecided.iter().any(single)) {
             _ if *verdict == Verdict::Unverified => "",
             (true, _) => "",
-            (false, true) => ", as far as a single trial tells",
-            (false, false) => ", as far as was tried",
+            (false, true) => " as far as a single trial tells",
+            (false, false) => " as far as was tried",
         }
     }
 

@@ -2,10 +2,12 @@
 
 mod kernel_tune;
 mod replay;
+mod scale;
 mod stages;
 
 pub use kernel_tune::kernel_tune;
 pub use replay::{compare, replay};
+pub use scale::scale;
 
 use crate::columns::{self, Column as Whole};
 use crate::mode;

@@ -33,6 +33,7 @@ mod proof;
 mod quantity;
 mod replay;
 mod said;
+mod scale;
 mod service;
 mod shortlist;
 mod stages;

@@ -6,7 +6,9 @@ use crate::bench::{Section, name};
 use crate::late;
 use crate::quantity::{count, number};
 use q2c_result::analyze::{Bottleneck, StageStats};
-use q2c_result::bench::{BenchCell, BenchResult, PointStages, StageRun};
+use q2c_result::bench::{
+    BenchCell, BenchResult, PointStages, QueueTagWaits, StageGrowth, StageRun, TagWaits,
+};
 use q2c_result::replay::CapturedBy;
 
 /// Heads of the table of stages.
@@ -98,7 +100,9 @@ pub(crate) fn told(result: &BenchResult, section: &Section) -> Vec<(String, Stri
     let mut told: Vec<(String, String)> = Vec::new();
     for (line, points) in lines(&seen) {
         told.extend(bottleneck(&line, &points));
+        told.extend(growth(&line, &points));
         told.extend(points.iter().flat_map(|point| queues(&line, point)));
+        told.extend(tag_waits(&line, &points));
         told.extend(speed(&line, &points));
         told.extend(points.iter().filter_map(|point| lacks(&line, point)));
     }
@@ -130,6 +134,75 @@ fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
         _ => " over the jobs".to_owned(),
     };
     Some((format!("bottleneck of {line}{over}"), words.join("; ")))
+}
+
+/// The stage that grows with the number of jobs.
+fn growth(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
+    let runs: Vec<(u32, &StageRun)> = points
+        .iter()
+        .map(|(cell, run)| (cell.point.jobs, *run))
+        .collect();
+    let of = StageGrowth::over(&runs)?;
+    let range = format!(
+        "Q2C is {} at {} and {} at {}",
+        time(of.q2c_from_ns),
+        jobs(of.from),
+        time(of.q2c_to_ns),
+        jobs(of.to)
+    );
+    let words = match of.most {
+        Some((stage, share)) => format!("{range}; {stage} takes {} of the growth", percent(share)),
+        None => format!("{range}: no stage grows"),
+    };
+    Some((format!("growth of {line} over the jobs"), words))
+}
+
+/// Sleeps for a request, per I/O, over the number of jobs.
+fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
+    let mut counted: Vec<String> = Vec::new();
+    for (cell, run) in points {
+        let words = match run.tag_waits.as_ref()? {
+            TagWaits::Unseen(why) => {
+                let what = format!("sleeps of {line} for a request");
+                return Some((what, format!("not known: {}", late::unseen(why))));
+            }
+            TagWaits::Counted { queues, lost } => tag_waits_of(run, queues, *lost),
+        };
+        counted.push(format!("{words} at {}", jobs(cell.point.jobs)));
+    }
+    let none = points.iter().all(|(_, run)| {
+        let sum = run.tag_waits.as_ref().and_then(TagWaits::sum);
+        sum.is_some_and(|(sleeps, _)| sleeps == 0)
+    });
+    let words = match none {
+        true => "none: a free one was always there".to_owned(),
+        false => counted.join("; "),
+    };
+    Some((format!("sleeps of {line} for a request (tag)"), words))
+}
+
+/// The sleeps for a request at one number of jobs.
+fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
+    let sleeps: u64 = queues.iter().map(|queue| queue.sleeps).sum();
+    if sleeps == 0 {
+        return "none".to_owned();
+    }
+    let ns: u64 = queues.iter().map(|queue| queue.ns).sum();
+    let of = match queues.iter().all(|queue| queue.of_scheduler) {
+        true => " of the I/O scheduler",
+        false => "",
+    };
+    let lost = match lost {
+        0 => String::new(),
+        lost => format!(", {} more had no room in the probe", count(lost)),
+    };
+    format!(
+        "{} per I/O, {} each, in {} hardware queue{}{of}{lost}",
+        number(sleeps as f64 / run.captured as f64),
+        time(ns as f64 / sleeps as f64),
+        queues.len(),
+        if queues.len() == 1 { "" } else { "s" },
+    )
 }
 
 /// The numbers of jobs at which one stage is the bottleneck, and its share there.

@@ -2,14 +2,18 @@
 
 mod background;
 mod device;
+mod growth;
 mod lead;
 mod stages;
+mod tag_waits;
 mod tuned;
 
 pub use background::{BackgroundJobs, Slice};
 pub use device::{DeviceKind, PointDevice, QueueTypes};
+pub use growth::StageGrowth;
 pub use lead::{Lead, Measure};
 pub use stages::{PointStages, StageRun};
+pub use tag_waits::{QueueTagWaits, TagWaits};
 pub use tuned::{Tuned, TunedMethod};
 
 use crate::mode::EffectiveMode;
@@ -256,6 +260,9 @@ pub struct Curve {
     pub usl: Option<Fit>,
     /// Why the curve has no shape or no fit.
     pub refused: Option<String>,
+    /// How an I/O's time in the block layer grows along the curve; `None` without `--stages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<StageGrowth>,
     /// Possible reasons of a bend, with their evidence, in words.
     pub suspects: Vec<String>,
     /// Names of the suspects for which evidence is missing.

@@ -1,5 +1,5 @@
 //! All unsafe code of q2c: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping,
-//! affinity.
+//! affinity, ublk.
 //!
 //! Every public function is safe to call. Each `unsafe` block says why it is sound.
 
@@ -14,6 +14,7 @@ pub mod ring;
 pub mod signal;
 pub mod spill;
 pub mod thread;
+pub mod ublk;
 pub mod vectored;
 
 pub use aio::{Aio, AioError};

@@ -9,10 +9,12 @@
 use crate::late::{begin, refused};
 use crate::workload::Site;
 use q2c_analyze::{CapturedIo, captured};
-use q2c_capture::{CapturedBy, Collected, Collector, queue_facts};
-use q2c_model::CpuId;
+use q2c_capture::tag_waits::{SLICE_NS, TagWait, TagWaitCounts, TagWaits as Probe};
+use q2c_capture::{CapturedBy, Collected, Collector, ProbeError, queue_facts};
+use q2c_host::block::Disk;
+use q2c_model::{CpuId, DevId};
 use q2c_result::analyze::Bottleneck;
-use q2c_result::bench::{PointStages, StageRun};
+use q2c_result::bench::{PointStages, QueueTagWaits, StageRun, TagWaits};
 use q2c_result::late::Unseen;
 use q2c_sys::clock::monotonic_ns;
 use q2c_trace::Span;
@@ -27,6 +29,8 @@ const MOST_IOS: usize = 2_000_000;
 /// A capture of the block layer beside a run of jobs.
 pub struct StageCapture {
     collector: Collector<CapturedIo>,
+    /// A probe of each disk.
+    tag_waits: Result<Vec<(DevId, Probe)>, ProbeError>,
 }
 
 /// The I/Os of a capture that has ended.
@@ -36,6 +40,8 @@ pub struct CapturedRun {
     collected: Collected<CapturedIo>,
     /// Facts of the disks' queues, as a trace has them.
     facts: BTreeMap<String, String>,
+    /// What was counted at each disk.
+    tag_waits: Result<Vec<(DevId, TagWaitCounts)>, ProbeError>,
 }
 
 /// The part of a run whose I/Os count.
@@ -73,7 +79,12 @@ impl StageCapture {
         let counts = move |io: &Recorded| io.span.first_ns() >= from_ns;
         let keep = move |io: &Recorded| counts(io).then(|| CapturedIo::from(io));
         let collector = begin(site, cpu, MOST_IOS, keep)?;
-        Ok(StageCapture { collector })
+        let disks = site.target_disk.iter().flat_map(|target| target.disks());
+        let probe = |disk: &Disk| Ok((disk.dev, Probe::attach(&site.roots, disk)?));
+        Ok(StageCapture {
+            collector,
+            tag_waits: disks.map(probe).collect(),
+        })
     }
 
     /// Ends the capture. I/Os in flight get a moment to complete.
@@ -82,12 +93,16 @@ impl StageCapture {
     /// The capture could not be read to its end.
     pub fn end(self, site: &Site) -> Result<CapturedRun, Unseen> {
         let by = self.collector.by();
+        let counts = |(device, probe): (DevId, Probe)| Ok((device, probe.read()?));
+        let tag_waits = self.tag_waits;
+        let tag_waits = tag_waits.and_then(|probes| probes.into_iter().map(counts).collect());
         let collected = self.collector.end().map_err(|error| refused(&error))?;
         let disks = site.target_disk.iter().flat_map(|target| target.disks());
         Ok(CapturedRun {
             by,
             collected,
             facts: disks.flat_map(queue_facts).collect(),
+            tag_waits,
         })
     }
 }
@@ -128,7 +143,38 @@ impl CapturedRun {
                 ..found
             }),
             queues: result.queues,
+            tag_waits: Some(self.tag_waits(part)),
         }))
+    }
+
+    /// The sleeps of the part's threads for a request, of the slices of time whose middle is in it.
+    fn tag_waits(&self, part: &Part) -> TagWaits {
+        let disks = match &self.tag_waits {
+            Ok(disks) => disks,
+            Err(error) => return TagWaits::Unseen(refused(error)),
+        };
+        let counts = |wait: &&TagWait| {
+            let time = part.threads.get(&wait.tid);
+            time.is_some_and(|time| time.contains(&(wait.slice_ns + SLICE_NS / 2)))
+        };
+        let mut queues: BTreeMap<(DevId, u32, bool), QueueTagWaits> = BTreeMap::new();
+        for (device, counted) in disks {
+            for wait in counted.waits.iter().filter(counts) {
+                let key = (*device, wait.queue, wait.of_scheduler);
+                let sum = queues.entry(key).or_insert_with(|| QueueTagWaits {
+                    device: device.to_string(),
+                    queue: wait.queue,
+                    of_scheduler: wait.of_scheduler,
+                    ..QueueTagWaits::default()
+                });
+                sum.sleeps += wait.sleeps;
+                sum.ns += wait.ns;
+            }
+        }
+        TagWaits::Counted {
+            queues: queues.into_values().collect(),
+            lost: disks.iter().map(|(_, counted)| counted.lost).sum(),
+        }
     }
 }
 
@@ -203,7 +249,45 @@ mod tests {
                 wall_ns: 200,
             },
             facts: BTreeMap::from([(facts::queue_map(DISK), "0:0 1:1 2:2".to_owned())]),
+            tag_waits: Ok(vec![(DISK, tag_waits())]),
         }
+    }
+
+    /// Job 11 sleeps in the second and the fourth slice, and another program in the third.
+    fn tag_waits() -> TagWaitCounts {
+        let wait = |tid, slice: u64, queue| TagWait {
+            tid,
+            slice_ns: slice * SLICE_NS,
+            queue,
+            of_scheduler: false,
+            sleeps: 2,
+            ns: 100,
+        };
+        let waits = [(11, 1, 0), (99, 2, 0), (11, 3, 0), (11, 3, 1), (12, 4, 1)];
+        TagWaitCounts {
+            waits: waits
+                .map(|(tid, slice, queue)| wait(tid, slice, queue))
+                .into(),
+            lost: 1,
+        }
+    }
+
+    /// The time that counts begins within the second slice, behind its middle, and lasts to the
+    /// fifth.
+    #[test]
+    fn sleeps_for_a_request_are_those_of_the_jobs_in_the_time_that_counts() {
+        let window = SLICE_NS * 8 / 5..SLICE_NS * 5;
+        let waits = run().tag_waits(&part(window, &[11, 12]));
+        let queue = |queue, sleeps| QueueTagWaits {
+            device: DISK.to_string(),
+            queue,
+            of_scheduler: false,
+            sleeps,
+            ns: sleeps * 50,
+        };
+        let queues = vec![queue(0, 2), queue(1, 4)];
+        assert_eq!(waits, TagWaits::Counted { queues, lost: 1 });
+        assert_eq!(waits.sum(), Some((6, 300)));
     }
 
     fn part(window: Range<u64>, threads: &[u32]) -> Part {

@@ -56,8 +56,7 @@ enum req_flag_bits {
 	__REQ_PREFLUSH = 18,
 	__REQ_RAHEAD = 19,
 };
-enum rqf_flags___since_610 { __RQF_FLUSH_SEQ = 0 };
-#define FLUSH_SEQ_BEFORE (1U << 4) /* RQF_FLUSH_SEQ before 6.10 */
+enum rqf_flags { __RQF_FLUSH_SEQ = 0 };
 
 /* Set before the programs are loaded. */
 volatile const u32 devices[DEVICES] = {}; /* major << 20 | minor; 0: none */
@@ -67,6 +66,8 @@ volatile const u32 most_bytes = 0;
 volatile const u32 wanted_pid = 0; /* 0: all */
 volatile const u64 latency_above = 0;
 volatile const u32 all_have_requests = 0; /* no disk takes bios alone */
+/* RQF_FLUSH_SEQ, where the kernel's types do not name it */
+volatile const u32 flush_sequence = 0;
 
 /*
  * The one wanted disk and its number, once it was seen, so that most bios need
@@ -187,11 +188,10 @@ static __always_inline int is_passthrough(u32 opf)
 
 static __always_inline int is_flush_sequence(u32 rq_flags)
 {
-	if (ENUM_EXISTS(enum rqf_flags___since_610, __RQF_FLUSH_SEQ))
-		return rq_flags >> ENUM_VALUE(enum rqf_flags___since_610,
-					      __RQF_FLUSH_SEQ) &
+	if (ENUM_EXISTS(enum rqf_flags, __RQF_FLUSH_SEQ))
+		return rq_flags >> ENUM_VALUE(enum rqf_flags, __RQF_FLUSH_SEQ) &
 		       1;
-	return (rq_flags & FLUSH_SEQ_BEFORE) != 0;
+	return (rq_flags & flush_sequence) != 0;
 }
 
 /* Fills in who queues the I/O. False: the process is not a wanted one. */

@@ -5,6 +5,24 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
+/// What a change is made to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    /// A setting: a file whose text is a value.
+    #[default]
+    Setting,
+    /// A ublk device, by its character device. The value written is the token by which it is known
+    /// again; to undo the change is to delete it.
+    UblkDevice,
+}
+
+impl ChangeKind {
+    fn is_setting(&self) -> bool {
+        *self == ChangeKind::Setting
+    }
+}
+
 /// A change of a setting, as the journal announces it before it is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
@@ -13,6 +31,9 @@ pub struct Change {
     /// The process that makes the change.
     #[serde(flatten)]
     pub owner: Owner,
+    /// What is changed. Journals leave it out for a setting.
+    #[serde(default, skip_serializing_if = "ChangeKind::is_setting")]
+    pub kind: ChangeKind,
     /// The setting's file, with links resolved. Journals name it `object`.
     #[serde(rename = "object")]
     pub file: PathBuf,
@@ -40,6 +61,10 @@ impl fmt::Display for Change {
         let Change {
             file, old, written, ..
         } = self;
+        if self.kind == ChangeKind::UblkDevice {
+            let pid = self.owner.pid;
+            return write!(f, "{}, a ublk device made by process {pid}", file.display());
+        }
         write!(f, "{} from {old:?}, changed to {written:?}", file.display())
     }
 }

@@ -3,7 +3,7 @@
 use super::entry::{Change, Line};
 use super::journal::Journal;
 use super::lock::SettingLock;
-use super::{Outcome, Owner, RestoreError, setting_file, sweep};
+use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep, ublk_device};
 use crate::Roots;
 use crate::signals::Orderly;
 use std::fs;
@@ -106,7 +106,7 @@ impl Guard {
         if old == value {
             return Ok(outcome(&old));
         }
-        let change = self.announce(&file, &old, value)?;
+        let change = self.announce(ChangeKind::Setting, &file, &old, value)?;
         if let Err(refused) = setting_file::write(&file, value) {
             self.log(&Line::Undone { seq: change.seq })?;
             return Err(refused);
@@ -163,12 +163,45 @@ impl Guard {
         setting_file::write(&found, value)
     }
 
+    /// Notes in the journal that the ublk device with the character device `file` is about to be
+    /// made, or taken over from a server that has ended, by this process. [`Guard::undo`] deletes
+    /// it where it is still there.
+    ///
+    /// # Errors
+    /// Another run holds the device, or the journal cannot be written.
+    pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
+        let lock = SettingLock::take(&self.dir, file)?;
+        let token = ublk_device::words(token);
+        let change = self.announce(ChangeKind::UblkDevice, file, "absent", &token)?;
+        self.applied.push(Applied {
+            change,
+            others: Vec::new(),
+            _lock: Some(lock),
+        });
+        Ok(())
+    }
+
+    /// Notes that the last device that [`Guard::device`] announced was not made.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn not_made(&mut self) -> Result<(), RestoreError> {
+        match self.applied.pop() {
+            Some(applied) => self.log(&Line::Undone {
+                seq: applied.change.seq,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Undoes all changes, the last first, and releases the locks. The journal is removed when
     /// nothing is left to do. Returns each setting's file with the outcome.
     pub fn undo(&mut self) -> Vec<(PathBuf, Outcome)> {
         let mut outcomes = Vec::new();
         let mut all_final = true;
         while let Some(applied) = self.applied.pop() {
+            let device = (applied.change.kind == ChangeKind::UblkDevice)
+                .then(|| ublk_device::delete(&self.roots, &applied.change));
             let Change {
                 file,
                 old,
@@ -178,7 +211,7 @@ impl Guard {
             } = applied.change;
             let mut ours = vec![written.as_str()];
             ours.extend(applied.others.iter().map(String::as_str));
-            let outcome = setting_file::put_back(&file, &old, &ours);
+            let outcome = device.unwrap_or_else(|| setting_file::put_back(&file, &old, &ours));
             if outcome.is_final() {
                 // If this line cannot be written, a later restore finds the old value and does
                 // nothing.
@@ -219,8 +252,15 @@ impl Guard {
     }
 
     /// Writes a change to the journal before it is made.
-    fn announce(&mut self, file: &Path, old: &str, value: &str) -> Result<Change, RestoreError> {
+    fn announce(
+        &mut self,
+        kind: ChangeKind,
+        file: &Path,
+        old: &str,
+        value: &str,
+    ) -> Result<Change, RestoreError> {
         let change = Change {
+            kind,
             seq: self.next,
             owner: self.owner.clone(),
             file: file.to_owned(),

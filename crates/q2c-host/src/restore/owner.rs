@@ -22,11 +22,18 @@ impl Owner {
     /// # Errors
     /// procfs does not tell the boot id or the start time.
     pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
+        Owner::of(roots, std::process::id())
+    }
+
+    /// The running process `pid`.
+    ///
+    /// # Errors
+    /// As [`Owner::current`].
+    pub fn of(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
         let fail = |path, what: &str| RestoreError::Owner {
             path,
             source: io::Error::new(io::ErrorKind::InvalidData, what.to_owned()),
         };
-        let pid = std::process::id();
         let boot = roots.proc("sys/kernel/random/boot_id");
         let stat = roots.proc(&format!("{pid}/stat"));
         Ok(Owner {

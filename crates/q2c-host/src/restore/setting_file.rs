@@ -12,6 +12,13 @@ use std::path::Path;
 pub enum Outcome {
     /// The old value was written back and read back.
     Restored,
+    /// The device that was made is deleted.
+    Deleted,
+    /// Another process serves the device now, so it was left as it is.
+    Served {
+        /// The process.
+        server: u32,
+    },
     /// The setting had its old value already.
     AlreadyOld,
     /// The setting has a value that its owner did not write: somebody else set it since, so it was
@@ -43,6 +50,10 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Restored => f.write_str("restored"),
+            Outcome::Deleted => f.write_str("deleted; its data are lost"),
+            Outcome::Served { server } => {
+                write!(f, "left alone: process {server} serves it now")
+            }
             Outcome::AlreadyOld => f.write_str("has its old value already"),
             Outcome::Foreign { present } => {
                 write!(f, "left alone: somebody else set {present:?} since")

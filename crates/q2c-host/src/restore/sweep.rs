@@ -3,7 +3,7 @@
 use super::entry::Change;
 use super::journal::{self, Contents, Fault};
 use super::lock::SettingLock;
-use super::{Outcome, RestoreError, setting_file};
+use super::{ChangeKind, Outcome, RestoreError, setting_file, ublk_device};
 use crate::{Roots, attr};
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -132,6 +132,10 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
             false => Outcome::OwnerAlive,
         };
         all_final &= outcome.is_final();
+        // A device that is served is no change that waits to be undone: its server may run on.
+        if change.kind == ChangeKind::UblkDevice && outcome == Outcome::OwnerAlive {
+            continue;
+        }
         report.items.push(Item {
             journal: path.to_owned(),
             change,
@@ -153,6 +157,10 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
 fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcome {
     if !change.owner.of_this_boot(roots) {
         return Outcome::OtherBoot;
+    }
+    // Before the lock: another server of the device holds it, and the change is then not ours.
+    if change.kind == ChangeKind::UblkDevice {
+        return ublk_device::delete(roots, change);
     }
     let _lock = match SettingLock::take(dir, &change.file) {
         Ok(lock) => lock,

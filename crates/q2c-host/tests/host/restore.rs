@@ -3,7 +3,8 @@
 use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::restore::{
-    Change, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending, restore_all,
+    Change, ChangeKind, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending,
+    restore_all,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ impl Bench {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
             let file = fs::canonicalize(self.tree.path(name)).unwrap();
             let change = Change {
+                kind: ChangeKind::Setting,
                 seq: seq as u64,
                 owner: owner.clone(),
                 file,
@@ -507,4 +509,32 @@ fn journals_that_others_could_write_are_not_used() {
         q2c_testkit::skip("journals of another user", "not root");
     }
     assert_eq!(bench.outcomes(), [Outcome::Restored]);
+}
+
+/// A ublk device that is served waits for nobody, and one that is not there any more is done.
+#[test]
+fn devices_of_ended_servers_are_undone_and_served_ones_left() {
+    let bench = Bench::new();
+    // No machine has as many ublk devices.
+    let device = Path::new("/dev/ublkc4294967295");
+    let mut guard = bench.guard();
+    guard.device(device, 7).unwrap();
+    let written = fs::read_to_string(&bench.journals()[0]).unwrap();
+    assert!(written.contains(r#""kind":"ublk-device""#), "{written}");
+    let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+    assert!(report.is_complete() && report.items.is_empty());
+    assert_eq!(bench.journals().len(), 1, "a live server lost its journal");
+    let other = bench.guard().device(device, 8);
+    assert!(matches!(other, Err(RestoreError::Busy { .. })), "{other:?}");
+
+    // The same journal of a server that has ended.
+    let start = dead().start_time;
+    let live = Owner::current(&Roots::live()).unwrap().start_time;
+    let ended = written.replace(&live.to_string(), &start.to_string());
+    guard.not_made().unwrap();
+    drop(guard);
+    let left = bench.journal.join("1-2-0.jsonl");
+    fs::write(&left, ended).unwrap();
+    assert_eq!(bench.outcomes(), [Outcome::Gone]);
+    assert!(!left.exists());
 }

@@ -1,5 +1,6 @@
 //! The stages of a point's I/Os in the block layer, from a run of its own after the point's trials.
 
+use super::tag_waits::TagWaits;
 use crate::analyze::{Bottleneck, DeviceQueues, StageStats};
 use crate::late::Unseen;
 use crate::replay::CapturedBy;
@@ -55,4 +56,7 @@ pub struct StageRun {
     /// The hardware queues of each device, reads apart from writes; empty where the capture does
     /// not tell queues, as that by tracefs.
     pub queues: Vec<DeviceQueues>,
+    /// Sleeps of the jobs for a request; `None` in results of versions that did not watch them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_waits: Option<TagWaits>,
 }

@@ -7,6 +7,7 @@ mod common;
 mod doctor;
 mod goal;
 mod poll;
+mod ramdisk;
 mod record;
 mod recording;
 mod replay;
@@ -14,6 +15,7 @@ mod report;
 mod reproduce;
 mod restore;
 mod rule;
+mod scale;
 mod source;
 mod steer;
 mod trace;
@@ -28,6 +30,7 @@ pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
+pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
 pub use replay::{CompareArgs, HowArgs, ModeName, ReplayArgs};
@@ -35,6 +38,7 @@ pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
+pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
 pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
 pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
@@ -80,8 +84,12 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Replay a trace on several devices and say which serves it better
     Compare(CompareArgs),
+    /// Predict throughput at more cores than were measured
+    Scale(ScaleArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
+    /// Make RAM block devices with service times, list and delete them
+    Ramdisk(RamdiskArgs),
     /// List what this machine can and cannot do, why, and the line that would change it
     Doctor(DoctorArgs),
     /// Run a published experiment here, its figures beside the published ones

@@ -26,11 +26,14 @@ mod poll_kernel;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod ramdisk;
+#[cfg(test)]
 mod record;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod report;
+mod scale;
 mod sweep;
 #[cfg(test)]
 mod trace;

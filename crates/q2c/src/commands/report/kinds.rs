@@ -9,6 +9,7 @@ use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::replay::{self, ReplayResult};
+use q2c_result::scale::{self, ScaleResult};
 use q2c_result::tune::{self, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
 use serde::Serialize;
@@ -83,6 +84,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::kernel_tune(result).or_exit(Exit::Internal),
         csv: |result| csv::kernel_tune(result).or_exit(Exit::Internal),
         table: terminal::kernel_tune,
+    },
+    &KindOf {
+        schema: scale::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<ScaleResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::scale(result).or_exit(Exit::Internal),
+        csv: |result| csv::scale(result).or_exit(Exit::Internal),
+        table: terminal::scale,
     },
 ];
 

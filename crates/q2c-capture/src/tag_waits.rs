@@ -1,0 +1,147 @@
+//! Counts sleeps of a process for a request: all tags of a hardware queue, or of its I/O scheduler,
+//! are in use, so that the thread sleeps until one is given back (`blk_mq_get_tag`). It needs Linux
+//! 5.8. An I/O that finds a free tag costs nothing here.
+
+use crate::ProbeError;
+use crate::object::Object;
+use crate::permission;
+use crate::symbols::{Symbols, need_kprobes};
+use aya::maps::{HashMap, MapData, PerCpuArray};
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use std::process;
+
+/// The BPF program as `build.rs` compiled it.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/tag_waits.bpf.o"));
+
+/// Length of the program's slices of time, ns.
+pub const SLICE_NS: u64 = 10_000_000;
+
+/// Programs and the kernel functions that they are on.
+const ON: [(&str, &str); 2] = [
+    ("sleeps", "io_schedule"),
+    ("look_for_tag", "blk_mq_get_tag"),
+];
+/// The bit of a queue's number that the program sets for the tags of the I/O scheduler.
+const OF_SCHEDULER: u64 = 1 << 31;
+
+/// Sleeps of one thread for a request of one hardware queue, in one slice of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagWait {
+    /// The thread.
+    pub tid: u32,
+    /// Begin of the slice in which the waits began, ns of CLOCK_MONOTONIC.
+    pub slice_ns: u64,
+    /// The hardware queue at which the thread began to look for a request.
+    pub queue: u32,
+    /// Whether they were those of the I/O scheduler.
+    pub of_scheduler: bool,
+    /// Times that the thread slept. An I/O may sleep several times.
+    pub sleeps: u64,
+    /// Time from the first sleep for a request to the request, summed up, ns.
+    pub ns: u64,
+}
+
+/// What the probe counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TagWaitCounts {
+    /// Sleeps at the disk's hardware queues.
+    pub waits: Vec<TagWait>,
+    /// Sleeps for which the probe had no room.
+    pub lost: u64,
+}
+
+/// An attached probe.
+pub struct TagWaits {
+    object: Object,
+}
+
+/// The program's `struct place`: the queue, with the thread in the upper half; the slice.
+type Place = [u64; 2];
+/// The program's `struct slept`: sleeps, and their time, ns.
+type Slept = [u64; 2];
+
+impl TagWaits {
+    /// Begins to watch the threads of this process at one disk.
+    ///
+    /// # Errors
+    /// A permission or a kernel function is lacking, or the kernel refuses.
+    pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
+        permission::check(roots)?;
+        need_kprobes(roots)?;
+        let symbols = Symbols::read(roots)?;
+        for (_, function) in ON {
+            symbols.first_of(&[function])?;
+        }
+        let pid = process::id();
+        let mut object = Object::load_with(roots, OBJECT, |loader| {
+            loader.override_global("wanted_major", &disk.dev.major, true);
+            loader.override_global("wanted_minor", &disk.dev.minor, true);
+            loader.override_global("wanted_pid", &pid, true);
+        })?;
+        // The kernel refuses a program that reads an argument that its tracepoint does not have.
+        if !object.on_tracepoint("issue_two", "block_rq_issue")? {
+            object.on_known_tracepoint("issue_one", "block_rq_issue")?;
+        }
+        object.on_known_tracepoint("has_request", "block_getrq")?;
+        for (program, function) in ON {
+            object.on_functions(program, &[function])?;
+        }
+        Ok(TagWaits { object })
+    }
+
+    /// What was counted since the probe was attached. Waits that have not ended are not in it.
+    ///
+    /// # Errors
+    /// A map of the kernel cannot be read.
+    pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
+        let map = |name| self.object.ebpf.map(name).expect("a map of the object");
+        let read = || {
+            let counted = HashMap::<&MapData, Place, Slept>::try_from(map("counted"))?;
+            let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
+            Ok(TagWaitCounts {
+                waits: counted.iter().filter_map(Result::ok).map(wait).collect(),
+                lost: lost.iter().sum(),
+            })
+        };
+        read().map_err(|error: aya::maps::MapError| self.object.unread(&error))
+    }
+}
+
+/// A count of the program.
+fn wait(([place, slice], [sleeps, ns]): (Place, Slept)) -> TagWait {
+    let queue = place & 0xffff_ffff;
+    TagWait {
+        tid: (place >> 32) as u32,
+        slice_ns: slice * SLICE_NS,
+        queue: (queue & !OF_SCHEDULER) as u32,
+        of_scheduler: queue & OF_SCHEDULER != 0,
+        sleeps,
+        ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values laid out by hand as in `struct place` and `struct slept`.
+    #[test]
+    fn sleeps_of_a_thread_at_a_queue() {
+        let wanted = TagWait {
+            tid: 4_711,
+            slice_ns: 70_000_000,
+            queue: 3,
+            of_scheduler: true,
+            sleeps: 2,
+            ns: 900,
+        };
+        let place = 4_711 << 32 | 0x8000_0003;
+        assert_eq!(wait(([place, 7], [2, 900])), wanted);
+        let of_driver = TagWait {
+            of_scheduler: false,
+            ..wanted
+        };
+        assert_eq!(wait(([4_711 << 32 | 3, 7], [2, 900])), of_driver);
+    }
+}

@@ -1,0 +1,71 @@
+//! The RAM devices that there are, with what the kernel says about them.
+
+use crate::{RamdiskError, Record, module};
+use q2c_host::Roots;
+use q2c_model::Bytes;
+use q2c_result::ramdisk::{RamDevice, RamDevices, SCHEMA, State, Via};
+use q2c_sys::ublk::{Control, DeviceInfo};
+use std::fs;
+use std::path::Path;
+
+/// All RAM devices: those of the module, and those of ublk servers of q2c.
+///
+/// # Errors
+/// A record cannot be read.
+pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, RamdiskError> {
+    let mut devices = module::devices(roots);
+    let mut control = Control::open().ok();
+    for record in Record::all(folder)? {
+        let info = control.as_mut().and_then(|c| c.info(record.id).ok());
+        let info = info.filter(|info| info.token == record.token);
+        match info {
+            Some(info) => devices.push(served(roots, &record, info)),
+            // The device was deleted, by `q2c restore` or others, after its server had ended.
+            None => record.remove(folder),
+        }
+    }
+    Ok(RamDevices {
+        schema: SCHEMA.to_owned(),
+        devices,
+    })
+}
+
+fn served(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
+    let name = record.name();
+    let alive = record.is_served(roots);
+    let state = match (alive, record.holder.is_alive(roots)) {
+        (true, _) => State::Served,
+        (false, true) => State::Recoverable,
+        (false, false) => State::Lost,
+    };
+    RamDevice {
+        via: Via::Ublk,
+        size: sectors(roots, &name).unwrap_or(record.wanted.size),
+        block: block(roots, &name).unwrap_or(record.wanted.block),
+        queues: u32::from(info.queues),
+        poll_queues: 0,
+        depth: u32::from(info.depth),
+        service: record.service.clone(),
+        server: alive.then_some(record.server.pid),
+        state,
+        name,
+    }
+}
+
+/// The capacity of a block device.
+pub(crate) fn sectors(roots: &Roots, name: &str) -> Option<Bytes> {
+    let text = fs::read_to_string(roots.sys(&format!("block/{name}/size"))).ok()?;
+    let sectors: u64 = text.trim().parse().ok()?;
+    Some(Bytes(sectors * 512))
+}
+
+/// The logical block of a block device.
+pub(crate) fn block(roots: &Roots, name: &str) -> Option<Bytes> {
+    let file = roots.sys(&format!("block/{name}/queue/logical_block_size"));
+    fs::read_to_string(file)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+        .map(Bytes)
+}

@@ -1,0 +1,121 @@
+//! What is noted about a ublk device while it exists, in a file beside those of others.
+
+use crate::{RamdiskError, Wanted};
+use q2c_host::Roots;
+use q2c_host::restore::Owner;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A ublk device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its number.
+    pub id: u32,
+    /// The number by which it is known again.
+    pub token: u64,
+    /// What was asked for.
+    pub wanted: Wanted,
+    /// The service times in words, as they were asked for.
+    pub service: Option<String>,
+    /// Folder of the restore journal that names it.
+    pub journal: PathBuf,
+    /// The server.
+    pub server: Owner,
+    /// The process that keeps the data.
+    pub holder: Owner,
+    /// The number of the data's descriptor in the holder.
+    pub fd: i32,
+}
+
+/// The folder of the records: it is empty after a reboot, as the devices are.
+#[must_use]
+pub fn default_folder() -> PathBuf {
+    PathBuf::from("/run/q2c/ramdisk")
+}
+
+impl Record {
+    /// The block device's name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("ublkb{}", self.id)
+    }
+
+    /// Whether the server runs.
+    #[must_use]
+    pub fn is_served(&self, roots: &Roots) -> bool {
+        self.server.is_alive(roots)
+    }
+
+    /// The path of the data, in the holder's descriptors.
+    pub(crate) fn data(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", self.holder.pid, self.fd).into()
+    }
+
+    /// Writes the record, or replaces it.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), RamdiskError> {
+        let path = folder.join(format!("{}.json", self.name()));
+        let new = folder.join(format!(".{}.{}", self.name(), self.server.pid));
+        let put = || {
+            fs::create_dir_all(folder)?;
+            fs::write(&new, serde_json::to_vec_pretty(self)?)?;
+            fs::rename(&new, &path)
+        };
+        put().map_err(|source: io::Error| RamdiskError::Record {
+            what: "write",
+            path: path.clone(),
+            source,
+        })
+    }
+
+    /// Removes the record. It is no error that it is not there.
+    pub(crate) fn remove(&self, folder: &Path) {
+        fs::remove_file(folder.join(format!("{}.json", self.name()))).ok();
+    }
+
+    /// All records in `folder`, by number. A folder that is not there has none.
+    pub(crate) fn all(folder: &Path) -> Result<Vec<Record>, RamdiskError> {
+        let unread = |path: &Path| {
+            let path = path.to_owned();
+            move |source| RamdiskError::Record {
+                what: "read",
+                path,
+                source,
+            }
+        };
+        let listed = match fs::read_dir(folder) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(unread(folder))?,
+        };
+        let mut records = Vec::new();
+        for entry in listed {
+            let path = entry.map_err(unread(folder))?.path();
+            if path.extension().is_some_and(|e| e == "json") {
+                let text = fs::read(&path).map_err(unread(&path))?;
+                let record: Record = serde_json::from_slice(&text)
+                    .map_err(io::Error::from)
+                    .map_err(unread(&path))?;
+                records.push(record);
+            }
+        }
+        records.sort_by_key(|record| record.id);
+        Ok(records)
+    }
+
+    /// The record of the device `name`, also where it is named by its path.
+    pub(crate) fn find(folder: &Path, name: &str) -> Result<Record, RamdiskError> {
+        let short = name.strip_prefix("/dev/").unwrap_or(name);
+        let mut all = Record::all(folder)?.into_iter();
+        all.find(|record| record.name() == short)
+            .ok_or_else(|| RamdiskError::Unknown(name.to_owned()))
+    }
+}
+
+/// The service times of the device `name`, as they were asked for.
+///
+/// # Errors
+/// There is no such device.
+pub fn service_of(folder: &Path, name: &str) -> Result<Option<String>, RamdiskError> {
+    Ok(Record::find(folder, name)?.service)
+}

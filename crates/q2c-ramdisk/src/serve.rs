@@ -1,0 +1,296 @@
+//! The server of a ublk device, from its making or recovery to its end.
+
+use crate::queue::{self, Service};
+use crate::{RamdiskError, Record, Wanted, hold};
+use q2c_host::Roots;
+use q2c_host::restore::{Guard, Owner, RestoreError};
+use q2c_service::{Draws, Servers, ServiceTimes};
+use q2c_sys::thread::{least_timer_slack, pin};
+use q2c_sys::ublk::{Control, Memory, Queue, Shape};
+use rustix::fs::{FallocateFlags, MemfdFlags};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take for a step.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two looks at what is waited for.
+const LOOK: Duration = Duration::from_millis(50);
+/// The most devices that are tried for a free number.
+const MOST_DEVICES: u32 = 64;
+
+/// What a server serves.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// A new device.
+    Make(Wanted),
+    /// The device of this name, whose server has ended.
+    Recover(String),
+}
+
+/// What a server is asked for.
+#[derive(Debug)]
+pub struct ServeRequest {
+    /// The device.
+    pub work: Work,
+    /// Service times and how many requests are served at a time; `None` for none.
+    pub times: Option<(ServiceTimes, usize)>,
+    /// The service times in words.
+    pub service: Option<String>,
+    /// Folder of the restore journals.
+    pub journal: PathBuf,
+    /// Folder of the records.
+    pub folder: PathBuf,
+}
+
+/// Makes the device and serves it until `stop` is set or the device is deleted. `ready` is called
+/// when the block device is there.
+///
+/// # Errors
+/// The device cannot be made or taken over. Whatever was made is deleted then.
+pub fn serve(
+    request: &ServeRequest,
+    stop: &AtomicBool,
+    ready: impl FnOnce(&Record),
+) -> Result<(), RamdiskError> {
+    // It fails for the first process of a group, which is as good.
+    rustix::process::setsid().ok();
+    let mut control = Control::open().map_err(RamdiskError::call("open ublk's control device"))?;
+    let roots = Roots::live();
+    let mut guard = Guard::new(&roots, &request.journal)?;
+    let made = match &request.work {
+        Work::Make(wanted) => make(&roots, &mut control, &mut guard, request, *wanted)?,
+        Work::Recover(name) => recover(&roots, &mut control, &mut guard, &request.folder, name)?,
+    };
+    let served = run(&mut control, &made, request, stop, ready);
+    // The device is deleted before its holder ends and the record goes.
+    guard.undo();
+    made.record.remove(&request.folder);
+    if let Some(mut holder) = made.holder {
+        holder.kill().ok();
+        holder.wait().ok();
+    }
+    served
+}
+
+/// A device that is added or is to be taken over.
+struct Made {
+    record: Record,
+    memory: Memory,
+    /// The file of the data, which stays open here as well.
+    _data: File,
+    holder: Option<Child>,
+    recovers: bool,
+}
+
+fn make(
+    roots: &Roots,
+    control: &mut Control,
+    guard: &mut Guard,
+    request: &ServeRequest,
+    wanted: Wanted,
+) -> Result<Made, RamdiskError> {
+    let data = data(&wanted).map_err(RamdiskError::call(format!(
+        "reserve {} of memory",
+        wanted.size
+    )))?;
+    let memory = Memory::map(&data).map_err(RamdiskError::call("map the data"))?;
+    let token = crate::token();
+    let id = add(control, guard, &wanted, token)?;
+    let holder =
+        hold::start(id, token).map_err(RamdiskError::call("start the process that keeps data"))?;
+    let record = Record {
+        id,
+        token,
+        wanted,
+        service: request.service.clone(),
+        journal: request.journal.clone(),
+        server: Owner::current(roots)?,
+        holder: hold::owner(roots, holder.id())?,
+        fd: data.as_raw_fd(),
+    };
+    Ok(Made {
+        record,
+        memory,
+        _data: data,
+        holder: Some(holder),
+        recovers: false,
+    })
+}
+
+/// A file without a name in memory, all of which is reserved. It is not closed on exec, so that the
+/// holder inherits it.
+fn data(wanted: &Wanted) -> io::Result<File> {
+    let data = rustix::fs::memfd_create("q2c-ramdisk", MemfdFlags::empty())?;
+    rustix::fs::fallocate(&data, FallocateFlags::empty(), 0, wanted.size.0)?;
+    Ok(File::from(data))
+}
+
+/// Adds the device under the first number that is free.
+fn add(
+    control: &mut Control,
+    guard: &mut Guard,
+    wanted: &Wanted,
+    token: u64,
+) -> Result<u32, RamdiskError> {
+    let shape = Shape {
+        bytes: wanted.size.0,
+        block: wanted.block.0 as u32,
+        queues: wanted.queues as u16,
+        depth: wanted.depth as u16,
+        token,
+    };
+    let free = |id: &u32| !path('c', *id).exists();
+    for id in (0..MOST_DEVICES).filter(free) {
+        // Another server that is just making this number holds its lock.
+        match guard.device(&path('c', id), token) {
+            Err(RestoreError::Busy { .. }) => continue,
+            other => other?,
+        }
+        match control.add(id, &shape) {
+            Ok(()) => return Ok(id),
+            Err(e) if e.raw_os_error() == Some(17) => guard.not_made()?,
+            Err(e) => {
+                return Err(RamdiskError::call(format!("add the ublk device {id}"))(e));
+            }
+        }
+    }
+    Err(RamdiskError::Lacking(format!(
+        "expected a free number of a ublk device below {MOST_DEVICES}, found none"
+    )))
+}
+
+fn path(kind: char, id: u32) -> PathBuf {
+    format!("/dev/ublk{kind}{id}").into()
+}
+
+fn recover(
+    roots: &Roots,
+    control: &mut Control,
+    guard: &mut Guard,
+    folder: &Path,
+    name: &str,
+) -> Result<Made, RamdiskError> {
+    let mut record = Record::find(folder, name)?;
+    let lost = |why: &str| RamdiskError::Lost {
+        name: name.to_owned(),
+        why: why.to_owned(),
+    };
+    if record.is_served(roots) {
+        let (name, server) = (name.to_owned(), record.server.pid);
+        return Err(RamdiskError::Served { name, server });
+    }
+    match control.info(record.id) {
+        Ok(info) if info.token == record.token => {}
+        _ => return Err(lost("the kernel has no such device any more")),
+    }
+    if !record.holder.is_alive(roots) {
+        return Err(lost("the process that kept its data has ended"));
+    }
+    let data = File::options().read(true).write(true).open(record.data());
+    let data = data.map_err(|e| lost(&e.to_string()))?;
+    let memory = Memory::map(&data).map_err(RamdiskError::call("map the data"))?;
+    let until = Instant::now() + PATIENCE;
+    // EBUSY as long as the kernel still ends the old server.
+    let begun = patiently(until, || control.begin_recovery(record.id));
+    begun.map_err(RamdiskError::call(format!("take over {name}")))?;
+    // From here on an error deletes the device.
+    guard.device(&path('c', record.id), record.token)?;
+    record.server = Owner::current(roots)?;
+    Ok(Made {
+        record,
+        memory,
+        _data: data,
+        holder: None,
+        recovers: true,
+    })
+}
+
+fn patiently<T>(until: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match step() {
+            Err(e) if Instant::now() >= until => return Err(e),
+            Err(_) => thread::sleep(LOOK),
+            done => return done,
+        }
+    }
+}
+
+fn run(
+    control: &mut Control,
+    made: &Made,
+    request: &ServeRequest,
+    stop: &AtomicBool,
+    ready: impl FnOnce(&Record),
+) -> Result<(), RamdiskError> {
+    let id = made.record.id;
+    let file = path('c', id);
+    let open = || File::options().read(true).write(true).open(&file);
+    let device = patiently(Instant::now() + PATIENCE, open)
+        .map_err(RamdiskError::call(format!("open {}", file.display())))?;
+    let device = Arc::new(device);
+    let info = control
+        .info(id)
+        .map_err(RamdiskError::call("ask about the device"))?;
+    let servers = Servers::new(request.times.as_ref().map_or(1, |(_, servers)| *servers));
+    thread::scope(|scope| {
+        let (told, opened) = mpsc::channel();
+        let mut threads = Vec::new();
+        for number in 0..info.queues {
+            let cpu = control.cpu_of_queue(id, number);
+            let (device, told) = (Arc::clone(&device), told.clone());
+            let service = request.times.as_ref().map(|(times, _)| Service {
+                draws: Draws::new(times.clone(), u64::from(number) + 1),
+                servers: &servers,
+            });
+            let memory = &made.memory;
+            threads.push(scope.spawn(move || {
+                cpu.map(pin);
+                least_timer_slack().ok();
+                let queue = Queue::open(&device, number, info.depth);
+                drop(device);
+                match queue {
+                    Ok(queue) => {
+                        told.send(Ok(())).ok();
+                        drop(told);
+                        queue::run(queue, memory, service)
+                    }
+                    Err(e) => {
+                        told.send(Err(e)).ok();
+                        Ok(())
+                    }
+                }
+            }));
+        }
+        drop(told);
+        let up = opened
+            .iter()
+            .collect::<io::Result<()>>()
+            .and_then(|()| match made.recovers {
+                true => control.end_recovery(id),
+                false => control.start(id),
+            });
+        let up = up
+            .map_err(RamdiskError::call(format!("start the device {id}")))
+            .and_then(|()| made.record.write(&request.folder));
+        if up.is_ok() {
+            ready(&made.record);
+            while !stop.load(Ordering::Acquire) && !threads.iter().any(|t| t.is_finished()) {
+                thread::sleep(LOOK);
+            }
+        }
+        // Queues end when the kernel takes their requests back.
+        control.stop(id).ok();
+        let ended = threads.into_iter().try_for_each(|one| match one.join() {
+            Ok(ended) => ended.map_err(RamdiskError::call("serve a queue")),
+            Err(_) => Err(RamdiskError::Lacking("the thread of a queue failed".into())),
+        });
+        up.and(ended)
+    })
+}

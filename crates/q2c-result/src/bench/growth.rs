@@ -1,0 +1,134 @@
+//! Which stage grows with the number of jobs.
+
+use super::StageRun;
+use serde::{Deserialize, Serialize};
+
+/// The stages that Q2C is the sum of.
+const STAGES: [&str; 7] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C"];
+/// Q2C that is longer by less than this share has not grown: means of runs after each other differ
+/// by as much without a cause.
+const GROWTH: f64 = 0.05;
+
+/// The growth of an I/O's mean time in the block layer from a point with few jobs to one with more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageGrowth {
+    /// The number of jobs at which Q2C is shortest.
+    pub from: u32,
+    /// The largest number of jobs.
+    pub to: u32,
+    /// Mean Q2C with `from` jobs, ns.
+    pub q2c_from_ns: f64,
+    /// Mean Q2C with `to` jobs, ns.
+    pub q2c_to_ns: f64,
+    /// The stage that takes most of the growth, and its share of it; `None` where Q2C grows by less
+    /// than 5 %.
+    pub most: Option<(String, f64)>,
+}
+
+impl StageGrowth {
+    /// The growth over points that differ in nothing but the number of jobs; `None` with fewer than
+    /// two points, and where the one with most jobs is the shortest or lacks Q2C.
+    #[must_use]
+    pub fn over(points: &[(u32, &StageRun)]) -> Option<StageGrowth> {
+        let q2c = |run: &StageRun| {
+            run.stages
+                .get("Q2C")
+                .filter(|q2c| q2c.n > 0)
+                .map(|q2c| q2c.mean_ns)
+        };
+        let known = || {
+            points
+                .iter()
+                .filter_map(|(jobs, run)| Some((*jobs, *run, q2c(run)?)))
+        };
+        let last = known().max_by_key(|(jobs, ..)| *jobs)?;
+        let first = known().min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))?;
+        if first.0 >= last.0 {
+            return None;
+        }
+        let grown = last.2 - first.2;
+        let by = |stage: &'static str| (stage, per_io(last.1, stage) - per_io(first.1, stage));
+        let most = STAGES
+            .into_iter()
+            .map(by)
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let most = most.filter(|_| grown >= GROWTH * first.2);
+        Some(StageGrowth {
+            from: first.0,
+            to: last.0,
+            q2c_from_ns: first.2,
+            q2c_to_ns: last.2,
+            most: most.map(|(stage, ns)| (stage.to_owned(), ns / grown)),
+        })
+    }
+}
+
+/// Time in a stage, of all I/Os on average: some of them may not have gone through it.
+fn per_io(run: &StageRun, stage: &str) -> f64 {
+    let all = run.stages.get("Q2C").map_or(0, |q2c| q2c.n);
+    let sum = run
+        .stages
+        .get(stage)
+        .map_or(0.0, |of| of.mean_ns * of.n as f64);
+    sum / all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::StageStats;
+    use crate::replay::CapturedBy;
+    use std::collections::BTreeMap;
+
+    fn run(means: &[(&str, u64, f64)]) -> StageRun {
+        let stats = |n, mean_ns| StageStats {
+            n,
+            mean_ns,
+            ..StageStats::default()
+        };
+        let stages = means
+            .iter()
+            .map(|(stage, n, mean)| ((*stage).to_owned(), stats(*n, *mean)));
+        StageRun {
+            captured_by: CapturedBy::Bpf,
+            seconds: 1.0,
+            ios: 100,
+            captured: 100,
+            completed: 100,
+            others: 0,
+            reader_cpu_pct: 0.0,
+            lost: 0,
+            not_kept: 0,
+            unmatched: BTreeMap::new(),
+            stages: stages.collect(),
+            bottleneck: None,
+            queues: Vec::new(),
+            tag_waits: None,
+        }
+    }
+
+    /// Half of the I/Os are inserted, for 20 us each at four jobs: 10 us of all. Q2G grows by 30,
+    /// and the whole by 40.
+    #[test]
+    fn the_stage_that_takes_most_of_the_growth() {
+        let one = run(&[("Q2G", 100, 1e3), ("D2C", 100, 50e3), ("Q2C", 100, 51e3)]);
+        let four = run(&[
+            ("Q2G", 100, 31e3),
+            ("I2D", 50, 20e3),
+            ("D2C", 100, 50e3),
+            ("Q2C", 100, 91e3),
+        ]);
+        let two = run(&[("Q2G", 100, 2e3), ("D2C", 100, 50e3), ("Q2C", 100, 52e3)]);
+        let points = [(4, &four), (1, &one), (2, &two)];
+        let grown = StageGrowth::over(&points).expect("a growth");
+        assert_eq!((grown.from, grown.to), (1, 4));
+        assert_eq!((grown.q2c_from_ns, grown.q2c_to_ns), (51e3, 91e3));
+        assert_eq!(grown.most, Some(("Q2G".to_owned(), 0.75)));
+        // From 51 to 52 us is no growth, and a point alone has none.
+        let flat = StageGrowth::over(&points[1..]).expect("two points");
+        assert_eq!(flat.most, None);
+        assert_eq!(StageGrowth::over(&points[..1]), None);
+        // With more jobs Q2C is shorter.
+        assert_eq!(StageGrowth::over(&[(1, &four), (2, &one)]), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! The result of `q2c scale predict`: schema `q2c.scale/1`.
+
+use crate::{Machine, Target, Warning};
+use q2c_model::Bytes;
+use q2c_policy::Method;
+use serde::{Deserialize, Serialize};
+
+/// This version's schema name.
+pub const SCHEMA: &str = "q2c.scale/1";
+
+/// A prediction of throughput beyond the measured number of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleResult {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of q2c.
+    pub version: String,
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// The measured run; `None` when all is from a file of parameters.
+    pub run: Option<Measured>,
+    /// The file of parameters as the user named it; `None` without one.
+    pub parameters_file: Option<String>,
+    /// Cores up to which jobs get a core of their own.
+    pub cores: u32,
+    /// Most jobs of the prediction.
+    pub jobs: u32,
+    /// What was predicted with.
+    pub parameters: Parameters,
+    /// Throughput over the number of jobs, ascending.
+    pub curve: Vec<CurvePoint>,
+    /// Most jobs up to which each further one adds at least a tenth of the first one's throughput;
+    /// `None` when that holds for the whole curve, or when nothing can be said.
+    pub ends_at: Option<u32>,
+    /// Lower and upper end of the interval of `ends_at`; the upper one is `None` where it is beyond
+    /// the curve. `None` where nothing is known of an end.
+    pub ends_between: Option<(u32, Option<u32>)>,
+    /// What limits the throughput there; `None` where nothing is known of an end.
+    pub resource: Option<Resource>,
+    /// Number of jobs with the highest predicted throughput, when it falls behind it for sure.
+    pub peak: Option<u32>,
+    /// Whether the evidence suffices for an answer.
+    pub answer: Answer,
+    /// Throughput that would be added behind the end if a resource had no limit, the largest first.
+    pub what_if: Vec<WhatIf>,
+    /// Mean error of the prediction of a measured point from the other ones, percent; `None`
+    /// without enough measured points.
+    pub leave_out_error_pct: Option<f64>,
+    /// Resampled predictions behind the intervals.
+    pub resamples: u32,
+    /// Seed of the resampling.
+    pub seed: u64,
+    /// Conditions under which this result misleads.
+    pub warnings: Vec<Warning>,
+}
+
+/// The measured curve that a prediction begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Path of the run as the user gave it.
+    pub path: String,
+    /// Interface as asked.
+    pub engine: String,
+    /// Method as asked.
+    pub method: Method,
+    /// Requests in flight of each job.
+    pub depth: u16,
+    /// Bytes per request.
+    pub bs: Bytes,
+    /// Pattern of access.
+    pub rw: String,
+    /// Physical cores of the machine that it was measured on.
+    pub physical_cores: u32,
+    /// The largest number of jobs that the parameters follow from; 0 when all parameters are from a
+    /// file.
+    pub fitted_up_to: u32,
+    /// Facts of that machine.
+    pub machine: Machine,
+    /// Facts of the target.
+    pub target: Target,
+}
+
+/// What may end scaling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// There are more jobs than cores.
+    Cpu,
+    /// A lock that all jobs take.
+    Lock,
+    /// A cache line that costs more with each core that uses it.
+    CacheLine,
+    /// Requests (tags) of the hardware queues.
+    Tags,
+    /// What the device serves at once.
+    Device,
+}
+
+impl Resource {
+    /// All of them.
+    pub const ALL: [Resource; 5] = [
+        Resource::Cpu,
+        Resource::Lock,
+        Resource::CacheLine,
+        Resource::Tags,
+        Resource::Device,
+    ];
+}
+
+/// How much the evidence says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Scaling ends within the curve.
+    Ends,
+    /// A limit is known, and lies beyond the curve.
+    Beyond,
+    /// A limit shows, but so little of it that scaling may end anywhere in a wide range. There is
+    /// no `ends_at` then.
+    Uncertain,
+    /// The measured points show no limit, so the curve is only the one without any: where scaling
+    /// ends cannot be predicted.
+    NothingSeen,
+}
+
+/// A point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Number of jobs.
+    pub jobs: u32,
+    /// I/Os per second: the median of the trials, or the prediction.
+    pub iops: f64,
+    /// Lower end: the smallest trial, or the 2.5th percentile of the resampled predictions less the
+    /// error of the points left out.
+    pub low: f64,
+    /// Upper end, likewise.
+    pub high: f64,
+    /// Whether this was measured. Everything else is a prediction.
+    pub measured: bool,
+}
+
+/// The gain of a resource without a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The resource.
+    pub resource: Resource,
+    /// Number of jobs at which the throughputs are compared.
+    pub jobs: u32,
+    /// Throughput that is added, percent.
+    pub gain_pct: f64,
+}
+
+/// The parameters of the model. Times are nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Requests in flight of each job.
+    pub depth: u32,
+    /// Time of an I/O on its core, without the lock.
+    pub cpu_ns: Value,
+    /// Time in which an I/O needs nothing that others share.
+    pub rest_ns: Value,
+    /// What each further core adds to an I/O by a shared cache line; 0 without one.
+    pub line_ns: Value,
+    /// Time for which a lock is held when nobody waits; 0 without one.
+    pub lock_ns: Value,
+    /// What each waiter adds to that time, as a share of it.
+    pub lock_growth: Value,
+    /// Standard deviation of the lock's time over its mean.
+    pub lock_cv: f64,
+    /// Hardware queues; `None` where requests have no limit.
+    pub queues: Option<u32>,
+    /// Requests of each queue; `None` where they have no limit.
+    pub tags: Option<u32>,
+    /// Time of a request in the device when it does not wait.
+    pub device_ns: Value,
+    /// Standard deviation of that time over its mean.
+    pub device_cv: f64,
+    /// Requests that the device serves at once; `None` when no limit is known.
+    pub device_parallel: Option<Value>,
+    /// The stage of the block layer that shows the lock or the cache line; `None` without one, and
+    /// with parameters from a file.
+    pub shared_stage: Option<String>,
+}
+
+/// A parameter and its interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Value {
+    /// The value.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Value {
+    /// A value that is known exactly.
+    #[must_use]
+    pub fn exact(value: f64) -> Value {
+        Value {
+            value,
+            low: value,
+            high: value,
+        }
+    }
+}

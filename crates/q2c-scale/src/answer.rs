@@ -1,0 +1,239 @@
+//! The result of a prediction, with what qualifies it.
+
+use crate::error::ScaleError;
+use crate::evidence::Evidence;
+use crate::machine::Machine;
+use crate::parameters;
+use crate::predict::{Prediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
+use crate::run::{Curve, Pick};
+use q2c_result::Warning;
+use q2c_result::bench::BenchResult;
+use q2c_result::scale::{
+    Answer, CurvePoint, Measured, Parameters, Resource, SCHEMA, ScaleResult, Value,
+};
+use q2c_stats::{Rng, percentile, sorted};
+
+/// Beyond so many times the measured jobs the model was not tested.
+const TESTED: u32 = 8;
+
+/// What to predict.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// A run of `q2c bench` with its path.
+    pub run: Option<(&'a BenchResult, &'a str)>,
+    /// Parameters from a file with its path.
+    pub parameters: Option<(Parameters, &'a str)>,
+    /// Which curve of the run.
+    pub pick: Pick,
+    /// How far.
+    pub range: Range,
+}
+
+/// Predicts.
+///
+/// # Errors
+/// The run does not suffice, and there are no parameters.
+pub fn predict(request: &Request<'_>) -> Result<ScaleResult, ScaleError> {
+    let curve = request
+        .run
+        .map(|(result, path)| Curve::of(result, &request.pick, path));
+    let curve = curve.transpose()?;
+    let range = request.range;
+    let (prediction, evidence, given) = match (&request.parameters, request.run, &curve) {
+        (Some((given, _)), ..) => (
+            given_machine(given, curve.as_ref(), range),
+            None,
+            Some(given),
+        ),
+        (None, Some((result, path)), Some(curve)) => {
+            let evidence = curve.evidence(result, path)?;
+            (from_evidence(&evidence, range), Some(evidence), None)
+        }
+        _ => {
+            return Err(ScaleError::Syntax(
+                "expected a run or a file of parameters, found neither".to_owned(),
+            ));
+        }
+    };
+    let measured = request.run.zip(curve.as_ref());
+    let measured =
+        measured.map(|((result, path), curve)| facts(result, path, curve, evidence.as_ref()));
+    let parameters = given.cloned().unwrap_or_else(|| fitted(&prediction));
+    Ok(ScaleResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: 0,
+        parameters_file: request
+            .parameters
+            .as_ref()
+            .map(|(_, path)| (*path).to_owned()),
+        cores: range.cores,
+        jobs: range.jobs,
+        parameters,
+        curve: points(&prediction, curve.as_ref()),
+        ends_at: prediction.ends_at,
+        ends_between: prediction.ends_between,
+        resource: prediction.resource,
+        peak: prediction.peak,
+        answer: prediction.answer,
+        what_if: prediction.what_if.clone(),
+        leave_out_error_pct: prediction.leave_out_error_pct,
+        resamples: prediction.drawn.len() as u32,
+        seed: range.seed,
+        warnings: warnings(&prediction, evidence.as_ref(), measured.as_ref(), range),
+        run: measured,
+    })
+}
+
+/// The prediction from parameters. Points of a run were not fitted, so all are left out.
+fn given_machine(given: &Parameters, curve: Option<&Curve<'_>>, range: Range) -> Prediction {
+    let machine = parameters::machine(given, range.cores);
+    let mut rng = Rng::new(range.seed);
+    let drawn = match parameters::is_uncertain(given) {
+        true => (0..RESAMPLES)
+            .map(|_| parameters::drawn(given, range.cores, &mut rng))
+            .collect(),
+        false => Vec::new(),
+    };
+    let error = curve.map(|curve| off(&machine, curve));
+    let mut prediction = from_machine(&machine, drawn, error.unwrap_or(0.0), range);
+    prediction.leave_out_error_pct = error;
+    prediction
+}
+
+/// Mean error of the machine at the measured points, percent.
+fn off(machine: &Machine, curve: &Curve<'_>) -> f64 {
+    let off = curve.cells.iter().map(|cell| {
+        let predicted = machine.iops(cell.point.jobs.max(1));
+        (predicted / cell.iops.median - 1.0).abs()
+    });
+    100.0 * off.sum::<f64>() / curve.cells.len() as f64
+}
+
+fn facts(
+    result: &BenchResult,
+    path: &str,
+    curve: &Curve<'_>,
+    evidence: Option<&Evidence>,
+) -> Measured {
+    let first = &curve.cells[0].point;
+    let last = evidence.and_then(|evidence| evidence.points.last());
+    Measured {
+        path: path.to_owned(),
+        engine: first.engine.clone(),
+        method: first.method.clone(),
+        depth: first.depth,
+        bs: first.bs,
+        rw: first.rw.clone(),
+        physical_cores: curve.physical_cores,
+        fitted_up_to: last.map_or(0, |point| point.jobs),
+        machine: result.machine.clone(),
+        target: result.target.clone(),
+    }
+}
+
+/// The parameters of a fitted machine, with the 2.5th and the 97.5th percentile of those that other
+/// measurements might have given.
+fn fitted(prediction: &Prediction) -> Parameters {
+    let machine = &prediction.machine;
+    let value = |value: f64, of: &dyn Fn(&Machine) -> Option<f64>| {
+        let all: Vec<f64> = prediction.drawn.iter().filter_map(of).collect();
+        let all = sorted(&all);
+        match all.is_empty() {
+            true => Value::exact(value),
+            false => Value {
+                value,
+                low: percentile(&all, 0.025).min(value),
+                high: percentile(&all, 0.975).max(value),
+            },
+        }
+    };
+    let lock = machine.lock;
+    Parameters {
+        depth: machine.depth,
+        cpu_ns: value(machine.cpu_ns, &|m| Some(m.cpu_ns)),
+        rest_ns: value(machine.rest_ns, &|m| Some(m.rest_ns)),
+        line_ns: value(machine.line_ns, &|m| Some(m.line_ns)),
+        lock_ns: lock.map_or(Value::default(), |lock| {
+            value(lock.hold_ns, &|m| m.lock.map(|lock| lock.hold_ns))
+        }),
+        lock_growth: lock.map_or(Value::default(), |lock| {
+            value(lock.growth, &|m| m.lock.map(|lock| lock.growth))
+        }),
+        lock_cv: lock.map_or(1.0, |lock| lock.cv),
+        queues: machine.tags.map(|tags| tags.queues),
+        tags: machine.tags.map(|tags| tags.per_queue),
+        device_ns: value(machine.device.service_ns, &|m| Some(m.device.service_ns)),
+        device_parallel: machine
+            .device
+            .parallel
+            .map(|parallel| value(parallel, &|m| m.device.parallel)),
+        device_cv: machine.device.cv,
+        shared_stage: prediction.shared_stage.clone(),
+    }
+}
+
+/// Measured points, and predictions for the numbers of jobs that were not measured.
+fn points(prediction: &Prediction, curve: Option<&Curve<'_>>) -> Vec<CurvePoint> {
+    let cells = curve.map_or(&[][..], |curve| &curve.cells);
+    let mut all: Vec<CurvePoint> = prediction.curve.clone();
+    all.retain(|point| cells.iter().all(|cell| cell.point.jobs != point.jobs));
+    all.extend(cells.iter().map(|cell| CurvePoint {
+        jobs: cell.point.jobs,
+        iops: cell.iops.median,
+        low: cell.iops.min,
+        high: cell.iops.max,
+        measured: true,
+    }));
+    all.sort_by_key(|point| point.jobs);
+    all
+}
+
+fn warnings(
+    prediction: &Prediction,
+    evidence: Option<&Evidence>,
+    run: Option<&Measured>,
+    range: Range,
+) -> Vec<Warning> {
+    let mut all = Vec::new();
+    let Some((evidence, run)) = evidence.zip(run) else {
+        return all;
+    };
+    let up_to = run.fitted_up_to;
+    if range.jobs > up_to.saturating_mul(TESTED) {
+        all.push(Warning::new(
+            "far-beyond",
+            format!(
+                "the curve ends at {} jobs, and {up_to} were measured",
+                range.jobs
+            ),
+            "the model was tested up to eight times the measured jobs",
+            "measure more jobs",
+        ));
+    }
+    let lock_cv = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
+    if prediction.resource == Some(Resource::Lock)
+        && prediction.answer == Answer::Uncertain
+        && lock_cv.min(evidence.device_cv()) < REGULAR
+    {
+        all.push(Warning::new(
+            "regular-arrivals",
+            format!(
+                "the lock's times vary by {:.0} % and the device's by {:.0} %",
+                100.0 * lock_cv,
+                100.0 * evidence.device_cv()
+            ),
+            "jobs fall in step and meet at the lock less than the model says, so it would put the end too late",
+            "measure more jobs, up to where throughput bends",
+        ));
+    }
+    if run.machine.threads_per_core.is_none() {
+        all.push(Warning::new(
+            "threads-per-core-unknown",
+            "the run does not tell how many hardware threads a core has".to_owned(),
+            "each CPU was taken for a core; siblings slow each other down, which looks like a shared resource",
+            "run q2c bench where the topology can be read",
+        ));
+    }
+    all
+}

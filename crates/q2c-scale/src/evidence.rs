@@ -1,0 +1,131 @@
+//! What was measured: the points from which a machine is fitted.
+
+use crate::machine::Tags;
+use q2c_result::analyze::StageStats;
+use q2c_stats::{Interval, Rng};
+use std::collections::BTreeMap;
+
+/// The stages in which a lock or a cache line of the block layer shows itself: those between the
+/// queueing of an I/O and the driver.
+pub const SHARED_STAGES: [&str; 4] = ["Q2G", "G2I", "I2D", "G2D"];
+
+/// Everything that is known of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Requests in flight of each job.
+    pub depth: u32,
+    /// Hardware queues and their requests; `None` where they are not known.
+    pub tags: Option<Tags>,
+    /// The points, by ascending number of jobs, each job on a core of its own.
+    pub points: Vec<Point>,
+}
+
+/// One point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Number of jobs.
+    pub jobs: u32,
+    /// I/Os per second of the trials.
+    pub iops: Interval,
+    /// CPU time per I/O of the jobs, ns.
+    pub cpu_ns: f64,
+    /// Latencies by stage of the block layer.
+    pub stages: BTreeMap<String, StageStats>,
+}
+
+impl Point {
+    pub(crate) fn mean_ns(&self, stage: &str) -> Option<f64> {
+        let of = self.stages.get(stage)?;
+        (of.n > 0 && of.mean_ns > 0.0).then_some(of.mean_ns)
+    }
+}
+
+impl Evidence {
+    /// Whether all I/Os of `jobs` jobs can have a request at once.
+    pub(crate) fn tags_suffice(&self, jobs: u32) -> bool {
+        self.tags.is_none_or(|tags| {
+            let most = u64::from(jobs.div_ceil(tags.queues)) * u64::from(self.depth);
+            most <= u64::from(tags.per_queue)
+        })
+    }
+
+    /// Standard deviation of the stage's time where fewest jobs are, ns, from its 50th and 90th
+    /// percentile as if it were normal. Rare long times are left out by that; of an exponential
+    /// distribution it is 1.26 times the true one.
+    pub(crate) fn deviation_ns(&self, stage: &str) -> f64 {
+        /// The 90th percentile of a standard normal distribution.
+        const P90: f64 = 1.281_551_565_544_6;
+        let of = self.points.first().and_then(|p| p.stages.get(stage));
+        of.map_or(0.0, |of| (of.p90_ns - of.p50_ns).max(0.0) / P90)
+    }
+
+    /// How much the time of a request in the device varies, as a share of its mean, where fewest
+    /// are there.
+    pub(crate) fn device_cv(&self) -> f64 {
+        let mean = self.points.first().and_then(|p| p.mean_ns("D2C"));
+        mean.map_or(1.0, |mean| (self.deviation_ns("D2C") / mean).min(1.0))
+    }
+
+    /// The points as numbers, with the means of the stage `shared`.
+    pub(crate) fn rows(&self, shared: Option<&str>) -> Vec<Row> {
+        let row = |point: &Point| Row {
+            jobs: point.jobs,
+            per_ns: point.iops.median / 1e9,
+            cpu_ns: point.cpu_ns,
+            d2c_ns: point.mean_ns("D2C").unwrap_or(0.0),
+            shared_ns: shared.and_then(|stage| point.mean_ns(stage)),
+        };
+        self.points.iter().map(row).collect()
+    }
+
+    /// As [`rows`](Evidence::rows), as another measurement might have had it: throughput varies as
+    /// its trials do, and stages by `noise`, as shares.
+    pub(crate) fn drawn(&self, shared: Option<&str>, noise: Noise, rng: &mut Rng) -> Vec<Row> {
+        let mut rows = self.rows(shared);
+        for (row, point) in rows.iter_mut().zip(&self.points) {
+            row.per_ns *= (rng.normal() * error_of_median(&point.iops)).exp();
+            row.d2c_ns *= (rng.normal() * noise.d2c).exp();
+            let shared = (rng.normal() * noise.shared).exp();
+            row.shared_ns = row.shared_ns.map(|ns| ns * shared);
+        }
+        rows
+    }
+}
+
+/// The numbers of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub jobs: u32,
+    /// I/Os per ns.
+    pub per_ns: f64,
+    pub cpu_ns: f64,
+    pub d2c_ns: f64,
+    pub shared_ns: Option<f64>,
+}
+
+/// Standard deviations of stages, as shares of their means.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Noise {
+    pub d2c: f64,
+    pub shared: f64,
+}
+
+/// Mean range of n normal values over their standard deviation, for n = 2 to 10 (Tippett 1925).
+const RANGES: [f64; 9] = [
+    1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078,
+];
+/// The error of a point of one trial, whose range says nothing: the drift that is usual within
+/// minutes is larger.
+const ONE_TRIAL: f64 = 0.05;
+
+/// The standard error of a median of trials, as a share of it. The trials themselves are not in a
+/// result; their range is.
+fn error_of_median(iops: &Interval) -> f64 {
+    let n = iops.trials as usize;
+    if n < 2 {
+        return ONE_TRIAL;
+    }
+    let sigma = (iops.max - iops.min) / RANGES[(n - 2).min(RANGES.len() - 1)];
+    // The median's variance is pi / 2 of the mean's.
+    (std::f64::consts::FRAC_PI_2 / n as f64).sqrt() * sigma / iops.median
+}

@@ -1,0 +1,169 @@
+//! From measured points to a machine.
+//!
+//! Each part of the machine is fitted to the stage that shows it, with the rest of an I/O's way as
+//! a delay of the measured length:
+//!
+//! - the device to D2C: its service time from the points at which nobody waits, what it serves at
+//!   once from the growth of D2C with the requests in it;
+//! - a lock or a cache line to the stage between Q and D that grows most;
+//! - requests (tags) are facts of the device;
+//! - the rest from the throughput.
+
+mod device;
+mod shared;
+
+pub(crate) use shared::Kind;
+
+use crate::evidence::{Evidence, Noise, Row};
+use crate::machine::{Lock, Machine};
+use q2c_stats::{median, sorted};
+
+/// What the points show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Structure {
+    /// Whether the device's limit shows.
+    pub device: bool,
+    /// The stage of a lock or a cache line.
+    pub shared: Option<(String, Kind)>,
+}
+
+/// A fitted machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    pub machine: Machine,
+    /// How far the stages are from the fit.
+    pub noise: Noise,
+}
+
+impl Structure {
+    /// What the points of `evidence` show.
+    pub fn of(evidence: &Evidence) -> Structure {
+        Structure {
+            device: device::shows(evidence),
+            shared: shared::shows(evidence),
+        }
+    }
+
+    /// The stage of the shared section.
+    pub fn stage(&self) -> Option<&str> {
+        self.shared.as_ref().map(|(stage, _)| stage.as_str())
+    }
+
+    /// The limits that could hide in the noise of points that show none.
+    pub fn hidden(evidence: &Evidence) -> Structure {
+        let stage = shared::growing(evidence).map(|stage| (stage.to_owned(), Kind::Lock));
+        Structure {
+            device: true,
+            shared: stage,
+        }
+    }
+
+    pub fn shows_any(&self) -> bool {
+        self.device || self.shared.is_some()
+    }
+}
+
+/// Fits a machine of this structure to `rows`, which are those of `evidence` or drawn from it. The
+/// search begins at `near`, a machine that was fitted to much the same rows.
+pub(crate) fn fit(
+    evidence: &Evidence,
+    rows: &[Row],
+    of: &Structure,
+    near: Option<&Machine>,
+) -> Fitted {
+    let (device, d2c) = match of.device {
+        true => device::fit(evidence, rows),
+        false => device::without_limit(evidence, rows),
+    };
+    let (mut lock, mut line_ns, mut noise) = (None, 0.0, 0.0);
+    match &of.shared {
+        Some((stage, Kind::Lock)) => {
+            let near = near.and_then(|machine| machine.lock);
+            let found = shared::lock(rows, evidence.deviation_ns(stage), near);
+            (lock, noise) = (Some(found.lock).filter(|l| l.hold_ns > 0.0), found.error);
+        }
+        Some((_, Kind::CacheLine)) => (line_ns, noise) = shared::line(rows),
+        None => {}
+    }
+    let machine = Machine {
+        depth: evidence.depth,
+        cores: u32::MAX,
+        cpu_ns: on_core(rows, lock, line_ns),
+        rest_ns: 0.0,
+        line_ns,
+        lock,
+        tags: evidence.tags,
+        device,
+    };
+    Fitted {
+        machine: with_rest(&machine, rows),
+        noise: Noise {
+            d2c: d2c.max(LEAST_NOISE),
+            shared: f64::max(noise, LEAST_NOISE),
+        },
+    }
+}
+
+/// A stage is not known better than this, whatever the fit says.
+const LEAST_NOISE: f64 = 0.003;
+
+/// The time on the core, without what is shared.
+fn on_core(rows: &[Row], lock: Option<Lock>, line_ns: f64) -> f64 {
+    let first = &rows[0];
+    let shared = lock.map_or(0.0, |lock| lock.hold_ns) + line_ns * f64::from(first.jobs - 1);
+    (first.cpu_ns - shared).max(1.0)
+}
+
+/// Steps of the halving of a range: it ends at a millionth of the range.
+const HALVINGS: u32 = 20;
+
+/// The machine with the rest of an I/O's way: what the throughput of the points asks for, on
+/// median. Where they are faster than the machine without any rest, its time on the core is
+/// shorter; that of a polling job contains the time of the device.
+fn with_rest(machine: &Machine, rows: &[Row]) -> Machine {
+    let solved = |set: &dyn Fn(f64) -> Machine, most: f64| {
+        let each = rows.iter().map(|row| {
+            let (mut low, mut high) = (0.0, most);
+            for _ in 0..HALVINGS {
+                let middle = (low + high) / 2.0;
+                match set(middle).iops(row.jobs) > row.per_ns * 1e9 {
+                    true => low = middle,
+                    false => high = middle,
+                }
+            }
+            (low + high) / 2.0
+        });
+        median(&sorted(&each.collect::<Vec<_>>()))
+    };
+    let longest = rows.iter().map(|row| f64::from(row.jobs) / row.per_ns);
+    let longest = longest.fold(0.0, f64::max) * f64::from(machine.depth);
+    let rest = |rest_ns| Machine {
+        rest_ns,
+        ..machine.clone()
+    };
+    let cpu = |cpu_ns| Machine {
+        cpu_ns,
+        ..machine.clone()
+    };
+    let rest_ns = solved(&rest, longest);
+    match rest_ns > 1e-5 * longest {
+        true => rest(rest_ns),
+        false => cpu(solved(&cpu, 2.0 * machine.cpu_ns)),
+    }
+}
+
+/// What a sum of squares gains by a parameter more, against what is left of it; the points are `n`,
+/// the parameters afterwards `parameters`.
+fn gain(before: f64, after: f64, n: usize, parameters: usize) -> f64 {
+    let left = after.max(1e-12) / n.saturating_sub(parameters).max(1) as f64;
+    (before - after) / left
+}
+
+/// A gain (see [`gain`]) from which growth counts as seen. The chance of it without any growth is
+/// below 2 % from six points on (F distribution).
+const SEEN: f64 = 12.0;
+
+/// The root of the mean of squares, for so many parameters.
+fn deviation(squares: f64, n: usize, parameters: usize) -> f64 {
+    (squares / n.saturating_sub(parameters).max(1) as f64).sqrt()
+}

@@ -1,0 +1,131 @@
+//! The device: time of a request, and what it serves at once.
+
+use super::{SEEN, deviation, gain};
+use crate::evidence::{Evidence, Row};
+use crate::machine::Device;
+use crate::network::stay;
+
+/// Growth of D2C over the points from which on it may be more than noise.
+const GROWTH: f64 = 1.03;
+
+/// Whether D2C grows as it does where requests wait in the device.
+pub(super) fn shows(evidence: &Evidence) -> bool {
+    let rows = evidence.rows(None);
+    let all = || rows.iter().map(|row| row.d2c_ns);
+    let (least, most) = (
+        all().fold(f64::INFINITY, f64::min),
+        all().fold(0.0, f64::max),
+    );
+    let grows = rows
+        .last()
+        .is_some_and(|last| last.d2c_ns > GROWTH * rows[0].d2c_ns);
+    if rows.len() < 3 || !grows || most < GROWTH * least {
+        return false;
+    }
+    let before = squares_of_mean(&rows);
+    let (found, after) = search(evidence, &rows);
+    found.parallel.is_some() && gain(before, after, rows.len(), 2) > SEEN
+}
+
+/// A device that serves all requests at once, and how far D2C is from that.
+pub(super) fn without_limit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
+    let device = Device {
+        service_ns: mean(rows),
+        parallel: None,
+        cv: evidence.device_cv(),
+    };
+    (device, deviation(squares_of_mean(rows), rows.len(), 1))
+}
+
+/// The device that explains D2C best, and how far D2C is from that.
+pub(super) fn fit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
+    let (device, squares) = search(evidence, rows);
+    (device, deviation(squares, rows.len(), 2))
+}
+
+/// The geometric mean of D2C.
+fn mean(rows: &[Row]) -> f64 {
+    let sum: f64 = rows.iter().map(|row| row.d2c_ns.ln()).sum();
+    (sum / rows.len() as f64).exp()
+}
+
+fn squares_of_mean(rows: &[Row]) -> f64 {
+    let mean = mean(rows);
+    rows.iter()
+        .map(|row| (row.d2c_ns / mean).ln().powi(2))
+        .sum()
+}
+
+/// Requests that may be in the device at a point, and the time that they spend elsewhere.
+struct Place {
+    requests: usize,
+    other_ns: f64,
+    d2c_ns: f64,
+}
+
+/// Tries what the device may serve at once, first coarsely, then around the best.
+fn search(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
+    let places: Vec<Place> = rows.iter().map(|row| place(evidence, row)).collect();
+    let most = places.iter().map(|p| p.requests).max().unwrap_or(1) as f64;
+    let cv = evidence.device_cv();
+    let tried = |parallel: f64| {
+        let (service_ns, squares) = service(&places, parallel, cv);
+        (squares, parallel, service_ns)
+    };
+    let better = |a: (f64, f64, f64), b: (f64, f64, f64)| if b.0 < a.0 { b } else { a };
+    let mut step = most.powf(1.0 / 12.0).max(1.05);
+    let coarse = (0..=12).map(|i| tried(step.powi(i).min(most)));
+    let mut best = coarse.fold((f64::INFINITY, most, 0.0), better);
+    while step > 1.01 {
+        step = step.sqrt();
+        let around = [best.1 / step, best.1 * step].map(|p| tried(p.clamp(0.25, most)));
+        best = around.into_iter().fold(best, better);
+    }
+    let (squares, parallel, service_ns) = best;
+    let device = Device {
+        service_ns,
+        // What no point reaches is no limit that was seen.
+        parallel: (parallel < most).then_some(parallel),
+        cv,
+    };
+    (device, squares)
+}
+
+fn place(evidence: &Evidence, row: &Row) -> Place {
+    let wanted = u64::from(row.jobs) * u64::from(evidence.depth);
+    let tags = evidence.tags.map_or(u64::MAX, |t| t.within_reach(row.jobs));
+    let requests = wanted.min(tags) as usize;
+    let around = requests as f64 / row.per_ns;
+    Place {
+        requests,
+        // By Little's law; the two were measured one after the other, so it may be too little.
+        other_ns: (around - row.d2c_ns).max(0.01 * row.d2c_ns),
+        d2c_ns: row.d2c_ns,
+    }
+}
+
+/// The service time with which a device that serves `parallel` requests at once comes nearest to
+/// all D2C, and the sum of the squares that remain.
+fn service(places: &[Place], parallel: f64, cv: f64) -> (f64, f64) {
+    let least = places
+        .iter()
+        .map(|p| p.d2c_ns)
+        .fold(f64::INFINITY, f64::min);
+    let mut service_ns = least;
+    let mut logs = Vec::new();
+    for _ in 0..4 {
+        let device = Device {
+            service_ns,
+            parallel: Some(parallel),
+            cv,
+        };
+        let off = |p: &Place| {
+            let stays = stay(p.requests, p.other_ns, |j| device.rate(j as f64));
+            let predicted = service_ns + device.wait(stays - service_ns);
+            (p.d2c_ns / predicted).ln()
+        };
+        logs = places.iter().map(off).collect();
+        service_ns *= (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    }
+    (service_ns, logs.iter().map(|log| log * log).sum())
+}

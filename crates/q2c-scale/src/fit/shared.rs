@@ -1,0 +1,176 @@
+//! A lock or a cache line, in the stage that grows with the number of jobs.
+
+use super::{SEEN, deviation, gain};
+use crate::evidence::{Evidence, Row, SHARED_STAGES};
+use crate::machine::Lock;
+
+/// Growth of a stage over the points from which on it may be more than noise.
+const GROWTH: f64 = 1.05;
+/// Share of the growth of the mean that a stage's median and least time have to take part in for a
+/// cache line. A lock is found free by some, whose time does not grow.
+const ALL_PAY: f64 = 0.5;
+
+/// What makes a stage grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Some I/Os wait for others.
+    Lock,
+    /// Every I/O takes longer.
+    CacheLine,
+}
+
+/// The stage that shows a lock or a cache line, and which of them.
+pub(super) fn shows(evidence: &Evidence) -> Option<(String, Kind)> {
+    let stage = growing(evidence)?;
+    let rows = evidence.rows(Some(stage));
+    let means: Vec<f64> = rows.iter().filter_map(|row| row.shared_ns).collect();
+    let (first, last) = (means.first()?, means.last()?);
+    if means.len() < 3 || means.len() < rows.len() || *last < GROWTH * first {
+        return None;
+    }
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    let before: f64 = means.iter().map(|ns| (ns / mean - 1.0).powi(2)).sum();
+    let kind = kind(evidence, stage)?;
+    let (n, after, parameters) = match kind {
+        Kind::Lock => (
+            rows.len(),
+            lock(&rows, evidence.deviation_ns(stage), None).error,
+            3,
+        ),
+        Kind::CacheLine => (rows.len(), line(&rows).1, 2),
+    };
+    let after = after.powi(2) * n.saturating_sub(parameters).max(1) as f64;
+    (gain(before, after, n, parameters) > SEEN).then(|| (stage.to_owned(), kind))
+}
+
+/// The stage whose mean grows most from the first point to the last. Where requests run out, Q2G is
+/// the wait for one.
+pub(super) fn growing(evidence: &Evidence) -> Option<&'static str> {
+    let (first, last) = (evidence.points.first()?, evidence.points.last()?);
+    let free = evidence
+        .points
+        .iter()
+        .all(|p| evidence.tags_suffice(p.jobs));
+    let stages = SHARED_STAGES
+        .into_iter()
+        .filter(|stage| free || *stage != "Q2G");
+    let grown = stages.filter_map(|s| Some((s, last.mean_ns(s)? - first.mean_ns(s)?)));
+    let most = grown.max_by(|a, b| a.1.total_cmp(&b.1));
+    most.filter(|(_, ns)| *ns > 0.0).map(|(stage, _)| stage)
+}
+
+/// Tells the two apart by who pays: waiting for a lock leaves the I/Os alone that find it free; a
+/// line that moves between more cores costs every I/O more.
+fn kind(evidence: &Evidence, stage: &str) -> Option<Kind> {
+    let first = evidence.points.first()?.stages.get(stage)?;
+    let last = evidence.points.last()?.stages.get(stage)?;
+    let mean = last.mean_ns - first.mean_ns;
+    let least = (last.min_ns as f64 - first.min_ns as f64) / mean;
+    let middle = (last.p50_ns - first.p50_ns) / mean;
+    match least.min(middle) >= ALL_PAY {
+        true => Some(Kind::CacheLine),
+        false => Some(Kind::Lock),
+    }
+}
+
+/// A fitted lock.
+pub(super) struct FittedLock {
+    pub lock: Lock,
+    /// Deviation of the stage from the fit, as a share.
+    pub error: f64,
+}
+
+/// The lock that explains the stage best, with a constant time beside it in the same stage.
+pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> FittedLock {
+    let least = rows.iter().filter_map(|row| row.shared_ns);
+    let least = least.fold(f64::INFINITY, f64::min);
+    let of = |[hold, growth]: [f64; 2]| Lock {
+        hold_ns: hold,
+        growth,
+        // All that varies in the stage is taken to be the lock's.
+        cv: (deviation_ns / hold).clamp(LEAST_CV, MOST_CV),
+    };
+    let tried = |at: [f64; 2]| (squares(rows, of(at)), at);
+    let better = |a: (f64, [f64; 2]), b: (f64, [f64; 2])| if b.0 < a.0 { b } else { a };
+    let coarse = (0..24).flat_map(|i| GROWTHS.map(|growth| [least * 0.8_f64.powi(i), growth]));
+    let (mut best, mut step) = match near {
+        Some(lock) => (tried([lock.hold_ns.min(least), lock.growth]), 0.05),
+        None => (
+            coarse.map(tried).fold((f64::INFINITY, [0.0, 0.0]), better),
+            0.2,
+        ),
+    };
+    for _ in 0..MOST_STEPS {
+        if step < LEAST_STEP {
+            break;
+        }
+        let [hold, growth] = best.1;
+        let further = step * (0.05 + growth);
+        let around = [
+            [hold * (1.0 - step), growth],
+            [(hold * (1.0 + step)).min(least), growth],
+            [hold, (growth - further).max(0.0)],
+            [hold, growth + further],
+            [hold * (1.0 - step), growth + further],
+            [
+                (hold * (1.0 + step)).min(least),
+                (growth - further).max(0.0),
+            ],
+        ];
+        let found = around.map(tried).into_iter().fold(best, better);
+        match found.0 < best.0 {
+            true => best = found,
+            false => step /= 2.0,
+        }
+    }
+    FittedLock {
+        lock: of(best.1),
+        error: deviation(best.0, rows.len(), 3),
+    }
+}
+
+/// Most steps of the search, and the shortest one, as a share of the values.
+const MOST_STEPS: u32 = 100;
+const LEAST_STEP: f64 = 0.002;
+/// Bounds of the variation of a lock's time.
+const LEAST_CV: f64 = 0.05;
+const MOST_CV: f64 = 1.0;
+
+/// Growths of a lock's time that are tried first.
+const GROWTHS: [f64; 6] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0];
+
+/// Sum of the squared relative deviations of the stage from what `lock` and a constant time
+/// explain.
+fn squares(rows: &[Row], lock: Lock) -> f64 {
+    let place = |row: &Row| {
+        let shared = row.shared_ns?;
+        // A thread does one thing at a time: so long it is elsewhere between two visits.
+        let other = (f64::from(row.jobs) / row.per_ns - shared).max(0.01 * shared);
+        let there = lock.stay_ns(row.jobs as usize, other);
+        Some((shared, there))
+    };
+    let places: Vec<(f64, f64)> = rows.iter().filter_map(place).collect();
+    let weight: f64 = places.iter().map(|(shared, _)| shared.powi(-2)).sum();
+    let beside = places
+        .iter()
+        .map(|(shared, there)| (shared - there) / shared.powi(2));
+    let beside = (beside.sum::<f64>() / weight).max(0.0);
+    let off = |(shared, there): &(f64, f64)| ((there + beside) / shared - 1.0).powi(2);
+    places.iter().map(off).sum()
+}
+
+/// What each further job adds to the stage, 0 or above, and the deviation from it.
+pub(super) fn line(rows: &[Row]) -> (f64, f64) {
+    let of = |row: &Row| Some((f64::from(row.jobs - 1), row.shared_ns?));
+    let points: Vec<(f64, f64)> = rows.iter().filter_map(of).collect();
+    let weight = |(_, ns): &(f64, f64)| ns.powi(-2);
+    let all: f64 = points.iter().map(weight).sum();
+    let x = points.iter().map(|p| weight(p) * p.0).sum::<f64>() / all;
+    let y = points.iter().map(|p| weight(p) * p.1).sum::<f64>() / all;
+    let up = points.iter().map(|p| weight(p) * (p.0 - x) * (p.1 - y));
+    let along = points.iter().map(|p| weight(p) * (p.0 - x).powi(2));
+    let slope = (up.sum::<f64>() / along.sum::<f64>()).max(0.0);
+    let off = |p: &(f64, f64)| ((y + slope * (p.0 - x)) / p.1 - 1.0).powi(2);
+    let squares: f64 = points.iter().map(off).sum();
+    (slope, deviation(squares, points.len(), 2))
+}

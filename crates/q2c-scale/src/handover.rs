@@ -1,0 +1,184 @@
+//! A lock that is handed on in the order of arrival, whose time grows with the jobs that wait when
+//! it is handed on.
+//!
+//! The chain of the numbers of jobs at the lock, each taken when it is given up, is solved exactly
+//! for jobs that are elsewhere for exponential times between two visits. The time for which it is
+//! held may vary by any share of itself: it is taken at the five nodes of a log-normal
+//! distribution. A product form needs exponential times, with which twice as many wait for a lock
+//! that is little used as wait for one whose times are constant.
+
+/// Nodes and weights of the Gauss-Hermite quadrature of five points, for a standard normal
+/// distribution (Abramowitz and Stegun, table 25.10).
+const NODES: [(f64, f64); 5] = [
+    (-2.856_970_013_872_806, 0.011_257_411_327_720_7),
+    (-1.355_626_179_974_266, 0.222_075_922_005_612_6),
+    (0.0, 0.533_333_333_333_333_3),
+    (1.355_626_179_974_266, 0.222_075_922_005_612_6),
+    (2.856_970_013_872_806, 0.011_257_411_327_720_7),
+];
+/// A probability that changes nothing.
+const NEGLIGIBLE: f64 = 1e-13;
+
+/// A lock that is handed on in the order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lock {
+    /// Time for which it is held when nobody waits.
+    pub hold_ns: f64,
+    /// What each waiter adds to that time, as a share of it.
+    pub growth: f64,
+    /// Standard deviation over mean of the time.
+    pub cv: f64,
+}
+
+impl Lock {
+    /// Times that the lock is taken per ns by `jobs` jobs, which are elsewhere for `other_ns` on
+    /// average between two visits.
+    #[must_use]
+    pub fn rate(&self, jobs: usize, other_ns: f64) -> f64 {
+        let sigma = self.cv.powi(2).ln_1p().sqrt();
+        let nodes = NODES.map(|(z, weight)| ((sigma * z - sigma * sigma / 2.0).exp(), weight));
+        let chain = Chain {
+            jobs,
+            other_ns,
+            nodes,
+            log_factorials: log_factorials(jobs),
+        };
+        chain.rate(self)
+    }
+
+    /// The mean time of a visit, waiting included.
+    #[must_use]
+    pub fn stay_ns(&self, jobs: usize, other_ns: f64) -> f64 {
+        jobs as f64 / self.rate(jobs, other_ns) - other_ns
+    }
+
+    /// Its mean time when it is handed on while `waiting` jobs wait.
+    pub(crate) fn held_ns(&self, waiting: usize) -> f64 {
+        self.hold_ns * (1.0 + self.growth * waiting as f64)
+    }
+}
+
+fn log_factorials(most: usize) -> Vec<f64> {
+    let mut log = 0.0;
+    let behind = (1..=most).map(|n| {
+        log += (n as f64).ln();
+        log
+    });
+    std::iter::once(0.0).chain(behind).collect()
+}
+
+struct Chain {
+    jobs: usize,
+    other_ns: f64,
+    nodes: [(f64, f64); 5],
+    log_factorials: Vec<f64>,
+}
+
+impl Chain {
+    fn rate(&self, lock: &Lock) -> f64 {
+        // left[i]: relative frequency of i jobs at the lock when it is given up. It follows from
+        // the flow over each border between i and i + 1, up and down.
+        let mut left = vec![0.0; self.jobs];
+        let mut up = vec![0.0; self.jobs];
+        left[0] = 1.0;
+        let mut cycle_ns = 0.0;
+        for i in 0..self.jobs {
+            if i > 0 {
+                let none = self.arrivals(lock, i).next(0);
+                if none < f64::MIN_POSITIVE || up[i - 1] / none > 1e250 {
+                    // From here on the chain does not come back.
+                    left[..i].fill(0.0);
+                    up.fill(0.0);
+                    cycle_ns = 0.0;
+                    left[i] = 1.0;
+                } else {
+                    left[i] = up[i - 1] / none;
+                }
+            }
+            let idle_ns = if i == 0 {
+                self.other_ns / self.jobs as f64
+            } else {
+                0.0
+            };
+            cycle_ns += left[i] * (idle_ns + lock.held_ns(i.max(1) - 1));
+            self.flow_up(lock, i, left[i], &mut up);
+        }
+        left.iter().sum::<f64>() / cycle_ns
+    }
+
+    /// Adds what goes up over each border from the state `i`.
+    fn flow_up(&self, lock: &Lock, i: usize, share: f64, up: &mut [f64]) {
+        let at = i.max(1);
+        let mut beyond = 1.0;
+        let mut arrivals = self.arrivals(lock, i);
+        for arrived in 0..=self.jobs - at {
+            beyond -= arrivals.next(arrived);
+            // at - 1 + arrived jobs are there then, or more.
+            let border = at - 1 + arrived;
+            if beyond < NEGLIGIBLE || border + 1 >= self.jobs {
+                return;
+            }
+            // What ends below the state itself crosses no border upwards.
+            if border >= i {
+                up[border] += share * beyond;
+            }
+        }
+    }
+
+    /// The arrivals while the lock is held by the next one after `i` were left.
+    fn arrivals(&self, lock: &Lock, i: usize) -> Arrivals<'_> {
+        let at = i.max(1);
+        let outside = self.jobs - at;
+        let held = lock.held_ns(at - 1) / self.other_ns;
+        Arrivals {
+            chain: self,
+            outside,
+            stays: self.nodes.map(|(time, _)| -held * time),
+            now: self
+                .nodes
+                .map(|(time, weight)| weight * (-held * time * outside as f64).exp()),
+        }
+    }
+}
+
+/// Probabilities that 0, 1, 2, ... of the jobs elsewhere arrive while the lock is held once: a
+/// binomial distribution for each node.
+struct Arrivals<'a> {
+    chain: &'a Chain,
+    outside: usize,
+    /// Logarithm of the probability that one of them stays away, for each node.
+    stays: [f64; 5],
+    /// The present probabilities.
+    now: [f64; 5],
+}
+
+impl Arrivals<'_> {
+    /// The probability of `arrived`, which is one more in each call.
+    fn next(&mut self, arrived: usize) -> f64 {
+        let outside = self.outside;
+        if arrived > 0 {
+            for node in 0..self.now.len() {
+                let stays = self.stays[node];
+                let odds = -stays.exp_m1() / stays.exp();
+                self.now[node] = match stays * (outside as f64) > LEAST_LOG {
+                    true => self.now[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds,
+                    false => self.directly(node, arrived),
+                };
+            }
+        }
+        self.now.iter().sum()
+    }
+
+    /// Without the probability before, which may be too small for a number.
+    fn directly(&self, node: usize, arrived: usize) -> f64 {
+        let (log, outside) = (&self.chain.log_factorials, self.outside);
+        let ways = log[outside] - log[arrived] - log[outside - arrived];
+        let stays = self.stays[node];
+        let comes = (-stays.exp_m1()).ln() * arrived as f64;
+        let weight = self.chain.nodes[node].1;
+        weight * (ways + comes + stays * (outside - arrived) as f64).exp()
+    }
+}
+
+/// The logarithm of numbers so small that their products are not exact.
+const LEAST_LOG: f64 = -600.0;

@@ -1,0 +1,253 @@
+//! A machine as the model sees it, and the throughput that follows.
+
+pub use crate::handover::Lock;
+use crate::network::{Station, between};
+use q2c_result::scale::Resource;
+
+/// Most requests in flight for which two parts behind each other are solved exactly where each job
+/// has several requests; beyond, the slower one of them counts.
+const EXACT_IN_FLIGHT: usize = 96;
+
+/// A machine: the times of an I/O that is alone, and what it shares with others. Times are
+/// nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Requests in flight of each job.
+    pub depth: u32,
+    /// Cores. Jobs beyond them wait for one.
+    pub cores: u32,
+    /// Time of an I/O on its core, without what follows.
+    pub cpu_ns: f64,
+    /// Time in which an I/O needs nothing that others share: interrupt, wake-up.
+    pub rest_ns: f64,
+    /// What each further core adds to the time on the core, by a shared cache line.
+    pub line_ns: f64,
+    /// A lock that all jobs take for each I/O.
+    pub lock: Option<Lock>,
+    /// Hardware queues and their requests; `None` for requests without an end.
+    pub tags: Option<Tags>,
+    /// The device.
+    pub device: Device,
+}
+
+/// Hardware queues and the requests of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tags {
+    /// Hardware queues.
+    pub queues: u32,
+    /// Requests of each queue.
+    pub per_queue: u32,
+}
+
+/// A device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Device {
+    /// Time of a request that does not wait.
+    pub service_ns: f64,
+    /// Requests that it serves at once; `None` for all.
+    pub parallel: Option<f64>,
+    /// Standard deviation over mean of the time.
+    pub cv: f64,
+}
+
+impl Tags {
+    /// Requests that `jobs` jobs can have, which are spread evenly over the queues.
+    #[must_use]
+    pub fn within_reach(&self, jobs: u32) -> u64 {
+        u64::from(self.queues.min(jobs)) * u64::from(self.per_queue)
+    }
+
+    /// Requests in use when `waiting` I/Os of `jobs` jobs want one: some queues have a job more
+    /// than the others.
+    fn in_use(&self, waiting: f64, jobs: u32) -> f64 {
+        let (each, more) = (jobs / self.queues, jobs % self.queues);
+        let queue =
+            |own: u32| (waiting * f64::from(own) / f64::from(jobs)).min(self.per_queue.into());
+        f64::from(more) * queue(each + 1) + f64::from(self.queues - more) * queue(each)
+    }
+}
+
+impl Device {
+    /// The wait for this device where that for one with exponential times is `exponential`: a
+    /// request that is met in service has that much less to go (Pollaczek and Khinchine).
+    pub(crate) fn wait(&self, exponential: f64) -> f64 {
+        exponential * (1.0 + self.cv.min(1.0).powi(2)) / 2.0
+    }
+
+    /// Its rate with `j` requests at it.
+    pub(crate) fn rate(&self, j: f64) -> f64 {
+        j.min(self.parallel.unwrap_or(f64::INFINITY)) / self.service_ns
+    }
+}
+
+impl Machine {
+    /// I/Os per second of `jobs` jobs, from 1.
+    #[must_use]
+    pub fn iops(&self, jobs: u32) -> f64 {
+        let solved = self.product_form(jobs);
+        if self.device.cv >= 1.0 || self.device.parallel.is_none() || !self.outside_waits(jobs) {
+            return 1e9 * solved;
+        }
+        // A product form waits as exponential times do.
+        let free = self.without(Resource::Device).product_form(jobs);
+        let requests = f64::from(jobs) * f64::from(self.depth);
+        let waits = requests / solved - requests / free;
+        let less = requests / (requests / free + self.device.wait(waits));
+        1e9 * less.min(self.outside_rate(jobs, requests)).max(solved)
+    }
+
+    fn product_form(&self, jobs: u32) -> f64 {
+        match self.depth {
+            1 => self.one_request_each(jobs),
+            _ => self.several_requests_each(jobs),
+        }
+    }
+
+    /// The machine as it were if `resource` had no limit. What the resource costs an I/O that is
+    /// alone stays.
+    #[must_use]
+    pub fn without(&self, resource: Resource) -> Machine {
+        let mut free = self.clone();
+        match resource {
+            Resource::Cpu => free.cores = u32::MAX,
+            Resource::Lock => {
+                free.cpu_ns += free.lock.take().map_or(0.0, |lock| lock.hold_ns);
+            }
+            Resource::CacheLine => free.line_ns = 0.0,
+            Resource::Tags => free.tags = None,
+            Resource::Device => free.device.parallel = None,
+        }
+        free
+    }
+
+    /// Time on the core when `jobs` jobs share the line.
+    fn on_core_ns(&self, jobs: u32) -> f64 {
+        self.cpu_ns + self.line_ns * f64::from(jobs.min(self.cores) - 1)
+    }
+
+    /// A job and its request are one customer: the whole network is solved exactly, but for the
+    /// variation of the lock's time.
+    fn one_request_each(&self, jobs: u32) -> f64 {
+        let n = jobs as usize;
+        let (mut delay, mut queues) = (self.rest_ns, Vec::new());
+        match jobs > self.cores {
+            true => queues.push(self.cpu(jobs)),
+            false => delay += self.on_core_ns(jobs),
+        }
+        match self.outside_waits(jobs) {
+            true => queues.push(self.outside(jobs, n)),
+            false => delay += self.device.service_ns,
+        }
+        let Some(last) = queues.pop() else {
+            return self.with_lock(n, delay);
+        };
+        let mut all = Station::delay(delay, n);
+        for queue in &queues {
+            all = all.and(queue);
+        }
+        let Some(lock) = self.lock else {
+            return all.closed_with(&last, n);
+        };
+        // Without the lock's queue its time is a delay.
+        let whole = self.round_ns(jobs);
+        let all = all.and(&lock_station(lock, n)).closed_with(&last, n);
+        all * varied(lock, n, whole)
+    }
+
+    /// Time of an I/O that waits for nothing, without the lock.
+    fn round_ns(&self, jobs: u32) -> f64 {
+        self.on_core_ns(jobs) + self.rest_ns + self.device.service_ns
+    }
+
+    /// Throughput of `n` threads that are elsewhere for `other_ns` between two visits of the lock.
+    fn with_lock(&self, n: usize, other_ns: f64) -> f64 {
+        match self.lock {
+            Some(lock) => lock.rate(n, other_ns),
+            None => n as f64 / other_ns,
+        }
+    }
+
+    /// Whether a request may wait for the device or for a request of its queue.
+    fn outside_waits(&self, jobs: u32) -> bool {
+        let most = f64::from(jobs) * f64::from(self.depth);
+        let short = |tags: Tags| {
+            let queue = jobs.div_ceil(tags.queues) * self.depth;
+            queue > tags.per_queue
+        };
+        self.device.parallel.is_some_and(|parallel| parallel < most) || self.tags.is_some_and(short)
+    }
+
+    fn cpu(&self, jobs: u32) -> Station {
+        let (cores, time) = (f64::from(self.cores), self.on_core_ns(jobs));
+        Station::of_rates(jobs as usize, |j| (j as f64).min(cores) / time)
+    }
+
+    /// Rate of tags and device with `j` requests of `jobs` jobs behind the core.
+    fn outside_rate(&self, jobs: u32, j: f64) -> f64 {
+        let in_use = self.tags.map_or(j, |tags| tags.in_use(j, jobs));
+        self.device.rate(in_use)
+    }
+
+    fn outside(&self, jobs: u32, n: usize) -> Station {
+        Station::of_rates(n, |j| self.outside_rate(jobs, j as f64))
+    }
+
+    /// Jobs are served one request at a time by their thread. Threads contend for cores and lock;
+    /// requests go around between the threads and what is behind them.
+    fn several_requests_each(&self, jobs: u32) -> f64 {
+        let depth = self.depth as usize;
+        let (threads, requests) = (jobs as usize, jobs as usize * depth);
+        let host = self.threads(jobs);
+        let there = |k: usize| {
+            // Of all the requests k are at the threads, by chance: so many threads have one.
+            let idle = (1.0 - k as f64 / requests as f64).powi(self.depth as i32);
+            interpolated(&host, threads as f64 * (1.0 - idle))
+        };
+        let both = (self.rest_ns > 0.0 && requests <= EXACT_IN_FLIGHT && self.outside_waits(jobs))
+            .then(|| Station::delay(self.rest_ns, requests).and(&self.outside(jobs, requests)));
+        between(requests, there, |k| match &both {
+            Some(both) => both.closed(k),
+            None => {
+                let free = k as f64 / (self.rest_ns + self.device.service_ns);
+                free.min(self.outside_rate(jobs, k as f64))
+            }
+        })
+    }
+
+    /// Throughput of 1, 2, ... threads that always have a request.
+    fn threads(&self, jobs: u32) -> Vec<f64> {
+        let n = jobs as usize;
+        let time = self.on_core_ns(jobs);
+        let Some(lock) = self.lock else {
+            let most = f64::from(self.cores);
+            return (1..=n).map(|k| (k as f64).min(most) / time).collect();
+        };
+        let mut all = match jobs > self.cores {
+            true => self.cpu(jobs),
+            false => Station::delay(time, n),
+        };
+        all = all.and(&lock_station(lock, n));
+        let varied = varied(lock, n, time);
+        (1..=n).map(|k| all.closed(k) * varied).collect()
+    }
+}
+
+/// The lock in a product form, as if its time varied exponentially and grew while it is held.
+fn lock_station(lock: Lock, n: usize) -> Station {
+    Station::of_rates(n, |j| 1.0 / lock.held_ns(j - 1))
+}
+
+/// The throughput of a lock with all its properties over that in a product form, where its `n` jobs
+/// are elsewhere for `other_ns`.
+fn varied(lock: Lock, n: usize, other_ns: f64) -> f64 {
+    let product_form = Station::delay(other_ns, n).closed_with(&lock_station(lock, n), n);
+    lock.rate(n, other_ns) / product_form
+}
+
+/// The rate of `n` customers, which need not be a whole number; `rates` begins at 1.
+fn interpolated(rates: &[f64], n: f64) -> f64 {
+    let below = n.floor().min((rates.len() - 1) as f64);
+    let at = |n: f64| if n < 1.0 { 0.0 } else { rates[n as usize - 1] };
+    let (low, high) = (at(below), at(below + 1.0));
+    low + (high - low) * (n - below)
+}

@@ -1,0 +1,225 @@
+//! Parameters from a file, in TOML: for machines on which nothing can be measured.
+
+use crate::error::ScaleError;
+use crate::machine::{Device, Lock, Machine, Tags};
+use q2c_result::scale::{Parameters, Value};
+use q2c_stats::Rng;
+use serde::Deserialize;
+
+/// Most requests in flight of a job.
+pub const MOST_DEPTH: u32 = 1_024;
+/// Longest time, ns: 1,000 s.
+const LONGEST_NS: f64 = 1e12;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default = "one")]
+    depth: u32,
+    cpu_ns: Number,
+    rest_ns: Option<Number>,
+    line_ns: Option<Number>,
+    lock_ns: Option<Number>,
+    lock_growth: Option<Number>,
+    lock_cv: Option<f64>,
+    queues: Option<u32>,
+    tags: Option<u32>,
+    device_ns: Option<Number>,
+    device_parallel: Option<Number>,
+    device_cv: Option<f64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A number, or a number with its interval.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Exact(f64),
+    Between(Interval),
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Interval {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Number {
+    fn value(self) -> Value {
+        match self {
+            Number::Exact(value) => Value::exact(value),
+            Number::Between(Interval { value, low, high }) => Value { value, low, high },
+        }
+    }
+}
+
+/// Reads a file of parameters.
+///
+/// # Errors
+/// It is not TOML, has keys that are none of these, or a value that is out of its range.
+pub fn read(text: &str) -> Result<Parameters, ScaleError> {
+    let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
+    let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
+    let parameters = Parameters {
+        depth: whole("depth", file.depth, MOST_DEPTH)?,
+        cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
+        rest_ns: within("rest_ns", or_zero(file.rest_ns), 0.0, LONGEST_NS)?,
+        line_ns: within("line_ns", or_zero(file.line_ns), 0.0, LONGEST_NS)?,
+        lock_ns: within("lock_ns", or_zero(file.lock_ns), 0.0, LONGEST_NS)?,
+        lock_growth: within("lock_growth", or_zero(file.lock_growth), 0.0, 100.0)?,
+        lock_cv: cv("lock_cv", file.lock_cv)?,
+        queues: file.queues.map(|n| whole("queues", n, 4_096)).transpose()?,
+        tags: file.tags.map(|n| whole("tags", n, 1 << 20)).transpose()?,
+        device_ns: within("device_ns", or_zero(file.device_ns), 0.0, LONGEST_NS)?,
+        device_parallel: file
+            .device_parallel
+            .map(|n| within("device_parallel", n.value(), 0.25, 1e6))
+            .transpose()?,
+        device_cv: cv("device_cv", file.device_cv)?,
+        shared_stage: None,
+    };
+    match (parameters.queues, parameters.tags) {
+        (Some(_), None) | (None, Some(_)) => Err(ScaleError::Value {
+            key: "queues and tags",
+            expected: "together or not at all".to_owned(),
+            found: "one of them".to_owned(),
+        }),
+        _ => Ok(parameters),
+    }
+}
+
+fn syntax(text: &str, error: &toml::de::Error) -> ScaleError {
+    let before = |at: std::ops::Range<usize>| text.get(..at.start).unwrap_or(text);
+    let line = error.span().map(|at| before(at).matches('\n').count() + 1);
+    let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+    ScaleError::Syntax(format!("{place}{}", error.message().replace('\n', " ")))
+}
+
+fn whole(key: &'static str, value: u32, most: u32) -> Result<u32, ScaleError> {
+    match (1..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(ScaleError::Value {
+            key,
+            expected: format!("from 1 to {most}"),
+            found: value.to_string(),
+        }),
+    }
+}
+
+fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, ScaleError> {
+    let Value {
+        value: v,
+        low,
+        high,
+    } = value;
+    match least <= low && low <= v && v <= high && high <= most {
+        true => Ok(value),
+        false => Err(ScaleError::Value {
+            key,
+            expected: format!("from {least} to {most}, and low <= value <= high"),
+            found: format!("{v} in [{low}, {high}]"),
+        }),
+    }
+}
+
+fn cv(key: &'static str, value: Option<f64>) -> Result<f64, ScaleError> {
+    // Without a statement the time varies as an exponential one.
+    within(key, Value::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
+}
+
+/// The machine of these parameters, each taken by `of`.
+fn machine_by(parameters: &Parameters, cores: u32, mut of: impl FnMut(Value) -> f64) -> Machine {
+    let hold_ns = of(parameters.lock_ns);
+    let growth = of(parameters.lock_growth);
+    let tags = parameters.queues.zip(parameters.tags);
+    Machine {
+        depth: parameters.depth,
+        cores,
+        cpu_ns: of(parameters.cpu_ns),
+        rest_ns: of(parameters.rest_ns),
+        line_ns: of(parameters.line_ns),
+        lock: (hold_ns > 0.0).then_some(Lock {
+            hold_ns,
+            growth,
+            cv: parameters.lock_cv,
+        }),
+        tags: tags.map(|(queues, per_queue)| Tags { queues, per_queue }),
+        device: Device {
+            service_ns: of(parameters.device_ns).max(1e-3),
+            parallel: parameters.device_parallel.map(of),
+            cv: parameters.device_cv,
+        },
+    }
+}
+
+/// The machine of these parameters on so many cores.
+#[must_use]
+pub fn machine(parameters: &Parameters, cores: u32) -> Machine {
+    machine_by(parameters, cores, |value| value.value)
+}
+
+/// A machine whose parameters are anywhere in their intervals.
+pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> Machine {
+    machine_by(parameters, cores, |v| v.low + (v.high - v.low) * rng.unit())
+}
+
+/// Whether a parameter has an interval.
+pub(crate) fn is_uncertain(parameters: &Parameters) -> bool {
+    let of = parameters;
+    let all = [
+        of.cpu_ns,
+        of.rest_ns,
+        of.line_ns,
+        of.lock_ns,
+        of.lock_growth,
+        of.device_ns,
+    ];
+    let all = all.into_iter().chain(of.device_parallel);
+    all.into_iter().any(|value| value.low < value.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_alone_or_with_their_interval() {
+        let text = "cpu_ns = 2000\nlock_ns = { value = 300, low = 250, high = 400 }\nqueues = 20\ntags = 64\n";
+        let read = read(text).unwrap();
+        assert_eq!(read.cpu_ns, Value::exact(2_000.0));
+        assert_eq!((read.lock_ns.low, read.lock_ns.high), (250.0, 400.0));
+        assert_eq!(
+            (read.depth, read.lock_cv, read.device_parallel),
+            (1, 1.0, None)
+        );
+        assert_eq!(machine(&read, 120).tags.unwrap().within_reach(4), 256);
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_told_with_its_place() {
+        for (text, told) in [
+            ("", "cpu_ns"),
+            ("cpu_ns = 1\nsurprise = 3\n", "line 2"),
+            ("cpu_ns = 0\n", "from 1 to"),
+            ("cpu_ns = nan\n", "expected cpu_ns from 1 to"),
+            (
+                "cpu_ns = 5\ndepth = 4000000000\n",
+                "expected depth from 1 to 1024, found 4000000000",
+            ),
+            ("cpu_ns = 5\nqueues = 4\n", "together"),
+            (
+                "cpu_ns = { value = 5, low = 6, high = 7 }\n",
+                "low <= value",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.to_string().contains(told), "{text:?}: {error}");
+            assert_eq!(error.exit(), q2c_result::Exit::Input);
+        }
+    }
+}

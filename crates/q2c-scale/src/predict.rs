@@ -1,0 +1,273 @@
+//! The answer: the curve beyond the measured points, where it ends, by which resource, and how sure
+//! that is.
+
+use crate::evidence::Evidence;
+use crate::fit::{Structure, fit};
+use crate::machine::Machine;
+use q2c_result::scale::{Answer, CurvePoint, Resource, WhatIf};
+use q2c_stats::scaling::{KNEE_SHARE, Point, Shape};
+use q2c_stats::{Rng, percentile, sorted};
+
+/// Resampled predictions.
+pub const RESAMPLES: u32 = 200;
+/// Least measured points of a fit.
+pub const LEAST_POINTS: usize = 4;
+/// Numbers of jobs beyond this one are not all on the curve: a step is a thirty-second of them.
+const EVERY: u32 = 32;
+/// An interval of the end whose upper end is more than so many times the lower one is no answer.
+const WIDE: f64 = 1.6;
+/// Times that vary by less than this share of their mean are regular.
+pub(crate) const REGULAR: f64 = 0.4;
+/// The end by a regular lock was at this part of the predicted one or behind it
+/// (docs/journal/2026-11-24-scale-predict.md).
+const TOO_LATE: f64 = 0.65;
+/// What the solved network is off at most, beside what the noise of the points explains, on
+/// simulated machines (same entry).
+const MODEL_ERROR: f64 = 0.08;
+/// What is asked of more jobs is asked of this part more of them.
+const STEP: f64 = 8.0;
+/// What is compared with the resources' limits away: the throughput at so many times the end.
+const BEHIND: f64 = 1.3;
+
+/// A prediction.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// The machine that it was made with.
+    pub machine: Machine,
+    /// Machines that other measurements might have given.
+    pub drawn: Vec<Machine>,
+    /// The predicted curve, also where points were measured.
+    pub curve: Vec<CurvePoint>,
+    /// The last number of jobs that paid.
+    pub ends_at: Option<u32>,
+    /// The interval of that number; the upper end is `None` where it is beyond the curve.
+    pub ends_between: Option<(u32, Option<u32>)>,
+    /// What ends it.
+    pub resource: Option<Resource>,
+    /// The peak, where the curve falls for sure behind it.
+    pub peak: Option<u32>,
+    /// Whether the evidence suffices.
+    pub answer: Answer,
+    /// What each resource costs behind the end.
+    pub what_if: Vec<WhatIf>,
+    /// Mean error of the points left out, percent.
+    pub leave_out_error_pct: Option<f64>,
+    /// The stage that shows the shared section.
+    pub shared_stage: Option<String>,
+}
+
+/// How far to predict.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Cores; jobs beyond them have to share.
+    pub cores: u32,
+    /// Most jobs.
+    pub jobs: u32,
+    /// Seed of the resampling.
+    pub seed: u64,
+}
+
+/// Predicts from measured points, of which there are at least [`LEAST_POINTS`].
+#[must_use]
+pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
+    let structure = Structure::of(evidence);
+    let on = |mut machine: Machine| {
+        machine.cores = range.cores;
+        machine
+    };
+    let rows = evidence.rows(structure.stage());
+    let fitted = fit(evidence, &rows, &structure, None);
+    // Where nothing shows, the lower end of the curve is that of a limit which noise could hide.
+    let bounded = evidence
+        .tags
+        .is_some_and(|_| !evidence.tags_suffice(range.jobs));
+    let possible = match structure.shows_any() || bounded {
+        true => structure.clone(),
+        false => Structure::hidden(evidence),
+    };
+    let base = fit(evidence, &evidence.rows(possible.stage()), &possible, None);
+    let mut rng = Rng::new(range.seed);
+    let draw = |_| {
+        let rows = evidence.drawn(possible.stage(), base.noise, &mut rng);
+        on(fit(evidence, &rows, &possible, Some(&base.machine)).machine)
+    };
+    let drawn: Vec<Machine> = (0..RESAMPLES).map(draw).collect();
+    let error = left_out(evidence, &structure, &fitted.machine);
+    let mut prediction = from_machine(&on(fitted.machine), drawn, error.unwrap_or(0.0), range);
+    prediction.leave_out_error_pct = error;
+    prediction.shared_stage = structure.stage().map(str::to_owned);
+    match prediction.answer {
+        Answer::Beyond if !structure.shows_any() => prediction.answer = Answer::NothingSeen,
+        Answer::Ends if wide(&prediction) || regular(evidence, &prediction) => {
+            if regular(evidence, &prediction) {
+                let lower = |(low, high)| ((f64::from(low) * TOO_LATE) as u32, high);
+                prediction.ends_between = prediction.ends_between.map(lower);
+            }
+            prediction.answer = Answer::Uncertain;
+            prediction.ends_at = None;
+            prediction.peak = None;
+        }
+        _ => {}
+    }
+    prediction
+}
+
+/// Whether the interval of the end says too little.
+fn wide(prediction: &Prediction) -> bool {
+    prediction
+        .ends_between
+        .is_some_and(|(low, high)| high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low)))
+}
+
+/// Whether a lock's times, or the device's between two visits of the lock, hardly vary. Jobs fall
+/// in step then, and fewer meet at the lock than the model says, which has them come at random: it
+/// takes the lock for a better one and puts the end too late.
+fn regular(evidence: &Evidence, prediction: &Prediction) -> bool {
+    let lock = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
+    prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR
+}
+
+/// Predicts from a machine that is known; `drawn` are others that it might be, and `error_pct` is
+/// added to both sides of what they give.
+#[must_use]
+pub fn from_machine(
+    machine: &Machine,
+    drawn: Vec<Machine>,
+    error_pct: f64,
+    range: Range,
+) -> Prediction {
+    let over = numbers(range.jobs);
+    let of = |machine: &Machine| over.iter().map(|n| machine.iops(*n)).collect::<Vec<f64>>();
+    let predicted = of(machine);
+    let others: Vec<Vec<f64>> = drawn.iter().map(of).collect();
+    let ends_at = last_that_paid(&over, &predicted);
+    let points = over.iter().zip(&predicted);
+    let points: Vec<Point> = points.map(|(n, x)| Point::new(*n, &[*x])).collect();
+    let shape = Shape::of(&points).ok();
+    let what_if = ends_at.map_or_else(Vec::new, |end| what_if(machine, end, range.jobs));
+    let resource = what_if.first().map(|first| first.resource);
+    Prediction {
+        ends_between: ends_at.map(|end| ends_between(end, &over, &others)),
+        curve: curve(&over, &predicted, &others, error_pct / 100.0),
+        ends_at,
+        resource,
+        peak: shape.and_then(|shape| shape.collapse.map(|_| shape.peak)),
+        answer: match ends_at {
+            Some(_) => Answer::Ends,
+            None => Answer::Beyond,
+        },
+        what_if,
+        leave_out_error_pct: None,
+        shared_stage: None,
+        machine: machine.clone(),
+        drawn,
+    }
+}
+
+/// The numbers of jobs of a curve.
+fn numbers(most: u32) -> Vec<u32> {
+    let next = |n: &u32| Some(n + (n / EVERY).max(1)).filter(|n| *n < most);
+    let mut all: Vec<u32> = std::iter::successors(Some(1), next).collect();
+    all.extend((most > 1).then_some(most));
+    all
+}
+
+/// The number of jobs up to which more of them pay: from there an eighth more adds less than
+/// [`KNEE_SHARE`] of the first job's throughput for each. Single jobs do not decide, because jobs
+/// that are dealt out to queues in turn pay unevenly.
+fn last_that_paid(over: &[u32], iops: &[f64]) -> Option<u32> {
+    let one = iops[0] / f64::from(over[0]);
+    let at = |n: f64| {
+        let above = over.partition_point(|jobs| f64::from(*jobs) < n);
+        match above {
+            0 => iops[0],
+            _ => {
+                let (low, high) = (f64::from(over[above - 1]), f64::from(over[above]));
+                let share = (n - low) / (high - low);
+                iops[above - 1] * (1.0 - share) + iops[above] * share
+            }
+        }
+    };
+    let last = f64::from(*over.last()?);
+    let pays = |n: u32| {
+        let step = (f64::from(n) / STEP).max(1.0);
+        let (from, to) = (f64::from(n), f64::from(n) + step);
+        (to <= last).then(|| (at(to) - at(from)) / step >= KNEE_SHARE * one)
+    };
+    over.iter().copied().find(|n| pays(*n) == Some(false))
+}
+
+/// The 2.5th and the 97.5th percentile of the ends of the drawn curves.
+fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32>) {
+    let ends = others
+        .iter()
+        .map(|iops| last_that_paid(over, iops).map_or(f64::INFINITY, f64::from));
+    let mut ends: Vec<f64> = ends.collect();
+    ends.sort_by(f64::total_cmp);
+    let (Some(low), Some(high)) = (nearest(&ends, 0.025), nearest(&ends, 0.975)) else {
+        let off = (f64::from(end) * MODEL_ERROR).ceil() as u32;
+        return (end.saturating_sub(off).max(1), Some(end + off));
+    };
+    let low = low.min(f64::from(end)) * (1.0 - MODEL_ERROR);
+    let high = high.max(f64::from(end)) * (1.0 + MODEL_ERROR);
+    (
+        low.floor().max(1.0) as u32,
+        high.is_finite().then_some(high.ceil() as u32),
+    )
+}
+
+/// A percentile without interpolation, which infinite values do not have.
+fn nearest(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    sorted.get((share * last as f64).round() as usize).copied()
+}
+
+fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Vec<CurvePoint> {
+    let point = |(at, (jobs, iops)): (usize, (&u32, &f64))| {
+        let all: Vec<f64> = others.iter().map(|other| other[at]).collect();
+        let all = sorted(&all);
+        let (low, high) = match all.is_empty() {
+            true => (*iops, *iops),
+            false => (percentile(&all, 0.025), percentile(&all, 0.975)),
+        };
+        CurvePoint {
+            jobs: *jobs,
+            iops: *iops,
+            low: low.min(*iops) * (1.0 - error.min(1.0)),
+            high: high.max(*iops) * (1.0 + error),
+            measured: false,
+        }
+    };
+    over.iter().zip(predicted).enumerate().map(point).collect()
+}
+
+/// What each resource costs behind the end, the dearest first.
+fn what_if(machine: &Machine, end: u32, most: u32) -> Vec<WhatIf> {
+    let jobs = ((f64::from(end) * BEHIND).ceil() as u32).min(most);
+    let with = machine.iops(jobs);
+    let gain = |resource| WhatIf {
+        resource,
+        jobs,
+        gain_pct: 100.0 * (machine.without(resource).iops(jobs) / with - 1.0),
+    };
+    let mut all = Resource::ALL.map(gain).to_vec();
+    all.retain(|w| w.gain_pct > 0.1);
+    all.sort_by(|a, b| b.gain_pct.total_cmp(&a.gain_pct));
+    all
+}
+
+/// Mean error of the prediction of each point from the others, percent.
+fn left_out(evidence: &Evidence, structure: &Structure, fitted: &Machine) -> Option<f64> {
+    if evidence.points.len() < LEAST_POINTS {
+        return None;
+    }
+    let error = |at: usize| {
+        let mut others = evidence.clone();
+        let point = others.points.remove(at);
+        let rows = others.rows(structure.stage());
+        let machine = fit(&others, &rows, structure, Some(fitted)).machine;
+        (machine.iops(point.jobs) / point.iops.median - 1.0).abs()
+    };
+    let errors: f64 = (0..evidence.points.len()).map(error).sum();
+    Some(100.0 * errors / evidence.points.len() as f64)
+}

@@ -1,0 +1,190 @@
+//! The evidence in a run of `q2c bench --stages`.
+
+use crate::error::ScaleError;
+use crate::evidence::{Evidence, Point};
+use crate::machine::Tags;
+use crate::predict::LEAST_POINTS;
+use q2c_model::Bytes;
+use q2c_policy::Method;
+use q2c_result::Machine;
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, PointStages};
+
+/// Least physical cores of a machine whose runs are predicted from.
+pub const LEAST_CORES: u32 = 4;
+
+/// Which curve of a run; `None` for any.
+#[derive(Clone, Debug, Default)]
+pub struct Pick {
+    /// Interface.
+    pub engine: Option<String>,
+    /// Method.
+    pub method: Option<Method>,
+    /// Requests in flight of each job.
+    pub depth: Option<u16>,
+    /// Bytes per request.
+    pub bs: Option<Bytes>,
+    /// Pattern of access.
+    pub rw: Option<String>,
+}
+
+impl Pick {
+    fn takes(&self, point: &BenchPoint) -> bool {
+        let is = |all: bool| all;
+        point.background.is_empty()
+            && is(self.engine.as_ref().is_none_or(|e| *e == point.engine))
+            && is(self.method.as_ref().is_none_or(|m| *m == point.method))
+            && is(self.depth.is_none_or(|d| d == point.depth))
+            && is(self.bs.is_none_or(|bs| bs == point.bs))
+            && is(self.rw.as_ref().is_none_or(|rw| *rw == point.rw))
+    }
+}
+
+/// A curve of a run: its points by ascending number of jobs.
+#[derive(Clone, Debug)]
+pub struct Curve<'a> {
+    /// The points that have trials.
+    pub cells: Vec<&'a BenchCell>,
+    /// Physical cores of the machine.
+    pub physical_cores: u32,
+}
+
+/// Physical cores of a machine. Where its threads per core are not known each CPU counts as one.
+#[must_use]
+pub fn physical_cores(machine: &Machine) -> u32 {
+    machine.cpus_online.len() as u32 / machine.threads_per_core.unwrap_or(1).max(1)
+}
+
+/// The curves that `pick` takes.
+fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve<'a>> = Vec::new();
+    let there = |cell: &&BenchCell| cell.iops.trials > 0 && cell.iops.median > 0.0;
+    for cell in result.cells.iter().filter(there) {
+        if !pick.takes(&cell.point) {
+            continue;
+        }
+        match curves
+            .iter_mut()
+            .find(|c| same(&c.cells[0].point, &cell.point))
+        {
+            Some(curve) => curve.cells.push(cell),
+            None => curves.push(Curve {
+                cells: vec![cell],
+                physical_cores: physical_cores(&result.machine),
+            }),
+        }
+    }
+    for curve in &mut curves {
+        curve.cells.sort_by_key(|cell| cell.point.jobs);
+        curve.cells.dedup_by_key(|cell| cell.point.jobs);
+    }
+    curves
+}
+
+fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+    let jobs = b.jobs;
+    BenchPoint { jobs, ..a.clone() } == *b
+}
+
+/// The curve's place on the axes in words.
+fn name(point: &BenchPoint) -> String {
+    let BenchPoint {
+        engine,
+        method,
+        depth,
+        bs,
+        rw,
+        ..
+    } = point;
+    format!("{engine} {method} depth {depth} {bs} {rw}")
+}
+
+impl<'a> Curve<'a> {
+    /// The one curve of `result` that `pick` takes, or the one of them that can be predicted from.
+    ///
+    /// # Errors
+    /// There is none, or several.
+    pub fn of(result: &'a BenchResult, pick: &Pick, run: &str) -> Result<Curve<'a>, ScaleError> {
+        let mut all = curves(result, pick);
+        let fit = |curve: &Curve<'_>| curve.fitted().len() >= LEAST_POINTS;
+        if all.iter().any(fit) {
+            all.retain(fit);
+        }
+        let found: Vec<String> = all.iter().map(|c| name(&c.cells[0].point)).collect();
+        match (all.pop(), all.is_empty()) {
+            (Some(curve), true) => Ok(curve),
+            (None, _) => Err(ScaleError::NoCurve {
+                run: run.to_owned(),
+                least: LEAST_POINTS,
+                found: "none".to_owned(),
+            }),
+            (Some(_), false) => Err(ScaleError::Several {
+                run: run.to_owned(),
+                found: found.join("; "),
+            }),
+        }
+    }
+
+    /// The cells that a machine can be fitted to: those whose stages are known and whose jobs have
+    /// a core each.
+    fn fitted(&self) -> Vec<&'a BenchCell> {
+        let good = |cell: &&&BenchCell| {
+            let cores = cell.point.jobs <= self.physical_cores && !cell.oversubscribed;
+            cores && stages(cell).is_some()
+        };
+        self.cells.iter().filter(good).copied().collect()
+    }
+
+    /// What the curve shows.
+    ///
+    /// # Errors
+    /// The machine has too few cores, or the curve too few points with stages.
+    pub fn evidence(&self, result: &BenchResult, run: &str) -> Result<Evidence, ScaleError> {
+        if self.physical_cores < LEAST_CORES {
+            return Err(ScaleError::FewCores {
+                run: run.to_owned(),
+                least: LEAST_CORES,
+                found: self.physical_cores,
+            });
+        }
+        let fitted = self.fitted();
+        if fitted.len() < LEAST_POINTS {
+            return Err(ScaleError::NoCurve {
+                run: run.to_owned(),
+                least: LEAST_POINTS,
+                found: format!("{} of {}", fitted.len(), self.cells.len()),
+            });
+        }
+        let points = fitted.iter().filter_map(|cell| point(cell));
+        Ok(Evidence {
+            depth: u32::from(fitted[0].point.depth.max(1)),
+            tags: tags(result),
+            points: points.collect(),
+        })
+    }
+}
+
+fn stages(cell: &BenchCell) -> Option<&q2c_result::bench::StageRun> {
+    match cell.stages.as_ref()? {
+        PointStages::Seen(run) => {
+            let d2c = run.stages.get("D2C")?;
+            (d2c.n > 0 && d2c.mean_ns > 0.0).then_some(run.as_ref())
+        }
+        PointStages::Unseen(_) => None,
+    }
+}
+
+fn point(cell: &BenchCell) -> Option<Point> {
+    Some(Point {
+        jobs: cell.point.jobs,
+        iops: cell.iops,
+        cpu_ns: cell.cpu.ns_per_io.median,
+        stages: stages(cell)?.stages.clone(),
+    })
+}
+
+fn tags(result: &BenchResult) -> Option<Tags> {
+    let device = result.target.device.as_ref()?;
+    let per_queue = u32::try_from(device.nr_requests?).ok()?;
+    let queues = device.hw_queues?;
+    (queues > 0 && per_queue > 0).then_some(Tags { queues, per_queue })
+}

@@ -1,0 +1,311 @@
+//! The model on simulated machines whose parameters it does not know.
+
+mod simulated;
+
+use q2c_result::analyze::StageStats;
+use q2c_result::scale::{Answer, Resource};
+use q2c_scale::evidence::{Evidence, Point};
+use q2c_scale::machine::Tags;
+use q2c_scale::predict::{Prediction, Range, from_evidence};
+use q2c_stats::{Interval, Rng};
+use simulated::{Hidden, Stage};
+
+const TRIALS: u64 = 5;
+/// I/Os of a trial.
+const IOS: u64 = 40_000;
+/// I/Os of the run with stages.
+const STAGE_IOS: u64 = 200_000;
+
+fn stats(of: Stage) -> StageStats {
+    StageStats {
+        n: STAGE_IOS,
+        min_ns: of.min as u64,
+        mean_ns: of.mean,
+        p50_ns: of.p50,
+        p90_ns: of.p90,
+        p99_ns: of.p99,
+        ..StageStats::default()
+    }
+}
+
+/// Measures the machine as `q2c bench --stages` does: trials, which drift by half a percent, and a
+/// run with stages.
+fn measured(of: &Hidden, jobs: u32, rng: &mut Rng) -> Point {
+    let trial = |rng: &mut Rng| {
+        let drift = 1.0 + 0.005 * rng.normal();
+        drift * of.run(jobs as usize, IOS, rng.next_u64()).iops
+    };
+    let trials: Vec<f64> = (0..TRIALS).map(|_| trial(rng)).collect();
+    let seen = of.run(jobs as usize, STAGE_IOS, rng.next_u64());
+    let stages = [("Q2G", seen.q2g), ("G2D", seen.g2d), ("D2C", seen.d2c)];
+    Point {
+        jobs,
+        iops: Interval::of(&trials),
+        cpu_ns: seen.cpu_ns,
+        stages: stages.map(|(name, of)| (name.to_owned(), stats(of))).into(),
+    }
+}
+
+fn evidence(of: &Hidden, up_to: u32, seed: u64) -> Evidence {
+    let mut rng = Rng::new(seed);
+    Evidence {
+        depth: of.depth as u32,
+        tags: Some(Tags {
+            queues: of.queues as u32,
+            per_queue: of.tags as u32,
+        }),
+        points: (1..=up_to).map(|n| measured(of, n, &mut rng)).collect(),
+    }
+}
+
+/// The number of jobs from which an eighth more adds less than a tenth of the first one's
+/// throughput for each; `None` when that is beyond `most`.
+fn true_end(of: &Hidden, most: u32, seed: u64) -> Option<f64> {
+    let x = |n: f64| of.run(n.round() as usize, 60_000, seed + n as u64).iops;
+    let one = x(1.0);
+    let pays = |n: f64| {
+        let (from, to) = (n.round(), (1.125 * n).round().max(n.round() + 1.0));
+        (x(to) - x(from)) / (to - from) >= 0.1 * one
+    };
+    let (mut low, mut high) = (4.0_f64, f64::from(most));
+    if pays(high) {
+        return None;
+    }
+    while high / low > 1.03 {
+        let middle = (low * high).sqrt();
+        match pays(middle) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    Some((low * high).sqrt())
+}
+
+fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
+    low + (high - low) * rng.unit()
+}
+
+/// A machine of which nothing but cores and time limits the throughput.
+fn plain(rng: &mut Rng) -> Hidden {
+    Hidden {
+        depth: 1,
+        cpu_ns: between(rng, 3_000.0, 8_000.0),
+        cpu_cv: between(rng, 0.1, 0.5),
+        line_ns: 0.0,
+        dispatch_ns: between(rng, 200.0, 500.0),
+        lock_ns: 0.0,
+        lock_growth: 0.0,
+        lock_cv: [0.2, 1.0][rng.below(2) as usize],
+        queues: 32,
+        tags: 256,
+        device_ns: between(rng, 5_000.0, 20_000.0),
+        device_cv: between(rng, 0.5, 1.0),
+        parallel: 100_000,
+    }
+}
+
+fn round(of: &Hidden) -> f64 {
+    of.cpu_ns + 150.0 + of.dispatch_ns + of.device_ns
+}
+
+fn machine(limit: Resource, rng: &mut Rng) -> Hidden {
+    let base = plain(rng);
+    match limit {
+        Resource::Lock => Hidden {
+            lock_ns: round(&base) / between(rng, 9.0, 25.0),
+            lock_growth: between(rng, 0.0, 0.2),
+            ..base
+        },
+        Resource::CacheLine => Hidden {
+            line_ns: 2.16 * round(&base) / between(rng, 12.0, 40.0),
+            ..base
+        },
+        Resource::Tags => {
+            let (queues, depth) = (2 + rng.below(3) as usize, 8);
+            let end = between(rng, 12.0, 40.0);
+            Hidden {
+                depth,
+                queues,
+                tags: (end * depth as f64 / queues as f64) as usize,
+                device_ns: base.device_ns * 10.0,
+                cpu_ns: base.cpu_ns / 4.0,
+                ..base
+            }
+        }
+        Resource::Device => {
+            let parallel = 1 + rng.below(5) as usize;
+            let device_ns = parallel as f64 * base.cpu_ns / between(rng, 8.0, 20.0);
+            Hidden {
+                parallel,
+                device_ns,
+                device_cv: base.lock_cv,
+                ..base
+            }
+        }
+        Resource::Cpu => base,
+    }
+}
+
+const MOST: u32 = 56;
+
+fn predicted(of: &Hidden, up_to: u32, seed: u64) -> Prediction {
+    let range = Range {
+        cores: MOST,
+        jobs: MOST,
+        seed,
+    };
+    from_evidence(&evidence(of, up_to, seed), range)
+}
+
+/// What became of the predictions for one kind of machine.
+#[derive(Default)]
+struct Tally {
+    machines: u32,
+    /// Machines for which an end was told.
+    told: u32,
+    right: u32,
+    near: u32,
+    covered: u32,
+    /// Uncertain answers, and those whose interval holds the end.
+    uncertain: u32,
+    uncertain_covered: u32,
+    nothing_seen: u32,
+}
+
+/// The part of a number of jobs to which the true end is known.
+const RESOLUTION: f64 = 0.03;
+
+#[expect(clippy::print_stdout, reason = "the figures of the journal")]
+fn tally(
+    limit: Resource,
+    of: impl Fn(&mut Rng) -> Hidden,
+    seeds: std::ops::Range<u64>,
+    up_to: u32,
+) -> Tally {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut rng = Rng::new(1000 * limit as u64 + seed);
+        let of = of(&mut rng);
+        let Some(end) = true_end(&of, MOST, seed) else {
+            continue;
+        };
+        let got = predicted(&of, up_to, seed);
+        tally.machines += 1;
+        let holds = got.ends_between.is_some_and(|(low, high)| {
+            let below = high.is_none_or(|high| end <= f64::from(high) * (1.0 + RESOLUTION));
+            end >= f64::from(low) * (1.0 - RESOLUTION) && below
+        });
+        match got.answer {
+            Answer::Ends => {
+                let off = f64::from(got.ends_at.expect("an end")) / end - 1.0;
+                tally.told += 1;
+                tally.right += u32::from(got.resource == Some(limit));
+                tally.near += u32::from(off.abs() <= 0.15);
+                tally.covered += u32::from(holds);
+            }
+            Answer::Uncertain => {
+                tally.uncertain += 1;
+                tally.uncertain_covered += u32::from(holds);
+            }
+            _ => tally.nothing_seen += 1,
+        }
+        println!(
+            "{limit:?} {seed}: true end {end:.1}, {:?} {:?} in {:?} by {:?}; fitted {:?}, true {of:?}",
+            got.answer, got.ends_at, got.ends_between, got.resource, got.machine
+        );
+    }
+    println!(
+        "{limit:?}: {} machines, {} told, {} right, {} near, {} covered; {} uncertain, {} covered; {} nothing seen",
+        tally.machines,
+        tally.told,
+        tally.right,
+        tally.near,
+        tally.covered,
+        tally.uncertain,
+        tally.uncertain_covered,
+        tally.nothing_seen
+    );
+    tally
+}
+
+impl Tally {
+    /// The resource is named right, the end is near, and the interval holds it in nine of ten.
+    #[track_caller]
+    fn is_good(&self, least_told: u32) {
+        assert!(self.told >= least_told, "{} told", self.told);
+        assert_eq!(self.right, self.told, "right");
+        assert!(10 * self.near >= 9 * self.told, "{} near", self.near);
+        assert!(
+            10 * self.covered >= 9 * self.told,
+            "{} covered",
+            self.covered
+        );
+    }
+}
+
+/// The seeds of the machines; `Q2C_SEEDS` adds a number to look at others.
+fn seeds(of: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let add = std::env::var("Q2C_SEEDS").ok();
+    let add: u64 = add.and_then(|add| add.parse().ok()).unwrap_or(0);
+    of.start + add..of.end + add
+}
+
+/// A lock whose time varies as an exponential one, with points up to twelve jobs.
+#[test]
+fn a_lock_is_named_and_its_end_is_near() {
+    let of = |rng: &mut Rng| Hidden {
+        lock_cv: 1.0,
+        ..machine(Resource::Lock, rng)
+    };
+    let tally = tally(Resource::Lock, of, seeds(0..14), 12);
+    tally.is_good(12);
+}
+
+/// The model does not hold for a lock whose time is nearly constant, and no end is told.
+#[test]
+fn the_end_by_a_regular_lock_is_between() {
+    let of = |rng: &mut Rng| Hidden {
+        lock_cv: 0.2,
+        ..machine(Resource::Lock, rng)
+    };
+    let tally = tally(Resource::Lock, of, seeds(20..28), 8);
+    assert_eq!((tally.told, tally.nothing_seen), (0, 0));
+    assert!(10 * tally.uncertain_covered >= 9 * tally.uncertain);
+}
+
+#[test]
+fn a_cache_line_is_named_and_its_end_is_near() {
+    let of = |rng: &mut Rng| machine(Resource::CacheLine, rng);
+    tally(Resource::CacheLine, of, seeds(0..10), 8).is_good(10);
+}
+
+#[test]
+fn requests_are_named_and_their_end_is_near() {
+    let of = |rng: &mut Rng| machine(Resource::Tags, rng);
+    tally(Resource::Tags, of, seeds(0..10), 8).is_good(10);
+}
+
+/// Half of these devices are so far from their limit that nothing is to be seen of it.
+#[test]
+fn a_device_is_named_and_its_end_is_near() {
+    let of = |rng: &mut Rng| machine(Resource::Device, rng);
+    tally(Resource::Device, of, seeds(0..20), 8).is_good(8);
+}
+
+/// Machines of which eight jobs show nothing: no end is told, whatever lies beyond.
+#[test]
+fn of_what_does_not_show_no_end_is_told() {
+    for seed in 0..4 {
+        let mut rng = Rng::new(seed);
+        let base = plain(&mut rng);
+        let far = Hidden {
+            parallel: 24,
+            ..base
+        };
+        for of in [base, far] {
+            let got = predicted(&of, 8, seed);
+            assert_eq!(got.answer, Answer::NothingSeen, "{of:?}: {got:?}");
+            assert_eq!((got.ends_at, got.resource), (None, None));
+        }
+    }
+}

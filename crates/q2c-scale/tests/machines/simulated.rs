@@ -1,0 +1,338 @@
+//! A discrete-event simulator of a machine with jobs, cores, a cache line, hardware queues with a
+//! limited number of requests, a lock and a device. It was written apart from the model and uses
+//! none of its code: time goes from event to event, and everything waits in the order of arrival.
+
+use q2c_stats::Rng;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A machine. Times are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Hidden {
+    /// Requests in flight of each job; one thread submits them one after the other.
+    pub depth: usize,
+    /// Mean time of an I/O on its core before it is queued.
+    pub cpu_ns: f64,
+    /// Standard deviation over mean of that time.
+    pub cpu_cv: f64,
+    /// What each further job adds between Q and G.
+    pub line_ns: f64,
+    /// Time between G and D beside the lock.
+    pub dispatch_ns: f64,
+    /// Mean time for which the lock between G and D is held; 0 without a lock.
+    pub lock_ns: f64,
+    /// What each job that waits when the lock is handed on adds to that time, as a share.
+    pub lock_growth: f64,
+    /// Standard deviation over mean of the lock's time: 1 for an exponential distribution, else
+    /// log-normal.
+    pub lock_cv: f64,
+    /// Hardware queues, to which the jobs are dealt out in turn.
+    pub queues: usize,
+    /// Requests of each queue.
+    pub tags: usize,
+    /// Mean time of a request in the device.
+    pub device_ns: f64,
+    /// As `lock_cv`, of the device's time.
+    pub device_cv: f64,
+    /// Requests that the device serves at once.
+    pub parallel: usize,
+}
+
+/// A stage: mean, percentiles and least time, ns.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    pub mean: f64,
+    pub p50: f64,
+    pub p90: f64,
+    pub p99: f64,
+    pub min: f64,
+}
+
+/// What a run shows.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub iops: f64,
+    pub q2g: Stage,
+    pub g2d: Stage,
+    pub d2c: Stage,
+    /// Time of the threads at work or at the lock, per I/O.
+    pub cpu_ns: f64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Event {
+    at: f64,
+    what: What,
+    job: usize,
+    io: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    /// The thread has done its work before G, the line included.
+    Ready,
+    /// The thread has done its work after G.
+    Dispatch,
+    /// The lock is given up.
+    Unlock,
+    /// The device is done.
+    Complete,
+}
+
+impl Eq for Event {}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.at.total_cmp(&other.at)
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// An I/O on its way.
+#[derive(Clone, Copy, Default)]
+struct Io {
+    job: usize,
+    queued: f64,
+    got: f64,
+    issued: f64,
+}
+
+struct Run<'a> {
+    of: &'a Hidden,
+    jobs: usize,
+    rng: Rng,
+    now: f64,
+    events: BinaryHeap<Reverse<Event>>,
+    ios: Vec<Io>,
+    /// I/Os of each job that its thread may submit, and whether the thread is at one.
+    idle: Vec<Vec<usize>>,
+    at_work: Vec<bool>,
+    free_tags: Vec<usize>,
+    for_tag: Vec<VecDeque<usize>>,
+    locked: bool,
+    for_lock: VecDeque<usize>,
+    in_device: usize,
+    for_device: VecDeque<usize>,
+    begun: Vec<f64>,
+    counting: bool,
+    done: u64,
+    busy: f64,
+    times: [Vec<f64>; 3],
+}
+
+impl Hidden {
+    /// Runs `jobs` jobs until `ios` I/Os are complete after a warm-up of a fifth of them.
+    pub fn run(&self, jobs: usize, ios: u64, seed: u64) -> Seen {
+        let mut run = Run::new(self, jobs, seed);
+        run.until(ios / 5);
+        let from = run.now;
+        (run.counting, run.done, run.busy) = (true, 0, 0.0);
+        run.until(ios);
+        let seconds = (run.now - from) / 1e9;
+        let [q2g, g2d, d2c] = run.times.each_mut().map(|times| stage(times));
+        Seen {
+            iops: run.done as f64 / seconds,
+            q2g,
+            g2d,
+            d2c,
+            cpu_ns: run.busy / run.done as f64,
+        }
+    }
+}
+
+fn stage(times: &mut [f64]) -> Stage {
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let min = times.iter().copied().fold(f64::INFINITY, f64::min);
+    // Sorting all of them would take longer than the simulation.
+    let n = times.len();
+    let mut at = |rank: usize| *times.select_nth_unstable_by(rank, f64::total_cmp).1;
+    Stage {
+        mean,
+        p50: at(n / 2),
+        p90: at(n * 9 / 10),
+        p99: at(n * 99 / 100),
+        min,
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(of: &'a Hidden, jobs: usize, seed: u64) -> Self {
+        let all = jobs * of.depth;
+        let io = |i| Io {
+            job: i / of.depth,
+            ..Io::default()
+        };
+        let mut run = Run {
+            of,
+            jobs,
+            rng: Rng::new(seed),
+            now: 0.0,
+            events: BinaryHeap::new(),
+            ios: (0..all).map(io).collect(),
+            idle: (0..jobs)
+                .map(|j| (j * of.depth..(j + 1) * of.depth).collect())
+                .collect(),
+            at_work: vec![false; jobs],
+            free_tags: vec![of.tags; of.queues],
+            for_tag: vec![VecDeque::new(); of.queues],
+            locked: false,
+            for_lock: VecDeque::new(),
+            in_device: 0,
+            for_device: VecDeque::new(),
+            begun: vec![0.0; jobs],
+            counting: false,
+            done: 0,
+            busy: 0.0,
+            times: Default::default(),
+        };
+        (0..jobs).for_each(|job| run.begin(job));
+        run
+    }
+
+    fn until(&mut self, ios: u64) {
+        while self.done < ios {
+            let Reverse(event) = self.events.pop().expect("a closed loop never ends");
+            self.now = event.at;
+            match event.what {
+                What::Ready => self.take_tag(event.io),
+                What::Dispatch => self.take_lock(event.io),
+                What::Unlock => self.unlock(event.io),
+                What::Complete => self.complete(event.io),
+            }
+        }
+    }
+
+    fn after(&mut self, ns: f64, what: What, io: usize) {
+        let job = self.ios[io].job;
+        let at = self.now + ns;
+        self.events.push(Reverse(Event { at, what, job, io }));
+    }
+
+    /// A time with this mean and this standard deviation over mean, above 0.
+    fn varied(&mut self, mean: f64, cv: f64) -> f64 {
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        let sigma = (1.0 + cv * cv).ln().sqrt();
+        // The generator's own function is not inlined into a test.
+        let radius = (-2.0 * (1.0 - self.rng.unit()).ln()).sqrt();
+        let normal = radius * (std::f64::consts::TAU * self.rng.unit()).cos();
+        mean * (sigma * normal - sigma * sigma / 2.0).exp()
+    }
+
+    fn served(&mut self, mean: f64, cv: f64) -> f64 {
+        match cv {
+            1.0 => -mean * (1.0 - self.rng.unit()).ln(),
+            cv => self.varied(mean, cv),
+        }
+    }
+
+    fn begin(&mut self, job: usize) {
+        if self.at_work[job] {
+            return;
+        }
+        let Some(io) = self.idle[job].pop() else {
+            return;
+        };
+        self.at_work[job] = true;
+        self.begun[job] = self.now;
+        let cpu = self.varied(self.of.cpu_ns, self.of.cpu_cv);
+        let line = self.of.line_ns * (self.jobs - 1) as f64 + self.varied(150.0, 0.1);
+        self.ios[io].queued = self.now + cpu;
+        self.after(cpu + line, What::Ready, io);
+    }
+
+    fn take_tag(&mut self, io: usize) {
+        let queue = self.ios[io].job % self.of.queues;
+        match self.free_tags[queue] {
+            0 => self.for_tag[queue].push_back(io),
+            _ => {
+                self.free_tags[queue] -= 1;
+                self.got_tag(io);
+            }
+        }
+    }
+
+    fn got_tag(&mut self, io: usize) {
+        self.ios[io].got = self.now;
+        let dispatch = self.varied(self.of.dispatch_ns, 0.1);
+        self.after(dispatch, What::Dispatch, io);
+    }
+
+    fn take_lock(&mut self, io: usize) {
+        match (self.of.lock_ns > 0.0, self.locked) {
+            (false, _) => self.issue(io),
+            (true, true) => self.for_lock.push_back(io),
+            (true, false) => self.hold(io),
+        }
+    }
+
+    fn hold(&mut self, io: usize) {
+        self.locked = true;
+        let grown = 1.0 + self.of.lock_growth * self.for_lock.len() as f64;
+        let hold = self.served(self.of.lock_ns * grown, self.of.lock_cv);
+        self.after(hold, What::Unlock, io);
+    }
+
+    fn unlock(&mut self, io: usize) {
+        self.locked = false;
+        if let Some(next) = self.for_lock.pop_front() {
+            self.hold(next);
+        }
+        self.issue(io);
+    }
+
+    fn issue(&mut self, io: usize) {
+        let job = self.ios[io].job;
+        self.ios[io].issued = self.now;
+        self.busy += self.now - self.begun[job];
+        self.at_work[job] = false;
+        match self.in_device < self.of.parallel {
+            true => self.serve(io),
+            false => self.for_device.push_back(io),
+        }
+        self.begin(job);
+    }
+
+    fn serve(&mut self, io: usize) {
+        self.in_device += 1;
+        let time = self.served(self.of.device_ns, self.of.device_cv);
+        self.after(time, What::Complete, io);
+    }
+
+    fn complete(&mut self, io: usize) {
+        self.in_device -= 1;
+        if let Some(next) = self.for_device.pop_front() {
+            self.serve(next);
+        }
+        self.done += 1;
+        let Io {
+            job,
+            queued,
+            got,
+            issued,
+        } = self.ios[io];
+        if self.counting {
+            let now = self.now;
+            for (times, time) in
+                self.times
+                    .iter_mut()
+                    .zip([got - queued, issued - got, now - issued])
+            {
+                times.push(time);
+            }
+        }
+        let queue = job % self.of.queues;
+        match self.for_tag[queue].pop_front() {
+            Some(next) => self.got_tag(next),
+            None => self.free_tags[queue] += 1,
+        }
+        self.idle[job].push(io);
+        self.begin(job);
+    }
+}

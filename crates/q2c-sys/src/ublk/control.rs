@@ -1,0 +1,264 @@
+//! The control device: adds, starts, stops and deletes devices.
+
+use super::abi::{self, ControlCommand, Info, Params};
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use q2c_model::CpuId;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// The control device's path.
+pub const CONTROL: &str = "/dev/ublk-control";
+
+/// The control device. Every thread that asks something opens one of its own.
+pub struct Control {
+    ring: IoUring<squeue::Entry128, cqueue::Entry>,
+    file: File,
+}
+
+/// What a new device is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Capacity in bytes, a multiple of the block size.
+    pub bytes: u64,
+    /// Logical block size in bytes, a power of two.
+    pub block: u32,
+    /// Hardware queues.
+    pub queues: u16,
+    /// Requests per hardware queue.
+    pub depth: u16,
+    /// A number that the kernel keeps for the server, by which the device is known again.
+    pub token: u64,
+}
+
+/// What the kernel says about a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Hardware queues.
+    pub queues: u16,
+    /// Requests per hardware queue.
+    pub depth: u16,
+    /// Whether a server takes its requests.
+    pub live: bool,
+    /// Whether requests wait for another server, because the one they had has ended.
+    pub quiesced: bool,
+    /// Process of the server; `None` where the kernel names none.
+    pub server: Option<u32>,
+    /// The number that [`Shape::token`] was.
+    pub token: u64,
+}
+
+/// The largest request, bytes.
+const MAX_IO: u32 = 512 * 1024;
+/// The largest discard, sectors.
+const MAX_DISCARD: u32 = 8192;
+
+impl Control {
+    /// Opens the control device.
+    ///
+    /// # Errors
+    /// There is none (the kernel lacks ublk), it may not be opened, or the ring cannot be made.
+    pub fn open() -> io::Result<Control> {
+        let file = File::options().read(true).write(true).open(CONTROL)?;
+        let ring = IoUring::builder().build(4)?;
+        Ok(Control { ring, file })
+    }
+
+    fn call(&mut self, op: u32, command: ControlCommand) -> io::Result<()> {
+        let mut bytes = [0_u8; 80];
+        let fields: [&[u8]; 8] = [
+            &command.dev_id.to_ne_bytes(),
+            &command.queue_id.to_ne_bytes(),
+            &command.len.to_ne_bytes(),
+            &command.addr.to_ne_bytes(),
+            &command.data.to_ne_bytes(),
+            &command.path_len.to_ne_bytes(),
+            &command.pad.to_ne_bytes(),
+            &command.reserved.to_ne_bytes(),
+        ];
+        let all = fields.concat();
+        bytes[..all.len()].copy_from_slice(&all);
+        let fd = types::Fd(self.file.as_raw_fd());
+        let entry = opcode::UringCmd80::new(fd, op).cmd(bytes).build();
+        // SAFETY: the file is open as long as the ring, and what the command points to belongs to
+        // the caller's frame, which this function leaves only after the completion.
+        unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
+        loop {
+            match self.ring.submit_and_wait(1) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => drop(other?),
+            }
+            if let Some(done) = self.ring.completion().next() {
+                return match done.result() {
+                    n if n < 0 => Err(io::Error::from_raw_os_error(-n)),
+                    _ => Ok(()),
+                };
+            }
+        }
+    }
+
+    fn simple(&mut self, op: u32, id: u32, data: u64) -> io::Result<()> {
+        self.call(op, command(id, data))
+    }
+
+    /// The features of this kernel's ublk, as bits; 0 where it tells none.
+    pub fn features(&mut self) -> u64 {
+        let mut features = 0_u64;
+        let asked = with(command(0, 0), &raw mut features as u64, 8);
+        match self.call(abi::GET_FEATURES, asked) {
+            Ok(()) => features,
+            Err(_) => 0,
+        }
+    }
+
+    /// Whether this kernel's ublk has what [`Control::add`] asks for: a server that copies data
+    /// itself, and recovery.
+    pub fn fits(&mut self) -> bool {
+        let wanted = abi::USER_COPY | abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE;
+        self.features() & wanted == wanted
+    }
+
+    /// Adds the device `id`. Its requests wait for a server when the one they have ends.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for a number that is taken, or the kernel's refusal.
+    pub fn add(&mut self, id: u32, shape: &Shape) -> io::Result<()> {
+        let mut info = Info {
+            queues: shape.queues,
+            depth: shape.depth,
+            max_io_bytes: MAX_IO,
+            dev_id: id,
+            flags: abi::USER_COPY
+                | abi::USER_RECOVERY
+                | abi::USER_RECOVERY_REISSUE
+                | abi::CMD_IOCTL_ENCODE,
+            server_flags: shape.token,
+            server: std::process::id() as i32,
+            ..Info::default()
+        };
+        let asked = with(
+            command(id, 0),
+            &raw mut info as u64,
+            size_of::<Info>() as u16,
+        );
+        self.call(abi::ADD_DEV, asked)?;
+        self.set_params(id, shape)
+    }
+
+    fn set_params(&mut self, id: u32, shape: &Shape) -> io::Result<()> {
+        let shift = shape.block.trailing_zeros() as u8;
+        let mut params = Params {
+            len: abi::PARAMS_LEN,
+            types: abi::PARAMS_TYPES,
+            logical_shift: shift,
+            physical_shift: shift.max(12),
+            io_opt_shift: shift.max(12),
+            io_min_shift: shift,
+            max_sectors: MAX_IO / 512,
+            sectors: shape.bytes / 512,
+            discard_granularity: shape.block,
+            max_discard_sectors: MAX_DISCARD,
+            max_zeroes_sectors: MAX_DISCARD,
+            max_discard_segments: 1,
+            ..Params::default()
+        };
+        let len = abi::PARAMS_LEN as u16;
+        let asked = with(command(id, 0), &raw mut params as u64, len);
+        self.call(abi::SET_PARAMS, asked)
+    }
+
+    /// What the kernel says about the device `id`.
+    ///
+    /// # Errors
+    /// There is no such device, or it may not be asked.
+    pub fn info(&mut self, id: u32) -> io::Result<DeviceInfo> {
+        let mut info = Info::default();
+        let asked = with(
+            command(id, 0),
+            &raw mut info as u64,
+            size_of::<Info>() as u16,
+        );
+        self.call(abi::GET_DEV_INFO, asked)?;
+        Ok(DeviceInfo {
+            queues: info.queues,
+            depth: info.depth,
+            live: info.state == 1,
+            quiesced: info.state >= 2,
+            server: u32::try_from(info.server).ok().filter(|&pid| pid > 0),
+            token: info.server_flags,
+        })
+    }
+
+    /// The first of the CPUs whose requests go to the queue; `None` where the kernel names none.
+    pub fn cpu_of_queue(&mut self, id: u32, queue: u16) -> Option<CpuId> {
+        let mut mask = [0_u64; 128];
+        let asked = command(id, u64::from(queue));
+        let asked = with(asked, mask.as_mut_ptr() as u64, 1024);
+        self.call(abi::GET_QUEUE_AFFINITY, asked).ok()?;
+        let word = mask.iter().position(|&word| word != 0)?;
+        Some(CpuId(word as u32 * 64 + mask[word].trailing_zeros()))
+    }
+
+    /// Starts the device: its block device appears. All queues must fetch.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn start(&mut self, id: u32) -> io::Result<()> {
+        self.simple(abi::START_DEV, id, u64::from(std::process::id()))
+    }
+
+    /// Takes the block device away; requests in flight end first where there is a server, else
+    /// fail.
+    ///
+    /// # Errors
+    /// There is no such device, or it may not be stopped.
+    pub fn stop(&mut self, id: u32) -> io::Result<()> {
+        self.simple(abi::STOP_DEV, id, 0)
+    }
+
+    /// Deletes the device. It is gone when the last descriptor of its file is closed.
+    ///
+    /// # Errors
+    /// There is no such device, or it may not be deleted.
+    pub fn delete(&mut self, id: u32) -> io::Result<()> {
+        match self.simple(abi::DEL_DEV_ASYNC, id, 0) {
+            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                self.simple(abi::DEL_DEV, id, 0)
+            }
+            other => other,
+        }
+    }
+
+    /// Begins to give the device to this process, after its server has ended.
+    ///
+    /// # Errors
+    /// `ResourceBusy` as long as the kernel still ends the old server.
+    pub fn begin_recovery(&mut self, id: u32) -> io::Result<()> {
+        self.simple(abi::START_USER_RECOVERY, id, 0)
+    }
+
+    /// Gives the device to this process. All queues must fetch.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn end_recovery(&mut self, id: u32) -> io::Result<()> {
+        self.simple(abi::END_USER_RECOVERY, id, u64::from(std::process::id()))
+    }
+}
+
+fn command(dev_id: u32, data: u64) -> ControlCommand {
+    ControlCommand {
+        dev_id,
+        queue_id: u16::MAX,
+        data,
+        ..ControlCommand::default()
+    }
+}
+
+fn with(command: ControlCommand, addr: u64, len: u16) -> ControlCommand {
+    ControlCommand {
+        addr,
+        len,
+        ..command
+    }
+}

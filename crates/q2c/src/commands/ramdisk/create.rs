@@ -1,0 +1,180 @@
+//! The command `q2c ramdisk create`.
+
+use super::serve::Started;
+use super::service;
+use crate::args::{CreateArgs, ViaArg};
+use crate::commands::restore;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say};
+use q2c_host::Roots;
+use q2c_host::signals::Orderly;
+use q2c_model::Nanos;
+use q2c_ramdisk::{
+    RamdiskError, Wanted, check, check_ublk, default_folder, list, module, service_of,
+};
+use q2c_result::Exit;
+use q2c_result::ramdisk::RamDevice;
+use q2c_service::ServiceTimes;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Makes a device, or takes over one whose server was killed.
+pub fn run(args: &CreateArgs) -> Result<Exit, Failure> {
+    let roots = Roots::live();
+    let device = match &args.recover {
+        Some(name) => recover(args, name)?,
+        None => make(&roots, args)?,
+    };
+    let all = list(&roots, &default_folder()).or_exit_of(RamdiskError::exit)?;
+    let found = all.devices.into_iter().find(|d| d.name == device);
+    let found = found.ok_or_else(|| {
+        Failure::new(
+            Exit::Environment,
+            format!("find {device}, which was just made"),
+        )
+    })?;
+    told(args, &found)?;
+    Ok(Exit::Done)
+}
+
+fn told(args: &CreateArgs, device: &RamDevice) -> Result<(), Failure> {
+    if args.recover.is_none() && args.queues.is_some_and(|asked| asked != device.queues) {
+        say(&format!(
+            "{} has {} hardware queues: the kernel took other than were asked for",
+            device.name, device.queues
+        ));
+    }
+    match args.json {
+        true => print_json(device),
+        false => print(&format!("/dev/{}", device.name)),
+    }
+}
+
+/// Makes a device and returns its name.
+fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Failure> {
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let wanted = Wanted {
+        size: args.size.unwrap_or_default(),
+        block: args.bs,
+        queues: args.queues.unwrap_or(cpus),
+        poll_queues: args.poll_queues,
+        depth: args.depth,
+    };
+    check(roots, &wanted, cpus).or_exit_of(RamdiskError::exit)?;
+    let text = match &args.like {
+        Some(file) => Some(service::like(file)?),
+        None => args.service.clone(),
+    };
+    let spec = text.as_deref().map(service::parsed).transpose()?;
+    // Recorded times are read here, too, so that what is wrong with them is told at once.
+    let times = match &spec {
+        Some(spec) => Some((service::times(spec)?, spec.servers)),
+        None => None,
+    };
+    let asked = times.as_ref().map(|(times, servers)| (times, *servers));
+    match choose(roots, args, &wanted, asked)? {
+        ViaArg::Module => {
+            let time: Option<Nanos> = asked.and_then(|(times, _)| service::constant(times));
+            let made = module::load(roots, &wanted, time, args.module.as_deref());
+            Ok(made.or_exit_of(RamdiskError::exit)?.name)
+        }
+        ViaArg::Ublk => {
+            let wanted = serde_json::to_string(&wanted).or_exit(Exit::Internal)?;
+            let mut words = vec!["--wanted".to_owned(), wanted];
+            if let Some(text) = text {
+                words.extend(["--service".to_owned(), text]);
+            }
+            start(args, &words)
+        }
+    }
+}
+
+/// What makes the device, with the reason on stderr.
+fn choose(
+    roots: &Roots,
+    args: &CreateArgs,
+    wanted: &Wanted,
+    times: Option<(&ServiceTimes, usize)>,
+) -> Result<ViaArg, Failure> {
+    let why_not =
+        || module::unfit(wanted, times).or_else(|| module::lacking(roots, args.module.as_deref()));
+    let lacking =
+        |why: String| Failure::new(Exit::Environment, format!("make a RAM device: {why}"));
+    match args.via {
+        Some(ViaArg::Module) => match why_not() {
+            Some(why) => Err(lacking(why)),
+            None => Ok(ViaArg::Module),
+        },
+        None if why_not().is_none() => {
+            say("made by the module ramdisk_mq, which can be loaded here");
+            Ok(ViaArg::Module)
+        }
+        via => {
+            let why = why_not();
+            if wanted.poll_queues > 0 {
+                let why = why.map_or_else(String::new, |why| format!("; the module cannot: {why}"));
+                return Err(lacking(format!("ublk has no poll queues{why}")));
+            }
+            let module = why.filter(|_| via.is_none());
+            match (check_ublk(), module) {
+                (Err(error), Some(why)) => {
+                    let words = format!("{error}; and not by the module: {why}");
+                    Err(Failure::new(error.exit(), words))
+                }
+                (Err(error), None) => Err(Failure::new(error.exit(), error)),
+                (Ok(()), Some(why)) => {
+                    say(&format!("served by ublk, not by the module: {why}"));
+                    Ok(ViaArg::Ublk)
+                }
+                (Ok(()), None) => Ok(ViaArg::Ublk),
+            }
+        }
+    }
+}
+
+fn recover(args: &CreateArgs, name: &str) -> Result<String, Failure> {
+    check_ublk().or_exit_of(RamdiskError::exit)?;
+    let mut words = vec!["--recover".to_owned(), name.to_owned()];
+    let text = service_of(&default_folder(), name).or_exit_of(RamdiskError::exit)?;
+    if let Some(text) = text {
+        words.extend(["--service".to_owned(), text]);
+    }
+    start(args, &words)
+}
+
+/// Starts the server, waits until it tells how that went, and returns the device's name.
+fn start(args: &CreateArgs, words: &[String]) -> Result<String, Failure> {
+    let journal = restore::folder(args.journal.as_deref())?;
+    let journal = std::path::absolute(journal).or_exit(Exit::Usage)?;
+    let program = std::env::current_exe().or_exit(Exit::Environment)?;
+    let mut command = Command::new(program);
+    command.args(["ramdisk", "serve", "--journal"]).arg(journal);
+    command.args(words).current_dir("/");
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    command.stdout(Stdio::piped());
+    let failed = |e: std::io::Error| {
+        Failure::new(Exit::Environment, format!("start the device's server: {e}"))
+    };
+    // A signal that comes now must not end this process between the device and its report.
+    let _orderly = Orderly::begin();
+    let mut server = command.spawn().map_err(failed)?;
+    let mut line = String::new();
+    let stdout = server.stdout.take().expect("a pipe");
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .map_err(failed)?;
+    match serde_json::from_str(&line) {
+        Ok(Started::Ready(name)) => Ok(name),
+        Ok(Started::Failed(code, message)) => {
+            server.wait().ok();
+            let mut codes = Exit::TABLE.iter().map(|(exit, _)| *exit);
+            let exit = codes.find(|exit| exit.code() == code);
+            Err(Failure::new(exit.unwrap_or(Exit::Internal), message))
+        }
+        Err(_) => {
+            server.wait().ok();
+            let why = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
+            Err(Failure::new(Exit::Environment, why))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The commands of `q2c ramdisk`.
+
+mod create;
+mod serve;
+mod service;
+
+use crate::args::{ListArgs, RamdiskArgs, RamdiskCommand};
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use q2c_host::Roots;
+use q2c_ramdisk::{RamdiskError, default_folder, delete, hold, list};
+use q2c_result::Exit;
+use std::sync::atomic::AtomicBool;
+
+/// Runs the command that was asked for.
+pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    match &args.command {
+        RamdiskCommand::Create(args) => create::run(args),
+        RamdiskCommand::List(args) => listed(args),
+        RamdiskCommand::Delete(args) => {
+            let deleted = delete(&Roots::live(), &default_folder(), &args.name);
+            deleted.or_exit_of(RamdiskError::exit)?;
+            say(&format!("{} is deleted, with its data", args.name));
+            Ok(Exit::Done)
+        }
+        RamdiskCommand::Serve(args) => Ok(serve::run(args, stop)),
+        RamdiskCommand::Hold(args) => {
+            hold(args.id, args.token, stop).or_exit_of(RamdiskError::exit)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn listed(args: &ListArgs) -> Result<Exit, Failure> {
+    let found = list(&Roots::live(), &default_folder()).or_exit_of(RamdiskError::exit)?;
+    match args.json {
+        true => print_json(&found)?,
+        false => print(&q2c_report::terminal::ram_devices(&found.devices, screen()))?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,68 @@
+//! The server of a ublk device, as a process of its own. It tells who started it by one line of
+//! JSON on stdout how its start ended.
+
+use super::service;
+use crate::args::ServeArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::print;
+use q2c_ramdisk::{RamdiskError, Record, ServeRequest, Work, default_folder};
+use q2c_result::Exit;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
+
+/// How the start of a server ended.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Started {
+    /// The device of this name is there.
+    Ready(String),
+    /// It is not, with the exit code and the message.
+    Failed(u8, String),
+}
+
+/// Serves a device until a signal comes or the device is deleted.
+pub fn run(args: &ServeArgs, stop: &AtomicBool) -> Exit {
+    match served(args, stop) {
+        Ok(()) => Exit::Done,
+        Err(failure) => {
+            tell(&Started::Failed(
+                failure.exit().code(),
+                failure.message().to_owned(),
+            ));
+            failure.exit()
+        }
+    }
+}
+
+fn tell(started: &Started) {
+    if let Ok(line) = serde_json::to_string(started) {
+        // Whoever started the server may be gone.
+        print(&line).ok();
+    }
+}
+
+fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Failure> {
+    let work = match (&args.recover, &args.wanted) {
+        (Some(name), _) => Work::Recover(name.clone()),
+        (None, wanted) => {
+            let wanted = wanted.as_deref().unwrap_or_default();
+            Work::Make(serde_json::from_str(wanted).or_exit(Exit::Usage)?)
+        }
+    };
+    let times = match &args.service {
+        Some(text) => {
+            let spec = service::parsed(text)?;
+            Some((service::times(&spec)?, spec.servers))
+        }
+        None => None,
+    };
+    let request = ServeRequest {
+        work,
+        times,
+        service: args.service.clone(),
+        journal: args.journal.clone(),
+        folder: default_folder(),
+    };
+    let ready = |record: &Record| tell(&Started::Ready(record.name()));
+    q2c_ramdisk::serve(&request, stop, ready).or_exit_of(RamdiskError::exit)
+}

@@ -1,0 +1,54 @@
+//! Service times of RAM devices: those of simulated devices.
+
+use crate::failure::{Fails, Failure};
+use q2c_engine::EngineSpec;
+use q2c_engine::engines::{Service, SimSpec};
+use q2c_model::Nanos;
+use q2c_result::Exit;
+use q2c_service::ServiceTimes;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the text of service times asks for.
+pub fn parsed(text: &str) -> Result<SimSpec, Failure> {
+    let wrong = |why: &str| {
+        let why = why.strip_prefix("sim: ").unwrap_or(why);
+        Failure::new(Exit::Usage, format!("understand --service {text}: {why}"))
+    };
+    match format!("sim:{text}").parse::<EngineSpec>() {
+        Ok(EngineSpec::Sim(spec)) => Ok(spec),
+        Ok(_) => Err(wrong("expected service times such as 50us")),
+        Err(error) => Err(wrong(&error.to_string())),
+    }
+}
+
+/// The text of the service times of a recording. The server runs elsewhere, so the path is made
+/// absolute.
+pub fn like(file: &Path) -> Result<String, Failure> {
+    let file = file
+        .canonicalize()
+        .map_err(|e| Failure::new(Exit::Input, format!("open {}: {e}", file.display())))?;
+    Ok(format!("trace={}", file.display()))
+}
+
+/// The service times themselves; a recording is read now.
+pub fn times(spec: &SimSpec) -> Result<ServiceTimes, Failure> {
+    match &spec.service {
+        Service::Model(times) => Ok(times.clone()),
+        Service::Recorded(wanted) => {
+            let read = q2c_study::service_times(wanted)
+                .map_err(|e| format!("read service times from {}: {e}", wanted.path.display()));
+            Ok(ServiceTimes::Empirical(Arc::new(
+                read.or_exit(Exit::Input)?,
+            )))
+        }
+    }
+}
+
+/// The constant time that the times are; `None` for others.
+pub fn constant(times: &ServiceTimes) -> Option<Nanos> {
+    match times {
+        ServiceTimes::Constant(time) => Some(*time),
+        _ => None,
+    }
+}

@@ -1,0 +1,131 @@
+//! Tests of `q2c scale predict`.
+
+use crate::program::{number, q2c};
+use q2c_testkit::strict_json;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+const PARAMETERS: &str = "cpu_ns = { value = 6000, low = 5800, high = 6200 }\ndevice_ns = 8000\n\
+    lock_ns = 300\nlock_growth = 0.05\nqueues = 20\ntags = 64\n";
+
+/// A stage whose time hardly varies.
+fn stage(mean_ns: f64) -> Value {
+    let least = mean_ns as u64;
+    json!({
+        "n": 100_000, "min_ns": least, "mean_ns": mean_ns, "max_ns": 2 * least, "p50_ns": mean_ns,
+        "p90_ns": mean_ns, "p99_ns": mean_ns, "p999_ns": mean_ns, "p9999_ns": mean_ns
+    })
+}
+
+/// An I/O alone takes 30 us, 20 us of them in the device; each further job adds 2 us to Q2G.
+fn cell(jobs: u32, from: &Value) -> Value {
+    let mut cell = from.clone();
+    let further = 2_000.0 * f64::from(jobs - 1);
+    let iops = 1e9 * f64::from(jobs) / (30_000.0 + further);
+    cell["jobs"] = json!(jobs);
+    cell["iops"] = json!({"median": iops, "min": 0.998 * iops, "max": 1.002 * iops, "trials": 5});
+    let cpu = 8_000.0 + further;
+    cell["cpu"]["ns_per_io"] = json!({"median": cpu, "min": cpu, "max": cpu, "trials": 5});
+    cell["stages"] = json!({"seen": {
+        "captured_by": "bpf", "seconds": 1.0, "ios": 100_000, "captured": 100_000,
+        "completed": 100_000, "others": 0, "reader_cpu_pct": 1.0, "lost": 0, "not_kept": 0,
+        "unmatched": {}, "bottleneck": null, "queues": [],
+        "stages": {"Q2G": stage(500.0 + further), "G2D": stage(300.0), "D2C": stage(20_000.0)}
+    }});
+    cell
+}
+
+/// A run of bench on a machine of so many cores, with two threads each.
+fn run(folder: &Path, cores: u32) {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
+    let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
+    let first = result["cells"][0].clone();
+    let cells = (1..=8).map(|jobs| cell(jobs, &first));
+    result["cells"] = cells.collect();
+    result["machine"]["cpus_online"] = (0..2 * cores).collect();
+    result["machine"]["threads_per_core"] = json!(2);
+    fs::write(folder.join("run.json"), result.to_string()).expect("write the run");
+}
+
+/// With n jobs throughput is n / (28 + 2 n) per us. From n jobs an eighth more add a tenth of the
+/// first one's 1 / 30 for each where (28 + 2 n)(28 + 2.25 n) is 28 x 300: at 30.0 jobs.
+#[test]
+fn a_curve_is_predicted_and_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 8);
+    let predict = ["scale", "predict", "run.json", "--cores", "120"];
+    let said = q2c(folder.path(), &[&predict[..], &["--json"]].concat()).done();
+    let result = strict_json(&said);
+    let end = number(&result, "/ends_at");
+    assert!((29.0..=31.0).contains(&end), "{end}");
+    assert_eq!(
+        (&result["resource"], &result["answer"]),
+        (&json!("cache_line"), &json!("ends"))
+    );
+    assert!(number(&result, "/leave_out_error_pct") < 1.0);
+    let curve = result["curve"].as_array().unwrap();
+    for point in curve {
+        let jobs = number(point, "/jobs");
+        assert_eq!(point["measured"], json!(jobs <= 8.0), "{point}");
+        let true_iops = 1e9 * jobs / (28_000.0 + 2_000.0 * jobs);
+        assert!(number(point, "/low") <= true_iops * 1.001, "{point}");
+        assert!(number(point, "/high") >= true_iops * 0.999, "{point}");
+    }
+    assert_eq!(number(curve.last().unwrap(), "/jobs"), 120.0);
+
+    fs::write(folder.path().join("scale.json"), &said).unwrap();
+    let table = q2c(folder.path(), &predict).done();
+    assert!(
+        table.contains("a shared cache line") && table.contains("predicted"),
+        "{table}"
+    );
+    assert_eq!(q2c(folder.path(), &["report", "scale.json"]).done(), table);
+    let again = q2c(folder.path(), &["report", "scale.json", "--json"]).json();
+    assert_eq!(again, result);
+    let csv = q2c(folder.path(), &["report", "scale.json", "--csv"]).done();
+    assert_eq!(csv.lines().count(), curve.len() + 1);
+    let html = ["report", "scale.json", "--html", "scale.html"];
+    assert_eq!(q2c(folder.path(), &html).code, 0);
+    let page = fs::read_to_string(folder.path().join("scale.html")).unwrap();
+    assert!(page.contains("Dashed with a band: a prediction, never measured"));
+}
+
+#[test]
+fn too_few_cores_need_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 3);
+    let predict = ["scale", "predict", "run.json", "--cores", "64"];
+    q2c(folder.path(), &predict).refused(4, &["4 physical cores", "found 3", "--parameters"]);
+    fs::write(folder.path().join("p.toml"), PARAMETERS).unwrap();
+    let with = [&predict[..], &["--parameters", "p.toml", "--json"]].concat();
+    let result = q2c(folder.path(), &with).json();
+    assert_eq!(result["resource"], json!("lock"));
+    // The lock allows 1 / 0.3 us at most; 14.3 us of an I/O keep 48 jobs from ever waiting for it.
+    let end = number(&result, "/ends_at");
+    assert!((24.0..48.0).contains(&end), "{end}");
+    assert!(number(&result, "/peak") < 64.0);
+}
+
+#[test]
+fn what_cannot_be_used_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, 8);
+    q2c(at, &["scale", "predict", "--cores", "8"]).refused(2, &["RUN"]);
+    q2c(at, &["scale", "predict", "run.json", "--cores", "0"]).refused(2, &["1..=1024"]);
+    q2c(at, &["scale", "predict", "none", "--cores", "8"]).refused(3, &["read none"]);
+    let other = [
+        "scale", "predict", "run.json", "--cores", "8", "--method", "poll",
+    ];
+    q2c(at, &other).refused(3, &["numbers of jobs"]);
+    fs::write(
+        at.join("p.toml"),
+        "cpu_ns = 5\ntags = 9000000\nqueues = 1\n",
+    )
+    .unwrap();
+    let wild = ["scale", "predict", "--parameters", "p.toml", "--cores", "8"];
+    q2c(at, &wild).refused(3, &["read p.toml", "tags", "found 9000000"]);
+    fs::write(at.join("b.json"), r#"{"schema": "q2c.bench/2"}"#).unwrap();
+    q2c(at, &["scale", "predict", "b.json", "--cores", "8"]).refused(3, &["q2c bench"]);
+}
