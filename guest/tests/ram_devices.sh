@@ -43,9 +43,16 @@ passes() { # FILE OR DEVICE
     grep block_bio_queue /sys/kernel/tracing/trace | grep -q ' dd-\| dd '
 }
 
-# Four jobs write 256 KiB each to quarters of their own. (The first that waits for a spin lock leaves
-# no event, and the second one does. So the time in the device has to be most of an I/O's.) Sets IOS, and WAITS: the times that one of them waited for
-# a lock in the device's own code, by the call sites of lock:contention_begin.
+# The functions of locks and of tracing, which stand above the one that takes a lock.
+LOCKS='trace_|__traceiter_|__bpf_trace_|perf_trace_|_raw_|__raw_|queued_|native_queued_|__pv_queued_'
+LOCKS="$LOCKS|do_raw_|mutex_|__mutex_|rwsem_|down_|__down_|up_|percpu_|__percpu_|rt_"
+
+# Four jobs write 256 KiB each to quarters of their own: the first that waits for a spin lock leaves no
+# event and the second one does, so the time in the device has to be most of an I/O's. Sets IOS, and
+# WAITS: the times that one of them waited for a lock which the device's own code took, by the stacks
+# of lock:contention_begin. The function that took the lock is the first one below those of the locks
+# themselves. Functions further down are only on their way: an interrupt can wait for a lock of the
+# kernel while the device's code is what it interrupted. The five most frequent takers are printed.
 contended() { # DEVICE, PATTERN OF ITS FUNCTIONS
     local tracing=/sys/kernel/tracing
     echo >$tracing/trace
@@ -56,11 +63,14 @@ contended() { # DEVICE, PATTERN OF ITS FUNCTIONS
         --ioengine=libaio --iodepth=8 --group_reporting --output-format=terse --terse-version=3 2>&1 | awk -F';' '/^3;/ { print int($47 / 256) }')
     echo 0 >$tracing/events/lock/contention_begin/enable
     echo '!stacktrace' >$tracing/events/lock/contention_begin/trigger
-    WAITS=$(awk -v pattern="^ *=> ($2)" '
-        /<stack trace>/ { inside = 1; seen = 0; next }
-        inside && /^ *=>/ { if (!seen && $0 ~ pattern) { n++; seen = 1 }; next }
+    WAITS=$(awk -v pattern="^ *=> ($2)" -v locks="^ *=> ($LOCKS)" '
+        /<stack trace>/ { inside = 1; next }
+        inside && $0 ~ locks { next }
+        inside && /^ *=>/ { takers[$2]++; if ($0 ~ pattern) n++ }
         { inside = 0 }
-        END { print n + 0 }' $tracing/trace)
+        END { print n + 0; for (taker in takers) print takers[taker], taker >"/tmp/takers" }' $tracing/trace)
+    sort -rn /tmp/takers 2>/dev/null | head -n 5
+    rm -f /tmp/takers
     echo >$tracing/trace
 }
 
