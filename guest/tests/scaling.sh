@@ -2,25 +2,24 @@
 # Axes of `q2c bench` over a device's hardware queues and requests: what each cell had, what the
 # kernel cut, and that all is as it was afterwards.
 
-folder=/sys/kernel/config/nullb/nullb0
-if ! modprobe null_blk nr_devices=0 2>/dev/null || ! mkdir $folder 2>/tmp/set-up; then
-    skip null_blk "null_blk cannot be made in configfs: $(tail -n 1 /tmp/set-up)"
-    return 0
-fi
-for setting in size=64 submit_queues=2 irqmode=0 power=1; do
-    echo "${setting#*=}" >"$folder/${setting%%=*}"
-done
-null_disk=$(cd /sys/block && ls -d nullb* | head -n 1)
-
 # The cells of a result, a line each: kind, queues and requests asked, queues and requests had,
 # scheduler. Missing values are -.
 cells() { # FILE
-    q2c report "$1" --csv 2>/dev/null | awk -F, '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        function of(name) { return $(at[name]) == "" ? "-" : $(at[name]) }
-        { print of("device_kind"), of("hw_queues_asked"), of("nr_requests_asked"), of("hw_queues"), of("nr_requests"), of("scheduler") }' | sort
+    tr -d ' \n' <"$1" | awk '
+        BEGIN { RS = "\"point\":" }
+        function of(text, name) {
+            if (!match(text, "\"" name "\":[^,}]*")) return "-"
+            text = substr(text, RSTART + length(name) + 3, RLENGTH - length(name) - 3)
+            gsub("\"", "", text)
+            return text
+        }
+        (at = index($0, "},\"device\":")) {
+            had = substr($0, at)
+            print of(had, "kind"), of(substr($0, 1, at), "hw_queues"), of(substr($0, 1, at), "nr_requests"),
+                of(had, "hw_queues"), of(had, "nr_requests"), of(had, "scheduler")
+        }' | sort
 }
-warned() { grep -c "\"id\": *\"$2\"" "/tmp/$1.json"; } # NAME, WARNING
+warned() { tr -d ' ' <"/tmp/$1.json" | grep -c "\"id\":\"$2\""; } # NAME, WARNING
 
 # points NAME DEVICE OPTIONS...: the points of one interface and method.
 points() {
@@ -28,31 +27,48 @@ points() {
     shift 2
     run "$name" 0 "/tmp/$name.json" q2c bench "/dev/$device" --engine libaio --method interrupt --cpus 2,3 --seconds 1 --warm-up 0.2 \
         --trials 1 --out "/tmp/runs-$name" --json "$@" || return 1
-    cells "$(ls -d /tmp/runs-$name/* | head -n 1)" >"/tmp/$name.cells"
+    cells "/tmp/$name.json" >"/tmp/$name.cells"
 }
 
-if points null-queues "$null_disk" --hw-queues 1,2 --jobs 1..2; then
-    expect null-queues "$(cut -d' ' -f 1,2,4 /tmp/null-queues.cells | uniq | tr '\n' ';')" = "null_blk 1 1;null_blk 2 2;" \
-        "kind, queues asked and had, in four cells"
-fi
-expect null-restored "$(cat $folder/submit_queues), $(ls /sys/block/$null_disk/mq | wc -l)" = "2, 2" "submit_queues and queues afterwards"
+folder=/sys/kernel/config/nullb/nullb0
+make_null() {
+    modprobe configfs 2>/dev/null
+    grep -q configfs /proc/mounts || mount -t configfs configfs /sys/kernel/config
+    modprobe null_blk nr_devices=0 && mkdir $folder || return 1
+    for setting in size=64 submit_queues=2 irqmode=0 power=1; do
+        echo "${setting#*=}" >"$folder/${setting%%=*}" || return 1
+    done
+}
 
-if points one-queue "$null_disk" --hw-queues 2 --nr-requests 4,32; then
-    expect null-requests "$(cut -d' ' -f 3,5 /tmp/one-queue.cells | tr '\n' ';')" = "32 32;4 4;" "requests asked and had"
-fi
-echo 1 >$folder/submit_queues
-if echo mq-deadline >/sys/block/$null_disk/queue/scheduler 2>/dev/null || { modprobe mq-deadline && echo mq-deadline >/sys/block/$null_disk/queue/scheduler; }; then
-    points deadline "$null_disk" && expect deadline-said "$(warned deadline one-queue-scheduler)" -ge 1 "$(cat /tmp/deadline.cells)"
-    echo none >/sys/block/$null_disk/queue/scheduler
-else
-    skip deadline-said "this kernel has no mq-deadline"
-fi
-q2c bench "/dev/$null_disk" --engine libaio --method interrupt --nr-requests 9999 --seconds 1 --trials 1 --out /tmp/runs-refused --json \
-    >/tmp/refused 2>&1
-expect requests-refused "$(grep -c 'no more than the driver' /tmp/refused)" -ge 1 "$(tail -n 1 /tmp/refused)"
+on_null() {
+    null_disk=$(cd /sys/block && ls -d nullb* | head -n 1)
+    if points null-queues "$null_disk" --hw-queues 1,2 --jobs 1..2; then
+        expect null-queues "$(cut -d' ' -f 1,2,4 /tmp/null-queues.cells | uniq | tr '\n' ';')" = "null_blk 1 1;null_blk 2 2;" \
+            "kind, queues asked and had, in four cells"
+    fi
+    expect null-restored "$(cat $folder/submit_queues), $(ls /sys/block/$null_disk/mq | wc -l)" = "2, 2" "submit_queues and queues afterwards"
+
+    if points one-queue "$null_disk" --hw-queues 2 --nr-requests 4,32; then
+        expect null-requests "$(cut -d' ' -f 3,5 /tmp/one-queue.cells | tr '\n' ';')" = "32 32;4 4;" "requests asked and had"
+    fi
+    echo 1 >$folder/submit_queues
+    if echo mq-deadline >/sys/block/$null_disk/queue/scheduler 2>/dev/null || { modprobe mq-deadline && echo mq-deadline >/sys/block/$null_disk/queue/scheduler; }; then
+        points deadline "$null_disk" && expect deadline-said "$(warned deadline one-queue-scheduler)" -ge 1 "$(cat /tmp/deadline.cells)"
+        echo none >/sys/block/$null_disk/queue/scheduler
+    else
+        skip deadline-said "this kernel has no mq-deadline"
+    fi
+    q2c bench "/dev/$null_disk" --engine libaio --method interrupt --nr-requests 9999 --seconds 1 --trials 1 --out /tmp/runs-refused --json \
+        >/tmp/refused 2>&1
+    expect requests-refused "$(grep -c 'no more than the driver' /tmp/refused)" -ge 1 "$(tail -n 1 /tmp/refused)"
+    rmdir $folder
+    modprobe -r null_blk
+}
+
+if make_null 2>/tmp/set-up; then on_null; else skip null_blk "$(tail -n 1 /tmp/set-up)"; fi
+
 q2c bench "/dev/$RAW" --engine libaio --hw-queues 1,2 --seconds 1 --trials 1 --out /tmp/runs-nvme >/tmp/nvme 2>&1
 expect nvme-said "$?, $(grep -c 'its driver (nvme) made' /tmp/nvme)" = "5, 1" "$(tail -n 1 /tmp/nvme)"
-rmdir $folder && modprobe -r null_blk
 
 if [ -f /q2c/no-module ]; then
     skip ramdisk "$(cat /q2c/no-module)"
