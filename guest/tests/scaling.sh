@@ -6,14 +6,14 @@
 # scheduler. Missing values are -.
 cells() { # FILE
     tr -d ' \n' <"$1" | awk '
-        BEGIN { RS = "\"point\":" }
+        BEGIN { RS = "\"engine\":" }
         function of(text, name) {
             if (!match(text, "\"" name "\":[^,}]*")) return "-"
             text = substr(text, RSTART + length(name) + 3, RLENGTH - length(name) - 3)
             gsub("\"", "", text)
             return text
         }
-        (at = index($0, "},\"device\":")) {
+        (at = index($0, "\"device\":{\"kind\":")) {
             had = substr($0, at)
             print of(had, "kind"), of(substr($0, 1, at), "hw_queues"), of(substr($0, 1, at), "nr_requests"),
                 of(had, "hw_queues"), of(had, "nr_requests"), of(had, "scheduler")
@@ -43,10 +43,11 @@ make_null() {
 on_null() {
     null_disk=$(cd /sys/block && ls -d nullb* | head -n 1)
     if points null-queues "$null_disk" --hw-queues 1,2 --jobs 1..2; then
-        expect null-queues "$(cut -d' ' -f 1,2,4 /tmp/null-queues.cells | uniq | tr '\n' ';')" = "null_blk 1 1;null_blk 2 2;" \
-            "kind, queues asked and had, in four cells"
+        expect null-queues "$(cut -d' ' -f 1,2,4 /tmp/null-queues.cells | uniq | tr '\n' ';')" = "null_blk 1 2;null_blk 2 3;" \
+            "kind, queues asked and had with that for polling, in four cells"
+        expect null-not-cut "$(warned null-queues hw-queues-cut)" = 0 "the queue for polling is not among those asked for"
     fi
-    expect null-restored "$(cat $folder/submit_queues), $(ls /sys/block/$null_disk/mq | wc -l)" = "2, 2" "submit_queues and queues afterwards"
+    expect null-restored "$(cat $folder/submit_queues), $(ls /sys/block/$null_disk/mq | wc -l)" = "2, 3" "submit_queues afterwards, and queues with that for polling"
 
     if points one-queue "$null_disk" --hw-queues 2 --nr-requests 4,32; then
         expect null-requests "$(cut -d' ' -f 3,5 /tmp/one-queue.cells | tr '\n' ';')" = "32 32;4 4;" "requests asked and had"

@@ -93,7 +93,7 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
     match now.hw_queues {
         Some(_) => Ok(()),
         None => Err(format!(
-            "{} takes bios and has neither hardware queues nor requests; leave --nr-requests and --hw-queues out",
+            "set the queues of {}: it takes bios and has neither hardware queues nor requests; leave --nr-requests and --hw-queues out",
             disk.name
         )),
     }
@@ -156,12 +156,12 @@ const MEANINGS: [[&str; 3]; 5] = [
     ],
     [
         "one-queue-scheduler",
-        "with one hardware queue the kernel takes mq-deadline by itself: its lock and its sorting are in the figures",
+        "the kernel's choice for a device with one hardware queue is mq-deadline: its lock and its sorting are in the figures",
         "write none to queue/scheduler, and run again",
     ],
     [
         "depth-cut",
-        "a job submits to one hardware queue, which has fewer requests than the depth: the rest waits for one",
+        "a job submits to one hardware queue, whose nr_requests are fewer than the depth: the rest waits for a request",
         "ask for a smaller --depth, or for more --nr-requests",
     ],
     [
@@ -192,4 +192,110 @@ fn cuts(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
 /// The device of a point in its first trial.
 pub(super) fn device_of<'a>(runs: &Measured<'a>) -> Option<&'a PointDevice> {
     runs.trials.iter().find_map(|trial| trial.device.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spdk::tests::spec;
+    use crate::spec::axes;
+    use q2c_host::Roots;
+    use q2c_host::block::TargetDisk;
+    use q2c_model::DevId;
+    use q2c_result::bench::{DeviceKind, QueueTypes};
+    use std::fs;
+
+    fn point() -> BenchPoint {
+        axes(&spec(&["interrupt"], &[1])).points().remove(0)
+    }
+
+    fn device(queues: u32, requests: u64, scheduler: &str) -> PointDevice {
+        PointDevice {
+            kind: DeviceKind::RamdiskMq,
+            hw_queues: Some(queues),
+            nr_requests: Some(requests),
+            scheduler: Some(scheduler.to_owned()),
+            ..PointDevice::default()
+        }
+    }
+
+    fn told(point: &BenchPoint, now: &PointDevice) -> Vec<&'static str> {
+        let cuts = cuts(point, now);
+        let told = cuts.iter().zip(MEANINGS).filter(|(cut, _)| cut.is_some());
+        told.map(|(_, [id, ..])| id).collect()
+    }
+
+    #[test]
+    fn what_the_kernel_cut_is_told_and_nothing_else() {
+        let mut point = point();
+        point.depth = 8;
+        assert!(told(&point, &device(4, 8, "none")).is_empty());
+        assert!(told(&point, &device(2, 64, "mq-deadline")).is_empty());
+        assert_eq!(told(&point, &device(4, 4, "none")), ["depth-cut"]);
+        let one = device(1, 8, "mq-deadline");
+        assert_eq!(told(&point, &one), ["one-queue-scheduler"]);
+        point.hw_queues = Some(4);
+        point.nr_requests = Some(10);
+        assert!(told(&point, &device(4, 10, "none")).is_empty());
+        let both = ["hw-queues-cut", "nr-requests-cut"];
+        assert_eq!(told(&point, &device(3, 12, "none")), both);
+    }
+
+    /// Poll queues are among the hardware queues of sysfs, and are not asked for.
+    #[test]
+    fn queues_that_are_polled_are_not_counted() {
+        let mut point = point();
+        point.hw_queues = Some(2);
+        let mut now = device(4, 64, "none");
+        now.queue_types = Some(QueueTypes {
+            default: 2,
+            read: 0,
+            poll: 2,
+        });
+        assert!(told(&point, &now).is_empty());
+        // A device that takes bios has a number of requests in sysfs, and none in fact.
+        now = device(4, 1, "none");
+        (now.hw_queues, point.hw_queues, point.depth) = (None, None, 8);
+        assert!(told(&point, &now).is_empty());
+    }
+
+    #[test]
+    fn requests_are_set_for_as_long_as_the_device_is_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("queue/nr_requests");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "64\n").unwrap();
+        let disk = Disk {
+            name: "rdmq0".to_owned(),
+            dev: DevId::default(),
+            dir: folder.path().into(),
+        };
+        let site = Site {
+            roots: Roots::live(),
+            target_disk: Some(TargetDisk {
+                disk,
+                partition: None,
+                below: Vec::new(),
+                unproved: Vec::new(),
+            }),
+            idle_busy_cpus: 0.0,
+        };
+        let read = || fs::read_to_string(&file).unwrap().trim().to_owned();
+        let mut point = point();
+        let as_found = HeldDevice::begin(&site, None, &point).unwrap();
+        as_found.end().unwrap();
+        point.nr_requests = Some(7);
+        let journal = folder.path().join("journal");
+        fs::create_dir(&journal).unwrap();
+        let held = HeldDevice::begin(&site, Some(&journal), &point).unwrap();
+        assert_eq!(read(), "7");
+        held.end().unwrap();
+        assert_eq!(read(), "64");
+        drop(HeldDevice::begin(&site, Some(&journal), &point).unwrap());
+        assert_eq!(read(), "64");
+        let refused = HeldDevice::begin(&site, None, &point).err();
+        assert!(refused.unwrap().contains("no folder for the journal"));
+        fs::remove_file(&file).unwrap();
+        assert!(HeldDevice::begin(&site, Some(&journal), &point).is_err());
+    }
 }

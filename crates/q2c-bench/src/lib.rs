@@ -170,7 +170,8 @@ impl Bench<'_> {
             progress,
         };
         let searched = search::run(&mut plan, &mut runner, folder)?;
-        let summary = searched.summary;
+        plan.spots = &searched.spots;
+        let summary = &searched.summary;
         let stages = match (self.spec.stages, &summary.end) {
             (false, _) => None,
             (true, End::Complete) => {
@@ -180,10 +181,7 @@ impl Bench<'_> {
         };
         let end = stages.as_ref().and_then(|stages| stages.end.as_ref());
         let end = end.unwrap_or(&summary.end);
-        let measured: Vec<_> = measured::measured(&spots, &summary, stages.as_ref())
-            .into_iter()
-            .filter(|runs| !searched.skipped.contains(&runs.spot.point))
-            .collect();
+        let measured = measured::measured(&searched.spots, summary, stages.as_ref());
         let cells = conclude::cells(self.spec, &measured, self.site.idle_busy_cpus);
         let scaling = curves::curves(self, &cells, &measured);
         let of_stages = stages.iter().flat_map(|stages| &stages.warnings);
@@ -204,7 +202,7 @@ impl Bench<'_> {
             leads: lead::leads(&cells),
             cells,
             left_out,
-            not_measured: searched.not_measured,
+            not_measured: searched.not_measured.clone(),
             scaling,
             harness_floor_ns: self.harness_floor_ns,
             harness_bare_ns: self.harness_bare_ns,

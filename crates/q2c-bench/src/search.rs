@@ -3,20 +3,22 @@
 use super::coarse::{ALL, first, next};
 use super::curves::same;
 use super::measured::PhasedTrial;
-use super::plan::{BenchPlan, spot_label};
+use super::plan::BenchPlan;
 use super::spec::Spot;
+use q2c_result::Warning;
 use q2c_result::bench::BenchPoint;
 use q2c_run::RunDir;
-use q2c_run::runner::{CellPlan, CellRuns, End, RunError, Runner, Summary};
+use q2c_run::runner::{CellRuns, End, Forecast, RunError, Runner, Settings, Summary};
 use q2c_stats::scaling::Point;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// The trials of a run.
 pub(super) struct Searched {
-    /// All points; those that were not measured have no trials.
+    /// The trials of `spots`, in their order.
     pub summary: Summary<BenchPoint, PhasedTrial>,
-    /// The first point of each spot that was not chosen.
-    pub skipped: Vec<BenchPoint>,
+    /// The spots that were chosen, in the order of the plan.
+    pub spots: Vec<Spot>,
     /// All points that were not chosen.
     pub not_measured: Vec<BenchPoint>,
 }
@@ -38,64 +40,124 @@ pub(super) fn run(
     if !is_coarse(plan.spots) {
         return Ok(Searched {
             summary: runner.run(plan, folder)?,
-            skipped: Vec::new(),
+            spots: plan.spots.to_vec(),
             not_measured: Vec::new(),
         });
     }
-    let spots = plan.spots;
-    let rows = rows(spots);
-    let mut done: BTreeMap<usize, CellRuns<BenchPoint, PhasedTrial>> = BTreeMap::new();
-    let begin = |row: &Vec<usize>| chosen(spots, row, &first(&jobs(spots, row)));
-    plan.chosen = rows.iter().flat_map(begin).collect();
-    let mut warnings = Vec::new();
-    let mut summary = loop {
-        let round = plan.chosen.clone();
-        let mut summary = runner.run(plan, folder)?;
-        done.extend(round.into_iter().zip(std::mem::take(&mut summary.cells)));
-        warnings.append(&mut summary.warnings);
-        let further = |row: &Vec<usize>| {
-            let points: Vec<Point> = row.iter().filter_map(|at| point(done.get(at)?)).collect();
-            chosen(spots, row, &next(&jobs(spots, row), &points))
+    let mut search = Search::new(plan.spots);
+    plan.chosen = search.first();
+    let mut settings = runner.settings.clone();
+    loop {
+        let mut runner = Runner {
+            settings: &settings,
+            cancel: runner.cancel,
+            clock: runner.clock,
+            progress: &mut *runner.progress,
         };
-        let more: BTreeSet<usize> = rows.iter().flat_map(further).collect();
-        plan.chosen = more
-            .into_iter()
-            .filter(|at| !done.contains_key(at))
-            .collect();
-        if plan.chosen.is_empty() || !matches!(summary.end, End::Complete) {
-            break summary;
+        let mut summary = runner.run(plan, folder)?;
+        search.keep(&plan.chosen, &mut summary);
+        plan.chosen = search.further();
+        let ended = plan.chosen.is_empty() || !matches!(summary.end, End::Complete);
+        if ended || !search.fits(plan, &mut settings)? {
+            return Ok(search.end(summary));
         }
-    };
-    let left: Vec<usize> = (0..spots.len())
-        .filter(|at| !done.contains_key(at))
-        .collect();
-    let skipped = left.iter().map(|&at| spots[at].point.clone()).collect();
-    let not_measured = left.iter().flat_map(|&at| spots[at].points()).collect();
-    let runs = |at: usize| {
-        done.remove(&at)
-            .unwrap_or_else(|| without_trials(&spots[at]))
-    };
-    summary.cells = (0..spots.len()).map(runs).collect();
-    summary.warnings = warnings;
-    // Stages are of the points that were measured.
-    plan.chosen = (0..spots.len()).collect();
-    Ok(Searched {
-        summary,
-        skipped,
-        not_measured,
-    })
+    }
 }
 
-fn without_trials(spot: &Spot) -> CellRuns<BenchPoint, PhasedTrial> {
-    CellRuns {
-        plan: CellPlan {
-            key: spot_label(spot),
-            label: spot_label(spot),
-            seconds: 0.0,
-            cell: spot.point.clone(),
-        },
-        trials: Vec::new(),
+/// The rounds of a search so far.
+struct Search<'s> {
+    spots: &'s [Spot],
+    /// Places of the spots of each curve.
+    rows: Vec<Vec<usize>>,
+    done: BTreeMap<usize, CellRuns<BenchPoint, PhasedTrial>>,
+    warnings: Vec<Warning>,
+    /// The budget of the whole run, seconds; `None` without one, and in the first round.
+    budget_s: Option<f64>,
+}
+
+impl<'s> Search<'s> {
+    fn new(spots: &'s [Spot]) -> Self {
+        Search {
+            spots,
+            rows: rows(spots),
+            done: BTreeMap::new(),
+            warnings: Vec::new(),
+            budget_s: None,
+        }
     }
+
+    /// The places of the coarse grid.
+    fn first(&self) -> BTreeSet<usize> {
+        let of = |row: &Vec<usize>| chosen(self.spots, row, &first(&jobs(self.spots, row)));
+        self.rows.iter().flat_map(of).collect()
+    }
+
+    /// The places to measure next; none when nothing is left to find out.
+    fn further(&self) -> BTreeSet<usize> {
+        let of = |row: &Vec<usize>| {
+            let done = row.iter().filter_map(|at| point(self.done.get(at)?));
+            let done: Vec<Point> = done.collect();
+            chosen(self.spots, row, &next(&jobs(self.spots, row), &done))
+        };
+        let further = self.rows.iter().flat_map(of);
+        further.filter(|at| !self.done.contains_key(at)).collect()
+    }
+
+    fn keep(&mut self, round: &BTreeSet<usize>, summary: &mut Summary<BenchPoint, PhasedTrial>) {
+        let cells = std::mem::take(&mut summary.cells);
+        self.done.extend(round.iter().copied().zip(cells));
+        self.warnings.append(&mut summary.warnings);
+    }
+
+    /// Whether all trials of the next round fit what is left of the budget, and a warning if they
+    /// do not. The first round has the budget as it was asked for; the later ones have none, since
+    /// they are begun only when they fit.
+    fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, RunError> {
+        let spent = self.done.values().flat_map(|runs| &runs.trials);
+        let spent: f64 = spent.map(|trial| trial.seconds).sum();
+        let budget = settings.budget.take().map(|budget| budget.as_secs_f64());
+        self.budget_s = self.budget_s.or(budget);
+        let Some(budget) = self.budget_s else {
+            return Ok(true);
+        };
+        let asked = Settings {
+            budget: Some(Duration::from_secs_f64((budget - spent).max(0.0))),
+            ..settings.clone()
+        };
+        let forecast = Forecast::of(plan, &asked)?;
+        let fits = forecast.fits && forecast.trials == forecast.trials_asked;
+        if !fits {
+            self.warnings.push(cut(plan.chosen.len(), budget));
+        }
+        Ok(fits)
+    }
+
+    fn end(self, mut summary: Summary<BenchPoint, PhasedTrial>) -> Searched {
+        let (kept, left): (Vec<usize>, Vec<usize>) =
+            (0..self.spots.len()).partition(|at| self.done.contains_key(at));
+        summary.cells = self.done.into_values().collect();
+        summary.warnings = self.warnings;
+        Searched {
+            summary,
+            spots: kept.iter().map(|&at| self.spots[at].clone()).collect(),
+            not_measured: left
+                .iter()
+                .flat_map(|&at| self.spots[at].points())
+                .collect(),
+        }
+    }
+}
+
+/// Warns that the search ended because of the budget.
+fn cut(points: usize, budget_s: f64) -> Warning {
+    Warning::new(
+        "search-cut",
+        format!(
+            "{points} points beside knee, peak and collapse were not measured: they do not fit the budget of {budget_s:.0} s"
+        ),
+        "knee, peak and collapse are as exact as the points that were measured beside them",
+        "raise the budget, and run again",
+    )
 }
 
 /// The places of the spots that differ in nothing but the number of jobs.
@@ -129,4 +191,102 @@ fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<Point> {
     let iops = runs.outcomes().filter_map(|trial| trial.phases.first());
     let iops: Vec<f64> = iops.map(|phase| phase.ios as f64 / phase.wall_s).collect();
     (!iops.is_empty()).then(|| Point::new(runs.plan.cell.jobs, &iops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::Media;
+    use crate::spdk::tests::spec;
+    use crate::spec;
+    use crate::trial::BenchTrial;
+    use crate::way::Abilities;
+    use q2c_engine::Medium;
+    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+
+    fn spots(jobs: u32) -> Vec<Spot> {
+        let jobs: Vec<u32> = (1..=jobs).collect();
+        let spec = spec(&["interrupt", "poll"], &jobs);
+        let media = Media::plain(Medium::None);
+        spec::spots(&spec, Abilities::default(), &media).unwrap().0
+    }
+
+    /// The trial of a spot on a device that serves twelve requests at once.
+    fn trial(spot: &Spot) -> CellRuns<BenchPoint, PhasedTrial> {
+        let phase = BenchTrial {
+            ios: 1000 * u64::from(spot.point.jobs.min(12)),
+            wall_s: 1.0,
+            ..BenchTrial::default()
+        };
+        CellRuns {
+            plan: CellPlan {
+                key: String::new(),
+                label: String::new(),
+                seconds: 1.0,
+                cell: spot.point.clone(),
+            },
+            trials: vec![Trial {
+                trial: 0,
+                session: 1,
+                ended_unix_s: 0.0,
+                seconds: 1.0,
+                result: TrialResult::Ok(PhasedTrial {
+                    phases: vec![phase],
+                }),
+            }],
+        }
+    }
+
+    fn round(spots: &[Spot], chosen: &BTreeSet<usize>) -> Summary<BenchPoint, PhasedTrial> {
+        Summary {
+            cells: chosen.iter().map(|&at| trial(&spots[at])).collect(),
+            sentinel: Vec::new(),
+            drift: None,
+            trials: 1,
+            seconds: 1.0,
+            end: End::Complete,
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn few_points_are_all_measured() {
+        assert!(!is_coarse(&spots(100)));
+        assert!(is_coarse(&spots(101)));
+    }
+
+    /// Both curves have their knee at twelve jobs. All numbers beside it are measured in the end,
+    /// each once, and most others never are.
+    #[test]
+    fn every_point_is_measured_once_or_named() {
+        let all = spots(120);
+        let mut search = Search::new(&all);
+        let mut chosen = search.first();
+        let mut measured = 0;
+        let last = loop {
+            let mut summary = round(&all, &chosen);
+            measured += chosen.len();
+            search.keep(&chosen, &mut summary);
+            chosen = search.further();
+            if chosen.is_empty() {
+                break summary;
+            }
+        };
+        let found = search.end(last);
+        assert_eq!(found.spots.len(), measured);
+        assert_eq!(found.spots.len() + found.not_measured.len(), 240);
+        assert!(measured < 60, "{measured}");
+        for (spot, runs) in found.spots.iter().zip(&found.summary.cells) {
+            assert_eq!(spot.point, runs.plan.cell);
+            assert!(!found.not_measured.contains(&spot.point));
+        }
+        for method in ["interrupt", "poll"] {
+            let own = found.spots.iter().map(|spot| &spot.point);
+            let own = own.filter(|point| point.method.to_string() == method);
+            let jobs: Vec<u32> = own.map(|point| point.jobs).collect();
+            for n in [1, 11, 12, 13, 120] {
+                assert!(jobs.contains(&n), "{method} {n}: {jobs:?}");
+            }
+        }
+    }
 }

@@ -313,7 +313,7 @@ fn tuned_points(spec: &BenchSpec, all: &[BenchPoint]) -> Vec<BenchPoint> {
     more
 }
 
-fn axes(spec: &BenchSpec) -> Axes {
+pub(super) fn axes(spec: &BenchSpec) -> Axes {
     Axes {
         engines: spec.engines.clone(),
         methods: spec.methods.clone(),

@@ -83,19 +83,24 @@ pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
         DeviceKind::RamdiskMq => Some(roots.sys("module/ramdisk_mq/parameters/queues")),
         _ => {
             return Err(format!(
-                "{} has the hardware queues that its driver ({}) made; leave --hw-queues out, or name a device of \
-                 null_blk or ramdisk_mq",
+                "set the hardware queues of {}: its driver ({}) made them and takes no other number; leave \
+                 --hw-queues out, or name a device of null_blk or ramdisk_mq",
                 disk.name,
                 kind.text()
             ));
         }
     };
     file.filter(|file| file.exists()).ok_or_else(|| {
-        format!(
-            "{} was made by module parameters of null_blk, which cannot be changed; make it in \
-             /sys/kernel/config/nullb",
-            disk.name
-        )
+        let todo = match kind {
+            DeviceKind::RamdiskMq => {
+                "its module has no parameter `queues`; load the module that q2c brings"
+            }
+            _ => {
+                "it was made by module parameters of null_blk, which cannot be changed; make it in \
+                 /sys/kernel/config/nullb"
+            }
+        };
+        format!("set the hardware queues of {}: {todo}", disk.name)
     })
 }
 
@@ -194,7 +199,7 @@ mod tests {
         let (root, roots) = (folder.path(), Roots::under(folder.path()));
         put(root, "proc/devices", DEVICES);
         let refused = queue_setting(&roots, &disk(root, "nvme0n1", "259:0")).unwrap_err();
-        assert!(refused.contains("its driver (nvme) made"), "{refused}");
+        assert!(refused.contains("its driver (nvme) made them"), "{refused}");
         let nullb = disk(root, "nullb0", "251:0");
         let refused = queue_setting(&roots, &nullb).unwrap_err();
         assert!(refused.contains("module parameters"), "{refused}");

@@ -353,3 +353,27 @@ fn lines_about_trials_have_a_unit() {
     let found = proved["found"].as_str().unwrap();
     assert_eq!(found.matches("no device").count(), 1, "{found}");
 }
+
+/// With 201 points, those of a coarse grid are measured and those beside the knee. Every other one
+/// is named, and the report reads the result back.
+#[test]
+fn of_very_many_points_not_all_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let axes = ["--jobs", "1..201", "--method", "interrupt"];
+    let short = ["--seconds", "0.25", "--warm-up", "0", "--trials", "1"];
+    let target = ["bench", "sim:1ms,servers=4", "--json"];
+    let finished = q2c(folder.path(), &[&target[..], &axes, &short].concat());
+    let said = finished.stderr.contains("a coarse grid is measured first");
+    assert!(said, "{}", finished.stderr);
+    let result = finished.json();
+    let jobs = |of: &str| -> Vec<u64> {
+        let points = result[of].as_array().unwrap().iter();
+        points.map(|p| p["jobs"].as_u64().unwrap()).collect()
+    };
+    let (cells, others) = (jobs("cells"), jobs("not_measured"));
+    let mut all = [cells.clone(), others].concat();
+    all.sort_unstable();
+    assert_eq!(all, (1..=201).collect::<Vec<u64>>());
+    assert!(cells.contains(&1) && cells.contains(&201), "{cells:?}");
+    assert!((8..=100).contains(&cells.len()), "{cells:?}");
+}
