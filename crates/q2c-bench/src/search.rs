@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::media::Media;
     use crate::spdk::tests::spec;
-    use crate::spec;
+    use crate::spec::{self, BenchSpec};
     use crate::trial::BenchTrial;
     use crate::way::Abilities;
     use q2c_engine::Medium;
@@ -206,7 +206,10 @@ mod tests {
 
     fn spots(jobs: u32) -> Vec<Spot> {
         let jobs: Vec<u32> = (1..=jobs).collect();
-        let spec = spec(&["interrupt", "poll"], &jobs);
+        let spec = BenchSpec {
+            engines: vec!["io_uring:ring".to_owned()],
+            ..spec(&["interrupt", "poll"], &jobs)
+        };
         let media = Media::plain(Medium::None);
         spec::spots(&spec, Abilities::default(), &media).unwrap().0
     }
