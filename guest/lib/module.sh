@@ -68,6 +68,10 @@ module_layer() { # TO, IMAGE PACKAGE, SUITE
     else
         cp "$root/source/ramdisk_mq.ko" "$root/q2c/"
         strip --strip-debug "$root/q2c/ramdisk_mq.ko"
+        # DKMS cleans before and after each build.
+        if [ "$(wanted_gcc "$2")" = "$(gcc -dumpversion | cut -d . -f 1)" ]; then
+            make -s -C "$root/source" KDIR="$(alone have_headers "$2")" clean >&2 || return 1
+        fi
     fi
     rm -rf "$root/source" "$root/log"
     pack_layer "$root" >"$to"
