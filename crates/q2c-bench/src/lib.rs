@@ -42,7 +42,9 @@ use q2c_model::{Bytes, CpuId};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
 use q2c_result::{DoctorReport, Exit, Machine, Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
-use q2c_run::runner::{self, End, Event, Precision, Progress, Runner, Settings, SystemClock};
+use q2c_run::runner::{
+    self, End, Event, Precision, Progress, Runner, Settings, SystemClock, spoken,
+};
 use q2c_sys::Clock;
 use q2c_workbench::workload::Site;
 use stages::StageRuns;
@@ -233,11 +235,11 @@ impl Bench<'_> {
         let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
         search::is_coarse(spots).then(|| {
             format!(
-                "all {} points with {} trials each would take about {:.1} h: a coarse grid is measured first, then \
+                "all {} points, {} trials of each, would take about {}: a coarse grid is measured first, then \
                  what lies beside knee, peak and collapse",
                 spots.len(),
                 self.spec.trials,
-                round * f64::from(self.spec.trials) / 3600.0
+                spoken(round * f64::from(self.spec.trials))
             )
         })
     }

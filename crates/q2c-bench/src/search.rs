@@ -8,7 +8,7 @@ use super::spec::Spot;
 use q2c_result::Warning;
 use q2c_result::bench::BenchPoint;
 use q2c_run::RunDir;
-use q2c_run::runner::{CellRuns, End, Forecast, RunError, Runner, Settings, Summary};
+use q2c_run::runner::{CellRuns, End, Forecast, RunError, Runner, Settings, Summary, spoken};
 use q2c_stats::scaling::Point;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -153,7 +153,8 @@ fn cut(points: usize, budget_s: f64) -> Warning {
     Warning::new(
         "search-cut",
         format!(
-            "{points} points beside knee, peak and collapse were not measured: they do not fit the budget of {budget_s:.0} s"
+            "{points} points beside knee, peak and collapse were not measured: they do not fit the budget of {}",
+            spoken(budget_s)
         ),
         "knee, peak and collapse are as exact as the points that were measured beside them",
         "raise the budget, and run again",

@@ -206,7 +206,7 @@ pub(crate) fn curve(curve: &Curve) -> String {
 pub(crate) fn not_measured(result: &BenchResult) -> String {
     let left = result.not_measured.len();
     format!(
-        "{left} of {} points, because the search for knee, peak and collapse did not need them",
+        "{left} of {} points: of so many, a coarse grid is measured, and what lies beside knee, peak and collapse",
         left + result.cells.len()
     )
 }

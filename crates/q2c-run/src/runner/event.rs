@@ -109,8 +109,9 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Formats a length of time for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
-pub(super) fn spoken(seconds: f64) -> String {
+/// Formats a length of time in seconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
+#[must_use]
+pub fn spoken(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{seconds:.1} s");
     }

@@ -122,7 +122,7 @@ pub use budget::Forecast;
 pub use clock::{Clock, SystemClock};
 pub use entry::{Entry, Kind, TrialResult};
 pub use error::RunError;
-pub use event::{Event, Position, Subject, TrialFacts};
+pub use event::{Event, Position, Subject, TrialFacts, spoken};
 pub use plan::{CellError, CellPlan, Context, Plan};
 pub use precision::{Precision, median_interval};
 pub use progress::Progress;
