@@ -354,8 +354,9 @@ fn lines_about_trials_have_a_unit() {
     assert_eq!(found.matches("no device").count(), 1, "{found}");
 }
 
-/// With 201 points, a coarse grid is measured, and what lies beside the knee where the budget allows
-/// it, which it does not here. Every other point is named, and the report reads the result back.
+/// With 201 points, a coarse grid is measured, and what lies beside the knee where the budget
+/// allows it, which it does not here. Every other point is named, and the report reads the result
+/// back.
 #[test]
 fn of_very_many_points_not_all_are_measured() {
     let folder = tempfile::tempdir().unwrap();
