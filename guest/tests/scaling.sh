@@ -113,15 +113,19 @@ stages() { # NAME
         }'
 }
 
-# In each cell of queues, requests and jobs: there are sleeps for a request where a queue has fewer
-# requests than its jobs have in flight, and none where it has more. Only there is Q2G the bottleneck.
-# The jobs are on CPUs of different queues, where there are two.
-if points grid rdmq0 --hw-queues 1,2 --nr-requests 4,32 --jobs 1,2 --depth 12 --stages --cpus 0,3; then
+# In each cell of queues, requests and jobs there are sleeps for a request where a queue has fewer
+# requests than its jobs have in flight, and none where it has more. There most of a request's time
+# is spent before it has one, so that Q2G is the bottleneck, and only there. Each job has one I/O in
+# flight and waits for a request of its own (a job of libaio waits for one request at a time, whatever
+# its depth). The jobs are on CPUs of different queues, where there are two.
+rmmod ramdisk_mq
+insmod /q2c/ramdisk_mq.ko size_mb=32 queues=2 depth=64 service_ns=20000000
+if points grid rdmq0 --hw-queues 1,2 --nr-requests 4,32 --jobs 2,24 --depth 1 --stages --cpus 0,3; then
     stages grid | sort -u >/tmp/grid.stages
     expect grid-cells "$(wc -l </tmp/grid.stages)" = 8 "$(tr '\n' ';' </tmp/grid.stages)"
     while read -r queues requests jobs bottleneck sleeps; do
         name=grid-q$queues-r$requests-j$jobs
-        if [ "$requests" = 4 ]; then
+        if [ "$requests$jobs" = 424 ]; then
             expect "$name" "$([ "${sleeps:-0}" -gt 0 ] && echo some), $bottleneck" = "some, Q2G" "$sleeps sleeps for a request"
         else
             expect "$name" "$sleeps, $bottleneck" = "0, D2C" "sleeps for a request, bottleneck"

@@ -16,4 +16,5 @@ mod methods;
 mod paced;
 mod phases;
 mod plan;
+mod recorded;
 mod sleeps;
