@@ -104,6 +104,28 @@ if made service --size 32m --queues 1 --service 20ms; then
     nothing_left service-deleted
 fi
 
+# Times like those of a recording: half of its reads took 15 ms, the other half 45 ms. With one in
+# flight, a quarter of the requests lies well within each half.
+awk 'BEGIN { for (n = 0; n < 200; n++) print n % 2 ? 15 : 45 }' >/tmp/latencies.txt
+if run like-import 0 /tmp/import q2c trace import --format latency-list --unit ms --op read --bs 4k --out /tmp/like.parquet /tmp/latencies.txt &&
+    made like --size 32m --queues 1 --like /tmp/like.parquet; then
+    fio --name=s --filename=/dev/$dev --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=1 --runtime=8 --time_based \
+        --percentile_list=25:75 --output-format=normal >/tmp/like 2>/dev/null
+    tr -d ' \n' </tmp/like >/tmp/like.words
+    # In microseconds, whatever fio's unit is.
+    at() { sed -n 's/.*clatpercentiles(\([mun]*\)sec.*'"$1"'.00th=\[\([0-9]*\)\].*/\1 \2/p' /tmp/like.words | awk '{ print $1 == "m" ? $2 * 1000 : $1 == "n" ? int($2 / 1000) : $2 }'; }
+    expect like-short "$([ "$(at 25)" -ge 14000 ] && [ "$(at 25)" -lt 42000 ] && echo yes)" = yes "25th percentile: $(at 25) us"
+    expect like-long "$([ "$(at 75)" -ge 44000 ] && echo yes)" = yes "75th percentile: $(at 75) us"
+    q2c ramdisk delete $dev 2>/dev/null
+    nothing_left like-deleted
+fi
+
+# Without --via, ublk is taken where the module is not installed, and is said.
+q2c ramdisk create --size 32m --json >/tmp/made.json 2>/tmp/made.err
+expect chosen "$? $(grep -c '"via": "ublk"' /tmp/made.json) $(grep -c ublk /tmp/made.err)" = "0 1 1" "$(cat /tmp/made.err)"
+q2c ramdisk delete "$(sed -n 's/.*"name": "\(.*\)",/\1/p' /tmp/made.json)" 2>/dev/null
+nothing_left chosen-deleted
+
 # SIGKILL with I/O in flight: requests wait, and q2c restore deletes the device, so that they fail.
 if made killed --size 32m --service 100ms,servers=4; then
     fio --name=k --filename=/dev/$dev --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=8 --runtime=60 --time_based >/tmp/killed 2>&1 &
