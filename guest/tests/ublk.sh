@@ -113,7 +113,7 @@ if run like-import 0 /tmp/import q2c trace import --format latency-list --unit m
         --percentile_list=25:75 --output-format=normal >/tmp/like 2>/dev/null
     tr -d ' \n' </tmp/like >/tmp/like.words
     # In microseconds, whatever fio's unit is.
-    at() { sed -n 's/.*clatpercentiles(\([mun]*\)sec.*'"$1"'.00th=\[\([0-9]*\)\].*/\1 \2/p' /tmp/like.words | awk '{ print $1 == "m" ? $2 * 1000 : $1 == "n" ? int($2 / 1000) : $2 }'; }
+    at() { sed -n 's/.*clatpercentiles(\([mun]*\)sec.*'"$1"'[.0]*th=\[\([0-9]*\)\].*/\1 \2/p' /tmp/like.words | awk '{ print $1 == "m" ? $2 * 1000 : $1 == "n" ? int($2 / 1000) : $2 }'; }
     expect like-short "$([ "$(at 25)" -ge 14000 ] && [ "$(at 25)" -lt 42000 ] && echo yes)" = yes "25th percentile: $(at 25) us"
     expect like-long "$([ "$(at 75)" -ge 44000 ] && echo yes)" = yes "75th percentile: $(at 75) us"
     q2c ramdisk delete $dev 2>/dev/null
