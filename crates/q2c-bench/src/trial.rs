@@ -341,6 +341,7 @@ impl Place<'_> {
             medium: medium.clone(),
             pattern: spot.pattern,
             bs: spot.point.bs,
+            base: Bytes(0),
             span: self.span,
             depth: spot.point.depth,
             cpu: cpus[job],

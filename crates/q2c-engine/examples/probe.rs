@@ -58,6 +58,7 @@ fn main() {
             medium,
             pattern: "randread".parse().unwrap(),
             bs,
+            base: Bytes(0),
             span,
             depth: 1,
             cpu: CpuId(cpu),

@@ -74,6 +74,7 @@ fn once(clock: Clock, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError
             write: false,
         },
         bs: Bytes(4096),
+        base: Bytes(0),
         span: Bytes(1 << 30),
         depth: 1,
         cpu,

@@ -53,6 +53,7 @@ pub struct Offsets {
     blocks: u64,
     size: u64,
     next: u64,
+    base: u64,
 }
 
 impl Offsets {
@@ -70,6 +71,16 @@ impl Offsets {
             blocks,
             size: bs.0,
             next,
+            base: 0,
+        }
+    }
+
+    /// The same offsets, counted from `base` instead of the target's start.
+    #[must_use]
+    pub fn from(self, base: Bytes) -> Self {
+        Offsets {
+            base: base.0,
+            ..self
         }
     }
 
@@ -77,11 +88,11 @@ impl Offsets {
     #[inline]
     pub fn next_offset(&mut self) -> u64 {
         if self.random {
-            return self.rng.below(self.blocks) * self.size;
+            return self.base + self.rng.below(self.blocks) * self.size;
         }
         let block = self.next;
         self.next = (block + 1) % self.blocks;
-        block * self.size
+        self.base + block * self.size
     }
 }
 
@@ -98,6 +109,16 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, [0, 4096, 8192]);
         assert_eq!(offsets.next_offset(), first[0]);
+    }
+
+    #[test]
+    fn offsets_may_begin_elsewhere() {
+        let pattern = "randread".parse().unwrap();
+        let mut plain = Offsets::new(pattern, Bytes(512), Bytes(8 * 512), 3);
+        let mut further = plain.clone().from(Bytes(4096));
+        for _ in 0..20 {
+            assert_eq!(further.next_offset(), plain.next_offset() + 4096);
+        }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Results as CSV: one row per cell, stage or trial, with the unit in the column's name.
 
+mod fs;
 mod kernel_tune;
 mod replay;
 mod scale;
 mod stages;
 
+pub use fs::fs;
 pub use kernel_tune::kernel_tune;
 pub use replay::{compare, replay};
 pub use scale::scale;

@@ -19,6 +19,7 @@ mod course;
 pub mod cpu_trials;
 pub mod csv;
 mod fidelity;
+mod fs;
 mod heat;
 pub mod html;
 mod invalid;

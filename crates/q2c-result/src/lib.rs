@@ -8,6 +8,7 @@ pub mod bench;
 pub mod compare;
 pub mod doctor;
 pub mod exit;
+pub mod fs;
 pub mod kernel_tune;
 pub mod kernel_watch;
 pub mod late;

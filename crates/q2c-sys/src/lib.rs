@@ -1,5 +1,5 @@
 //! All unsafe code of q2c: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping,
-//! affinity, ublk.
+//! affinity, ublk, loop devices, mounts.
 //!
 //! Every public function is safe to call. Each `unsafe` block says why it is sound.
 
@@ -9,6 +9,7 @@ pub mod cache;
 pub mod clock;
 pub mod fiemap;
 pub mod loop_device;
+pub mod mounts;
 pub mod nvme;
 pub mod ring;
 pub mod signal;

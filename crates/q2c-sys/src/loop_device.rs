@@ -1,11 +1,22 @@
-//! Asks a loop device for the file that it reads and writes.
+//! Loop devices: which file one reads and writes, and a new one over a file.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 
 /// `LOOP_GET_STATUS64` (include/uapi/linux/loop.h).
 const GET_STATUS64: u64 = 0x4c05;
+/// `LOOP_CONFIGURE`, since Linux 5.8.
+const CONFIGURE: u64 = 0x4c0a;
+/// `LOOP_CTL_GET_FREE`.
+const GET_FREE: u64 = 0x4c82;
+/// `LO_FLAGS_AUTOCLEAR`: the device loses its file when nobody has it open or mounted any more.
+const AUTOCLEAR: u32 = 4;
+/// `LO_FLAGS_DIRECT_IO`: past the page cache of the file, where its file system can.
+const DIRECT_IO: u32 = 16;
+/// Devices that are tried: another program may take the one that was free.
+const TRIES: u32 = 16;
 
 /// The file behind a loop device, by its numbers: names may be removed, or be those of another
 /// mount namespace.
@@ -40,27 +51,98 @@ struct Status {
 
 const _: () = assert!(size_of::<Status>() == 232);
 
+impl Status {
+    fn with_flags(flags: u32) -> Self {
+        Status {
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            size_limit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags,
+            file_name: [0; 64],
+            crypt_name: [0; 64],
+            encrypt_key: [0; 32],
+            init: [0; 2],
+        }
+    }
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct Config {
+    fd: u32,
+    block_size: u32,
+    status: Status,
+    reserved: [u64; 8],
+}
+
+const _: () = assert!(size_of::<Config>() == 304);
+
+/// A loop device over a file. The device is the file's for as long as this value lives, or the
+/// device is mounted or open elsewhere; then the kernel takes the file away.
+#[derive(Debug)]
+pub struct LoopDevice {
+    /// The device, open for reading and writing.
+    pub file: File,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// Makes a loop device over `backing`, past the page cache where the file system of `backing` can
+/// do that. The file needs no name.
+///
+/// # Errors
+/// The system call's error: there is no `/dev/loop-control`, it takes root, or the kernel is older
+/// than 5.8 (`EINVAL`).
+pub fn attach(backing: &File) -> io::Result<LoopDevice> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    let control = options.open("/dev/loop-control")?;
+    let mut last = io::Error::from_raw_os_error(libc::EBUSY);
+    for _ in 0..TRIES {
+        // SAFETY: the call takes no pointer, and the descriptor is open during it.
+        let number = unsafe { libc::ioctl(control.as_raw_fd(), GET_FREE as _) };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let path = PathBuf::from(format!("/dev/loop{number}"));
+        let file = options.open(&path)?;
+        match configure(&file, backing) {
+            Ok(()) => return Ok(LoopDevice { file, path }),
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => last = e,
+            Err(e) => return Err(e),
+        }
+    }
+    Err(last)
+}
+
+fn configure(device: &File, backing: &File) -> io::Result<()> {
+    let config = Config {
+        fd: backing.as_raw_fd() as u32,
+        block_size: 0,
+        status: Status::with_flags(AUTOCLEAR | DIRECT_IO),
+        reserved: [0; 8],
+    };
+    // SAFETY: both descriptors are open during the call, and the kernel only reads the whole
+    // `loop_config`, which this frame owns.
+    let rc = unsafe { libc::ioctl(device.as_raw_fd(), CONFIGURE as _, &raw const config) };
+    match rc {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The file behind the open loop device.
 ///
 /// # Errors
 /// The system call's error; `ENXIO` for a loop device without a file, `ENOTTY` for a file that is
 /// no loop device.
 pub fn backing(device: &File) -> io::Result<Backing> {
-    let mut status = Status {
-        device: 0,
-        inode: 0,
-        rdevice: 0,
-        offset: 0,
-        size_limit: 0,
-        number: 0,
-        encrypt_type: 0,
-        encrypt_key_size: 0,
-        flags: 0,
-        file_name: [0; 64],
-        crypt_name: [0; 64],
-        encrypt_key: [0; 32],
-        init: [0; 2],
-    };
+    let mut status = Status::with_flags(0);
     // SAFETY: the descriptor is open during the call, and the status is a whole `loop_info64` that
     // this frame owns: the kernel writes nowhere else.
     let rc = unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS64 as _, &raw mut status) };

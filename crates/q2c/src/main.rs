@@ -55,6 +55,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Analyze(args) => commands::analyze::run(&args, &stop),
         Command::Replay(args) => commands::replay::replay(&args, &stop),
         Command::Compare(args) => commands::replay::compare(&args, &stop),
+        Command::Fs(args) => commands::fs::run(&args, &stop),
         Command::Scale(args) => commands::scale::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),

@@ -144,6 +144,7 @@ mod tests {
             medium: Medium::None,
             pattern: "randread".parse().expect("a known pattern"),
             bs: Bytes(4096),
+            base: Bytes(0),
             span: Bytes(1 << 20),
             depth: 1,
             cpu: q2c_sys::thread::allowed_cpus().expect("the own CPUs")[0],

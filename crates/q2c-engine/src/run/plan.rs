@@ -32,7 +32,9 @@ pub struct JobPlan {
     pub pattern: Pattern,
     /// Bytes per request.
     pub bs: Bytes,
-    /// Bytes of the target that are used, counted from its start.
+    /// First byte of the target that is used.
+    pub base: Bytes,
+    /// Bytes of the target that are used, counted from `base`.
     pub span: Bytes,
     /// Requests in flight, at least 1.
     pub depth: u16,

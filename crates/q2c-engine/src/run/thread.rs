@@ -73,7 +73,7 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         two_paths: facts.interrupting.is_some(),
         helper: facts.helper,
         engine,
-        offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed),
+        offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed).from(job.base),
         clock,
         recorder: match job.tally {
             true => Recorder::new(job.capacity).tallying(),

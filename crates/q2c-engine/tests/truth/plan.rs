@@ -41,6 +41,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
         engine: spec,
         pattern: "randread".parse().expect("a known pattern"),
         bs: Bytes(BLOCK.into()),
+        base: Bytes(0),
         span: Bytes(1 << 30),
         depth: 1,
         cpu: cpu(0),

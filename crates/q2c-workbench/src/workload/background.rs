@@ -237,6 +237,7 @@ impl Background {
                 engine,
                 pattern: job.pattern,
                 bs: job.bs,
+                base: Bytes(0),
                 span: place.span,
                 depth: job.depth,
                 cpu,

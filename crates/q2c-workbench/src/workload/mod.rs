@@ -132,6 +132,7 @@ impl Workload {
                 medium: self.medium.clone(),
                 pattern: self.pattern,
                 bs,
+                base: Bytes(0),
                 span: self.span,
                 depth: 1,
                 cpu,

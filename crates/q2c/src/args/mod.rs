@@ -5,6 +5,7 @@ mod bench;
 mod calibrate;
 mod common;
 mod doctor;
+mod fs;
 mod goal;
 mod poll;
 mod ramdisk;
@@ -28,6 +29,7 @@ pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
+pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
@@ -84,6 +86,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Replay a trace on several devices and say which serves it better
     Compare(CompareArgs),
+    /// Measure file systems under jobs that share their files
+    Fs(FsArgs),
     /// Predict throughput at more cores than were measured
     Scale(ScaleArgs),
     /// Draw tables and the HTML report again from a result

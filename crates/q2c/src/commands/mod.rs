@@ -5,6 +5,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod capture;
 pub mod doctor;
+pub mod fs;
 pub mod poll;
 pub mod ramdisk;
 mod record;

@@ -7,6 +7,7 @@ use q2c_result::Exit;
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
+use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
@@ -84,6 +85,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::kernel_tune(result).or_exit(Exit::Internal),
         csv: |result| csv::kernel_tune(result).or_exit(Exit::Internal),
         table: terminal::kernel_tune,
+    },
+    &KindOf {
+        schema: fs::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<FsResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::fs(result).or_exit(Exit::Internal),
+        csv: |result| csv::fs(result).or_exit(Exit::Internal),
+        table: terminal::fs,
     },
     &KindOf {
         schema: scale::SCHEMA,

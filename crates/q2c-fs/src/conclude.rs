@@ -1,0 +1,164 @@
+//! Makes the figures and ratios of a result from the trials.
+
+use crate::plan::FsTrial;
+use crate::spec::FsSpec;
+use q2c_result::Warning;
+use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
+use q2c_run::runner::CellRuns;
+use q2c_stats::{Interval, Ratio, ratio_of_medians};
+
+/// The trials of all points.
+pub(crate) type Runs = [CellRuns<FsPoint, FsTrial>];
+
+/// The figures of each point.
+pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
+    let cell = |runs: &CellRuns<FsPoint, FsTrial>| FsCell {
+        point: runs.plan.cell.clone(),
+        iops: runs.interval(|trial| trial.iops),
+        in_flight: Interval::of(
+            &runs
+                .outcomes()
+                .filter_map(|t| t.in_flight)
+                .collect::<Vec<_>>(),
+        ),
+        failures: runs.failures().map(str::to_owned).collect(),
+    };
+    runs.iter().map(cell).collect()
+}
+
+/// The ratios of all points with a shared file.
+pub(crate) fn ratios(runs: &Runs, control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
+    let shared = runs.iter().map(|runs| &runs.plan.cell);
+    let shared = shared.filter(|point| point.sharing != Sharing::Private);
+    let ratio = |point: &FsPoint| {
+        let control = control.filter(|&control| control != point.fs);
+        let of_control = |fs| {
+            let point = FsPoint {
+                fs,
+                ..point.clone()
+            };
+            ratio(runs, &point, seed)
+        };
+        Some(SharedRatio {
+            point: point.clone(),
+            shared_to_private: ratio(runs, point, seed)?,
+            of_control: control.and_then(of_control),
+        })
+    };
+    shared.filter_map(ratio).collect()
+}
+
+fn ratio(runs: &Runs, shared: &FsPoint, seed: u64) -> Option<Ratio> {
+    let private = FsPoint {
+        sharing: Sharing::Private,
+        ..shared.clone()
+    };
+    let iops = |point: &FsPoint| -> Vec<f64> {
+        let own = runs.iter().find(|runs| runs.plan.cell == *point);
+        let trials = own.iter().flat_map(|runs| runs.outcomes());
+        trials.map(|trial| trial.iops).collect()
+    };
+    ratio_of_medians(&iops(shared), &iops(&private), seed)
+}
+
+/// What misleads.
+pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if made.iter().any(|made| made.loop_direct == Some(false)) {
+        warnings.push(Warning::new(
+            "loop-buffered",
+            "the loop devices go through the page cache of the file below".to_owned(),
+            "their speed is that of memory and of one thread for each device",
+            "put --out on a file system with direct I/O, or name a device",
+        ));
+    }
+    if spec.most_jobs() as usize > spec.cpus.len() {
+        warnings.push(Warning::new(
+            "oversubscribed",
+            format!("{} jobs run on {} CPUs", spec.most_jobs(), spec.cpus.len()),
+            "jobs wait for CPUs, too, so that throughput ends there whatever the file system does",
+            "read the numbers of jobs up to the number of CPUs",
+        ));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::tests::good;
+    use q2c_model::Bytes;
+    use q2c_result::fs::{Access, Caching};
+    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+
+    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> CellRuns<FsPoint, FsTrial> {
+        let trial = |n: u32| Trial {
+            trial: n,
+            session: 1,
+            ended_unix_s: 0.0,
+            seconds: 1.0,
+            result: TrialResult::Ok(FsTrial {
+                iops,
+                in_flight: Some(0.5 * f64::from(n)),
+            }),
+        };
+        CellRuns {
+            plan: CellPlan {
+                key: String::new(),
+                label: String::new(),
+                seconds: 1.0,
+                cell: FsPoint {
+                    fs,
+                    sharing,
+                    access: Access::Read,
+                    caching: Caching::Direct,
+                    jobs: 2,
+                    bs: Bytes(4096),
+                },
+            },
+            trials: (0..3).map(trial).collect(),
+        }
+    }
+
+    #[test]
+    fn ratios_are_of_the_private_files_and_stand_beside_the_control() {
+        use FileSystem::{Btrfs, Xfs};
+        let all = [
+            runs(Xfs, Sharing::Private, 1000.0),
+            runs(Xfs, Sharing::Blocks, 900.0),
+            runs(Btrfs, Sharing::Private, 1000.0),
+            runs(Btrfs, Sharing::Blocks, 250.0),
+            runs(Btrfs, Sharing::Same, 100.0),
+        ];
+        let ratios = ratios(&all, Some(Xfs), 1);
+        let told: Vec<_> = ratios
+            .iter()
+            .map(|r| {
+                (
+                    r.point.fs,
+                    r.shared_to_private.ratio,
+                    r.of_control.map(|c| c.ratio),
+                )
+            })
+            .collect();
+        let wanted = [
+            (Xfs, 0.9, None),
+            (Btrfs, 0.25, Some(0.9)),
+            (Btrfs, 0.1, None),
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!(cells(&all)[0].in_flight.median, 0.5);
+    }
+
+    #[test]
+    fn more_jobs_than_cpus_are_told() {
+        let ids = |spec: &FsSpec| -> Vec<String> {
+            let all = warnings(spec, &[]);
+            all.into_iter().map(|warning| warning.id).collect()
+        };
+        let mut spec = good();
+        assert_eq!(ids(&spec), ["oversubscribed"]);
+        spec.cpus = vec![0, 1];
+        assert!(ids(&spec).is_empty());
+    }
+}

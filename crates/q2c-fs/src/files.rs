@@ -1,0 +1,192 @@
+//! The files of a file system: one for each job, and one that jobs share.
+
+use crate::FsError;
+use q2c_model::Bytes;
+use q2c_result::fs::{Access, Caching, FsPoint, Sharing};
+use q2c_stats::Rng;
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of one write of the preparation.
+const CHUNK: usize = 1 << 20;
+
+/// The file of a job at a point, and the part of it that the job uses.
+#[derive(Debug)]
+pub(crate) struct JobFile {
+    pub file: File,
+    pub base: Bytes,
+    pub span: Bytes,
+}
+
+/// Makes the files for up to `jobs` jobs, with `size` for each, full of data, and brings them to
+/// the device.
+///
+/// # Errors
+/// There is no room, or the file system fails.
+pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), FsError> {
+    let mut rng = Rng::new(seed);
+    let mut chunk = vec![0u8; CHUNK];
+    for word in chunk.chunks_exact_mut(8) {
+        word.copy_from_slice(&rng.next_u64().to_le_bytes());
+    }
+    let each = (0..jobs).map(|job| (private(folder, job), size.0));
+    let shared = (shared(folder), size.0 * u64::from(jobs));
+    for (path, size) in each.chain([shared]) {
+        fill(&path, size, &chunk).map_err(FsError::call(format!(
+            "write {} ({} of data; --size makes the file system larger)",
+            path.display(),
+            Bytes(size)
+        )))?;
+    }
+    Ok(())
+}
+
+fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    let mut left = size;
+    while left > 0 {
+        let part = left.min(chunk.len() as u64);
+        file.write_all(&chunk[..part as usize])?;
+        left -= part;
+    }
+    file.sync_all()
+}
+
+/// Opens the files of a point, one description for each job. A file that is appended to is empty
+/// then.
+///
+/// # Errors
+/// A file cannot be opened, such as for direct I/O on a file system without it.
+pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, FsError> {
+    (0..point.jobs)
+        .map(|job| {
+            let path = path(folder, point, job);
+            let file = open_one(&path, point, job);
+            let file = file.map_err(FsError::call(format!(
+                "open {} for {} {}s",
+                path.display(),
+                point.caching,
+                point.access
+            )))?;
+            let (base, span) = part(point, job, size);
+            Ok(JobFile { file, base, span })
+        })
+        .collect()
+}
+
+fn open_one(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {
+    let mut flags = OFlags::empty();
+    if point.caching == Caching::Direct {
+        flags |= OFlags::DIRECT;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true);
+    match point.access {
+        Access::Read => {}
+        Access::Write => {
+            options.write(true);
+        }
+        Access::Append => {
+            options.append(true).create(true);
+        }
+    }
+    let file = options.custom_flags(flags.bits() as i32).open(path)?;
+    let first = point.sharing == Sharing::Private || job == 0;
+    if point.access == Access::Append && first {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+fn private(folder: &Path, job: u32) -> PathBuf {
+    folder.join(format!("job-{job}"))
+}
+
+fn shared(folder: &Path) -> PathBuf {
+    folder.join("shared")
+}
+
+fn path(folder: &Path, point: &FsPoint, job: u32) -> PathBuf {
+    let shares = point.sharing != Sharing::Private;
+    match (point.access, shares) {
+        (Access::Append, false) => folder.join(format!("log-{job}")),
+        (Access::Append, true) => folder.join("log"),
+        (_, false) => private(folder, job),
+        (_, true) => shared(folder),
+    }
+}
+
+/// First byte and length of the part of its file that a job uses.
+fn part(point: &FsPoint, job: u32, size: Bytes) -> (Bytes, Bytes) {
+    match point.sharing {
+        Sharing::Private => (Bytes(0), size),
+        Sharing::Blocks => (Bytes(size.0 * u64::from(job)), size),
+        Sharing::Same => (Bytes(0), point.bs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::fs::FileSystem;
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    fn point(sharing: Sharing, access: Access) -> FsPoint {
+        FsPoint {
+            fs: FileSystem::Ext4,
+            sharing,
+            access,
+            caching: Caching::Buffered,
+            jobs: 3,
+            bs: Bytes(4096),
+        }
+    }
+
+    const SIZE: Bytes = Bytes(8 * 4096);
+
+    fn opened(point: &FsPoint) -> Vec<JobFile> {
+        let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path(), 3, SIZE, 1).unwrap();
+        open(folder.path(), point, SIZE).unwrap()
+    }
+
+    fn places(files: &[JobFile]) -> Vec<(u64, u64)> {
+        files.iter().map(|f| (f.base.0, f.span.0)).collect()
+    }
+
+    fn inodes(files: &[JobFile]) -> usize {
+        let all = files.iter().map(|f| f.file.metadata().unwrap().ino());
+        all.collect::<std::collections::BTreeSet<u64>>().len()
+    }
+
+    #[test]
+    fn jobs_have_files_parts_or_a_block() {
+        let private = opened(&point(Sharing::Private, Access::Read));
+        assert_eq!((inodes(&private), private[2].base), (3, Bytes(0)));
+        let blocks = opened(&point(Sharing::Blocks, Access::Write));
+        assert_eq!(inodes(&blocks), 1);
+        assert_eq!(
+            places(&blocks),
+            [(0, SIZE.0), (SIZE.0, SIZE.0), (2 * SIZE.0, SIZE.0)]
+        );
+        let length = blocks[0].file.metadata().unwrap().len();
+        assert_eq!(length, 3 * SIZE.0);
+        let same = opened(&point(Sharing::Same, Access::Read));
+        assert_eq!((inodes(&same), places(&same)), (1, vec![(0, 4096); 3]));
+    }
+
+    /// Writes at any offset go behind the end.
+    #[test]
+    fn a_file_that_is_appended_to_begins_empty() {
+        let files = opened(&point(Sharing::Same, Access::Append));
+        assert_eq!(inodes(&files), 1);
+        for file in &files {
+            assert_eq!(file.file.write_at(&[1; 10], 0).unwrap(), 10);
+        }
+        assert_eq!(files[0].file.metadata().unwrap().len(), 30);
+        assert_eq!(inodes(&opened(&point(Sharing::Private, Access::Append))), 3);
+    }
+}

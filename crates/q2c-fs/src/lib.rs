@@ -1,0 +1,186 @@
+//! `q2c fs bench`: file systems that are made for the run, and jobs that share their files.
+//!
+//! The file systems are mounted where only the run sees them. Whatever ends it, the kernel takes
+//! their mounts away, with the loop devices below, whose files have no name.
+#![forbid(unsafe_code)]
+
+mod conclude;
+mod error;
+mod files;
+mod made;
+mod maker;
+mod plan;
+mod spec;
+
+pub use error::FsError;
+pub use plan::FsTrial;
+pub use spec::FsSpec;
+
+use made::Made;
+use maker::Maker;
+use plan::FsPlan;
+use q2c_host::Roots;
+use q2c_host::target::WriteLeave;
+use q2c_model::CpuId;
+use q2c_result::Machine;
+use q2c_result::fs::{FileSystem, FsJob, FsLeftOut, FsResult, MadeFs, SCHEMA};
+use q2c_run::RunDir;
+use q2c_run::run_dir::RunState;
+use q2c_run::runner::{Event, Progress, Runner, Settings, SystemClock};
+use q2c_sys::{Clock, mounts};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A benchmark of file systems.
+pub struct FsBench<'a> {
+    /// What to measure.
+    pub spec: &'a FsSpec,
+    /// Whether a file system that cannot be made ends the run. Else it is left out, with the
+    /// reason.
+    pub all_or_nothing: bool,
+    /// Facts of the machine.
+    pub machine: &'a Machine,
+    /// The system's files.
+    pub roots: &'a Roots,
+    /// What may be written.
+    pub leave: &'a WriteLeave,
+    /// Set when the run is to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// The file systems of a run. They are taken away with this value.
+#[derive(Debug)]
+pub struct MadeAll {
+    made: Vec<Made>,
+    left_out: Vec<FsLeftOut>,
+}
+
+/// A run that gave a result.
+#[derive(Debug)]
+pub struct Done {
+    /// The result.
+    pub result: FsResult,
+    /// How the run ended.
+    pub state: RunState,
+}
+
+impl FsBench<'_> {
+    /// Makes the file systems and their files, the former on loop devices over files in `folder`
+    /// where the plan names no device. From here on the calling thread has mounts of its own.
+    ///
+    /// # Errors
+    /// See [`FsError`]; nothing was changed that the kernel does not take away with the program,
+    /// but for the content of a device that was named.
+    pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, FsError> {
+        self.spec.check()?;
+        for &fs in self
+            .spec
+            .file_systems
+            .iter()
+            .filter(|_| self.all_or_nothing)
+        {
+            Maker::of(fs).find()?;
+        }
+        mounts::own_mounts().map_err(FsError::call(
+            "give the run mounts of its own (which takes root)",
+        ))?;
+        let (mut made, mut left_out) = (Vec::new(), Vec::new());
+        for &fs in &self.spec.file_systems {
+            progress.event(&Event::Note(format!("making {fs}")));
+            match self.make_one(fs, folder) {
+                Ok(one) => made.push(one),
+                Err(error) if self.all_or_nothing => return Err(error),
+                Err(error) => left_out.push(FsLeftOut {
+                    fs,
+                    what: None,
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        match (made.is_empty(), left_out.first()) {
+            (true, Some(left)) => Err(FsError::Nothing(left.reason.clone())),
+            _ => Ok(MadeAll { made, left_out }),
+        }
+    }
+
+    fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<Made, FsError> {
+        let spec = self.spec;
+        let made = match &spec.device {
+            None => {
+                let least = q2c_model::Bytes(Maker::of(fs).least_mib << 20);
+                Made::on_loop(self.roots, fs, folder, spec.size.max(least))?
+            }
+            Some(device) => Made::on_device(self.roots, fs, Path::new(device), self.leave)?,
+        };
+        files::prepare(made.path(), spec.most_jobs(), spec.file, spec.seed)?;
+        Ok(made)
+    }
+
+    /// Runs all trials, and makes the result.
+    ///
+    /// # Errors
+    /// The run's folder fails.
+    pub fn run(
+        &self,
+        all: &MadeAll,
+        folder: &mut RunDir,
+        progress: &mut dyn Progress,
+    ) -> Result<Done, FsError> {
+        let begun = Instant::now();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let there: Vec<FileSystem> = all.made.iter().map(|made| made.facts.fs).collect();
+        let (points, mut left_out) = self.spec.points(&there);
+        left_out.extend(all.left_out.iter().cloned());
+        let mut plan = FsPlan {
+            spec: self.spec,
+            points: &points,
+            made: &all.made,
+            clock: Clock::new(),
+        };
+        let settings = Settings {
+            trials: self.spec.trials,
+            seed: self.spec.seed,
+            ..Settings::default()
+        };
+        let mut runner = Runner {
+            settings: &settings,
+            cancel: self.stop,
+            clock: &SystemClock::default(),
+            progress,
+        };
+        let summary = runner.run(&mut plan, folder)?;
+        let state = summary.state();
+        let control = self.spec.control.filter(|fs| there.contains(fs));
+        let facts: Vec<MadeFs> = all.made.iter().map(|made| made.facts.clone()).collect();
+        let mut warnings = conclude::warnings(self.spec, &facts);
+        warnings.extend(summary.warnings);
+        let result = FsResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_s: started.map_or(0, |time| time.as_secs()),
+            seconds: begun.elapsed().as_secs_f64(),
+            complete: state == RunState::Complete,
+            seed: self.spec.seed,
+            machine: self.machine.clone(),
+            file_systems: facts,
+            control,
+            job: self.job(),
+            ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
+            cells: conclude::cells(&summary.cells),
+            left_out,
+            warnings,
+        };
+        Ok(Done { result, state })
+    }
+
+    fn job(&self) -> FsJob {
+        FsJob {
+            trial_seconds: self.spec.seconds,
+            warm_up_seconds: self.spec.warm_up_seconds,
+            trials: self.spec.trials,
+            file: self.spec.file,
+            cpus: self.spec.cpus.iter().copied().map(CpuId).collect(),
+        }
+    }
+}

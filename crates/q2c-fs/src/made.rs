@@ -1,0 +1,181 @@
+//! A file system that was made for a run, mounted where nobody else sees it.
+
+use crate::FsError;
+use crate::maker::Maker;
+use q2c_host::Roots;
+use q2c_host::target::{self, Wanted, WriteLeave};
+use q2c_model::Bytes;
+use q2c_result::fs::{FileSystem, MadeFs};
+use q2c_sys::loop_device::{self, LoopDevice};
+use q2c_sys::mounts::Mounted;
+use rustix::fs::OFlags;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A file system that is there for as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub facts: MadeFs,
+    /// Folder with the device's statistics.
+    pub statistics: PathBuf,
+    // Dropped in this order: the mount, its folder, the device.
+    mounted: Mounted,
+    _point: MountPoint,
+    _device: Option<LoopDevice>,
+}
+
+/// An empty folder, which is removed with this value.
+#[derive(Debug)]
+struct MountPoint(PathBuf);
+
+impl MountPoint {
+    fn make(fs: FileSystem) -> Result<Self, FsError> {
+        let name = format!("q2c-{fs}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path)
+            .map_err(FsError::call(format!("make the folder {}", path.display())))?;
+        Ok(MountPoint(path))
+    }
+}
+
+impl Drop for MountPoint {
+    fn drop(&mut self) {
+        // Not with its content: that would be the mounted file system's.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+impl Made {
+    /// Makes the file system on a loop device over a file of `size` without a name in `folder`.
+    ///
+    /// # Errors
+    /// The file, the device, the file system or its mount cannot be made.
+    pub fn on_loop(
+        roots: &Roots,
+        fs: FileSystem,
+        folder: &Path,
+        size: Bytes,
+    ) -> Result<Self, FsError> {
+        let file = unnamed(folder).map_err(FsError::call(format!(
+            "make a file in {}",
+            folder.display()
+        )))?;
+        file.set_len(size.0)
+            .map_err(FsError::call(format!("make a file of {size}")))?;
+        let device = loop_device::attach(&file)
+            .map_err(FsError::call("make a loop device (which takes root)"))?;
+        let path = device.path.clone();
+        Self::on(roots, fs, &path, size, Some(device))
+    }
+
+    /// Makes the file system on a block device that the user named twice.
+    ///
+    /// # Errors
+    /// The device may not be written, is in use, or is too small; or the file system or its mount
+    /// cannot be made.
+    pub fn on_device(
+        roots: &Roots,
+        fs: FileSystem,
+        device: &Path,
+        leave: &WriteLeave,
+    ) -> Result<Self, FsError> {
+        let wanted = Wanted {
+            path: device.to_owned(),
+            write: true,
+            block: Bytes(4096),
+            smallest_block: Bytes(4096),
+            blocks: Maker::of(fs).least_mib << 8,
+        };
+        // Held exclusively while it is checked. The program that makes the file system holds it
+        // next, and refuses a device that somebody took in between.
+        let open = target::open(roots, &wanted, leave)?;
+        let is_device = open
+            .file
+            .metadata()
+            .map(|m| m.file_type().is_block_device());
+        if !is_device.map_err(FsError::call(format!("ask about {}", device.display())))? {
+            return Err(FsError::Wrong(format!(
+                "use {}: expected a block device, found a file; without a device, files with loop devices are used",
+                device.display()
+            )));
+        }
+        let size = open.facts.size;
+        drop(open);
+        Self::on(roots, fs, device, size, None)
+    }
+
+    fn on(
+        roots: &Roots,
+        fs: FileSystem,
+        path: &Path,
+        size: Bytes,
+        device: Option<LoopDevice>,
+    ) -> Result<Self, FsError> {
+        let maker = Maker::of(fs);
+        let program = maker.find()?;
+        maker.make(&program, path)?;
+        let point = MountPoint::make(fs)?;
+        let mounted = Mounted::mount(path, &point.0, fs.name()).map_err(|source| {
+            match source.raw_os_error() {
+                Some(NO_FILE_SYSTEM) => FsError::NoFileSystem { fs },
+                _ => FsError::Call {
+                    what: format!("mount {fs} of {}", path.display()),
+                    source,
+                },
+            }
+        })?;
+        let statistics = statistics(roots, path)
+            .map_err(FsError::call(format!("ask about {}", path.display())))?;
+        let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
+        Ok(Made {
+            facts: MadeFs {
+                fs,
+                device: path.display().to_string(),
+                size,
+                loop_direct: device.as_ref().and(direct).map(|text| text.trim() == "1"),
+                made_by: maker.version(&program),
+                options: options(roots, mounted.path()),
+            },
+            statistics,
+            mounted,
+            _point: point,
+            _device: device,
+        })
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.mounted.path()
+    }
+}
+
+/// `ENODEV`.
+const NO_FILE_SYSTEM: i32 = 19;
+
+/// A file without a name: it is gone when the loop device over it is.
+fn unnamed(folder: &Path) -> std::io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options
+        .custom_flags(OFlags::TMPFILE.bits() as i32)
+        .open(folder)
+}
+
+/// The folder in sysfs of a block device or partition.
+fn statistics(roots: &Roots, device: &Path) -> std::io::Result<PathBuf> {
+    let dev = fs::metadata(device)?.rdev();
+    let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
+    Ok(roots.sys(&format!("dev/block/{major}:{minor}")))
+}
+
+/// The options of the mount at `path`, as the kernel tells them.
+fn options(roots: &Roots, path: &Path) -> String {
+    let text = fs::read_to_string(roots.proc("thread-self/mounts")).unwrap_or_default();
+    let path = path.display().to_string();
+    let found = text.lines().find_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        (fields.next()? == path).then(|| fields.nth(1))?
+    });
+    found.unwrap_or("unknown").to_owned()
+}

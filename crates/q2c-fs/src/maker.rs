@@ -1,0 +1,162 @@
+//! The programs that make file systems, a line each.
+
+use crate::FsError;
+use q2c_result::fs::FileSystem;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a file system is made.
+pub(crate) struct Maker {
+    pub fs: FileSystem,
+    pub program: &'static str,
+    /// Options that make it say nothing and not ask.
+    options: &'static [&'static str],
+    /// The option that makes it tell its version.
+    version: &'static str,
+    package: &'static str,
+    /// The smallest device that it takes, MiB.
+    pub least_mib: u64,
+}
+
+/// All of them. `mke2fs -t ext4` is what `mkfs.ext4` is.
+const MAKERS: [Maker; 4] = [
+    maker(
+        FileSystem::Ext4,
+        "mke2fs",
+        &["-q", "-F", "-t", "ext4"],
+        "-V",
+        "e2fsprogs",
+        16,
+    ),
+    maker(
+        FileSystem::Xfs,
+        "mkfs.xfs",
+        &["-q", "-f"],
+        "-V",
+        "xfsprogs",
+        300,
+    ),
+    maker(
+        FileSystem::Btrfs,
+        "mkfs.btrfs",
+        &["-q", "-f"],
+        "--version",
+        "btrfs-progs",
+        128,
+    ),
+    maker(
+        FileSystem::F2fs,
+        "mkfs.f2fs",
+        &["-q", "-f"],
+        "-V",
+        "f2fs-tools",
+        64,
+    ),
+];
+
+const fn maker(
+    fs: FileSystem,
+    program: &'static str,
+    options: &'static [&'static str],
+    version: &'static str,
+    package: &'static str,
+    least_mib: u64,
+) -> Maker {
+    Maker {
+        fs,
+        program,
+        options,
+        version,
+        package,
+        least_mib,
+    }
+}
+
+/// Folders of programs for administrators, which a user's PATH may lack.
+const ALSO: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+impl Maker {
+    pub fn of(fs: FileSystem) -> &'static Maker {
+        let maker = MAKERS.iter().find(|maker| maker.fs == fs);
+        maker.expect("each file system has a line")
+    }
+
+    /// The program's path.
+    ///
+    /// # Errors
+    /// It is not installed.
+    pub fn find(&self) -> Result<PathBuf, FsError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let named = std::env::split_paths(&path).chain(ALSO.map(PathBuf::from));
+        let mut programs = named.map(|folder| folder.join(self.program));
+        programs
+            .find(|program| program.is_file())
+            .ok_or(FsError::Program {
+                fs: self.fs,
+                program: self.program,
+                package: self.package,
+            })
+    }
+
+    /// Makes the file system on `device`, over whatever is there.
+    ///
+    /// # Errors
+    /// The program cannot be started, or it refuses.
+    pub fn make(&self, program: &Path, device: &Path) -> Result<(), FsError> {
+        let mut command = Command::new(program);
+        let output = command.args(self.options).arg(device).output();
+        let output = output.map_err(FsError::call(format!("start {}", program.display())))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let last = said.lines().rev().find(|line| !line.trim().is_empty());
+        Err(FsError::Refused {
+            fs: self.fs,
+            device: device.to_owned(),
+            program: program.to_owned(),
+            status: output.status.to_string(),
+            said: last.unwrap_or("nothing").trim().to_owned(),
+        })
+    }
+
+    /// The program's name and what it tells of its version.
+    pub fn version(&self, program: &Path) -> String {
+        let output = Command::new(program).arg(self.version).output();
+        let text = output.map_or_else(
+            |_| String::new(),
+            |output| {
+                let both = [output.stdout, output.stderr].concat();
+                String::from_utf8_lossy(&both).into_owned()
+            },
+        );
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+        first.unwrap_or(self.program).to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_system_has_a_maker() {
+        for fs in FileSystem::ALL {
+            assert_eq!(Maker::of(fs).fs, fs);
+        }
+    }
+
+    #[test]
+    fn a_program_that_refuses_is_told_with_its_last_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("mkfs.no");
+        let script = "#!/bin/sh\necho first >&2\necho it is too small >&2\nexit 3\n";
+        std::fs::write(&program, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        let error = Maker::of(FileSystem::Xfs).make(&program, Path::new("/dev/loop9"));
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("make xfs on /dev/loop9: "), "{error}");
+        assert!(error.ends_with("it is too small"), "{error}");
+    }
+}

@@ -1,0 +1,221 @@
+//! The points as a plan of the runner.
+
+use crate::files::{self, JobFile};
+use crate::made::Made;
+use crate::spec::FsSpec;
+use q2c_engine::{
+    Activity, EngineSpec, JobPlan, LaneData, Medium, Observer, Pattern, RunData, RunPlan, Wait,
+};
+use q2c_host::block::DiskStats;
+use q2c_model::{CpuId, Nanos};
+use q2c_result::fs::{Access, FsPoint};
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use q2c_sys::Clock;
+use q2c_workbench::workload::first_fault;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Time between readings of the threads' CPU time.
+const INTERVAL: Nanos = Nanos::from_millis(250);
+
+/// The figures of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsTrial {
+    /// I/Os per second of all jobs.
+    pub iops: f64,
+    /// Requests in flight at the device, averaged over the counted time; `None` where its
+    /// statistics could not be read.
+    pub in_flight: Option<f64>,
+}
+
+/// The runner's plan.
+pub(crate) struct FsPlan<'a> {
+    pub spec: &'a FsSpec,
+    pub points: &'a [FsPoint],
+    pub made: &'a [Made],
+    pub clock: Clock,
+}
+
+impl Plan for FsPlan<'_> {
+    type Cell = FsPoint;
+    type Outcome = FsTrial;
+    const UNIT: &'static str = "IOPS";
+
+    fn cells(&self) -> Vec<CellPlan<FsPoint>> {
+        let cell = |point: &FsPoint| CellPlan {
+            key: label(point),
+            label: label(point),
+            seconds: self.spec.seconds + self.spec.warm_up_seconds + 0.1,
+            cell: point.clone(),
+        };
+        self.points.iter().map(cell).collect()
+    }
+
+    fn metric(&self, trial: &FsTrial) -> f64 {
+        trial.iops
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<FsPoint>,
+        context: &mut Context<'_>,
+    ) -> Result<FsTrial, CellError> {
+        let point = &cell.cell;
+        let made = self.made.iter().find(|made| made.facts.fs == point.fs);
+        let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
+        let files = files::open(made.path(), point, self.spec.file)
+            .map_err(|error| CellError::Cell(error.to_string()))?;
+        let jobs = self.jobs(point, files, context.seed >> 1)?;
+        self.trial(jobs, &made.statistics, context)
+    }
+}
+
+impl FsPlan<'_> {
+    fn jobs(
+        &self,
+        point: &FsPoint,
+        files: Vec<JobFile>,
+        seed: u64,
+    ) -> Result<Vec<JobPlan>, CellError> {
+        // A system call for each I/O, as programs do that share files.
+        let engine: EngineSpec = "pvsync2"
+            .parse()
+            .map_err(|error| CellError::Cell(format!("{error}")))?;
+        let cpu = |job: usize| CpuId(self.spec.cpus[job % self.spec.cpus.len()]);
+        let plan = |(job, file): (usize, JobFile)| JobPlan {
+            name: format!("job {job}"),
+            engine: engine.clone(),
+            medium: Medium::File(Arc::new(file.file)),
+            pattern: pattern(point.access),
+            bs: point.bs,
+            base: file.base,
+            span: file.span,
+            depth: 1,
+            cpu: cpu(job),
+            seed: seed.wrapping_add(job as u64 * 7919),
+            activities: vec![Activity::Start(Wait::Interrupt), Activity::Continue],
+            capacity: 0,
+            tally: false,
+            rate: None,
+            stop_on_fault: true,
+        };
+        Ok(files.into_iter().enumerate().map(plan).collect())
+    }
+
+    fn trial(
+        &self,
+        jobs: Vec<JobPlan>,
+        statistics: &Path,
+        context: &Context<'_>,
+    ) -> Result<FsTrial, CellError> {
+        let mut readings = Readings {
+            statistics,
+            clock: self.clock,
+            all: Vec::with_capacity(3),
+        };
+        let lengths = [self.spec.warm_up_seconds.max(0.01), self.spec.seconds];
+        let plan = RunPlan {
+            phases: lengths.map(Nanos::from_secs_f64).to_vec(),
+            jobs,
+            interval: INTERVAL,
+            sampler_cpu: None,
+            clock: self.clock,
+        };
+        let data = q2c_engine::run(plan, &mut readings, context.cancel)
+            .map_err(|error| CellError::Trial(error.to_string()))?;
+        if let Some(fault) = first_fault(&data) {
+            return Err(CellError::Trial(fault));
+        }
+        if data.stopped {
+            return Err(CellError::Cancelled);
+        }
+        Ok(FsTrial {
+            iops: iops(&data),
+            in_flight: readings.in_flight(),
+        })
+    }
+}
+
+/// The key and label of a point.
+pub(crate) fn label(point: &FsPoint) -> String {
+    let FsPoint {
+        fs,
+        sharing,
+        access,
+        caching,
+        jobs,
+        bs,
+    } = point;
+    format!("{fs} {caching} {access} {bs}, {sharing}, {jobs} jobs")
+}
+
+fn pattern(access: Access) -> Pattern {
+    Pattern {
+        random: access != Access::Append,
+        write: access != Access::Read,
+    }
+}
+
+/// I/Os per second of all lanes in the counted phase.
+fn iops(data: &RunData) -> f64 {
+    let of_lane = |lane: &LaneData| {
+        let phase = &lane.phases[1];
+        phase.ios as f64 / (phase.end.t_ns - phase.begin.t_ns) as f64 * 1e9
+    };
+    data.lanes.iter().map(of_lane).sum()
+}
+
+/// Reads the device's statistics at the boundaries of phases.
+struct Readings<'a> {
+    statistics: &'a Path,
+    clock: Clock,
+    all: Vec<(u64, Option<DiskStats>)>,
+}
+
+impl Observer for Readings<'_> {
+    fn boundary(&mut self, _phase: usize) {
+        let read = DiskStats::read(self.statistics).ok();
+        self.all.push((self.clock.now(), read));
+    }
+}
+
+impl Readings<'_> {
+    /// Requests in flight in the counted phase: the kernel adds up the milliseconds of each.
+    fn in_flight(&self) -> Option<f64> {
+        let [.., (from, before), (to, after)] = self.all.as_slice() else {
+            return None;
+        };
+        let added = after
+            .as_ref()?
+            .queue_ms
+            .checked_sub(before.as_ref()?.queue_ms)?;
+        Some(added as f64 * 1e6 / (to - from) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(queue_ms: u64) -> Option<DiskStats> {
+        Some(DiskStats {
+            queue_ms,
+            ..DiskStats::default()
+        })
+    }
+
+    /// Two requests were in flight in the second that counts.
+    #[test]
+    fn requests_in_flight_are_those_of_the_counted_phase() {
+        let mut readings = Readings {
+            statistics: Path::new("/nowhere"),
+            clock: Clock::monotonic(),
+            all: vec![(0, stats(0)), (500_000_000, stats(900))],
+        };
+        readings.all.push((1_500_000_000, stats(2900)));
+        assert_eq!(readings.in_flight(), Some(2.0));
+        readings.all.push((2_500_000_000, None));
+        assert_eq!(readings.in_flight(), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! Tables and sentences of `q2c fs bench` that terminal and page share.
+
+use crate::quantity::{NOTHING, iops, median, number, range};
+use crate::said::{Field, Said, Table, Weight};
+use q2c_result::fs::{FsCell, FsPoint, FsResult, SharedRatio, Sharing};
+use q2c_stats::Ratio;
+use std::collections::BTreeSet;
+
+/// Requests in flight up to which one counts as alone: small ones of the file system itself lie
+/// beside those of the jobs.
+const ALONE: f64 = 1.1;
+/// Requests in flight from which jobs count as at work at the same time.
+const TOGETHER: f64 = 1.5;
+
+/// What the result is about.
+pub(crate) fn title(result: &FsResult) -> String {
+    let all = result.file_systems.iter().map(|made| made.fs.name());
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// The run in a line.
+pub(crate) fn about(result: &FsResult) -> String {
+    let job = &result.job;
+    let cpus: Vec<String> = job.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+    format!(
+        "{} trials of {} s · files of {} for each job · CPUs {}",
+        job.trials,
+        number(job.trial_seconds),
+        job.file,
+        cpus.join(", ")
+    )
+}
+
+/// What the points of a table have in common.
+fn kind(point: &FsPoint) -> String {
+    format!("{} {} of {}", point.caching, point.access, point.bs)
+}
+
+fn jobs(result: &FsResult) -> BTreeSet<u32> {
+    result.cells.iter().map(|cell| cell.point.jobs).collect()
+}
+
+/// A table of throughput for each kind of access, with its title: a row for each file system and
+/// level of sharing, a column for each number of jobs.
+pub(crate) fn throughput(result: &FsResult) -> Vec<(String, Table)> {
+    let mut kinds: Vec<String> = Vec::new();
+    for cell in &result.cells {
+        let kind = kind(&cell.point);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let table = |of: String| {
+        let own = |cell: &&FsCell| kind(&cell.point) == of;
+        let table = grid(result, result.cells.iter().filter(own));
+        (format!("IOPS, {of}"), table)
+    };
+    kinds.into_iter().map(table).collect()
+}
+
+fn grid<'a>(result: &FsResult, cells: impl Iterator<Item = &'a FsCell>) -> Table {
+    let cells: Vec<&FsCell> = cells.collect();
+    let jobs = jobs(result);
+    let mut rows: Vec<Vec<Field>> = Vec::new();
+    let mut seen = Vec::new();
+    for cell in &cells {
+        let row = (cell.point.fs, cell.point.sharing);
+        if seen.contains(&row) {
+            continue;
+        }
+        seen.push(row);
+        let at = |&jobs: &u32| {
+            let mut own = cells.iter();
+            let own =
+                own.find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == (row.0, row.1, jobs));
+            own.map_or_else(|| NOTHING.into(), |cell| field(cell))
+        };
+        let name = format!("{} {}", row.0, row.1);
+        rows.push(
+            std::iter::once(name.into())
+                .chain(jobs.iter().map(at))
+                .collect(),
+        );
+    }
+    Table {
+        head: head("file system", &jobs),
+        rows,
+        legend: "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
+                 averaged over time.",
+    }
+}
+
+fn head(first: &str, jobs: &BTreeSet<u32>) -> Vec<String> {
+    let of = |jobs: &u32| match jobs {
+        1 => "1 job".to_owned(),
+        n => format!("{n} jobs"),
+    };
+    std::iter::once(first.to_owned())
+        .chain(jobs.iter().map(of))
+        .collect()
+}
+
+fn field(cell: &FsCell) -> Field {
+    if cell.iops.trials == 0 {
+        return "failed".into();
+    }
+    let in_flight = match cell.in_flight.trials {
+        0 => String::new(),
+        _ => format!(" · {} in flight", median(&cell.in_flight, 1.0)),
+    };
+    Field {
+        text: iops(cell.iops.median),
+        below: format!("{}{in_flight}", range(&cell.iops, 1.0)),
+    }
+}
+
+/// Throughput with a shared file over that with private ones.
+pub(crate) fn ratios(result: &FsResult) -> Table {
+    let jobs = jobs(result);
+    let mut seen: Vec<FsPoint> = Vec::new();
+    for ratio in &result.ratios {
+        let row = FsPoint {
+            jobs: 0,
+            ..ratio.point.clone()
+        };
+        if !seen.contains(&row) {
+            seen.push(row);
+        }
+    }
+    let row = |of: &FsPoint| -> Vec<Field> {
+        let at = |&jobs: &u32| {
+            let point = FsPoint { jobs, ..of.clone() };
+            let own = result.ratios.iter().find(|ratio| ratio.point == point);
+            own.map_or_else(|| NOTHING.into(), ratio)
+        };
+        let name = format!("{} {}, {}", of.fs, of.sharing, kind(of));
+        std::iter::once(name.into())
+            .chain(jobs.iter().map(at))
+            .collect()
+    };
+    Table {
+        head: head("shared to private", &jobs),
+        rows: seen.iter().map(row).collect(),
+        legend: "Throughput of jobs on one file over that of as many jobs with a file each, with its 95 % bootstrap interval; \
+                 below it the ratio of the control.",
+    }
+}
+
+fn ratio(of: &SharedRatio) -> Field {
+    let text = |ratio: Ratio| format!("{:.2} [{:.2}, {:.2}]", ratio.ratio, ratio.low, ratio.high);
+    Field {
+        text: text(of.shared_to_private),
+        below: of.of_control.map_or_else(String::new, |control| {
+            format!("control {:.2}", control.ratio)
+        }),
+    }
+}
+
+/// The file systems that were made.
+pub(crate) fn file_systems(result: &FsResult) -> Vec<Said> {
+    let said = |made: &q2c_result::fs::MadeFs| {
+        let loops = match made.loop_direct {
+            Some(true) => ", past the page cache of the file below",
+            Some(false) => ", through the page cache of the file below",
+            None => "",
+        };
+        let control = match result.control == Some(made.fs) {
+            true => " · the control",
+            false => "",
+        };
+        Said::plain(
+            made.fs.name(),
+            format!(
+                "on {} of {}{loops} · {} · mounted {}{control}",
+                made.device, made.size, made.made_by, made.options
+            ),
+        )
+    };
+    let mut all: Vec<Said> = result.file_systems.iter().map(said).collect();
+    all.extend(result.left_out.iter().map(|left| {
+        let what = left
+            .what
+            .as_ref()
+            .map_or_else(String::new, |what| format!(" {what}"));
+        Said::new(
+            Weight::Caution,
+            "left out",
+            format!("{}{what}: {}", left.fs, left.reason),
+        )
+    }));
+    all
+}
+
+/// Where jobs on one file were served one at a time while jobs with files of their own were not,
+/// and the trials that failed.
+pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
+    let most = jobs(result).last().copied().unwrap_or(1);
+    let shared = result.cells.iter().filter(|cell| {
+        cell.point.jobs == most && most > 1 && cell.point.sharing != Sharing::Private
+    });
+    let witness = |cell: &FsCell| {
+        let private = FsPoint {
+            sharing: Sharing::Private,
+            ..cell.point.clone()
+        };
+        let private = result.cells.iter().find(|cell| cell.point == private)?;
+        let known = cell.in_flight.trials > 0 && private.in_flight.trials > 0;
+        let serial = cell.in_flight.max <= ALONE && private.in_flight.min >= TOGETHER;
+        (known && serial).then(|| {
+            Said::new(
+                Weight::Caution,
+                "one at a time",
+                format!(
+                    "{} {} with {}: {most} jobs have {} requests in flight on one file, and {} on files of their own",
+                    cell.point.fs,
+                    kind(&cell.point),
+                    sharing(cell.point.sharing),
+                    median(&cell.in_flight, 1.0),
+                    median(&private.in_flight, 1.0)
+                ),
+            )
+        })
+    };
+    let failed = |cell: &FsCell| {
+        let why = cell.failures.first()?;
+        let FsPoint {
+            fs, sharing, jobs, ..
+        } = cell.point;
+        let point = format!("{fs} {sharing}, {}, {jobs} jobs", kind(&cell.point));
+        Some(Said::new(
+            Weight::Bad,
+            "failed",
+            format!("{point}: failed to {why}"),
+        ))
+    };
+    let failed = result.cells.iter().filter_map(failed);
+    shared.filter_map(witness).chain(failed).collect()
+}
+
+fn sharing(of: Sharing) -> &'static str {
+    match of {
+        Sharing::Private => "files of their own",
+        Sharing::Blocks => "blocks of their own",
+        Sharing::Same => "the same place",
+    }
+}

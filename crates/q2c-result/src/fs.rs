@@ -1,0 +1,295 @@
+//! The result of `q2c fs bench`: schema `q2c.fs/1`.
+
+use crate::{Machine, Warning};
+use q2c_model::{Bytes, CpuId};
+use q2c_stats::{Interval, Ratio};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// This version's schema name.
+pub const SCHEMA: &str = "q2c.fs/1";
+
+/// File systems compared by how they share a file among jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsResult {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of q2c.
+    pub version: String,
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// Wall time of the whole run, seconds.
+    pub seconds: f64,
+    /// False when the run was stopped early. The figures that it has are valid then.
+    pub complete: bool,
+    /// Seed of offsets and of the order of trials.
+    pub seed: u64,
+    /// Facts of the machine.
+    pub machine: Machine,
+    /// The file systems that were made.
+    pub file_systems: Vec<MadeFs>,
+    /// The file system beside which the others' ratios stand; `None` for none.
+    pub control: Option<FileSystem>,
+    /// Settings that all trials had in common.
+    pub job: FsJob,
+    /// Every point that was measured.
+    pub cells: Vec<FsCell>,
+    /// Throughput of jobs that share a file over that of jobs with a file each.
+    pub ratios: Vec<SharedRatio>,
+    /// Points and file systems that do not exist here.
+    pub left_out: Vec<FsLeftOut>,
+    /// Conditions under which the figures mislead.
+    pub warnings: Vec<Warning>,
+}
+
+/// A kind of file system, as the kernel names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileSystem {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// Btrfs.
+    Btrfs,
+    /// F2FS.
+    F2fs,
+}
+
+impl FileSystem {
+    /// All of them.
+    pub const ALL: [FileSystem; 4] = [
+        FileSystem::Ext4,
+        FileSystem::Xfs,
+        FileSystem::Btrfs,
+        FileSystem::F2fs,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSystem::Ext4 => "ext4",
+            FileSystem::Xfs => "xfs",
+            FileSystem::Btrfs => "btrfs",
+            FileSystem::F2fs => "f2fs",
+        }
+    }
+}
+
+/// How jobs share files; after FxMark's levels low, medium and high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sharing {
+    /// A file for each job.
+    Private,
+    /// One file, and blocks in it that are each job's own. Appending jobs share the file's end.
+    Blocks,
+    /// The first block of one file.
+    Same,
+}
+
+impl Sharing {
+    /// All of them.
+    pub const ALL: [Sharing; 3] = [Sharing::Private, Sharing::Blocks, Sharing::Same];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Sharing::Private => "private",
+            Sharing::Blocks => "blocks",
+            Sharing::Same => "same",
+        }
+    }
+}
+
+/// What jobs do with blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Reads of random blocks.
+    Read,
+    /// Writes over random blocks.
+    Write,
+    /// Writes behind the file's end (`O_APPEND`).
+    Append,
+}
+
+impl Access {
+    /// All of them.
+    pub const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Append];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Append => "append",
+        }
+    }
+}
+
+/// Whether I/O passes the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Caching {
+    /// Through the page cache.
+    Buffered,
+    /// Past it (`O_DIRECT`).
+    Direct,
+}
+
+impl Caching {
+    /// Both.
+    pub const ALL: [Caching; 2] = [Caching::Buffered, Caching::Direct];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Caching::Buffered => "buffered",
+            Caching::Direct => "direct",
+        }
+    }
+}
+
+/// Reads and writes the names of an axis.
+macro_rules! named {
+    ($($of:ty),*) => {$(
+        impl fmt::Display for $of {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $of {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let known = Self::ALL.into_iter().find(|one| one.name() == text);
+                known.ok_or_else(|| {
+                    let names = Self::ALL.map(Self::name);
+                    format!("expected one of {}, found `{text}`", names.join(", "))
+                })
+            }
+        }
+    )*};
+}
+
+named!(FileSystem, Sharing, Access, Caching);
+
+/// A file system that the run made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MadeFs {
+    /// Its kind.
+    pub fs: FileSystem,
+    /// The block device that it was made on.
+    pub device: String,
+    /// Size of that device.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// For a loop device, whether it passes the page cache of the file below, as it was read back;
+    /// `None` for other devices.
+    pub loop_direct: Option<bool>,
+    /// The program that made it, with its version where it tells one.
+    pub made_by: String,
+    /// Its mount options, as they were read back.
+    pub options: String,
+}
+
+/// Settings that all trials had in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsJob {
+    /// Length of the counted part of a trial, seconds.
+    pub trial_seconds: f64,
+    /// Length of the part before it that does not count, seconds.
+    pub warm_up_seconds: f64,
+    /// Trials of each point.
+    pub trials: u32,
+    /// Bytes of a file, or of a part of the shared file, that each job uses.
+    #[serde(rename = "file_bytes")]
+    pub file: Bytes,
+    /// The CPUs, in the order in which jobs take them.
+    pub cpus: Vec<CpuId>,
+}
+
+/// A point: all jobs do the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsPoint {
+    /// The file system.
+    pub fs: FileSystem,
+    /// How files are shared.
+    pub sharing: Sharing,
+    /// What is done.
+    pub access: Access,
+    /// Whether the page cache is passed.
+    pub caching: Caching,
+    /// Number of threads; each has one request in flight.
+    pub jobs: u32,
+    /// Bytes of a request.
+    #[serde(rename = "bs_bytes")]
+    pub bs: Bytes,
+}
+
+/// The figures of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsCell {
+    /// The point.
+    #[serde(flatten)]
+    pub point: FsPoint,
+    /// I/Os per second of all jobs.
+    pub iops: Interval,
+    /// Requests that the device had in flight, averaged over the time. Small ones that the file
+    /// system made for itself (its journal, its trees) are among them.
+    pub in_flight: Interval,
+    /// Reasons of the trials that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
+}
+
+/// Throughput with a shared file over throughput with a file for each job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharedRatio {
+    /// The point with the shared file.
+    #[serde(flatten)]
+    pub point: FsPoint,
+    /// The ratio, with its bootstrap interval.
+    pub shared_to_private: Ratio,
+    /// The ratio of the control file system at the same point; `None` where it has none, and for
+    /// the control itself.
+    pub of_control: Option<Ratio>,
+}
+
+/// What does not exist here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsLeftOut {
+    /// The file system.
+    pub fs: FileSystem,
+    /// What of it is left out; all of it where nothing is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for fs in FileSystem::ALL {
+            assert_eq!(fs.to_string().parse(), Ok(fs));
+            assert_eq!(serde_json::to_value(fs).unwrap(), fs.name());
+        }
+        for sharing in Sharing::ALL {
+            assert_eq!(sharing.to_string().parse(), Ok(sharing));
+            assert_eq!(serde_json::to_value(sharing).unwrap(), sharing.name());
+        }
+        let wrong = "fat".parse::<FileSystem>().unwrap_err();
+        assert_eq!(wrong, "expected one of ext4, xfs, btrfs, f2fs, found `fat`");
+    }
+}

@@ -1,0 +1,55 @@
+//! Mounts that nobody else sees, and that end with the program.
+
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Gives the calling thread, and the threads and programs that it starts from now on, mounts of
+/// their own. What they mount is seen nowhere else. The kernel takes it away when the last of them
+/// has ended, however that happens.
+///
+/// # Errors
+/// The system call's error; `EPERM` without root (`CAP_SYS_ADMIN`).
+pub fn own_mounts() -> io::Result<()> {
+    // SAFETY: the call takes no pointer. The thread stops sharing its working folder and its mounts
+    // with the others, which no safe code relies on.
+    let rc = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+    if rc != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    Ok(mount_change("/", alone)?)
+}
+
+/// A mounted file system, which is unmounted when this value is dropped.
+#[derive(Debug)]
+pub struct Mounted {
+    path: PathBuf,
+}
+
+impl Mounted {
+    /// Mounts the file system of this kind on `device` at the folder `path`.
+    ///
+    /// # Errors
+    /// The system call's error; `ENODEV` where the kernel has no such file system.
+    pub fn mount(device: &Path, path: &Path, kind: &str) -> io::Result<Self> {
+        let none: Option<&std::ffi::CStr> = None;
+        rustix::mount::mount(device, path, kind, MountFlags::NOATIME, none)?;
+        Ok(Mounted {
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where it is mounted.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // A file system that is still in use goes when its last file is closed.
+        let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);
+    }
+}

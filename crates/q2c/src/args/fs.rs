@@ -1,0 +1,88 @@
+//! Arguments of `q2c fs`.
+
+use super::{Counts, Cpus, RunArgs};
+use clap::{Args, Subcommand};
+use q2c_model::{Bytes, parse_size};
+use q2c_result::fs::{Access, Caching, FileSystem, Sharing};
+
+/// File systems under jobs that share their files.
+#[derive(Clone, Debug, Args)]
+pub struct FsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: FsCommand,
+}
+
+/// The commands of `q2c fs`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum FsCommand {
+    /// Make file systems, and measure jobs that share their files or have files of their own
+    Bench(FsBenchArgs),
+}
+
+/// Arguments of `q2c fs bench`.
+#[derive(Clone, Debug, Args)]
+pub struct FsBenchArgs {
+    /// Block device on which the file system is made, over what is there; name it again with
+    /// --allow-write [default: loop devices over files without names in the folder of --out]
+    pub device: Option<String>,
+    /// File systems: ext4, xfs, btrfs, f2fs [default: all that can be made here]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub fs: Option<Vec<FileSystem>>,
+    /// The file system beside which the others' ratios stand [default: xfs]
+    #[arg(long, value_name = "FS")]
+    pub control: Option<FileSystem>,
+    /// How jobs share files: private (a file each), blocks (their own ones of one file), same (the
+    /// first block of one file)
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "private,blocks,same"
+    )]
+    pub sharing: Vec<Sharing>,
+    /// What jobs do: read or write random blocks, or append to the file
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "read"
+    )]
+    pub rw: Vec<Access>,
+    /// buffered goes through the page cache, direct past it
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "direct"
+    )]
+    pub io: Vec<Caching>,
+    /// Numbers of threads, with one request in flight each: 1,2,4 or 1..8 or 5..120/5 [default: 1
+    /// to the number of CPUs]
+    #[arg(long, value_name = "LIST")]
+    pub jobs: Option<Counts>,
+    /// Block sizes
+    #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
+    pub bs: Vec<Bytes>,
+    /// CPUs of the threads, in this order [default: each core before any SMT sibling]
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cpus: Cpus,
+    /// Size of each file system on a loop device
+    #[arg(long, default_value = "1g", value_parser = parse_size)]
+    pub size: Bytes,
+    /// Bytes of the file, or of the part of the shared one, that each thread uses
+    #[arg(long, default_value = "16m", value_parser = parse_size)]
+    pub file: Bytes,
+    /// Trials of each point
+    #[arg(long, default_value_t = 5)]
+    pub trials: u32,
+    /// Length of the counted part of a trial, seconds
+    #[arg(long, default_value_t = 1.0)]
+    pub seconds: f64,
+    /// Length of the part before it, seconds
+    #[arg(long, default_value_t = 0.3)]
+    pub warm_up: f64,
+    /// Place of the run.
+    #[command(flatten)]
+    pub run: RunArgs,
+}

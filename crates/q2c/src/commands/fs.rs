@@ -1,0 +1,123 @@
+//! The command `q2c fs`.
+
+use super::run_folder;
+use crate::args::{FsArgs, FsBenchArgs, FsCommand};
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use q2c_fs::{Done, FsBench, FsError, FsSpec};
+use q2c_host::target::{TargetError, WriteLeave};
+use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
+use q2c_host::{Roots, machine};
+use q2c_model::CpuId;
+use q2c_result::Exit;
+use q2c_result::fs::{FileSystem, FsResult};
+use q2c_run::run_dir::RunDirError;
+use q2c_run::{Identity, RunDir, RunState, runner};
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+/// Runs the command that was asked for.
+pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    match &args.command {
+        FsCommand::Bench(args) => bench(args, stop),
+    }
+}
+
+fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let roots = Roots::live();
+    let spec = spec(args, &roots)?;
+    spec.check().or_exit_of(FsError::exit)?;
+    let leave = WriteLeave::for_paths(&args.run.allow_write).or_exit_of(TargetError::exit)?;
+    let machine = machine::read(&roots);
+    let bench = FsBench {
+        spec: &spec,
+        all_or_nothing: args.fs.is_some(),
+        machine: &machine,
+        roots: &roots,
+        leave: &leave,
+        stop,
+    };
+    fs::create_dir_all(&args.run.out).map_err(|error| {
+        let out = args.run.out.display();
+        Failure::new(
+            Exit::Environment,
+            format!("make the folder of --out, {out}: {error}"),
+        )
+    })?;
+    let mut progress = runner::progress::on_stderr();
+    let made = bench.make(&args.run.out, progress.as_mut());
+    let made = made.or_exit_of(FsError::exit)?;
+    let identity = Identity::default()
+        .with("kernel", &machine.kernel)
+        .with("program", run_folder::program());
+    let mut folder =
+        RunDir::create(&args.run.out, "fs", &spec, &identity).or_exit_of(RunDirError::exit)?;
+    let path = folder.path().to_owned();
+    say(&format!("run folder {}", path.display()));
+    let Done { result, state } = bench
+        .run(&made, &mut folder, progress.as_mut())
+        .or_exit_of(FsError::exit)?;
+    drop(made);
+    let page = q2c_report::html::fs(&result).or_exit(Exit::Internal)?;
+    run_folder::publish(folder, state, &result, &page)?;
+    if let Some(why) = nothing_measured(&result).filter(|_| state == RunState::Complete) {
+        run_folder::tell_report(&path);
+        return Err(Failure::new(Exit::Device, why));
+    }
+    match args.run.json {
+        true => print_json(&result)?,
+        false => print(&q2c_report::terminal::fs(&result, screen()))?,
+    }
+    run_folder::tell_report(&path);
+    Ok(match state {
+        RunState::Complete => Exit::Done,
+        _ => Exit::Interrupted,
+    })
+}
+
+/// The reason why there is no number at all; `None` where there is one.
+fn nothing_measured(result: &FsResult) -> Option<String> {
+    let reason = result.cells.iter().find_map(|cell| cell.failures.first())?;
+    let none = result.cells.iter().all(|cell| cell.iops.trials == 0);
+    none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
+}
+
+fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
+    let topology = Topology::read(roots);
+    let order = UnnamedCpus::ByTopology {
+        topology: &topology,
+        node: None,
+        first: None,
+    };
+    let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
+    let named = (!named.is_empty()).then_some(named.as_slice());
+    let allowed = AllowedCpus::read().or_exit_of(CpuChoiceError::exit)?;
+    let cpus = allowed
+        .choose(named, order)
+        .or_exit_of(CpuChoiceError::exit)?;
+    let all = || (1..=cpus.cpus.len() as u32).collect();
+    let jobs = args.jobs.as_ref();
+    let file_systems = match (&args.fs, &args.device) {
+        (Some(named), _) => named.clone(),
+        (None, None) => FileSystem::ALL.to_vec(),
+        (None, Some(_)) => vec![FileSystem::Ext4],
+    };
+    Ok(FsSpec {
+        device: args.device.clone(),
+        control: Some(args.control.unwrap_or(FileSystem::Xfs))
+            .filter(|fs| file_systems.contains(fs)),
+        file_systems,
+        sharing: args.sharing.clone(),
+        access: args.rw.clone(),
+        caching: args.io.clone(),
+        jobs: jobs.map_or_else(all, |jobs| jobs.0.iter().map(|&n| n.into()).collect()),
+        sizes: args.bs.clone(),
+        seconds: args.seconds,
+        warm_up_seconds: args.warm_up,
+        trials: args.trials,
+        size: args.size,
+        file: args.file,
+        cpus: cpus.cpus.iter().map(|cpu| cpu.0).collect(),
+        seed: args.run.seed,
+    })
+}
