@@ -72,7 +72,7 @@ pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs]) -> Vec<Warning> {
             "put --out on a file system with direct I/O, or name a device",
         ));
     }
-    if spec.most_jobs() as usize > spec.cpus.len() {
+    if spec.program.is_none() && spec.most_jobs() as usize > spec.cpus.len() {
         warnings.push(Warning::new(
             "oversubscribed",
             format!("{} jobs run on {} CPUs", spec.most_jobs(), spec.cpus.len()),

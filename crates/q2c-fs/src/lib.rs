@@ -10,20 +10,24 @@ mod files;
 mod made;
 mod maker;
 mod plan;
+mod program;
 mod spec;
 
 pub use error::FsError;
 pub use plan::FsTrial;
-pub use spec::FsSpec;
+pub use spec::{FsSpec, ProgramSpec};
 
 use made::Made;
 use maker::Maker;
 use plan::FsPlan;
+use program::ProgramPlan;
 use q2c_host::Roots;
 use q2c_host::target::WriteLeave;
 use q2c_model::CpuId;
-use q2c_result::Machine;
-use q2c_result::fs::{FileSystem, FsJob, FsLeftOut, FsResult, MadeFs, SCHEMA};
+use q2c_result::fs::{
+    FileSystem, FsCell, FsJob, FsLeftOut, FsProgram, FsResult, MadeFs, SCHEMA, SharedRatio,
+};
+use q2c_result::{Machine, Warning};
 use q2c_run::RunDir;
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::{Event, Progress, Runner, Settings, SystemClock};
@@ -54,6 +58,22 @@ pub struct FsBench<'a> {
 pub struct MadeAll {
     made: Vec<Made>,
     left_out: Vec<FsLeftOut>,
+}
+
+impl MadeAll {
+    fn kinds(&self) -> Vec<FileSystem> {
+        self.made.iter().map(|made| made.facts.fs).collect()
+    }
+}
+
+/// What the trials gave.
+struct Figures {
+    state: RunState,
+    cells: Vec<FsCell>,
+    ratios: Vec<SharedRatio>,
+    program: Option<FsProgram>,
+    left_out: Vec<FsLeftOut>,
+    warnings: Vec<Warning>,
 }
 
 /// A run that gave a result.
@@ -113,7 +133,9 @@ impl FsBench<'_> {
             }
             Some(device) => Made::on_device(self.roots, fs, Path::new(device), self.leave)?,
         };
-        files::prepare(made.path(), spec.most_jobs(), spec.file, spec.seed)?;
+        if spec.program.is_none() {
+            files::prepare(made.path(), spec.most_jobs(), spec.file, spec.seed)?;
+        }
         Ok(made)
     }
 
@@ -129,15 +151,6 @@ impl FsBench<'_> {
     ) -> Result<Done, FsError> {
         let begun = Instant::now();
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
-        let there: Vec<FileSystem> = all.made.iter().map(|made| made.facts.fs).collect();
-        let (points, mut left_out) = self.spec.points(&there);
-        left_out.extend(all.left_out.iter().cloned());
-        let mut plan = FsPlan {
-            spec: self.spec,
-            points: &points,
-            made: &all.made,
-            clock: Clock::new(),
-        };
         let settings = Settings {
             trials: self.spec.trials,
             seed: self.spec.seed,
@@ -149,29 +162,83 @@ impl FsBench<'_> {
             clock: &SystemClock::default(),
             progress,
         };
-        let summary = runner.run(&mut plan, folder)?;
-        let state = summary.state();
-        let control = self.spec.control.filter(|fs| there.contains(fs));
+        let figures = match &self.spec.program {
+            None => self.by_jobs(all, &mut runner, folder)?,
+            Some(program) => self.by_program(program, all, &mut runner, folder)?,
+        };
         let facts: Vec<MadeFs> = all.made.iter().map(|made| made.facts.clone()).collect();
         let mut warnings = conclude::warnings(self.spec, &facts);
-        warnings.extend(summary.warnings);
+        warnings.extend(figures.warnings);
+        let left_out = figures
+            .left_out
+            .into_iter()
+            .chain(all.left_out.iter().cloned());
         let result = FsResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_s: started.map_or(0, |time| time.as_secs()),
             seconds: begun.elapsed().as_secs_f64(),
-            complete: state == RunState::Complete,
+            complete: figures.state == RunState::Complete,
             seed: self.spec.seed,
             machine: self.machine.clone(),
             file_systems: facts,
-            control,
+            control: self.spec.control.filter(|fs| all.kinds().contains(fs)),
             job: self.job(),
-            ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
-            cells: conclude::cells(&summary.cells),
-            left_out,
+            ratios: figures.ratios,
+            cells: figures.cells,
+            program: figures.program,
+            left_out: left_out.collect(),
             warnings,
         };
-        Ok(Done { result, state })
+        Ok(Done {
+            result,
+            state: figures.state,
+        })
+    }
+
+    fn by_jobs(
+        &self,
+        all: &MadeAll,
+        runner: &mut Runner<'_>,
+        folder: &mut RunDir,
+    ) -> Result<Figures, FsError> {
+        let there = all.kinds();
+        let (points, left_out) = self.spec.points(&there);
+        let mut plan = FsPlan {
+            spec: self.spec,
+            points: &points,
+            made: &all.made,
+            clock: Clock::new(),
+        };
+        let summary = runner.run(&mut plan, folder)?;
+        let control = self.spec.control.filter(|fs| there.contains(fs));
+        Ok(Figures {
+            state: summary.state(),
+            cells: conclude::cells(&summary.cells),
+            ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
+            program: None,
+            left_out,
+            warnings: summary.warnings,
+        })
+    }
+
+    fn by_program(
+        &self,
+        program: &ProgramSpec,
+        all: &MadeAll,
+        runner: &mut Runner<'_>,
+        folder: &mut RunDir,
+    ) -> Result<Figures, FsError> {
+        let mut plan = ProgramPlan::new(self.spec, program, &all.made)?;
+        let summary = runner.run(&mut plan, folder)?;
+        Ok(Figures {
+            state: summary.state(),
+            cells: Vec::new(),
+            ratios: Vec::new(),
+            program: Some(program::conclude(program, &summary.cells)),
+            left_out: Vec::new(),
+            warnings: summary.warnings,
+        })
     }
 
     fn job(&self) -> FsJob {

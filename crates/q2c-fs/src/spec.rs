@@ -1,6 +1,7 @@
 //! What to measure: the plan that the run's folder keeps.
 
 use crate::FsError;
+use crate::program::metric;
 use q2c_model::Bytes;
 use q2c_result::fs::{Access, Caching, FileSystem, FsLeftOut, FsPoint, Sharing};
 use serde::{Deserialize, Serialize};
@@ -15,13 +16,15 @@ pub struct FsSpec {
     pub file_systems: Vec<FileSystem>,
     /// The file system beside which the others' ratios stand.
     pub control: Option<FileSystem>,
+    /// A program to run instead of the jobs of q2c.
+    pub program: Option<ProgramSpec>,
     /// How jobs share files.
     pub sharing: Vec<Sharing>,
     /// What jobs do.
     pub access: Vec<Access>,
     /// Through or past the page cache.
     pub caching: Vec<Caching>,
-    /// Numbers of jobs.
+    /// Numbers of jobs; for a program, of the CPUs on which it may run.
     pub jobs: Vec<u32>,
     /// Block sizes.
     pub sizes: Vec<Bytes>,
@@ -39,6 +42,15 @@ pub struct FsSpec {
     pub cpus: Vec<u32>,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
+}
+
+/// A program of the user's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramSpec {
+    /// The command, for a shell.
+    pub command: String,
+    /// Regular expression whose first group is the figure in what the program prints.
+    pub metric: String,
 }
 
 /// The longest trial, seconds.
@@ -78,6 +90,9 @@ impl FsSpec {
         if self.device.is_some() && self.file_systems.len() != 1 {
             return wrong("a device takes one file system at a time; name it with --fs".to_owned());
         }
+        if let Some(program) = &self.program {
+            return self.check_program(program);
+        }
         let needed = self.room();
         if self.device.is_none() && needed > self.size {
             return wrong(format!(
@@ -87,6 +102,17 @@ impl FsSpec {
             ));
         }
         Ok(())
+    }
+
+    fn check_program(&self, program: &ProgramSpec) -> Result<(), FsError> {
+        metric(&program.metric)?;
+        let cpus = self.cpus.len();
+        match self.jobs.iter().find(|&&jobs| jobs as usize > cpus) {
+            Some(jobs) => Err(FsError::Wrong(format!(
+                "begin: --jobs {jobs}: a program runs on that many CPUs, and there are {cpus}"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The largest number of jobs.
@@ -162,6 +188,7 @@ pub(crate) mod tests {
             device: None,
             file_systems: vec![FileSystem::Ext4, FileSystem::Xfs],
             control: None,
+            program: None,
             sharing: Sharing::ALL.to_vec(),
             access: Access::ALL.to_vec(),
             caching: vec![Caching::Direct],

@@ -2,14 +2,18 @@
 
 use crate::quantity::{NOTHING, iops, median, number, range};
 use crate::said::{Field, Said, Table, Weight};
-use q2c_result::fs::{FsCell, FsPoint, FsResult, SharedRatio, Sharing};
-use q2c_stats::Ratio;
+use q2c_result::fs::{
+    FileSystem, FsCell, FsPoint, FsProgram, FsResult, ProgramPoint, SharedRatio, Sharing,
+};
+use q2c_stats::{Interval, Ratio};
 use std::collections::BTreeSet;
 
 /// Requests in flight up to which one counts as alone: small ones of the file system itself lie
 /// beside those of the jobs.
 const ALONE: f64 = 1.1;
-/// Requests in flight from which jobs count as at work at the same time.
+/// How many times as many requests jobs have in flight on files of their own, where they are served
+/// one at a time on one file. In the time that a job spends outside the device, none of its requests
+/// is in flight, so that one at a time is less than one on average.
 const TOGETHER: f64 = 1.5;
 
 /// What the result is about.
@@ -21,14 +25,16 @@ pub(crate) fn title(result: &FsResult) -> String {
 /// The run in a line.
 pub(crate) fn about(result: &FsResult) -> String {
     let job = &result.job;
+    let files = match result.program {
+        Some(_) => String::new(),
+        None => format!(
+            " of {} s · files of {} for each job",
+            number(job.trial_seconds),
+            job.file
+        ),
+    };
     let cpus: Vec<String> = job.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-    format!(
-        "{} trials of {} s · files of {} for each job · CPUs {}",
-        job.trials,
-        number(job.trial_seconds),
-        job.file,
-        cpus.join(", ")
-    )
+    format!("{} trials{files} · CPUs {}", job.trials, cpus.join(", "))
 }
 
 /// What the points of a table have in common.
@@ -156,6 +162,49 @@ fn ratio(of: &SharedRatio) -> Field {
     }
 }
 
+/// The figures of a program: a row for each file system, a column for each number of CPUs.
+pub(crate) fn program(of: &FsProgram) -> (String, Table) {
+    let cpus: BTreeSet<u32> = of.cells.iter().map(|cell| cell.point.cpus).collect();
+    let mut all: Vec<FileSystem> = Vec::new();
+    for cell in &of.cells {
+        if !all.contains(&cell.point.fs) {
+            all.push(cell.point.fs);
+        }
+    }
+    let row = |&fs: &FileSystem| -> Vec<Field> {
+        let at = |&cpus: &u32| {
+            let mut own = of.cells.iter();
+            let own = own.find(|cell| cell.point == ProgramPoint { fs, cpus });
+            own.map_or_else(|| NOTHING.into(), |cell| figure(&cell.value))
+        };
+        std::iter::once(fs.name().into())
+            .chain(cpus.iter().map(at))
+            .collect()
+    };
+    let head = cpus.iter().map(|cpus| match cpus {
+        1 => "1 CPU".to_owned(),
+        n => format!("{n} CPUs"),
+    });
+    let table = Table {
+        head: std::iter::once("file system".to_owned())
+            .chain(head)
+            .collect(),
+        rows: all.iter().map(row).collect(),
+        legend: "The figure that the program printed: median of the trials; below it the least and the largest one.",
+    };
+    (format!("{} of `{}`", of.metric, of.command), table)
+}
+
+fn figure(value: &Interval) -> Field {
+    match value.trials {
+        0 => "failed".into(),
+        _ => Field {
+            text: number(value.median),
+            below: range(value, 1.0),
+        },
+    }
+}
+
 /// The file systems that were made.
 pub(crate) fn file_systems(result: &FsResult) -> Vec<Said> {
     let said = |made: &q2c_result::fs::MadeFs| {
@@ -205,7 +254,8 @@ pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
         };
         let private = result.cells.iter().find(|cell| cell.point == private)?;
         let known = cell.in_flight.trials > 0 && private.in_flight.trials > 0;
-        let serial = cell.in_flight.max <= ALONE && private.in_flight.min >= TOGETHER;
+        let serial =
+            cell.in_flight.max <= ALONE && private.in_flight.min >= TOGETHER * cell.in_flight.max;
         (known && serial).then(|| {
             Said::new(
                 Weight::Caution,
@@ -234,7 +284,21 @@ pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
         ))
     };
     let failed = result.cells.iter().filter_map(failed);
-    shared.filter_map(witness).chain(failed).collect()
+    let of_program = result.program.iter().flat_map(|program| &program.cells);
+    let of_program = of_program.filter_map(|cell| {
+        let why = cell.failures.first()?;
+        let ProgramPoint { fs, cpus } = cell.point;
+        Some(Said::new(
+            Weight::Bad,
+            "failed",
+            format!("{fs} on {cpus} CPUs: failed to {why}"),
+        ))
+    });
+    shared
+        .filter_map(witness)
+        .chain(failed)
+        .chain(of_program)
+        .collect()
 }
 
 fn sharing(of: Sharing) -> &'static str {

@@ -37,6 +37,9 @@ pub struct FsResult {
     pub cells: Vec<FsCell>,
     /// Throughput of jobs that share a file over that of jobs with a file each.
     pub ratios: Vec<SharedRatio>,
+    /// A program's own figures, where one was named; there are no cells and ratios then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<FsProgram>,
     /// Points and file systems that do not exist here.
     pub left_out: Vec<FsLeftOut>,
     /// Conditions under which the figures mislead.
@@ -261,6 +264,39 @@ pub struct SharedRatio {
     /// The ratio of the control file system at the same point; `None` where it has none, and for
     /// the control itself.
     pub of_control: Option<Ratio>,
+}
+
+/// A program that was run on each file system, under several numbers of CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsProgram {
+    /// The command, as a shell has it.
+    pub command: String,
+    /// The regular expression whose first group is the figure in the program's output.
+    pub metric: String,
+    /// The figures.
+    pub cells: Vec<ProgramCell>,
+}
+
+/// The figures of a program on one file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramCell {
+    /// The point.
+    #[serde(flatten)]
+    pub point: ProgramPoint,
+    /// The figure that the program printed.
+    pub value: Interval,
+    /// Reasons of the trials that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
+}
+
+/// A program on a file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramPoint {
+    /// The file system.
+    pub fs: FileSystem,
+    /// CPUs on which the program may run.
+    pub cpus: u32,
 }
 
 /// What does not exist here.

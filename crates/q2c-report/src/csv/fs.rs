@@ -2,6 +2,7 @@
 
 use super::{field, text};
 use q2c_result::fs::FsResult;
+use q2c_stats::Interval;
 
 /// The points, one row each; a quantity that was not measured is an empty field.
 ///
@@ -9,6 +10,16 @@ use q2c_result::fs::FsResult;
 /// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn fs(result: &FsResult) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
+    if let Some(program) = &result.program {
+        writer.write_record(["fs", "cpus", "trials", "value", "value_min", "value_max"])?;
+        for cell in &program.cells {
+            let counts = [cell.point.cpus, cell.value.trials].map(|n| n.to_string());
+            let name = [cell.point.fs.to_string()];
+            let row = name.into_iter().chain(counts).chain(fields(cell.value));
+            writer.write_record(row)?;
+        }
+        return text(writer);
+    }
     writer.write_record([
         "fs",
         "sharing",
@@ -39,9 +50,7 @@ pub fn fs(result: &FsResult) -> Result<String, ::csv::Error> {
             cell.iops.trials.to_string(),
         ];
         for interval in [cell.iops, cell.in_flight] {
-            let values = [interval.median, interval.min, interval.max];
-            let there = interval.trials > 0;
-            row.extend(values.map(|value| if there { field(value) } else { String::new() }));
+            row.extend(fields(interval));
         }
         let ratio = result.ratios.iter().find(|ratio| ratio.point == *point);
         let ratio = ratio.map(|of| of.shared_to_private);
@@ -50,4 +59,11 @@ pub fn fs(result: &FsResult) -> Result<String, ::csv::Error> {
         writer.write_record(row)?;
     }
     text(writer)
+}
+
+/// Median and ends; empty without a trial.
+fn fields(of: Interval) -> [String; 3] {
+    let there = of.trials > 0;
+    let text = |value: f64| if there { field(value) } else { String::new() };
+    [of.median, of.min, of.max].map(text)
 }

@@ -14,6 +14,10 @@ pub fn fs(result: &FsResult) -> Result<String, RenderError> {
     let mut tables: Vec<Table> = throughput
         .map(|(title, table)| Table::new(title, table))
         .collect();
+    tables.extend(result.program.as_ref().map(|program| {
+        let (title, table) = fs::program(program);
+        Table::new(title, table)
+    }));
     if !result.ratios.is_empty() {
         tables.push(Table::new("Shared to private", fs::ratios(result)));
     }

@@ -15,6 +15,11 @@ pub fn fs(result: &FsResult, screen: Screen) -> String {
         text += &format!("\n{}\n", screen.paint(Tone::Strong, &title));
         text += &said::table(&table, screen);
     }
+    if let Some(program) = &result.program {
+        let (title, table) = fs::program(program);
+        text += &format!("\n{}\n", screen.paint(Tone::Strong, &title));
+        text += &said::table(&table, screen);
+    }
     if !result.ratios.is_empty() {
         text.push('\n');
         text += &said::table(&fs::ratios(result), screen);

@@ -61,6 +61,14 @@ pub struct FsBenchArgs {
     /// to the number of CPUs]
     #[arg(long, value_name = "LIST")]
     pub jobs: Option<Counts>,
+    /// Run this shell command on each file system instead of jobs of q2c, in an empty folder there,
+    /// on as many CPUs as --jobs says ($Q2C_CPUS holds the number)
+    #[arg(long = "macro", value_name = "COMMAND", requires = "metric")]
+    pub program: Option<String>,
+    /// Regular expression whose first group is the figure in what the command prints; the last one
+    /// that fits counts
+    #[arg(long, value_name = "REGEX", requires = "program")]
+    pub metric: Option<String>,
     /// Block sizes
     #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,

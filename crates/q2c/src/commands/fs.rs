@@ -4,7 +4,7 @@ use super::run_folder;
 use crate::args::{FsArgs, FsBenchArgs, FsCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use q2c_fs::{Done, FsBench, FsError, FsSpec};
+use q2c_fs::{Done, FsBench, FsError, FsSpec, ProgramSpec};
 use q2c_host::target::{TargetError, WriteLeave};
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
 use q2c_host::{Roots, machine};
@@ -77,8 +77,12 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 
 /// The reason why there is no number at all; `None` where there is one.
 fn nothing_measured(result: &FsResult) -> Option<String> {
-    let reason = result.cells.iter().find_map(|cell| cell.failures.first())?;
-    let none = result.cells.iter().all(|cell| cell.iops.trials == 0);
+    let cells = result.cells.iter().map(|cell| (&cell.iops, &cell.failures));
+    let program = result.program.iter().flat_map(|program| &program.cells);
+    let program = program.map(|cell| (&cell.value, &cell.failures));
+    let all: Vec<_> = cells.chain(program).collect();
+    let reason = all.iter().find_map(|(_, failures)| failures.first())?;
+    let none = all.iter().all(|(figure, _)| figure.trials == 0);
     none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
 }
 
@@ -107,6 +111,10 @@ fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
         control: Some(args.control.unwrap_or(FileSystem::Xfs))
             .filter(|fs| file_systems.contains(fs)),
         file_systems,
+        program: args.program.clone().map(|command| ProgramSpec {
+            command,
+            metric: args.metric.clone().unwrap_or_default(),
+        }),
         sharing: args.sharing.clone(),
         access: args.rw.clone(),
         caching: args.io.clone(),

@@ -1,0 +1,261 @@
+//! A program of the user's on the file systems, under several numbers of CPUs.
+
+use crate::FsError;
+use crate::made::Made;
+use crate::spec::{FsSpec, ProgramSpec};
+use q2c_model::CpuId;
+use q2c_result::fs::{FsProgram, ProgramCell, ProgramPoint};
+use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
+use q2c_stats::Interval;
+use q2c_sys::thread::allow;
+use regex_lite::Regex;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Time between looks at whether the program has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// Length of a trial before one has been measured, seconds.
+const EXPECTED_S: f64 = 10.0;
+/// Lines of the program's output that an error shows.
+const LAST: usize = 3;
+
+/// The runner's plan. The metric is the program's own.
+pub(crate) struct ProgramPlan<'a> {
+    spec: &'a FsSpec,
+    command: &'a str,
+    metric: Regex,
+    made: &'a [Made],
+}
+
+impl<'a> ProgramPlan<'a> {
+    pub fn new(
+        spec: &'a FsSpec,
+        program: &'a ProgramSpec,
+        made: &'a [Made],
+    ) -> Result<Self, FsError> {
+        Ok(ProgramPlan {
+            spec,
+            command: &program.command,
+            metric: metric(&program.metric)?,
+            made,
+        })
+    }
+}
+
+/// The expression, which must have a group.
+///
+/// # Errors
+/// It is none, or has no group.
+pub(crate) fn metric(text: &str) -> Result<Regex, FsError> {
+    let wrong = |why: String| FsError::Wrong(format!("understand --metric `{text}`: {why}"));
+    let regex = Regex::new(text).map_err(|error| wrong(error.to_string()))?;
+    match regex.captures_len() {
+        0 | 1 => Err(wrong(
+            "expected a group in parentheses around the number, found none".to_owned(),
+        )),
+        _ => Ok(regex),
+    }
+}
+
+impl Plan for ProgramPlan<'_> {
+    type Cell = ProgramPoint;
+    type Outcome = f64;
+    const UNIT: &'static str = "as printed";
+
+    fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
+        let each = self.made.iter().flat_map(|made| {
+            let fs = made.facts.fs;
+            self.spec
+                .jobs
+                .iter()
+                .map(move |&cpus| ProgramPoint { fs, cpus })
+        });
+        let cell = |point: ProgramPoint| {
+            let label = format!("{} on {} CPUs", point.fs, point.cpus);
+            CellPlan {
+                key: label.clone(),
+                label,
+                seconds: EXPECTED_S,
+                cell: point,
+            }
+        };
+        each.map(cell).collect()
+    }
+
+    fn metric(&self, value: &f64) -> f64 {
+        *value
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<ProgramPoint>,
+        context: &mut Context<'_>,
+    ) -> Result<f64, CellError> {
+        let point = &cell.cell;
+        let made = self.made.iter().find(|made| made.facts.fs == point.fs);
+        let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
+        let failed = |error: io::Error| CellError::Trial(format!("run the program: {error}"));
+        let folder = made.path().join("program");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).map_err(failed)?;
+        let cpus = &self.spec.cpus[..point.cpus as usize];
+        let ended = run(self.command, &folder, cpus, context.cancel).map_err(failed)?;
+        let (status, output) = ended.ok_or(CellError::Cancelled)?;
+        fs::remove_dir_all(&folder).map_err(failed)?;
+        read(&self.metric, status, &output).map_err(CellError::Trial)
+    }
+}
+
+/// The figure in the output of a program that ended with `status`: the last one that fits.
+fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
+    let lines: Vec<&str> = output
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = lines[lines.len().saturating_sub(LAST)..].join(" / ");
+    if !status.success() {
+        return Err(format!("run the program: it ended with {status}: {last}"));
+    }
+    let found = metric.captures_iter(output).last();
+    let number = found
+        .and_then(|groups| groups.get(1))
+        .map(|group| group.as_str());
+    let number = number
+        .ok_or_else(|| format!("find the metric `{metric}` in what the program printed: {last}"))?;
+    let value: Option<f64> = number.replace(',', "").parse().ok();
+    value
+        .filter(|value| value.is_finite())
+        .ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
+}
+
+/// Runs a shell's command in `folder` on these CPUs. Returns its status with all that it printed;
+/// `None` when it was stopped.
+fn run(
+    command: &str,
+    folder: &Path,
+    cpus: &[u32],
+    stop: &AtomicBool,
+) -> io::Result<Option<(ExitStatus, String)>> {
+    let mut output = tempfile::tempfile()?;
+    // A program starts with the CPUs of the thread that starts it.
+    let child = thread::scope(|scope| {
+        let started = scope.spawn(|| start(command, folder, cpus, &output));
+        started
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("its thread ended early")))
+    })?;
+    let Some(status) = wait(child, stop)? else {
+        return Ok(None);
+    };
+    let mut text = Vec::new();
+    output.rewind()?;
+    output.read_to_end(&mut text)?;
+    Ok(Some((status, String::from_utf8_lossy(&text).into_owned())))
+}
+
+fn start(command: &str, folder: &Path, cpus: &[u32], output: &File) -> io::Result<Child> {
+    let all: Vec<CpuId> = cpus.iter().copied().map(CpuId).collect();
+    allow(&all)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).current_dir(folder);
+    shell.env("Q2C_CPUS", cpus.len().to_string());
+    // A group of its own, so that what it starts can be stopped with it.
+    shell.process_group(0).stdin(Stdio::null());
+    shell
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .spawn()
+}
+
+fn wait(mut child: Child, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if stop.load(Ordering::Relaxed) {
+            if let Some(group) = Pid::from_raw(child.id() as i32) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// The program's figures.
+pub(crate) fn conclude(program: &ProgramSpec, runs: &[CellRuns<ProgramPoint, f64>]) -> FsProgram {
+    let cell = |runs: &CellRuns<ProgramPoint, f64>| ProgramCell {
+        point: runs.plan.cell.clone(),
+        value: Interval::of(&runs.outcomes().copied().collect::<Vec<f64>>()),
+        failures: runs.failures().map(str::to_owned).collect(),
+    };
+    FsProgram {
+        command: program.command.clone(),
+        metric: program.metric.clone(),
+        cells: runs.iter().map(cell).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(command: &str) -> Result<f64, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let cpus = q2c_sys::thread::allowed_cpus().unwrap();
+        let go_on = AtomicBool::new(false);
+        let ended = run(command, folder.path(), &[cpus[0].0], &go_on).unwrap();
+        let (status, output) = ended.unwrap();
+        read(&metric(r"Throughput ([0-9.,]+)").unwrap(), status, &output)
+    }
+
+    #[test]
+    fn the_last_figure_that_fits_is_read() {
+        let printed = ended("echo Throughput 1.5; echo 'Throughput 1,234.5 MB/sec'; echo done");
+        assert_eq!(printed, Ok(1234.5));
+    }
+
+    #[test]
+    fn a_program_runs_on_its_cpus_and_knows_their_number() {
+        let printed = ended("echo Throughput $Q2C_CPUS; echo Throughput $(nproc)");
+        assert_eq!(printed, Ok(1.0));
+    }
+
+    #[test]
+    fn what_went_wrong_is_told_with_the_last_lines() {
+        let failed = ended("echo no space left >&2; exit 3").unwrap_err();
+        assert!(
+            failed.ends_with("no space left") && failed.contains("exit status: 3"),
+            "{failed}"
+        );
+        let silent = ended("echo finished").unwrap_err();
+        assert!(
+            silent.starts_with("find the metric") && silent.ends_with("finished"),
+            "{silent}"
+        );
+        assert!(
+            ended("echo Throughput ...")
+                .unwrap_err()
+                .contains("expected a number")
+        );
+        assert!(metric("Throughput").is_err() && metric("(").is_err());
+    }
+
+    #[test]
+    fn a_program_is_stopped_with_what_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let cpus = q2c_sys::thread::allowed_cpus().unwrap();
+        let stop = AtomicBool::new(true);
+        let command = "sleep 100 & echo $! >child; sleep 100";
+        let ended = run(command, folder.path(), &[cpus[0].0], &stop).unwrap();
+        assert!(ended.is_none());
+    }
+}
