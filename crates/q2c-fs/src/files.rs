@@ -5,7 +5,7 @@ use q2c_model::Bytes;
 use q2c_result::fs::{Access, Caching, FsPoint, Sharing};
 use q2c_stats::Rng;
 use rustix::fs::OFlags;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,26 @@ pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<Jo
             Ok(JobFile { file, base, span })
         })
         .collect()
+}
+
+/// Removes the files of a point that were appended to, which would leave no room for the next one.
+///
+/// # Errors
+/// A file cannot be removed.
+pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), FsError> {
+    if point.access != Access::Append {
+        return Ok(());
+    }
+    for job in 0..point.jobs {
+        let path = path(folder, point, job);
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(FsError::call(format!("remove {}", path.display()))(e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn open_one(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {

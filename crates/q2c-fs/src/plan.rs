@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Time between readings of the threads' CPU time.
 const INTERVAL: Nanos = Nanos::from_millis(250);
 
+/// The system's words for a file system without room.
+const FULL: &str = "No space left on device";
+
 /// The figures of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsTrial {
@@ -67,7 +70,15 @@ impl Plan for FsPlan<'_> {
         let files = files::open(made.path(), point, self.spec.file)
             .map_err(|error| CellError::Cell(error.to_string()))?;
         let jobs = self.jobs(point, files, context.seed >> 1)?;
-        self.trial(jobs, &made.statistics, context)
+        let done = self.trial(jobs, &made.statistics, context);
+        files::remove_logs(made.path(), point)
+            .map_err(|error| CellError::Trial(error.to_string()))?;
+        done.map_err(|error| match error {
+            CellError::Trial(why) if why.contains(FULL) => CellError::Trial(format!(
+                "{why}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
+            )),
+            other => other,
+        })
     }
 }
 

@@ -78,7 +78,8 @@ impl Plan for ProgramPlan<'_> {
                 .map(move |&cpus| ProgramPoint { fs, cpus })
         });
         let cell = |point: ProgramPoint| {
-            let label = format!("{} on {} CPUs", point.fs, point.cpus);
+            let cpus = if point.cpus == 1 { "CPU" } else { "CPUs" };
+            let label = format!("{} on {} {cpus}", point.fs, point.cpus);
             CellPlan {
                 key: label.clone(),
                 label,
@@ -119,7 +120,10 @@ fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String>
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    let last = lines[lines.len().saturating_sub(LAST)..].join(" / ");
+    let last = match lines.is_empty() {
+        true => "and it printed nothing".to_owned(),
+        false => lines[lines.len().saturating_sub(LAST)..].join(" / "),
+    };
     if !status.success() {
         return Err(format!("run the program: it ended with {status}: {last}"));
     }
@@ -252,10 +256,38 @@ mod tests {
     #[test]
     fn a_program_is_stopped_with_what_it_started() {
         let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("child");
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
-        let stop = AtomicBool::new(true);
-        let command = "sleep 100 & echo $! >child; sleep 100";
-        let ended = run(command, folder.path(), &[cpus[0].0], &stop).unwrap();
-        assert!(ended.is_none());
+        let stop = AtomicBool::new(false);
+        let child = thread::scope(|scope| {
+            let stopper = scope.spawn(|| {
+                loop {
+                    match fs::read_to_string(&file) {
+                        Ok(pid) if pid.ends_with('\n') => {
+                            break stop.store(true, Ordering::Relaxed);
+                        }
+                        _ => thread::sleep(LOOK),
+                    }
+                }
+            });
+            let command = "sleep 1000 & echo $! >child; sleep 1000";
+            let ended = run(command, folder.path(), &[cpus[0].0], &stop).unwrap();
+            assert!(ended.is_none());
+            stopper.join().unwrap();
+            fs::read_to_string(&file).unwrap().trim().to_owned()
+        });
+        // A process that was killed may be waited for by nobody; it does nothing any more.
+        let state = || {
+            let stat = fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+            stat.rsplit_once(") ")?.1.chars().next()
+        };
+        let gone = || matches!(state(), None | Some('Z' | 'X'));
+        for _ in 0..500 {
+            if gone() {
+                return;
+            }
+            thread::sleep(LOOK);
+        }
+        panic!("process {child} still runs: {:?}", state());
     }
 }

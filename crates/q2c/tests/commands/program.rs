@@ -42,21 +42,26 @@ impl Finished {
 
 /// Runs q2c in `folder`, which also stands for the user's home.
 pub fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
-    let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("HOME", folder)
-        .env("XDG_CACHE_HOME", folder.join("cache"))
-        .env("COLUMNS", "120")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let output = q2c_command(folder, arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Finished {
         code: output.status.code().unwrap_or(-1),
         stdout: text(output.stdout),
         stderr: text(output.stderr),
     }
+}
+
+/// q2c in `folder`, ready to be started.
+pub fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_q2c"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .env("COLUMNS", "120")
+        .stdin(Stdio::null());
+    command
 }
 
 /// The number at a JSON pointer of a value.

@@ -1,0 +1,259 @@
+//! Tests of `q2c fs bench` on file systems that it makes on loop devices.
+
+use crate::program::{q2c, q2c_command};
+use q2c_testkit::skip;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Why no file system can be made and mounted here; `None` where one can.
+fn unable() -> Option<&'static str> {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        return Some("it takes root to mount");
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        return Some("there are no loop devices");
+    }
+    let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if !known.lines().any(|line| line.trim() == "ext4") {
+        return Some("this kernel has no ext4");
+    }
+    let made = ["/usr/sbin/mke2fs", "/sbin/mke2fs"];
+    let none = !made.iter().any(|program| Path::new(program).exists());
+    none.then_some("mke2fs is not installed")
+}
+
+/// A small run on ext4.
+const SMALL: [&str; 12] = [
+    "fs",
+    "bench",
+    "--fs",
+    "ext4",
+    "--size",
+    "256m",
+    "--file",
+    "1m",
+    "--seconds",
+    "0.1",
+    "--warm-up",
+    "0.05",
+];
+
+/// Loop devices that read and write a file in `folder`.
+fn loops_on(folder: &Path) -> usize {
+    let disks = fs::read_dir("/sys/block")
+        .unwrap()
+        .map(|disk| disk.unwrap().path());
+    let file = |disk: std::path::PathBuf| fs::read_to_string(disk.join("loop/backing_file")).ok();
+    let on = |file: &String| file.starts_with(folder.to_str().unwrap());
+    disks.filter_map(file).filter(on).count()
+}
+
+#[test]
+fn points_ratios_and_all_reports() {
+    if let Some(why) = unable() {
+        return skip("points_ratios_and_all_reports", why);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let axes = [
+        "--rw",
+        "read,append",
+        "--io",
+        "direct,buffered",
+        "--jobs",
+        "1,2",
+        "--trials",
+        "2",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &[&SMALL[..], &axes].concat()).json();
+    assert_eq!(result["schema"], "q2c.fs/1");
+    let cells = result["cells"].as_array().unwrap();
+    // Reads at three levels, appends at two; direct and buffered; one and two jobs.
+    assert_eq!(cells.len(), (3 + 2) * 2 * 2);
+    for cell in cells {
+        assert_eq!(cell["iops"]["trials"], 2, "{cell}");
+        assert!(cell["iops"]["min"].as_f64().unwrap() > 0.0, "{cell}");
+    }
+    let of = |caching: &str| -> Vec<f64> {
+        let own = cells
+            .iter()
+            .filter(|cell| cell["caching"] == caching && cell["access"] == "read");
+        own.map(|cell| cell["in_flight"]["max"].as_f64().unwrap())
+            .collect()
+    };
+    // Reads from the page cache make no requests; those past it do.
+    assert!(of("direct").iter().all(|&n| n > 0.01), "{:?}", of("direct"));
+    let ratios = result["ratios"].as_array().unwrap();
+    assert_eq!(ratios.len(), (2 + 1) * 2 * 2);
+    assert_eq!(result["left_out"][0]["what"], "append blocks");
+    let made = &result["file_systems"][0];
+    assert_eq!(
+        (&made["fs"], &made["size_bytes"]),
+        (&"ext4".into(), &(256 << 20).into())
+    );
+    read_back(folder.path(), &result);
+    assert_eq!(loops_on(folder.path()), 0);
+}
+
+/// `q2c report` has the same figures in every form.
+fn read_back(folder: &Path, result: &Value) {
+    let run = fs::read_dir(folder.join("runs"))
+        .unwrap()
+        .last()
+        .unwrap()
+        .unwrap();
+    let run = run.path().to_str().unwrap().to_owned();
+    let again = q2c(folder, &["report", &run, "--json"]).json();
+    assert_eq!(again, *result);
+    let csv = q2c(folder, &["report", &run, "--csv"]).done();
+    assert_eq!(
+        csv.lines().count(),
+        1 + result["cells"].as_array().unwrap().len()
+    );
+    let table = q2c(folder, &["report", &run]).done();
+    assert!(table.contains("IOPS, direct append of 4 KiB"), "{table}");
+    assert!(table.contains("ext4 same"), "{table}");
+}
+
+#[test]
+fn a_program_has_its_figures() {
+    if let Some(why) = unable() {
+        return skip("a_program_has_its_figures", why);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let command = "touch here && echo made $Q2C_CPUS files";
+    let program = [
+        "--macro",
+        command,
+        "--metric",
+        "made ([0-9]+)",
+        "--jobs",
+        "1",
+        "--trials",
+        "3",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &[&SMALL[..], &program].concat()).json();
+    let cell = &result["program"]["cells"][0];
+    assert_eq!(
+        (&cell["cpus"], &cell["value"]["median"]),
+        (&1.into(), &1.0.into())
+    );
+    assert_eq!(cell["value"]["trials"], 3);
+    let program = [
+        "--macro",
+        "echo made none",
+        "--metric",
+        "made ([0-9]+)",
+        "--jobs",
+        "1",
+        "--trials",
+        "1",
+    ];
+    let failed = q2c(folder.path(), &[&SMALL[..], &program].concat());
+    assert_eq!(failed.code, 6);
+    assert!(
+        failed.stderr.contains("find the metric"),
+        "{}",
+        failed.stderr
+    );
+    assert!(failed.stderr.contains("made none"), "{}", failed.stderr);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (more, code, words) in [
+        (
+            vec!["--fs", "fat"],
+            2,
+            "expected one of ext4, xfs, btrfs, f2fs",
+        ),
+        (vec!["--jobs", "200"], 2, "raise --size or lower --file"),
+        (vec!["--bs", "32m"], 2, "do not fit files of 16 MiB"),
+        (vec!["--macro", "x"], 2, "--metric"),
+        (vec!["--macro", "x", "--metric", "y"], 2, "expected a group"),
+        (
+            vec!["/dev/null", "--fs", "ext4,xfs"],
+            2,
+            "one file system at a time",
+        ),
+    ] {
+        let done = q2c(folder.path(), &[&["fs", "bench"], &more[..]].concat());
+        assert_eq!(done.code, code, "{more:?}: {}", done.stderr);
+        assert!(done.stderr.contains(words), "{more:?}: {}", done.stderr);
+    }
+}
+
+/// A device is never written without leave.
+#[test]
+fn a_device_must_be_named_twice() {
+    if let Some(why) = unable() {
+        return skip("a_device_must_be_named_twice", why);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let backing = folder.path().join("backing");
+    fs::write(&backing, vec![7u8; 64 << 20]).unwrap();
+    let file = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&backing)
+        .unwrap();
+    let device = match q2c_sys::loop_device::attach(&file) {
+        Ok(device) => device,
+        Err(error) => return skip("a_device_must_be_named_twice", &error.to_string()),
+    };
+    let name = device.path.to_str().unwrap().to_owned();
+    let options = [
+        "--file",
+        "1m",
+        "--seconds",
+        "0.1",
+        "--trials",
+        "1",
+        "--jobs",
+        "1",
+    ];
+    let first = q2c(
+        folder.path(),
+        &[&["fs", "bench", &name, "--fs", "ext4"], &options[..]].concat(),
+    );
+    assert_eq!(first.code, 5, "{}", first.stderr);
+    assert!(first.stderr.contains("--allow-write"), "{}", first.stderr);
+    assert!(fs::read(&backing).unwrap().iter().all(|&byte| byte == 7));
+}
+
+/// The kernel takes everything away from a run that is killed.
+#[test]
+fn a_killed_run_leaves_no_device_and_no_mount() {
+    if let Some(why) = unable() {
+        return skip("a_killed_run_leaves_no_device_and_no_mount", why);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let long = ["--jobs", "1", "--trials", "500"];
+    let mut child = q2c_command(folder.path(), &[&SMALL[..], &long].concat());
+    let mut child = child.spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let until = |what: &str, done: &dyn Fn() -> bool| {
+        while !done() {
+            assert!(Instant::now() < end, "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until("a device", &|| loops_on(folder.path()) == 1);
+    until("a run folder", &|| {
+        folder
+            .path()
+            .join("runs")
+            .read_dir()
+            .is_ok_and(|mut d| d.next().is_some())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("no device", &|| loops_on(folder.path()) == 0);
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!mounts.contains("q2c-ext4"), "{mounts}");
+}
