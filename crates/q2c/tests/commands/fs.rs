@@ -5,6 +5,7 @@ use q2c_testkit::skip;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Why no file system can be made and mounted here; `None` where one can.
@@ -235,6 +236,7 @@ fn a_killed_run_leaves_no_device_and_no_mount() {
     let folder = tempfile::tempdir().unwrap();
     let long = ["--jobs", "1", "--trials", "500"];
     let mut child = q2c_command(folder.path(), &[&SMALL[..], &long].concat());
+    let child = child.stderr(Stdio::null()).env("TMPDIR", folder.path());
     let mut child = child.spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
     let until = |what: &str, done: &dyn Fn() -> bool| {
