@@ -14,7 +14,7 @@ measured() {
     insmod /q2c/ramdisk_mq.ko size_mb=$size service_ns=5000000
     rm -rf /tmp/fs-runs
     # Busybox has a mke2fs of its own, which makes no ext4.
-    PATH=/usr/sbin:$PATH q2c fs bench /dev/rdmq0 --allow-write /dev/rdmq0 --fs $fs --jobs 4 --trials 1 --seconds 2 --warm-up 0.5 \
+    PATH=/usr/sbin:$PATH q2c fs bench /dev/rdmq0 --allow-write /dev/rdmq0 --fs $fs --jobs 4 --trials 3 --seconds 1.5 --warm-up 0.5 \
         --file 1m --out /tmp/fs-runs "$@" >/tmp/fs.table 2>/tmp/fs.err
     status=$?
     expect "$name-ends" $status = 0 "$(tail -n 1 /tmp/fs.err)"

@@ -25,6 +25,7 @@ mod wanted;
 pub mod block_io;
 pub mod kernel_hybrid;
 pub mod latency;
+pub mod lock_waits;
 pub mod tag_waits;
 pub mod tracefs;
 

@@ -1,6 +1,7 @@
 //! Names and addresses of the kernel's functions, from `/proc/kallsyms`.
 
 use crate::ProbeError;
+use crate::lock_waits::Function;
 use q2c_host::Roots;
 use std::fs;
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ pub struct Symbols {
     path: PathBuf,
     /// Address and name, sorted by address.
     all: Vec<(u64, String)>,
+    /// Addresses of functions in modules, with the module's name; sorted.
+    modules: Vec<(u64, String)>,
 }
 
 impl Symbols {
@@ -32,7 +35,20 @@ impl Symbols {
         };
         let mut all: Vec<(u64, String)> = text.lines().filter_map(function).collect();
         all.sort();
-        Ok(Symbols { path, all })
+        let mut modules: Vec<(u64, String)> = text.lines().filter_map(module).collect();
+        modules.sort();
+        Ok(Symbols { path, all, modules })
+    }
+
+    /// The function that the code at this address belongs to; `None` for an address below all.
+    pub fn at(&self, address: u64) -> Option<Function> {
+        let after = self.all.partition_point(|(at, _)| *at <= address);
+        let (start, name) = self.all.get(after.checked_sub(1)?)?;
+        let module = self.modules.binary_search_by_key(start, |(at, _)| *at);
+        Some(Function {
+            name: name.split('.').next().unwrap_or(name).to_owned(),
+            module: module.ok().map(|at| self.modules[at].1.clone()),
+        })
     }
 
     /// The first of `names` that is a function of this kernel; an error when none is.
@@ -89,6 +105,13 @@ fn function(line: &str) -> Option<(u64, String)> {
     is_function.then(|| Some((address, words.next()?.to_owned())))?
 }
 
+/// Reads the address and the module of a line that names one.
+fn module(line: &str) -> Option<(u64, String)> {
+    let (address, name) = (line.split_whitespace().next()?, line.rsplit_once('[')?.1);
+    let address = u64::from_str_radix(address, 16).ok()?;
+    Some((address, name.trim_end_matches(']').to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +151,21 @@ mod tests {
             error.contains("null_poll") && error.contains("not there"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn code_belongs_to_the_function_before_it() {
+        let some = symbols(SOME);
+        let at = |address| {
+            let function = some.at(address)?;
+            Some((function.name, function.module))
+        };
+        let in_kernel = |name: &str| Some((name.to_owned(), None));
+        assert_eq!(at(0xffff_ffff_8100_0310), in_kernel("blk_poll"));
+        assert_eq!(at(0xffff_ffff_8100_0100), in_kernel("blk_mq_poll_hybrid"));
+        let of_module = Some(("nvme_poll".to_owned(), Some("nvme".to_owned())));
+        assert_eq!(at(0xffff_ffff_c000_1040), of_module);
+        assert_eq!(at(7), None);
     }
 
     #[test]

@@ -26,11 +26,9 @@ fn main() {
     let args: Vec<String> = std::env::args().collect();
     let cpu: u32 = args[2].parse().unwrap();
     let bs = parse_size(&args[3]).unwrap();
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(0o40000)
-        .open(&args[1])
-        .unwrap();
+    let mut direct = std::fs::OpenOptions::new();
+    direct.read(true).custom_flags(0o40000);
+    let file = direct.open(&args[1]).unwrap();
     let span = Bytes(file.metadata().unwrap().len());
     let medium = Medium::File(Arc::new(file));
     let mut acts = vec![Activity::Start(Wait::Poll)];

@@ -21,6 +21,7 @@ pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
                 .filter_map(|t| t.in_flight)
                 .collect::<Vec<_>>(),
         ),
+        locks: None,
         failures: runs.failures().map(str::to_owned).collect(),
     };
     runs.iter().map(cell).collect()

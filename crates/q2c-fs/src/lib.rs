@@ -7,6 +7,7 @@
 mod conclude;
 mod error;
 mod files;
+mod locks;
 mod made;
 mod maker;
 mod plan;
@@ -19,13 +20,13 @@ pub use spec::{FsSpec, ProgramSpec};
 
 use made::Made;
 use maker::Maker;
-use plan::FsPlan;
+use plan::{FsPlan, LocksPlan};
 use program::ProgramPlan;
 use q2c_host::Roots;
 use q2c_host::target::WriteLeave;
 use q2c_model::CpuId;
 use q2c_result::fs::{
-    FileSystem, FsCell, FsJob, FsLeftOut, FsProgram, FsResult, MadeFs, SCHEMA, SharedRatio,
+    FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProgram, FsResult, MadeFs, SCHEMA, SharedRatio,
 };
 use q2c_result::{Machine, Warning};
 use q2c_run::RunDir;
@@ -212,14 +213,49 @@ impl FsBench<'_> {
         };
         let summary = runner.run(&mut plan, folder)?;
         let control = self.spec.control.filter(|fs| there.contains(fs));
+        let mut cells = conclude::cells(&summary.cells);
+        let mut state = summary.state();
+        if self.spec.locks && state == RunState::Complete {
+            state = self.watch_locks(&plan, &mut cells, runner, folder)?;
+        }
         Ok(Figures {
-            state: summary.state(),
-            cells: conclude::cells(&summary.cells),
+            state,
+            cells,
             ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
             program: None,
             left_out,
             warnings: summary.warnings,
         })
+    }
+
+    /// Makes a run of each point with its waits for locks watched. Returns how these runs ended.
+    fn watch_locks(
+        &self,
+        points: &FsPlan<'_>,
+        cells: &mut [FsCell],
+        runner: &mut Runner<'_>,
+        folder: &mut RunDir,
+    ) -> Result<RunState, FsError> {
+        let once = Settings {
+            trials: 1,
+            ..runner.settings.clone()
+        };
+        let mut runner = Runner {
+            settings: &once,
+            cancel: runner.cancel,
+            clock: runner.clock,
+            progress: &mut *runner.progress,
+        };
+        let mut plan = LocksPlan {
+            points,
+            roots: self.roots,
+        };
+        let summary = runner.run(&mut plan, folder)?;
+        for (cell, runs) in cells.iter_mut().zip(&summary.cells) {
+            let failed = || Some(FsLocks::Unseen(runs.failures().next()?.to_owned()));
+            cell.locks = runs.outcomes().next().cloned().or_else(failed);
+        }
+        Ok(summary.state())
     }
 
     fn by_program(

@@ -1,14 +1,17 @@
 //! The points as a plan of the runner.
 
 use crate::files::{self, JobFile};
+use crate::locks::attributed;
 use crate::made::Made;
 use crate::spec::FsSpec;
+use q2c_capture::lock_waits::LockWaits;
 use q2c_engine::{
     Activity, EngineSpec, JobPlan, LaneData, Medium, Observer, Pattern, RunData, RunPlan, Wait,
 };
+use q2c_host::Roots;
 use q2c_host::block::DiskStats;
 use q2c_model::{CpuId, Nanos};
-use q2c_result::fs::{Access, FsPoint};
+use q2c_result::fs::{Access, FsLocks, FsPoint};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
 use q2c_workbench::workload::first_fault;
@@ -55,6 +58,10 @@ impl Plan for FsPlan<'_> {
         self.points.iter().map(cell).collect()
     }
 
+    fn owns(&self, key: &str) -> bool {
+        !key.starts_with(LOCKS_OF)
+    }
+
     fn metric(&self, trial: &FsTrial) -> f64 {
         trial.iops
     }
@@ -64,7 +71,13 @@ impl Plan for FsPlan<'_> {
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
     ) -> Result<FsTrial, CellError> {
-        let point = &cell.cell;
+        Ok(self.one(&cell.cell, context)?.0)
+    }
+}
+
+impl FsPlan<'_> {
+    /// One trial, with the time of all its jobs together, seconds.
+    fn one(&self, point: &FsPoint, context: &Context<'_>) -> Result<(FsTrial, f64), CellError> {
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
         let files = files::open(made.path(), point, self.spec.file)
@@ -80,9 +93,7 @@ impl Plan for FsPlan<'_> {
             other => other,
         })
     }
-}
 
-impl FsPlan<'_> {
     fn jobs(
         &self,
         point: &FsPoint,
@@ -119,7 +130,7 @@ impl FsPlan<'_> {
         jobs: Vec<JobPlan>,
         statistics: &Path,
         context: &Context<'_>,
-    ) -> Result<FsTrial, CellError> {
+    ) -> Result<(FsTrial, f64), CellError> {
         let mut readings = Readings {
             statistics,
             clock: self.clock,
@@ -141,10 +152,11 @@ impl FsPlan<'_> {
         if data.stopped {
             return Err(CellError::Cancelled);
         }
-        Ok(FsTrial {
+        let trial = FsTrial {
             iops: iops(&data),
             in_flight: readings.in_flight(),
-        })
+        };
+        Ok((trial, thread_seconds(&data)))
     }
 }
 
@@ -175,6 +187,67 @@ fn iops(data: &RunData) -> f64 {
         phase.ios as f64 / (phase.end.t_ns - phase.begin.t_ns) as f64 * 1e9
     };
     data.lanes.iter().map(of_lane).sum()
+}
+
+/// The time of all lanes together, both phases, seconds.
+fn thread_seconds(data: &RunData) -> f64 {
+    let of_lane = |lane: &LaneData| {
+        let (first, last) = (&lane.phases[0].begin, &lane.phases[1].end);
+        (last.t_ns - first.t_ns) as f64 / 1e9
+    };
+    data.lanes.iter().map(of_lane).sum()
+}
+
+/// Keys of runs with the locks watched begin so; no trial's does.
+const LOCKS_OF: &str = "locks of ";
+
+/// The runner's plan of one run of each point with its waits for locks watched. Watching takes time
+/// at each wait, so it is never done in a trial.
+pub(crate) struct LocksPlan<'p, 'a> {
+    pub points: &'p FsPlan<'a>,
+    pub roots: &'p Roots,
+}
+
+impl Plan for LocksPlan<'_, '_> {
+    type Cell = FsPoint;
+    type Outcome = FsLocks;
+    const UNIT: &'static str = "share of time in locks";
+
+    fn cells(&self) -> Vec<CellPlan<FsPoint>> {
+        let named = |cell: CellPlan<FsPoint>| CellPlan {
+            key: format!("{LOCKS_OF}{}", cell.key),
+            label: format!("{LOCKS_OF}{}", cell.label),
+            ..cell
+        };
+        self.points.cells().into_iter().map(named).collect()
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        key.starts_with(LOCKS_OF)
+    }
+
+    fn metric(&self, locks: &FsLocks) -> f64 {
+        match locks {
+            FsLocks::Seen(seen) => seen.sites.iter().map(|site| seen.share(site)).sum(),
+            FsLocks::Unseen(_) => f64::NAN,
+        }
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<FsPoint>,
+        context: &mut Context<'_>,
+    ) -> Result<FsLocks, CellError> {
+        let probe = match LockWaits::attach(self.roots) {
+            Ok(probe) => probe,
+            Err(error) => return Ok(FsLocks::Unseen(error.to_string())),
+        };
+        let (_, thread_seconds) = self.points.one(&cell.cell, context)?;
+        Ok(match probe.read() {
+            Ok(counts) => FsLocks::Seen(attributed(&counts, thread_seconds)),
+            Err(error) => FsLocks::Unseen(error.to_string()),
+        })
+    }
 }
 
 /// Reads the device's statistics at the boundaries of phases.

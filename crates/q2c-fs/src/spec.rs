@@ -34,6 +34,9 @@ pub struct FsSpec {
     pub warm_up_seconds: f64,
     /// Trials of each point.
     pub trials: u32,
+    /// Whether waits for locks are watched, in a run of its own for each point.
+    #[serde(default)]
+    pub locks: bool,
     /// Size of a file system on a loop device.
     pub size: Bytes,
     /// Bytes of a file, or of a part of the shared one, for each job.
@@ -197,6 +200,7 @@ pub(crate) mod tests {
             seconds: 1.0,
             warm_up_seconds: 0.3,
             trials: 5,
+            locks: false,
             size: Bytes(1 << 30),
             file: Bytes(16 << 20),
             cpus: vec![0],

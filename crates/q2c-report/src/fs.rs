@@ -3,7 +3,8 @@
 use crate::quantity::{NOTHING, iops, median, number, range};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
-    FileSystem, FsCell, FsPoint, FsProgram, FsResult, ProgramPoint, SharedRatio, Sharing,
+    FileSystem, FsCell, FsLocks, FsPoint, FsProgram, FsResult, LockKind, LockLayer, LockSite,
+    ProgramPoint, SeenLocks, SharedRatio, Sharing,
 };
 use q2c_stats::{Interval, Ratio};
 use std::collections::BTreeSet;
@@ -11,10 +12,16 @@ use std::collections::BTreeSet;
 /// Requests in flight up to which one counts as alone: small ones of the file system itself lie
 /// beside those of the jobs.
 const ALONE: f64 = 1.1;
-/// How many times as many requests jobs have in flight on files of their own, where they are served
-/// one at a time on one file. In the time that a job spends outside the device, none of its requests
-/// is in flight, so that one at a time is less than one on average.
+/// How many times as many requests jobs have in flight on files of their own, where they are
+/// served one at a time on one file. In the time that a job spends outside the device, none of its
+/// requests is in flight, so that one at a time is less than one on average.
 const TOGETHER: f64 = 1.5;
+
+/// The fewest trials with which jobs are said to be served one at a time.
+const TRIALS: u32 = 3;
+
+/// The ratio of throughput below which jobs that share are slower for sure.
+const SLOWER: f64 = 0.9;
 
 /// What the result is about.
 pub(crate) fn title(result: &FsResult) -> String {
@@ -162,6 +169,96 @@ fn ratio(of: &SharedRatio) -> Field {
     }
 }
 
+/// Sites of locks that are named for a point.
+const SITES: usize = 3;
+/// The smallest share of the jobs' time that is named.
+const LEAST: f64 = 0.005;
+
+/// The locks that the jobs of the largest number waited for, point by point.
+pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
+    let most = jobs(result).last().copied().unwrap_or(1);
+    let mut said: Vec<Said> = Vec::new();
+    for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
+        let Some(locks) = &cell.locks else { continue };
+        let point = format!(
+            "{} {}, {}",
+            cell.point.fs,
+            cell.point.sharing,
+            kind(&cell.point)
+        );
+        let words = match locks {
+            FsLocks::Seen(seen) => waited(seen),
+            FsLocks::Unseen(why) => format!("not seen: failed to {why}"),
+        };
+        said.push(Said::plain(
+            "locks",
+            format!("{point}, {most} jobs: {words}"),
+        ));
+    }
+    if !said.is_empty() {
+        said.push(Said::plain(
+            "not seen",
+            "a lock that is free is taken without a word, and cache lines that readers share cost time without a wait",
+        ));
+    }
+    said
+}
+
+fn waited(seen: &SeenLocks) -> String {
+    let large = |site: &&LockSite| seen.share(site) >= LEAST;
+    let all: Vec<String> = seen
+        .sites
+        .iter()
+        .filter(large)
+        .take(SITES)
+        .map(|site| {
+            format!(
+                "{} % of the jobs' time in {} ({}, {})",
+                number(100.0 * seen.share(site)),
+                site.site,
+                layer(site.layer),
+                lock(site.kind)
+            )
+        })
+        .collect();
+    let lost = match seen.lost {
+        0 => String::new(),
+        n => format!("; {n} waits were lost"),
+    };
+    match all.is_empty() {
+        true => format!("no wait of 0.5 % of the jobs' time{lost}"),
+        false => all.join(", ") + &lost,
+    }
+}
+
+fn layer(of: LockLayer) -> &'static str {
+    match of {
+        LockLayer::Ext4 => "ext4",
+        LockLayer::Xfs => "xfs",
+        LockLayer::Btrfs => "btrfs",
+        LockLayer::F2fs => "f2fs",
+        LockLayer::Vfs => "vfs",
+        LockLayer::PageCache => "page cache",
+        LockLayer::Block => "block layer",
+        LockLayer::Driver => "driver",
+        LockLayer::Other => "other",
+    }
+}
+
+fn lock(of: LockKind) -> &'static str {
+    match of {
+        LockKind::Spinlock => "spin lock",
+        LockKind::RwlockRead => "rwlock, read",
+        LockKind::RwlockWrite => "rwlock, write",
+        LockKind::Mutex => "mutex",
+        LockKind::RwsemRead => "rwsem, read",
+        LockKind::RwsemWrite => "rwsem, write",
+        LockKind::PercpuRwsem => "percpu rwsem",
+        LockKind::RtMutex => "rt mutex",
+        LockKind::Sleeping => "sleeping lock",
+    }
+}
+
 /// The figures of a program: a row for each file system, a column for each number of CPUs.
 pub(crate) fn program(of: &FsProgram) -> (String, Table) {
     let cpus: BTreeSet<u32> = of.cells.iter().map(|cell| cell.point.cpus).collect();
@@ -253,7 +350,12 @@ pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
             ..cell.point.clone()
         };
         let private = result.cells.iter().find(|cell| cell.point == private)?;
-        let known = cell.in_flight.trials > 0 && private.in_flight.trials > 0;
+        // One or two trials have no interval to speak of.
+        let known = cell.in_flight.trials.min(private.in_flight.trials) >= TRIALS;
+        let slower = |ratio: &SharedRatio| {
+            ratio.point == cell.point && ratio.shared_to_private.high <= SLOWER
+        };
+        let known = known && result.ratios.iter().any(slower);
         let serial =
             cell.in_flight.max <= ALONE && private.in_flight.min >= TOGETHER * cell.in_flight.max;
         (known && serial).then(|| {

@@ -248,9 +248,105 @@ pub struct FsCell {
     /// Requests that the device had in flight, averaged over the time. Small ones that the file
     /// system made for itself (its journal, its trees) are among them.
     pub in_flight: Interval,
+    /// Waits for locks, from a run of its own; `None` where they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locks: Option<FsLocks>,
     /// Reasons of the trials that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
+}
+
+/// Waits of the jobs for locks of the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FsLocks {
+    /// They were seen.
+    Seen(SeenLocks),
+    /// They could not be seen, for this reason.
+    Unseen(String),
+}
+
+/// Waits for locks, as the kernel's tracepoints tell them. A lock that is free is taken without a
+/// word; and cache lines that readers share cost time without any wait.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeenLocks {
+    /// Time of all jobs together, seconds.
+    pub thread_seconds: f64,
+    /// The code that waited, the longest wait first.
+    pub sites: Vec<LockSite>,
+    /// Waits that are not among them.
+    pub lost: u64,
+}
+
+/// Waits for locks that a function of the kernel wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LockSite {
+    /// The function: the first one below those of the lock itself.
+    pub site: String,
+    /// The layer of the first function, from this one on, of which it is known.
+    pub layer: LockLayer,
+    /// Kind of the lock.
+    pub kind: LockKind,
+    /// Number of waits.
+    pub waits: u64,
+    /// Their time, summed up over the jobs, ns.
+    pub wait_ns: u64,
+}
+
+impl SeenLocks {
+    /// The share of the jobs' time that this code waited.
+    #[must_use]
+    pub fn share(&self, site: &LockSite) -> f64 {
+        site.wait_ns as f64 / 1e9 / self.thread_seconds
+    }
+}
+
+/// A layer between a job and a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockLayer {
+    /// ext4 and its journal.
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// Btrfs.
+    Btrfs,
+    /// F2FS.
+    F2fs,
+    /// What file systems share (vfs, iomap).
+    Vfs,
+    /// The page cache and its writing back.
+    PageCache,
+    /// The block layer.
+    Block,
+    /// The device's driver.
+    Driver,
+    /// Anything else.
+    Other,
+}
+
+/// A kind of lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockKind {
+    /// A spin lock.
+    Spinlock,
+    /// A spinning lock for many readers, wanted by one.
+    RwlockRead,
+    /// The same, wanted by a writer.
+    RwlockWrite,
+    /// A mutex.
+    Mutex,
+    /// A sleeping lock for many readers, wanted by one.
+    RwsemRead,
+    /// The same, wanted by a writer.
+    RwsemWrite,
+    /// A lock with a counter for each CPU.
+    PercpuRwsem,
+    /// A mutex that passes priorities on.
+    RtMutex,
+    /// A lock of which the kernel tells only that it sleeps.
+    Sleeping,
 }
 
 /// Throughput with a shared file over throughput with a file for each job.

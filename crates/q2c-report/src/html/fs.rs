@@ -36,7 +36,10 @@ pub fn fs(result: &FsResult) -> Result<String, RenderError> {
         notices: fs::findings(result),
         verdict: Vec::new(),
         tables,
-        told: vec![Told::new("File systems", fs::file_systems(result))],
+        told: vec![
+            Told::new("Locks", fs::locks(result)),
+            Told::new("File systems", fs::file_systems(result)),
+        ],
         charts: Vec::new(),
         facts: vec![Facts::machine(&result.machine)],
     })

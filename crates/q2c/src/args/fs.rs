@@ -81,6 +81,10 @@ pub struct FsBenchArgs {
     /// Bytes of the file, or of the part of the shared one, that each thread uses
     #[arg(long, default_value = "16m", value_parser = parse_size)]
     pub file: Bytes,
+    /// Name the locks that jobs wait for, and the code that wants them, from one more run of each
+    /// point (Linux 5.19 and later)
+    #[arg(long, conflicts_with = "program")]
+    pub locks: bool,
     /// Trials of each point
     #[arg(long, default_value_t = 5)]
     pub trials: u32,

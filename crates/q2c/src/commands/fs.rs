@@ -123,6 +123,7 @@ fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
         seconds: args.seconds,
         warm_up_seconds: args.warm_up,
         trials: args.trials,
+        locks: args.locks,
         size: args.size,
         file: args.file,
         cpus: cpus.cpus.iter().map(|cpu| cpu.0).collect(),

@@ -1,0 +1,285 @@
+//! Which code waited for locks: the function that wanted a lock, and the layer that it is in.
+
+use q2c_capture::lock_waits::{Function, LockWait, LockWaitCounts};
+use q2c_result::fs::{LockKind, LockLayer, LockSite, SeenLocks};
+use std::collections::BTreeMap;
+
+/// Begins of the names of functions that tell of a wait. Above them is the probe itself, whose code
+/// has no name.
+const TELLING: [&str; 4] = [
+    "bpf_trace_",
+    "__bpf_trace_",
+    "__traceiter_",
+    "trace_contention_",
+];
+
+/// Begins of the names of the functions of locks.
+const LOCKS: [&str; 23] = [
+    "_raw_",
+    "__raw_",
+    "queued_",
+    "native_queued_",
+    "__pv_queued_",
+    "pv_",
+    "do_raw_",
+    "mutex_",
+    "__mutex_",
+    "rwsem_",
+    "down_",
+    "__down_",
+    "up_",
+    "__up_",
+    "percpu_",
+    "__percpu_",
+    "rt_",
+    "__rt_",
+    "osq_",
+    "ww_",
+    "__ww_",
+    "__lock_",
+    "lock_acquire",
+];
+
+/// Begins of the names of a layer's functions, where they are in the kernel itself.
+const LAYERS: [(&str, LockLayer); 34] = [
+    ("ext4_", LockLayer::Ext4),
+    ("__ext4_", LockLayer::Ext4),
+    ("jbd2_", LockLayer::Ext4),
+    ("__jbd2_", LockLayer::Ext4),
+    ("xfs_", LockLayer::Xfs),
+    ("xlog_", LockLayer::Xfs),
+    ("btrfs_", LockLayer::Btrfs),
+    ("__btrfs_", LockLayer::Btrfs),
+    ("f2fs_", LockLayer::F2fs),
+    ("__f2fs_", LockLayer::F2fs),
+    ("filemap_", LockLayer::PageCache),
+    ("folio_", LockLayer::PageCache),
+    ("__folio_", LockLayer::PageCache),
+    ("page_cache_", LockLayer::PageCache),
+    ("writeback_", LockLayer::PageCache),
+    ("balance_dirty_", LockLayer::PageCache),
+    ("generic_file_", LockLayer::PageCache),
+    ("lru_", LockLayer::PageCache),
+    ("blk_", LockLayer::Block),
+    ("__blk_", LockLayer::Block),
+    ("bio_", LockLayer::Block),
+    ("submit_bio", LockLayer::Block),
+    ("__submit_bio", LockLayer::Block),
+    ("sbitmap_", LockLayer::Block),
+    ("dd_", LockLayer::Block),
+    ("wbt_", LockLayer::Block),
+    ("loop_", LockLayer::Driver),
+    ("lo_", LockLayer::Driver),
+    ("nvme_", LockLayer::Driver),
+    ("virtblk_", LockLayer::Driver),
+    ("iomap_", LockLayer::Vfs),
+    ("vfs_", LockLayer::Vfs),
+    ("inode_", LockLayer::Vfs),
+    ("touch_atime", LockLayer::Vfs),
+];
+
+/// The layers of modules.
+const MODULES: [(&str, LockLayer); 9] = [
+    ("ext4", LockLayer::Ext4),
+    ("jbd2", LockLayer::Ext4),
+    ("xfs", LockLayer::Xfs),
+    ("btrfs", LockLayer::Btrfs),
+    ("f2fs", LockLayer::F2fs),
+    ("loop", LockLayer::Driver),
+    ("nvme", LockLayer::Driver),
+    ("virtio_blk", LockLayer::Driver),
+    ("ramdisk_mq", LockLayer::Driver),
+];
+
+/// `LCB_F_...` of the kernel's include/trace/events/lock.h.
+const SPIN: u32 = 1;
+const READ: u32 = 2;
+const WRITE: u32 = 4;
+const RT: u32 = 8;
+const PERCPU: u32 = 16;
+const MUTEX: u32 = 32;
+
+fn kind(flags: u32) -> LockKind {
+    let has = |bits: u32| flags & bits == bits;
+    match flags {
+        _ if has(MUTEX) => LockKind::Mutex,
+        _ if has(RT) => LockKind::RtMutex,
+        _ if has(PERCPU) => LockKind::PercpuRwsem,
+        _ if has(SPIN | READ) => LockKind::RwlockRead,
+        _ if has(SPIN | WRITE) => LockKind::RwlockWrite,
+        _ if has(SPIN) => LockKind::Spinlock,
+        _ if has(READ) => LockKind::RwsemRead,
+        _ if has(WRITE) => LockKind::RwsemWrite,
+        // A semaphore, or a mutex of a kernel before it had a flag of its own.
+        _ => LockKind::Sleeping,
+    }
+}
+
+fn layer(function: &Function) -> Option<LockLayer> {
+    let of_module = function.module.as_deref().and_then(|module| {
+        let known = MODULES.iter().find(|(name, _)| *name == module);
+        known.map(|(_, layer)| *layer)
+    });
+    let by_name = || {
+        let known = LAYERS
+            .iter()
+            .find(|(begin, _)| function.name.starts_with(begin));
+        known.map(|(_, layer)| *layer)
+    };
+    of_module.or_else(by_name)
+}
+
+/// The functions from the one that wanted the lock on.
+fn below(stack: &[Function]) -> &[Function] {
+    let begins = |function: &Function, with: &[&str]| {
+        with.iter().any(|begin| function.name.starts_with(begin))
+    };
+    let told = stack
+        .iter()
+        .rposition(|function| begins(function, &TELLING));
+    let stack = &stack[told.map_or(0, |at| at + 1)..];
+    let wanted = stack.iter().position(|function| !begins(function, &LOCKS));
+    &stack[wanted.unwrap_or(stack.len())..]
+}
+
+/// Adds waits up by the code that wanted the lock, the longest first.
+pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
+    let mut all: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
+    for LockWait {
+        stack,
+        flags,
+        waits,
+        ns,
+    } in &counts.waits
+    {
+        let stack = below(stack);
+        let site = stack.first().map_or("unknown", |function| &function.name);
+        let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
+        let sum = all
+            .entry((site.to_owned(), layer, kind(*flags)))
+            .or_default();
+        *sum = (sum.0 + waits, sum.1 + ns);
+    }
+    let site = |((site, layer, kind), (waits, wait_ns))| LockSite {
+        site,
+        layer,
+        kind,
+        waits,
+        wait_ns,
+    };
+    let mut sites: Vec<LockSite> = all.into_iter().map(site).collect();
+    sites.sort_by_key(|site| std::cmp::Reverse(site.wait_ns));
+    SeenLocks {
+        thread_seconds,
+        sites,
+        lost: counts.lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack(names: &[&str]) -> Vec<Function> {
+        let function = |name: &&str| match name.split_once('@') {
+            Some((name, module)) => Function {
+                name: name.to_owned(),
+                module: Some(module.to_owned()),
+            },
+            None => Function {
+                name: (*name).to_owned(),
+                module: None,
+            },
+        };
+        names.iter().map(function).collect()
+    }
+
+    fn wait(names: &[&str], flags: u32, ns: u64) -> LockWait {
+        LockWait {
+            stack: stack(names),
+            flags,
+            waits: 1,
+            ns,
+        }
+    }
+
+    /// Stacks as Linux 6.12 and 6.18 have them.
+    #[test]
+    fn a_wait_belongs_to_the_code_that_wanted_the_lock() {
+        let inode = [
+            "_einittext",
+            "bpf_trace_run2",
+            "__traceiter_contention_begin",
+            "trace_contention_begin",
+            "rwsem_down_write_slowpath",
+            "down_write",
+            "ext4_dio_write_iter@ext4",
+            "ext4_file_write_iter@ext4",
+            "do_iter_readv_writev",
+            "vfs_writev",
+        ];
+        // The tree of extents has functions whose names do not begin with the file system's.
+        let extents = [
+            "bpf_trace_run2",
+            "__traceiter_contention_begin",
+            "native_queued_spin_lock_slowpath",
+            "_raw_spin_lock",
+            "lock_extent",
+            "btrfs_get_blocks_direct_read",
+            "iomap_iter",
+        ];
+        let tags = [
+            "trace_contention_begin",
+            "_raw_spin_lock_irqsave",
+            "sbitmap_get",
+            "blk_mq_get_tag",
+            "blk_mq_submit_bio",
+            "iomap_dio_bio_iter",
+            "ext4_file_read_iter",
+        ];
+        let counts = LockWaitCounts {
+            waits: vec![
+                wait(&inode, WRITE, 70),
+                wait(&extents, SPIN, 500),
+                wait(&inode, WRITE, 30),
+                wait(&tags, SPIN, 9),
+                wait(&[], MUTEX, 1),
+            ],
+            lost: 3,
+        };
+        let seen = attributed(&counts, 2.0);
+        let told: Vec<_> = seen
+            .sites
+            .iter()
+            .map(|s| (s.site.as_str(), s.layer, s.kind, s.waits, s.wait_ns))
+            .collect();
+        let wanted = [
+            ("lock_extent", LockLayer::Btrfs, LockKind::Spinlock, 1, 500),
+            (
+                "ext4_dio_write_iter",
+                LockLayer::Ext4,
+                LockKind::RwsemWrite,
+                2,
+                100,
+            ),
+            ("sbitmap_get", LockLayer::Block, LockKind::Spinlock, 1, 9),
+            ("unknown", LockLayer::Other, LockKind::Mutex, 1, 1),
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!((seen.lost, seen.thread_seconds), (3, 2.0));
+    }
+
+    #[test]
+    fn kinds_of_locks_by_their_flags() {
+        for (flags, wanted) in [
+            (SPIN, LockKind::Spinlock),
+            (SPIN | READ, LockKind::RwlockRead),
+            (READ, LockKind::RwsemRead),
+            (PERCPU | READ, LockKind::PercpuRwsem),
+            (MUTEX | SPIN, LockKind::Mutex),
+            (0, LockKind::Sleeping),
+        ] {
+            assert_eq!(kind(flags), wanted, "{flags}");
+        }
+    }
+}
