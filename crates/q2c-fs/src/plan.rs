@@ -170,7 +170,8 @@ pub(crate) fn label(point: &FsPoint) -> String {
         jobs,
         bs,
     } = point;
-    format!("{fs} {caching} {access} {bs}, {sharing}, {jobs} jobs")
+    let s = if *jobs == 1 { "" } else { "s" };
+    format!("{fs} {caching} {access} {bs}, {sharing}, {jobs} job{s}")
 }
 
 fn pattern(access: Access) -> Pattern {

@@ -410,3 +410,131 @@ fn sharing(of: Sharing) -> &'static str {
         Sharing::Same => "the same place",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Bytes;
+    use q2c_result::fs::{Access, Caching, FsJob, SCHEMA};
+
+    fn cell(sharing: Sharing, iops: f64, in_flight: f64, trials: u32) -> FsCell {
+        let interval = |median: f64| Interval {
+            median,
+            min: 0.98 * median,
+            max: 1.02 * median,
+            trials,
+        };
+        FsCell {
+            point: FsPoint {
+                fs: FileSystem::Ext4,
+                sharing,
+                access: Access::Append,
+                caching: Caching::Direct,
+                jobs: 4,
+                bs: Bytes(4096),
+            },
+            iops: interval(iops),
+            in_flight: interval(in_flight),
+            locks: None,
+            failures: Vec::new(),
+        }
+    }
+
+    /// Four jobs whose private files have `private` in flight, and the shared one `shared`.
+    fn result(private: f64, shared: f64, ratio: f64, trials: u32) -> FsResult {
+        let cells = vec![
+            cell(Sharing::Private, 1000.0, private, trials),
+            cell(Sharing::Same, 1000.0 * ratio, shared, trials),
+        ];
+        let shared_to_private = Ratio {
+            ratio,
+            low: 0.97 * ratio,
+            high: 1.03 * ratio,
+        };
+        FsResult {
+            schema: SCHEMA.to_owned(),
+            version: "0".to_owned(),
+            started_unix_s: 0,
+            seconds: 1.0,
+            complete: true,
+            seed: 1,
+            machine: serde_json::from_value(machine()).expect("a machine"),
+            file_systems: Vec::new(),
+            control: None,
+            job: FsJob {
+                trial_seconds: 1.0,
+                warm_up_seconds: 0.3,
+                trials,
+                file: Bytes(1 << 20),
+                cpus: Vec::new(),
+            },
+            ratios: vec![SharedRatio {
+                point: cells[1].point.clone(),
+                shared_to_private,
+                of_control: None,
+            }],
+            cells,
+            program: None,
+            left_out: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn machine() -> serde_json::Value {
+        let kept = include_str!("../../q2c/tests/kept/bench-1.json");
+        let kept: serde_json::Value = serde_json::from_str(kept).expect("a result");
+        kept["machine"].clone()
+    }
+
+    #[test]
+    fn one_at_a_time_is_said_where_all_three_witnesses_agree() {
+        let said = |result: &FsResult| findings(result).len();
+        assert_eq!(said(&result(3.9, 1.0, 0.26, 5)), 1);
+        let words = &findings(&result(3.9, 1.0, 0.26, 5))[0].words;
+        assert!(
+            words.contains("4 jobs have 1.00 requests in flight on one file, and 3.90"),
+            "{words}"
+        );
+        // More than one is in flight; the throughput is the same; one trial says nothing.
+        assert_eq!(said(&result(3.9, 1.5, 0.26, 5)), 0);
+        assert_eq!(said(&result(3.9, 1.0, 0.99, 5)), 0);
+        assert_eq!(said(&result(3.9, 1.0, 0.26, 1)), 0);
+        // Private files have no more in flight: the device is too fast to show anything.
+        assert_eq!(said(&result(1.0, 0.9, 0.5, 5)), 0);
+    }
+
+    #[test]
+    fn tables_have_a_row_for_each_level_and_a_column_for_each_number_of_jobs() {
+        let result = result(3.9, 1.0, 0.26, 5);
+        let [(title, table)] = &throughput(&result)[..] else {
+            panic!("one table");
+        };
+        assert_eq!(title, "IOPS, direct append of 4 KiB");
+        assert_eq!(table.head, ["file system", "4 jobs"]);
+        let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
+        assert_eq!(names, ["ext4 private", "ext4 same"]);
+        assert_eq!(ratios(&result).rows[0][1].text, "0.26 [0.25, 0.27]");
+    }
+
+    #[test]
+    fn locks_are_named_with_their_share_of_the_time() {
+        let site = |site: &str, ms: u64| LockSite {
+            site: site.to_owned(),
+            layer: LockLayer::Ext4,
+            kind: LockKind::RwsemWrite,
+            waits: 7,
+            wait_ns: ms * 1_000_000,
+        };
+        let mut result = result(3.9, 1.0, 0.26, 5);
+        result.cells[1].locks = Some(FsLocks::Seen(SeenLocks {
+            thread_seconds: 4.0,
+            sites: vec![site("ext4_file_write_iter", 2_000), site("small", 19)],
+            lost: 2,
+        }));
+        let said = locks(&result);
+        assert_eq!(said.len(), 2, "the point, and what is not seen");
+        let wanted = "ext4 same, direct append of 4 KiB, 4 jobs: 50.0 % of the jobs' time in ext4_file_write_iter \
+                      (ext4, rwsem, write); 2 waits were lost";
+        assert_eq!(said[0].words, wanted);
+    }
+}
