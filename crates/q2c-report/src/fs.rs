@@ -178,6 +178,7 @@ const LEAST: f64 = 0.005;
 pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
     let most = jobs(result).last().copied().unwrap_or(1);
     let mut said: Vec<Said> = Vec::new();
+    let mut quiet = 0;
     for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
         let Some(locks) = &cell.locks else { continue };
         let point = format!(
@@ -187,13 +188,26 @@ pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
             kind(&cell.point)
         );
         let words = match locks {
-            FsLocks::Seen(seen) => waited(seen),
+            FsLocks::Seen(seen) => match waited(seen) {
+                Some(words) => words,
+                None => {
+                    quiet += 1;
+                    continue;
+                }
+            },
             FsLocks::Unseen(why) => format!("not seen: failed to {why}"),
         };
         said.push(Said::plain(
             "locks",
             format!("{point}, {most} jobs: {words}"),
         ));
+    }
+    if quiet > 0 {
+        let other = if said.is_empty() { "" } else { "other " };
+        let s = if quiet == 1 { "" } else { "s" };
+        let words =
+            format!("{quiet} {other}point{s}, {most} jobs: no wait of 0.5 % of the jobs' time");
+        said.push(Said::plain("locks", words));
     }
     if !said.is_empty() {
         said.push(Said::plain(
@@ -204,7 +218,8 @@ pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
     said
 }
 
-fn waited(seen: &SeenLocks) -> String {
+/// The longest waits; `None` where there is none to speak of, and none was lost.
+fn waited(seen: &SeenLocks) -> Option<String> {
     let large = |site: &&LockSite| seen.share(site) >= LEAST;
     let all: Vec<String> = seen
         .sites
@@ -225,9 +240,10 @@ fn waited(seen: &SeenLocks) -> String {
         0 => String::new(),
         n => format!("; {n} waits were lost"),
     };
-    match all.is_empty() {
-        true => format!("no wait of 0.5 % of the jobs' time{lost}"),
-        false => all.join(", ") + &lost,
+    match (all.is_empty(), seen.lost) {
+        (true, 0) => None,
+        (true, _) => Some(format!("no wait of 0.5 % of the jobs' time{lost}")),
+        (false, _) => Some(all.join(", ") + &lost),
     }
 }
 
@@ -533,6 +549,16 @@ mod tests {
         }));
         let said = locks(&result);
         assert_eq!(said.len(), 2, "the point, and what is not seen");
+        result.cells[0].locks = Some(FsLocks::Seen(SeenLocks {
+            thread_seconds: 4.0,
+            sites: vec![site("small", 19)],
+            lost: 0,
+        }));
+        let quiet = &locks(&result)[1].words;
+        assert_eq!(
+            quiet,
+            "1 other point, 4 jobs: no wait of 0.5 % of the jobs' time"
+        );
         let wanted = "ext4 same, direct append of 4 KiB, 4 jobs: 50.0 % of the jobs' time in ext4_file_write_iter \
                       (ext4, rwsem, write); 2 waits were lost";
         assert_eq!(said[0].words, wanted);
