@@ -10,6 +10,7 @@ mod files;
 mod locks;
 mod made;
 mod maker;
+mod mix;
 mod plan;
 mod program;
 mod spec;
@@ -20,6 +21,7 @@ pub use spec::{FsSpec, ProgramSpec};
 
 use made::Made;
 use maker::Maker;
+use mix::MixPlan;
 use plan::{FsPlan, LocksPlan};
 use program::ProgramPlan;
 use q2c_host::Roots;
@@ -134,7 +136,7 @@ impl FsBench<'_> {
             }
             Some(device) => Made::on_device(self.roots, fs, Path::new(device), self.leave)?,
         };
-        if spec.program.is_none() {
+        if spec.program.is_none() && !spec.mix {
             files::prepare(made.path(), spec.most_jobs(), spec.file, spec.seed)?;
         }
         Ok(made)
@@ -164,6 +166,7 @@ impl FsBench<'_> {
             progress,
         };
         let figures = match &self.spec.program {
+            None if self.spec.mix => self.by_mix(all, &mut runner, folder)?,
             None => self.by_jobs(all, &mut runner, folder)?,
             Some(program) => self.by_program(program, all, &mut runner, folder)?,
         };
@@ -272,6 +275,27 @@ impl FsBench<'_> {
             cells: Vec::new(),
             ratios: Vec::new(),
             program: Some(program::conclude(program, &summary.cells)),
+            left_out: Vec::new(),
+            warnings: summary.warnings,
+        })
+    }
+
+    fn by_mix(
+        &self,
+        all: &MadeAll,
+        runner: &mut Runner<'_>,
+        folder: &mut RunDir,
+    ) -> Result<Figures, FsError> {
+        let mut plan = MixPlan {
+            spec: self.spec,
+            made: &all.made,
+        };
+        let summary = runner.run(&mut plan, folder)?;
+        Ok(Figures {
+            state: summary.state(),
+            cells: Vec::new(),
+            ratios: Vec::new(),
+            program: Some(mix::conclude(&summary.cells)),
             left_out: Vec::new(),
             warnings: summary.warnings,
         })

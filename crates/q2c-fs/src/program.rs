@@ -196,16 +196,21 @@ fn wait(mut child: Child, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
 
 /// The program's figures.
 pub(crate) fn conclude(program: &ProgramSpec, runs: &[CellRuns<ProgramPoint, f64>]) -> FsProgram {
+    FsProgram {
+        command: Some(program.command.clone()),
+        metric: program.metric.clone(),
+        cells: cells(runs),
+    }
+}
+
+/// The figures of each point.
+pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, f64>]) -> Vec<ProgramCell> {
     let cell = |runs: &CellRuns<ProgramPoint, f64>| ProgramCell {
         point: runs.plan.cell.clone(),
         value: Interval::of(&runs.outcomes().copied().collect::<Vec<f64>>()),
         failures: runs.failures().map(str::to_owned).collect(),
     };
-    FsProgram {
-        command: program.command.clone(),
-        metric: program.metric.clone(),
-        cells: runs.iter().map(cell).collect(),
-    }
+    runs.iter().map(cell).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub struct FsSpec {
     pub control: Option<FileSystem>,
     /// A program to run instead of the jobs of q2c.
     pub program: Option<ProgramSpec>,
+    /// Whether the built-in mix is run instead of the jobs.
+    #[serde(default)]
+    pub mix: bool,
     /// How jobs share files.
     pub sharing: Vec<Sharing>,
     /// What jobs do.
@@ -96,7 +99,7 @@ impl FsSpec {
         if let Some(program) = &self.program {
             return self.check_program(program);
         }
-        let needed = self.room();
+        let needed = if self.mix { Bytes(0) } else { self.room() };
         if self.device.is_none() && needed > self.size {
             return wrong(format!(
                 "the files of {} jobs need {needed}, and the file system has {}; raise --size or lower --file",
@@ -192,6 +195,7 @@ pub(crate) mod tests {
             file_systems: vec![FileSystem::Ext4, FileSystem::Xfs],
             control: None,
             program: None,
+            mix: false,
             sharing: Sharing::ALL.to_vec(),
             access: Access::ALL.to_vec(),
             caching: vec![Caching::Direct],

@@ -294,18 +294,26 @@ pub(crate) fn program(of: &FsProgram) -> (String, Table) {
             .chain(cpus.iter().map(at))
             .collect()
     };
-    let head = cpus.iter().map(|cpus| match cpus {
-        1 => "1 CPU".to_owned(),
-        n => format!("{n} CPUs"),
-    });
+    let head = cpus.iter().map(|&cpus| numbered(of, cpus));
     let table = Table {
         head: std::iter::once("file system".to_owned())
             .chain(head)
             .collect(),
         rows: all.iter().map(row).collect(),
-        legend: "The figure that the program printed: median of the trials; below it the least and the largest one.",
+        legend: "Median of the trials; below it the least and the largest one.",
     };
-    (format!("{} of `{}`", of.metric, of.command), table)
+    let title = match &of.command {
+        Some(command) => format!("{} of `{command}`", of.metric),
+        None => format!("{} of the built-in mix", of.metric),
+    };
+    (title, table)
+}
+
+/// The CPUs of a program, or the tasks of the built-in mix.
+fn numbered(of: &FsProgram, n: u32) -> String {
+    let unit = if of.command.is_some() { "CPU" } else { "task" };
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {unit}{s}")
 }
 
 fn figure(value: &Interval) -> Field {
@@ -402,16 +410,21 @@ pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
         ))
     };
     let failed = result.cells.iter().filter_map(failed);
-    let of_program = result.program.iter().flat_map(|program| &program.cells);
-    let of_program = of_program.filter_map(|cell| {
-        let why = cell.failures.first()?;
-        let ProgramPoint { fs, cpus } = cell.point;
-        Some(Said::new(
-            Weight::Bad,
-            "failed",
-            format!("{fs} on {cpus} CPUs: failed to {why}"),
-        ))
-    });
+    let of_program = |program: &FsProgram| -> Vec<Said> {
+        let cells = program.cells.iter();
+        let failed = cells.filter_map(|cell| {
+            let why = cell.failures.first()?;
+            let ProgramPoint { fs, cpus } = cell.point;
+            let number = numbered(program, cpus);
+            Some(Said::new(
+                Weight::Bad,
+                "failed",
+                format!("{fs}, {number}: failed to {why}"),
+            ))
+        });
+        failed.collect()
+    };
+    let of_program = result.program.iter().flat_map(of_program);
     shared
         .filter_map(witness)
         .chain(failed)

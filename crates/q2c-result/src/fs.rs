@@ -37,7 +37,8 @@ pub struct FsResult {
     pub cells: Vec<FsCell>,
     /// Throughput of jobs that share a file over that of jobs with a file each.
     pub ratios: Vec<SharedRatio>,
-    /// A program's own figures, where one was named; there are no cells and ratios then.
+    /// The figures of a program or of the built-in mix, where one was asked for; there are no cells
+    /// and ratios then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<FsProgram>,
     /// Points and file systems that do not exist here.
@@ -365,9 +366,10 @@ pub struct SharedRatio {
 /// A program that was run on each file system, under several numbers of CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsProgram {
-    /// The command, as a shell has it.
-    pub command: String,
-    /// The regular expression whose first group is the figure in the program's output.
+    /// The command, as a shell has it; `None` for the built-in mix.
+    pub command: Option<String>,
+    /// The regular expression whose first group is the figure in the program's output; the unit of
+    /// the built-in mix.
     pub metric: String,
     /// The figures.
     pub cells: Vec<ProgramCell>,
@@ -391,7 +393,7 @@ pub struct ProgramCell {
 pub struct ProgramPoint {
     /// The file system.
     pub fs: FileSystem,
-    /// CPUs on which the program may run.
+    /// CPUs on which the program may run; tasks of the built-in mix.
     pub cpus: u32,
 }
 

@@ -61,6 +61,10 @@ pub struct FsBenchArgs {
     /// to the number of CPUs]
     #[arg(long, value_name = "LIST")]
     pub jobs: Option<Counts>,
+    /// Run a built-in mix of what programs do with many small files and a large one: jobs per minute,
+    /// with as many tasks as --jobs says
+    #[arg(long, conflicts_with_all = ["program", "locks"])]
+    pub mix: bool,
     /// Run this shell command on each file system instead of jobs of q2c, in an empty folder there,
     /// on as many CPUs as --jobs says ($Q2C_CPUS holds the number)
     #[arg(long = "macro", value_name = "COMMAND", requires = "metric")]

@@ -115,6 +115,7 @@ fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
             command,
             metric: args.metric.clone().unwrap_or_default(),
         }),
+        mix: args.mix,
         sharing: args.sharing.clone(),
         access: args.rw.clone(),
         caching: args.io.clone(),

@@ -165,6 +165,32 @@ fn a_program_has_its_figures() {
 }
 
 #[test]
+fn the_built_in_mix_has_jobs_per_minute() {
+    if let Some(why) = unable() {
+        return skip("the_built_in_mix_has_jobs_per_minute", why);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mix = ["--mix", "--jobs", "1,2", "--trials", "2", "--json"];
+    let result = q2c(folder.path(), &[&SMALL[..], &mix].concat()).json();
+    let program = &result["program"];
+    assert_eq!(program["command"], Value::Null);
+    assert_eq!(program["metric"], "jobs per minute");
+    let cells = program["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
+        assert!(cell["value"]["min"].as_f64().unwrap() > 0.0, "{cell}");
+    }
+    let run = fs::read_dir(folder.path().join("runs")).unwrap();
+    let run = run.last().unwrap().unwrap().path();
+    let table = q2c(folder.path(), &["report", run.to_str().unwrap()]).done();
+    assert!(
+        table.contains("jobs per minute of the built-in mix"),
+        "{table}"
+    );
+    assert!(table.contains("2 tasks"), "{table}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (more, code, words) in [

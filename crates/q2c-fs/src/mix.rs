@@ -1,0 +1,367 @@
+//! A mix of what programs do with files, in the spirit of AIM7's disk mixes: many small files and a
+//! large one are made, read, written, copied, brought to the disk and removed.
+//!
+//! A job is one pass through the list below, in a folder of its own. Each task does job after job,
+//! for as long as a trial lasts; jobs per minute count whole operations, so that a job that is cut
+//! off counts by its part.
+
+use crate::made::Made;
+use crate::spec::FsSpec;
+use q2c_model::{Bytes, CpuId};
+use q2c_result::fs::{FsProgram, ProgramPoint};
+use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
+use q2c_stats::Rng;
+use q2c_sys::thread::pin;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Small files of a job.
+const SMALL: u32 = 20;
+/// Their sizes, as powers of two: 1 to 64 KiB, each size as likely.
+const SMALL_SIZES: (u32, u32) = (10, 16);
+/// Size of the large file.
+const LARGE: Bytes = Bytes(8 << 20);
+/// Bytes of a call on the large file, and of a read or write at a random place.
+const PIECE: usize = 64 << 10;
+const BLOCK: usize = 4096;
+/// Reads at random places of the large file.
+const RANDOM_READS: u64 = 64;
+/// Every so many small files, one is brought to the disk at once.
+const SYNC_EVERY: u32 = 5;
+
+/// Operations of a job. On each small file: create, read, overwrite, copy, and the removal of both;
+/// on the large one: create, bring to the disk, read, read at random places, copy, and the removal
+/// of both.
+const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
+
+/// The runner's plan: a cell for each file system and number of tasks.
+pub(crate) struct MixPlan<'a> {
+    pub spec: &'a FsSpec,
+    pub made: &'a [Made],
+}
+
+impl Plan for MixPlan<'_> {
+    type Cell = ProgramPoint;
+    type Outcome = f64;
+    const UNIT: &'static str = "jobs per minute";
+
+    fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
+        let each = self.made.iter().flat_map(|made| {
+            let fs = made.facts.fs;
+            let numbers = self.spec.jobs.iter();
+            numbers.map(move |&cpus| ProgramPoint { fs, cpus })
+        });
+        let cell = |point: ProgramPoint| {
+            let s = if point.cpus == 1 { "" } else { "s" };
+            let label = format!("{} mix, {} task{s}", point.fs, point.cpus);
+            CellPlan {
+                key: label.clone(),
+                label,
+                seconds: self.spec.warm_up_seconds + self.spec.seconds + 0.1,
+                cell: point,
+            }
+        };
+        each.map(cell).collect()
+    }
+
+    fn metric(&self, jobs: &f64) -> f64 {
+        *jobs
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<ProgramPoint>,
+        context: &mut Context<'_>,
+    ) -> Result<f64, CellError> {
+        let point = &cell.cell;
+        let made = self.made.iter().find(|made| made.facts.fs == point.fs);
+        let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
+        let folder = made.path().join("mix");
+        let failed = |error: io::Error| CellError::Trial(format!("run the mix: {error}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).map_err(failed)?;
+        let done = self.trial(&folder, point.cpus, context);
+        fs::remove_dir_all(&folder).map_err(failed)?;
+        if context.cancelled() {
+            return Err(CellError::Cancelled);
+        }
+        done.map_err(failed)
+    }
+}
+
+impl MixPlan<'_> {
+    /// Jobs per minute of all tasks together.
+    fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
+        let begun = Instant::now();
+        let from = begun + Duration::from_secs_f64(self.spec.warm_up_seconds);
+        let to = from + Duration::from_secs_f64(self.spec.seconds);
+        let cpus = &self.spec.cpus;
+        thread::scope(|scope| {
+            let start = |task: u32| {
+                let cpu = CpuId(cpus[task as usize % cpus.len()]);
+                let folder = folder.join(format!("task-{task}"));
+                let rng = Rng::new(context.seed ^ u64::from(task).wrapping_mul(7919));
+                scope.spawn(move || {
+                    pin(cpu)?;
+                    fs::create_dir(&folder)?;
+                    Task::new(folder, rng).until(from, to, context.cancel)
+                })
+            };
+            let tasks: Vec<_> = (0..tasks).map(start).collect();
+            let mut jobs_per_minute = 0.0;
+            for task in tasks {
+                let ended = task
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("a task ended early")));
+                jobs_per_minute += ended?;
+            }
+            Ok(jobs_per_minute)
+        })
+    }
+}
+
+/// A task in its folder.
+struct Task {
+    folder: PathBuf,
+    rng: Rng,
+    data: Vec<u8>,
+    /// Operations so far.
+    done: u64,
+    /// When the counted part begins, and the operations and the time at its begin.
+    from: Instant,
+    counted: Option<(u64, Instant)>,
+    to: Instant,
+}
+
+impl Task {
+    fn new(folder: PathBuf, mut rng: Rng) -> Self {
+        let mut data = vec![0; PIECE];
+        for word in data.chunks_exact_mut(8) {
+            word.copy_from_slice(&rng.next_u64().to_le_bytes());
+        }
+        let now = Instant::now();
+        Task {
+            folder,
+            rng,
+            data,
+            done: 0,
+            from: now,
+            counted: None,
+            to: now,
+        }
+    }
+
+    /// Does job after job until `to`, and returns the jobs per minute from the first operation that
+    /// begins after `from` on.
+    fn until(mut self, from: Instant, to: Instant, stop: &AtomicBool) -> io::Result<f64> {
+        (self.from, self.to) = (from, to);
+        while self.job(stop)? {}
+        let Some((before, since)) = self.counted else {
+            return Ok(0.0);
+        };
+        let jobs = (self.done - before) as f64 / OPERATIONS as f64;
+        Ok(jobs / since.elapsed().as_secs_f64() * 60.0)
+    }
+
+    /// Does one job. False when the time is over in the middle of it.
+    fn job(&mut self, stop: &AtomicBool) -> io::Result<bool> {
+        let go_on = |task: &mut Self| {
+            let now = Instant::now();
+            if task.counted.is_none() && now >= task.from {
+                task.counted = Some((task.done, now));
+            }
+            now < task.to && !stop.load(Ordering::Relaxed)
+        };
+        let steps: [fn(&mut Self, u32) -> io::Result<()>; 5] = [
+            Self::create_small,
+            Self::read_small,
+            Self::overwrite_small,
+            Self::copy_small,
+            Self::remove_small,
+        ];
+        for step in steps {
+            for n in 0..SMALL {
+                if !go_on(self) {
+                    return Ok(false);
+                }
+                step(self, n)?;
+                self.done += 1;
+            }
+        }
+        let steps: [fn(&mut Self) -> io::Result<()>; 6] = [
+            Self::create_large,
+            Self::sync_large,
+            Self::read_large,
+            Self::read_at_random,
+            Self::copy_large,
+            Self::remove_large,
+        ];
+        for step in steps {
+            if !go_on(self) {
+                return Ok(false);
+            }
+            step(self)?;
+            self.done += 1;
+        }
+        Ok(true)
+    }
+
+    fn small(&self, n: u32) -> PathBuf {
+        self.folder.join(format!("small-{n}"))
+    }
+
+    fn create_small(&mut self, n: u32) -> io::Result<()> {
+        let (least, most) = SMALL_SIZES;
+        let power = least + self.rng.below(u64::from(most - least + 1)) as u32;
+        let mut file = File::create(self.small(n))?;
+        file.write_all(&self.data[..1 << power])?;
+        match n % SYNC_EVERY {
+            0 => file.sync_all(),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_small(&mut self, n: u32) -> io::Result<()> {
+        fs::read(self.small(n)).map(drop)
+    }
+
+    fn overwrite_small(&mut self, n: u32) -> io::Result<()> {
+        let mut file = File::options().write(true).open(self.small(n))?;
+        let length = file.metadata()?.len();
+        let part = length.min(BLOCK as u64);
+        let at = self.rng.below(length - part + 1);
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&self.data[..part as usize])
+    }
+
+    fn copy_small(&mut self, n: u32) -> io::Result<()> {
+        copy(&self.small(n), &self.small(SMALL + n), &mut self.data)
+    }
+
+    fn remove_small(&mut self, n: u32) -> io::Result<()> {
+        fs::remove_file(self.small(n))?;
+        fs::remove_file(self.small(SMALL + n))
+    }
+
+    fn large(&self, n: u32) -> PathBuf {
+        self.folder.join(format!("large-{n}"))
+    }
+
+    fn create_large(&mut self) -> io::Result<()> {
+        let mut file = File::create(self.large(0))?;
+        let pieces = LARGE.0 as usize / PIECE;
+        (0..pieces).try_for_each(|_| file.write_all(&self.data))
+    }
+
+    fn sync_large(&mut self) -> io::Result<()> {
+        File::open(self.large(0))?.sync_all()
+    }
+
+    fn read_large(&mut self) -> io::Result<()> {
+        let mut file = File::open(self.large(0))?;
+        while file.read(&mut self.data)? > 0 {}
+        Ok(())
+    }
+
+    fn read_at_random(&mut self) -> io::Result<()> {
+        let mut file = File::open(self.large(0))?;
+        for _ in 0..RANDOM_READS {
+            let block = self.rng.below(LARGE.0 / BLOCK as u64);
+            file.seek(SeekFrom::Start(block * BLOCK as u64))?;
+            file.read_exact(&mut self.data[..BLOCK])?;
+        }
+        Ok(())
+    }
+
+    fn copy_large(&mut self) -> io::Result<()> {
+        copy(&self.large(0), &self.large(1), &mut self.data)
+    }
+
+    fn remove_large(&mut self) -> io::Result<()> {
+        fs::remove_file(self.large(0))?;
+        fs::remove_file(self.large(1))
+    }
+}
+
+/// Copies by reads and writes, as AIM7 does: calls that copy within the kernel would let some file
+/// systems share blocks instead.
+fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
+    let (mut from, mut to) = (File::open(from)?, File::create(to)?);
+    loop {
+        match from.read(buffer)? {
+            0 => return Ok(()),
+            length => to.write_all(&buffer[..length])?,
+        }
+    }
+}
+
+/// The figures of the mix.
+pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, f64>]) -> FsProgram {
+    FsProgram {
+        command: None,
+        metric: MixPlan::UNIT.to_owned(),
+        cells: crate::program::cells(runs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(folder: &Path) -> Task {
+        let mut task = Task::new(folder.to_owned(), Rng::new(1));
+        task.to = Instant::now() + Duration::from_secs(600);
+        task
+    }
+
+    /// A whole job has as many operations as its constant says, and leaves nothing.
+    #[test]
+    fn a_job_does_all_operations_and_removes_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut task = task(folder.path());
+        assert!(task.job(&AtomicBool::new(false)).unwrap());
+        assert_eq!(task.done, OPERATIONS);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn copies_and_overwritten_files_have_their_lengths() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut task = task(folder.path());
+        for n in 0..SMALL {
+            task.create_small(n).unwrap();
+            let length = |n| {
+                fs::metadata(folder.path().join(format!("small-{n}")))
+                    .unwrap()
+                    .len()
+            };
+            let made = length(n);
+            assert!(
+                (1 << 10..=1 << 16).contains(&made) && made.is_power_of_two(),
+                "{made}"
+            );
+            task.overwrite_small(n).unwrap();
+            assert_eq!(length(n), made);
+            task.copy_small(n).unwrap();
+            let read = |n| fs::read(folder.path().join(format!("small-{n}"))).unwrap();
+            assert_eq!(read(n), read(SMALL + n));
+        }
+        task.create_large().unwrap();
+        task.copy_large().unwrap();
+        let large = fs::metadata(folder.path().join("large-1")).unwrap().len();
+        assert_eq!(large, LARGE.0);
+    }
+
+    /// A task that is stopped at once has counted nothing.
+    #[test]
+    fn a_task_that_is_stopped_does_nothing_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut task = task(folder.path());
+        assert!(!task.job(&AtomicBool::new(true)).unwrap());
+        assert_eq!(task.done, 0);
+    }
+}
