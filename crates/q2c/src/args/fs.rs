@@ -61,8 +61,8 @@ pub struct FsBenchArgs {
     /// to the number of CPUs]
     #[arg(long, value_name = "LIST")]
     pub jobs: Option<Counts>,
-    /// Run a built-in mix of what programs do with many small files and a large one: jobs per minute,
-    /// with as many tasks as --jobs says
+    /// Run a built-in mix of what programs do with many small files and a large one: jobs per
+    /// minute, with as many tasks as --jobs says
     #[arg(long, conflicts_with_all = ["program", "locks"])]
     pub mix: bool,
     /// Run this shell command on each file system instead of jobs of q2c, in an empty folder there,
