@@ -1,6 +1,6 @@
 //! Makes the figures and ratios of a result from the trials.
 
-use crate::plan::FsTrial;
+use crate::plan::{FsTrial, label};
 use crate::spec::FsSpec;
 use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
@@ -21,6 +21,10 @@ pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
                 .filter_map(|t| t.in_flight)
                 .collect::<Vec<_>>(),
         ),
+        from_device: {
+            let shares: Vec<f64> = runs.outcomes().filter_map(|t| t.from_device).collect();
+            (!shares.is_empty()).then(|| Interval::of(&shares))
+        },
         locks: None,
         failures: runs.failures().map(str::to_owned).collect(),
     };
@@ -63,8 +67,8 @@ fn ratio(runs: &Runs, shared: &FsPoint, seed: u64) -> Option<Ratio> {
 }
 
 /// What misleads.
-pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs]) -> Vec<Warning> {
-    let mut warnings = Vec::new();
+pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs], cells: &[FsCell]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = cached(cells).into_iter().collect();
     if made.iter().any(|made| made.loop_direct == Some(false)) {
         warnings.push(Warning::new(
             "loop-buffered",
@@ -84,6 +88,29 @@ pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs]) -> Vec<Warning> {
     warnings
 }
 
+/// Bytes from the device for each byte of a scan below which the page cache had some of them.
+const FROM_DEVICE: f64 = 0.9;
+
+fn cached(cells: &[FsCell]) -> Option<Warning> {
+    let few = |cell: &&FsCell| {
+        cell.from_device
+            .is_some_and(|share| share.median < FROM_DEVICE)
+    };
+    let few: Vec<&FsCell> = cells.iter().filter(few).collect();
+    let first = few.first()?;
+    let found = format!(
+        "{} of the scans read less than 90 % of their bytes from the device, the first {}",
+        few.len(),
+        label(&first.point)
+    );
+    Some(Warning::new(
+        "cached",
+        found,
+        "the page cache kept pages although it was asked to drop them, so that readahead says little",
+        "use larger files (--file)",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +128,7 @@ mod tests {
             result: TrialResult::Ok(FsTrial {
                 iops,
                 in_flight: Some(0.5 * f64::from(n)),
+                from_device: None,
             }),
         };
         CellRuns {
@@ -115,6 +143,7 @@ mod tests {
                     caching: Caching::Direct,
                     jobs: 2,
                     bs: Bytes(4096),
+                    readahead: None,
                 },
             },
             trials: (0..3).map(trial).collect(),
@@ -154,7 +183,7 @@ mod tests {
     #[test]
     fn more_jobs_than_cpus_are_told() {
         let ids = |spec: &FsSpec| -> Vec<String> {
-            let all = warnings(spec, &[]);
+            let all = warnings(spec, &[], &[]);
             all.into_iter().map(|warning| warning.id).collect()
         };
         let mut spec = good();

@@ -105,7 +105,7 @@ fn open_one(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     match point.access {
-        Access::Read => {}
+        Access::Read | Access::Scan => {}
         Access::Write => {
             options.write(true);
         }
@@ -162,6 +162,7 @@ mod tests {
             caching: Caching::Buffered,
             jobs: 3,
             bs: Bytes(4096),
+            readahead: None,
         }
     }
 

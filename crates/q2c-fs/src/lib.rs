@@ -13,6 +13,8 @@ mod maker;
 mod mix;
 mod plan;
 mod program;
+mod readahead;
+mod scan;
 mod spec;
 
 pub use error::FsError;
@@ -50,6 +52,8 @@ pub struct FsBench<'a> {
     pub machine: &'a Machine,
     /// The system's files.
     pub roots: &'a Roots,
+    /// Folder of the journal of changed settings.
+    pub restore_dir: Option<&'a Path>,
     /// What may be written.
     pub leave: &'a WriteLeave,
     /// Set when the run is to stop.
@@ -171,7 +175,7 @@ impl FsBench<'_> {
             Some(program) => self.by_program(program, all, &mut runner, folder)?,
         };
         let facts: Vec<MadeFs> = all.made.iter().map(|made| made.facts.clone()).collect();
-        let mut warnings = conclude::warnings(self.spec, &facts);
+        let mut warnings = conclude::warnings(self.spec, &facts, &figures.cells);
         warnings.extend(figures.warnings);
         let left_out = figures
             .left_out
@@ -213,6 +217,8 @@ impl FsBench<'_> {
             points: &points,
             made: &all.made,
             clock: Clock::new(),
+            roots: self.roots,
+            restore_dir: self.restore_dir,
         };
         let summary = runner.run(&mut plan, folder)?;
         let control = self.spec.control.filter(|fs| there.contains(fs));

@@ -2,6 +2,7 @@
 
 use crate::FsError;
 use crate::maker::Maker;
+use crate::readahead;
 use q2c_host::Roots;
 use q2c_host::target::{self, Wanted, WriteLeave};
 use q2c_model::Bytes;
@@ -19,6 +20,8 @@ pub(crate) struct Made {
     pub facts: MadeFs,
     /// Folder with the device's statistics.
     pub statistics: PathBuf,
+    /// The setting of how far is read ahead.
+    pub readahead: Option<PathBuf>,
     // Dropped in this order: the mount, its folder, the device.
     mounted: Mounted,
     _point: MountPoint,
@@ -129,6 +132,7 @@ impl Made {
             .map_err(FsError::call(format!("ask about {}", path.display())))?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
         Ok(Made {
+            readahead: readahead::setting(roots, fs, &statistics),
             facts: MadeFs {
                 fs,
                 device: path.display().to_string(),

@@ -3,6 +3,8 @@
 use crate::files::{self, JobFile};
 use crate::locks::attributed;
 use crate::made::Made;
+use crate::readahead::HeldReadahead;
+use crate::scan;
 use crate::spec::FsSpec;
 use q2c_capture::lock_waits::LockWaits;
 use q2c_engine::{
@@ -11,7 +13,7 @@ use q2c_engine::{
 use q2c_host::Roots;
 use q2c_host::block::DiskStats;
 use q2c_model::{CpuId, Nanos};
-use q2c_result::fs::{Access, FsLocks, FsPoint};
+use q2c_result::fs::{Access, Caching, FsLocks, FsPoint};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
 use q2c_workbench::workload::first_fault;
@@ -33,6 +35,9 @@ pub struct FsTrial {
     /// Requests in flight at the device, averaged over the counted time; `None` where its
     /// statistics could not be read.
     pub in_flight: Option<f64>,
+    /// Bytes that the device read for each byte of the jobs; `None` where that is not counted.
+    #[serde(default)]
+    pub from_device: Option<f64>,
 }
 
 /// The runner's plan.
@@ -41,6 +46,8 @@ pub(crate) struct FsPlan<'a> {
     pub points: &'a [FsPoint],
     pub made: &'a [Made],
     pub clock: Clock,
+    pub roots: &'a Roots,
+    pub restore_dir: Option<&'a Path>,
 }
 
 impl Plan for FsPlan<'_> {
@@ -80,10 +87,22 @@ impl FsPlan<'_> {
     fn one(&self, point: &FsPoint, context: &Context<'_>) -> Result<(FsTrial, f64), CellError> {
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
+        let setting = made.readahead.as_deref();
+        let readahead =
+            HeldReadahead::begin(self.roots, self.restore_dir, setting, point.readahead)
+                .map_err(CellError::Cell)?;
         let files = files::open(made.path(), point, self.spec.file)
             .map_err(|error| CellError::Cell(error.to_string()))?;
-        let jobs = self.jobs(point, files, context.seed >> 1)?;
-        let done = self.trial(jobs, &made.statistics, context);
+        let done = match (point.access, point.caching) {
+            (Access::Scan, Caching::Buffered) => {
+                self.scan(point, &files, &made.statistics, context)
+            }
+            _ => {
+                let jobs = self.jobs(point, files, context.seed >> 1)?;
+                self.trial(jobs, &made.statistics, context)
+            }
+        };
+        readahead.end().map_err(CellError::Trial)?;
         files::remove_logs(made.path(), point)
             .map_err(|error| CellError::Trial(error.to_string()))?;
         done.map_err(|error| match error {
@@ -92,6 +111,20 @@ impl FsPlan<'_> {
             )),
             other => other,
         })
+    }
+
+    fn scan(
+        &self,
+        point: &FsPoint,
+        files: &[JobFile],
+        statistics: &Path,
+        context: &Context<'_>,
+    ) -> Result<(FsTrial, f64), CellError> {
+        let done = scan::trial(files, point.bs, self.spec, statistics, context.cancel);
+        let done = done.map_err(|error| CellError::Trial(format!("read a file: {error}")))?;
+        let each = self.spec.warm_up_seconds + self.spec.seconds;
+        let done = done.ok_or(CellError::Cancelled)?;
+        Ok((done, f64::from(point.jobs) * each))
     }
 
     fn jobs(
@@ -155,6 +188,7 @@ impl FsPlan<'_> {
         let trial = FsTrial {
             iops: iops(&data),
             in_flight: readings.in_flight(),
+            from_device: None,
         };
         Ok((trial, thread_seconds(&data)))
     }
@@ -169,15 +203,17 @@ pub(crate) fn label(point: &FsPoint) -> String {
         caching,
         jobs,
         bs,
+        readahead,
     } = point;
+    let ahead = readahead.map_or_else(String::new, |bytes| format!(", readahead {bytes}"));
     let s = if *jobs == 1 { "" } else { "s" };
-    format!("{fs} {caching} {access} {bs}, {sharing}, {jobs} job{s}")
+    format!("{fs} {caching} {access} {bs}, {sharing}{ahead}, {jobs} job{s}")
 }
 
 fn pattern(access: Access) -> Pattern {
     Pattern {
-        random: access != Access::Append,
-        write: access != Access::Read,
+        random: matches!(access, Access::Read | Access::Write),
+        write: matches!(access, Access::Write | Access::Append),
     }
 }
 

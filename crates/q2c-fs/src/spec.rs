@@ -31,6 +31,9 @@ pub struct FsSpec {
     pub jobs: Vec<u32>,
     /// Block sizes.
     pub sizes: Vec<Bytes>,
+    /// How far the kernel reads ahead, for scans through the page cache; empty as found.
+    #[serde(default)]
+    pub readahead: Vec<Bytes>,
     /// Length of the counted part of a trial, seconds.
     pub seconds: f64,
     /// Length of the part before it, seconds.
@@ -87,6 +90,7 @@ impl FsSpec {
         {
             return wrong(format!("expected trials of 0.05 to {LONGEST} s"));
         }
+        self.check_readahead()?;
         if !(1..=TRIALS).contains(&self.trials) {
             return wrong(format!("expected 1 to {TRIALS} trials"));
         }
@@ -108,6 +112,23 @@ impl FsSpec {
             ));
         }
         Ok(())
+    }
+
+    fn check_readahead(&self) -> Result<(), FsError> {
+        let wrong = |text: &str| Err(FsError::Wrong(format!("begin: --readahead: {text}")));
+        let scans =
+            self.access.contains(&Access::Scan) && self.caching.contains(&Caching::Buffered);
+        if self.readahead.is_empty() {
+            return Ok(());
+        }
+        each_once("--readahead", &self.readahead)?;
+        match self.readahead.iter().all(|bytes| bytes.0 % 4096 == 0) {
+            _ if !scans => {
+                wrong("only scans through the page cache read ahead: --rw scan --io buffered")
+            }
+            true => Ok(()),
+            false => wrong("expected multiples of 4 KiB"),
+        }
     }
 
     fn check_program(&self, program: &ProgramSpec) -> Result<(), FsError> {
@@ -138,12 +159,11 @@ impl FsSpec {
         for &fs in made {
             for &access in &self.access {
                 for &sharing in &self.sharing {
-                    if access == Access::Append && sharing == Sharing::Blocks {
+                    if let Some(reason) = senseless(access, sharing) {
                         left_out.push(FsLeftOut {
                             fs,
                             what: Some(format!("{access} {sharing}")),
-                            reason: "jobs that append have no blocks of their own in a shared file"
-                                .to_owned(),
+                            reason: reason.to_owned(),
                         });
                         continue;
                     }
@@ -154,19 +174,42 @@ impl FsSpec {
         (points, left_out)
     }
 
+    /// The values of readahead of a kind of access.
+    fn ahead(&self, access: Access, caching: Caching) -> Vec<Option<Bytes>> {
+        let ahead = access == Access::Scan && caching == Caching::Buffered;
+        match ahead && !self.readahead.is_empty() {
+            true => self.readahead.iter().copied().map(Some).collect(),
+            false => vec![None],
+        }
+    }
+
     fn rest(&self, fs: FileSystem, sharing: Sharing, access: Access, points: &mut Vec<FsPoint>) {
         for &caching in &self.caching {
             for &bs in &self.sizes {
-                points.extend(self.jobs.iter().map(|&jobs| FsPoint {
-                    fs,
-                    sharing,
-                    access,
-                    caching,
-                    jobs,
-                    bs,
-                }));
+                for readahead in self.ahead(access, caching) {
+                    points.extend(self.jobs.iter().map(|&jobs| FsPoint {
+                        fs,
+                        sharing,
+                        access,
+                        caching,
+                        jobs,
+                        bs,
+                        readahead,
+                    }));
+                }
             }
         }
+    }
+}
+
+/// Why this access has no points at a level of sharing; `None` where it has.
+fn senseless(access: Access, sharing: Sharing) -> Option<&'static str> {
+    match (access, sharing) {
+        (Access::Append, Sharing::Blocks) => {
+            Some("jobs that append have no blocks of their own in a shared file")
+        }
+        (Access::Scan, Sharing::Same) => Some("one block has no order to be read in"),
+        _ => None,
     }
 }
 
@@ -201,6 +244,7 @@ pub(crate) mod tests {
             caching: vec![Caching::Direct],
             jobs: vec![1, 2],
             sizes: vec![Bytes(4096)],
+            readahead: Vec::new(),
             seconds: 1.0,
             warm_up_seconds: 0.3,
             trials: 5,
@@ -216,10 +260,32 @@ pub(crate) mod tests {
     fn points_are_all_but_appended_blocks() {
         let spec = good();
         let (points, left_out) = spec.points(&spec.file_systems);
-        // Two file systems, three levels, three accesses, less one, two numbers of jobs.
-        assert_eq!(points.len(), 2 * (3 * 3 - 1) * 2);
-        assert_eq!(left_out.len(), 2);
-        assert_eq!(left_out[0].what.as_deref(), Some("append blocks"));
+        // Two file systems, three levels, four accesses, less two, two numbers of jobs.
+        assert_eq!(points.len(), 2 * (3 * 4 - 2) * 2);
+        let what: Vec<_> = left_out.iter().map(|left| left.what.as_deref()).collect();
+        let both = [Some("scan same"), Some("append blocks")];
+        assert_eq!(what, [both, both].concat());
+    }
+
+    /// Only scans through the page cache have an axis of readahead.
+    #[test]
+    fn readahead_multiplies_scans_through_the_page_cache() {
+        let mut spec = good();
+        spec.sharing = vec![Sharing::Private];
+        spec.access = vec![Access::Read, Access::Scan];
+        spec.caching = vec![Caching::Direct, Caching::Buffered];
+        spec.readahead = vec![Bytes(4096), Bytes(1 << 20)];
+        spec.jobs = vec![1];
+        spec.check().unwrap();
+        let (points, _) = spec.points(&[FileSystem::Xfs]);
+        let ahead: Vec<_> = points.iter().filter_map(|point| point.readahead).collect();
+        assert_eq!((points.len(), ahead), (5, spec.readahead.clone()));
+        spec.readahead = vec![Bytes(1000)];
+        assert!(spec.check().is_err());
+        spec.readahead = vec![Bytes(4096)];
+        spec.caching = vec![Caching::Direct];
+        let error = spec.check().unwrap_err().to_string();
+        assert!(error.contains("--rw scan --io buffered"), "{error}");
     }
 
     #[test]

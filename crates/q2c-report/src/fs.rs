@@ -46,7 +46,10 @@ pub(crate) fn about(result: &FsResult) -> String {
 
 /// What the points of a table have in common.
 fn kind(point: &FsPoint) -> String {
-    format!("{} {} of {}", point.caching, point.access, point.bs)
+    let ahead = point
+        .readahead
+        .map_or_else(String::new, |bytes| format!(", readahead {bytes}"));
+    format!("{} {} of {}{ahead}", point.caching, point.access, point.bs)
 }
 
 fn jobs(result: &FsResult) -> BTreeSet<u32> {
@@ -461,9 +464,11 @@ mod tests {
                 caching: Caching::Direct,
                 jobs: 4,
                 bs: Bytes(4096),
+                readahead: None,
             },
             iops: interval(iops),
             in_flight: interval(in_flight),
+            from_device: None,
             locks: None,
             failures: Vec::new(),
         }

@@ -115,6 +115,9 @@ impl Sharing {
 pub enum Access {
     /// Reads of random blocks.
     Read,
+    /// Reads of the blocks in order, again and again; through the page cache, which has none of
+    /// them when a pass begins.
+    Scan,
     /// Writes over random blocks.
     Write,
     /// Writes behind the file's end (`O_APPEND`).
@@ -123,13 +126,14 @@ pub enum Access {
 
 impl Access {
     /// All of them.
-    pub const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Append];
+    pub const ALL: [Access; 4] = [Access::Read, Access::Scan, Access::Write, Access::Append];
 
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Access::Read => "read",
+            Access::Scan => "scan",
             Access::Write => "write",
             Access::Append => "append",
         }
@@ -236,6 +240,13 @@ pub struct FsPoint {
     /// Bytes of a request.
     #[serde(rename = "bs_bytes")]
     pub bs: Bytes,
+    /// How far the kernel reads ahead; `None` as it was found, and where nothing is read ahead.
+    #[serde(
+        default,
+        rename = "readahead_bytes",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub readahead: Option<Bytes>,
 }
 
 /// The figures of a point.
@@ -249,6 +260,10 @@ pub struct FsCell {
     /// Requests that the device had in flight, averaged over the time. Small ones that the file
     /// system made for itself (its journal, its trees) are among them.
     pub in_flight: Interval,
+    /// Of scans through the page cache, bytes that the device read for each byte of the jobs: less
+    /// than one where the cache had some, more where too much was read ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_device: Option<Interval>,
     /// Waits for locks, from a run of its own; `None` where they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locks: Option<FsLocks>,

@@ -27,6 +27,7 @@ pub fn fs(result: &FsResult) -> Result<String, ::csv::Error> {
         "caching",
         "jobs",
         "bs_bytes",
+        "readahead_bytes",
         "trials",
         "iops",
         "iops_min",
@@ -34,6 +35,9 @@ pub fn fs(result: &FsResult) -> Result<String, ::csv::Error> {
         "in_flight",
         "in_flight_min",
         "in_flight_max",
+        "from_device",
+        "from_device_min",
+        "from_device_max",
         "shared_to_private",
         "shared_to_private_low",
         "shared_to_private_high",
@@ -47,9 +51,16 @@ pub fn fs(result: &FsResult) -> Result<String, ::csv::Error> {
             point.caching.to_string(),
             point.jobs.to_string(),
             point.bs.0.to_string(),
+            point
+                .readahead
+                .map_or_else(String::new, |bytes| bytes.0.to_string()),
             cell.iops.trials.to_string(),
         ];
-        for interval in [cell.iops, cell.in_flight] {
+        for interval in [
+            cell.iops,
+            cell.in_flight,
+            cell.from_device.unwrap_or_default(),
+        ] {
             row.extend(fields(interval));
         }
         let ratio = result.ratios.iter().find(|ratio| ratio.point == *point);

@@ -41,7 +41,8 @@ pub struct FsBenchArgs {
         default_value = "private,blocks,same"
     )]
     pub sharing: Vec<Sharing>,
-    /// What jobs do: read or write random blocks, or append to the file
+    /// What jobs do: read or write random blocks, scan (read the blocks in order, of which the page
+    /// cache has none), or append to the file
     #[arg(
         long,
         value_name = "LIST",
@@ -76,6 +77,10 @@ pub struct FsBenchArgs {
     /// Block sizes
     #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,
+    /// How far the kernel reads ahead, for --rw scan --io buffered, such as 0,128k,1m [default: as it
+    /// is]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_or_none)]
+    pub readahead: Vec<Bytes>,
     /// CPUs of the threads, in this order [default: each core before any SMT sibling]
     #[arg(long, value_name = "LIST", default_value = "auto")]
     pub cpus: Cpus,
@@ -101,4 +106,12 @@ pub struct FsBenchArgs {
     /// Place of the run.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// Reads a size, or 0.
+fn size_or_none(text: &str) -> Result<Bytes, String> {
+    match text {
+        "0" => Ok(Bytes(0)),
+        _ => parse_size(text).map_err(|error| error.to_string()),
+    }
 }

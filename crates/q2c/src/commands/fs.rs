@@ -1,6 +1,6 @@
 //! The command `q2c fs`.
 
-use super::run_folder;
+use super::{restore, run_folder};
 use crate::args::{FsArgs, FsBenchArgs, FsCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
@@ -29,7 +29,9 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     spec.check().or_exit_of(FsError::exit)?;
     let leave = WriteLeave::for_paths(&args.run.allow_write).or_exit_of(TargetError::exit)?;
     let machine = machine::read(&roots);
+    let restore_dir = restore::folder(None).ok();
     let bench = FsBench {
+        restore_dir: restore_dir.as_deref(),
         spec: &spec,
         all_or_nothing: args.fs.is_some(),
         machine: &machine,
@@ -121,6 +123,7 @@ fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
         caching: args.io.clone(),
         jobs: jobs.map_or_else(all, |jobs| jobs.0.iter().map(|&n| n.into()).collect()),
         sizes: args.bs.clone(),
+        readahead: args.readahead.clone(),
         seconds: args.seconds,
         warm_up_seconds: args.warm_up,
         trials: args.trials,

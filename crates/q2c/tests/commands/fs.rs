@@ -164,6 +164,46 @@ fn a_program_has_its_figures() {
     assert!(failed.stderr.contains("made none"), "{}", failed.stderr);
 }
 
+/// Readahead is put back, and decides how many requests bring the same bytes.
+#[test]
+fn scans_read_from_the_device_as_far_ahead_as_asked() {
+    if let Some(why) = unable() {
+        return skip("scans_read_from_the_device_as_far_ahead_as_asked", why);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let axes = [
+        "--rw",
+        "scan",
+        "--io",
+        "buffered",
+        "--readahead",
+        "0,1m",
+        "--jobs",
+        "1",
+    ];
+    let more = ["--sharing", "private", "--trials", "2", "--json"];
+    let result = q2c(folder.path(), &[&SMALL[..], &axes, &more].concat()).json();
+    let cells = result["cells"].as_array().unwrap();
+    let ahead: Vec<_> = cells
+        .iter()
+        .map(|cell| cell["readahead_bytes"].as_u64())
+        .collect();
+    assert_eq!(ahead, [Some(0), Some(1 << 20)]);
+    for cell in cells {
+        let share = cell["from_device"]["median"].as_f64().unwrap();
+        assert!((0.5..2.0).contains(&share), "{cell}");
+    }
+    let iops = |n: usize| cells[n]["iops"]["median"].as_f64().unwrap();
+    assert!(iops(1) > 2.0 * iops(0), "{} against {}", iops(1), iops(0));
+    let wrong = q2c(folder.path(), &["fs", "bench", "--readahead", "1m"]);
+    assert_eq!(wrong.code, 2);
+    assert!(
+        wrong.stderr.contains("--rw scan --io buffered"),
+        "{}",
+        wrong.stderr
+    );
+}
+
 #[test]
 fn the_built_in_mix_has_jobs_per_minute() {
     if let Some(why) = unable() {

@@ -1,0 +1,128 @@
+//! How far the kernel reads ahead on a file system, held for as long as a trial lasts.
+
+use q2c_host::Roots;
+use q2c_host::restore::Guard;
+use q2c_model::Bytes;
+use q2c_result::fs::FileSystem;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A setting in force. What was there before is put back when this value is dropped.
+pub(crate) struct HeldReadahead(Option<Guard>);
+
+impl HeldReadahead {
+    /// Sets how far is read ahead, where a value is asked for. Files that are opened from then on
+    /// follow it.
+    ///
+    /// # Errors
+    /// There is no such setting, another run holds it, or the kernel takes another value; in words.
+    pub fn begin(
+        roots: &Roots,
+        journal: Option<&Path>,
+        setting: Option<&Path>,
+        wanted: Option<Bytes>,
+    ) -> Result<Self, String> {
+        let Some(wanted) = wanted else {
+            return Ok(HeldReadahead(None));
+        };
+        let setting =
+            setting.ok_or("set readahead: this kernel has no such setting for the file system")?;
+        let journal =
+            journal.ok_or("set readahead: there is no folder for the journal of settings")?;
+        let mut guard = Guard::new(roots, journal).map_err(|error| error.to_string())?;
+        let kib = (wanted.0 >> 10).to_string();
+        guard
+            .keep(setting, &kib)
+            .map_err(|error| error.to_string())?;
+        Ok(HeldReadahead(Some(guard)))
+    }
+
+    /// Puts the setting back.
+    ///
+    /// # Errors
+    /// It could not be put back; in words.
+    pub fn end(self) -> Result<(), String> {
+        let Some(mut guard) = self.0 else {
+            return Ok(());
+        };
+        let left = guard
+            .undo()
+            .into_iter()
+            .find(|(_, outcome)| !outcome.is_final());
+        left.map_or(Ok(()), |(file, outcome)| {
+            Err(format!("put {} back: {outcome}", file.display()))
+        })
+    }
+}
+
+/// The setting's file for a file system on the device with this folder in sysfs. Btrfs, which may
+/// lie on several devices, has a setting of its own.
+pub(crate) fn setting(roots: &Roots, fs: FileSystem, device: &Path) -> Option<PathBuf> {
+    let found = match fs {
+        FileSystem::Btrfs => btrfs(roots, device)?,
+        _ if device.join("partition").exists() => device.join("../queue/read_ahead_kb"),
+        _ => device.join("queue/read_ahead_kb"),
+    };
+    found.exists().then_some(found)
+}
+
+fn btrfs(roots: &Roots, device: &Path) -> Option<PathBuf> {
+    let name = fs::canonicalize(device).ok()?;
+    let name = name.file_name()?;
+    let all = fs::read_dir(roots.sys("fs/btrfs")).ok()?;
+    let mut all = all.filter_map(|entry| Some(entry.ok()?.path()));
+    let own = all.find(|fs| fs.join("devices").join(name).exists())?;
+    Some(own.join("bdi/read_ahead_kb"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "128\n").unwrap();
+    }
+
+    #[test]
+    fn settings_of_disks_partitions_and_btrfs() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let roots = Roots::under(root);
+        let disk = root.join("sys/block/loop3");
+        assert_eq!(setting(&roots, FileSystem::Xfs, &disk), None);
+        put(&disk.join("queue/read_ahead_kb"));
+        put(&disk.join("loop3p1/partition"));
+        let found = setting(&roots, FileSystem::Xfs, &disk).unwrap();
+        assert_eq!(found, disk.join("queue/read_ahead_kb"));
+        let of_partition = setting(&roots, FileSystem::Ext4, &disk.join("loop3p1")).unwrap();
+        assert_eq!(
+            fs::canonicalize(of_partition).unwrap(),
+            fs::canonicalize(found).unwrap()
+        );
+        assert_eq!(setting(&roots, FileSystem::Btrfs, &disk), None);
+        let own = root.join("sys/fs/btrfs/an-id");
+        put(&own.join("devices/loop3"));
+        put(&own.join("bdi/read_ahead_kb"));
+        let found = setting(&roots, FileSystem::Btrfs, &disk).unwrap();
+        assert_eq!(found, own.join("bdi/read_ahead_kb"));
+    }
+
+    #[test]
+    fn the_setting_is_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("read_ahead_kb");
+        put(&file);
+        let journal = folder.path().join("journal");
+        fs::create_dir(&journal).unwrap();
+        let begin =
+            |setting, wanted| HeldReadahead::begin(&Roots::live(), Some(&journal), setting, wanted);
+        let wanted = Some(Bytes(512 << 10));
+        let held = begin(Some(&file), wanted).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap().trim(), "512");
+        held.end().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap().trim(), "128");
+        begin(None, None).unwrap().end().unwrap();
+        assert!(begin(None, wanted).is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! Jobs that read their files in order through the page cache, which has none of them when a pass
+//! begins: what the kernel reads ahead decides their speed.
+
+use crate::files::JobFile;
+use crate::plan::FsTrial;
+use crate::spec::FsSpec;
+use q2c_host::block::DiskStats;
+use q2c_model::{Bytes, CpuId};
+use q2c_sys::thread::pin;
+use rustix::fs::{Advice, fadvise};
+use std::io;
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between looks at whether the run is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bytes of a sector in the kernel's statistics.
+const SECTOR: u64 = 512;
+
+/// The counted part of a trial.
+#[derive(Clone, Copy)]
+struct Times<'a> {
+    from: Instant,
+    to: Instant,
+    stop: &'a AtomicBool,
+}
+
+/// What a job read in the counted part.
+struct Read {
+    blocks: u64,
+    seconds: f64,
+}
+
+/// One trial. `None` when it was stopped.
+///
+/// # Errors
+/// A file cannot be read, or a thread cannot be had on its CPU.
+pub(crate) fn trial(
+    files: &[JobFile],
+    bs: Bytes,
+    spec: &FsSpec,
+    statistics: &Path,
+    stop: &AtomicBool,
+) -> io::Result<Option<FsTrial>> {
+    let from = Instant::now() + Duration::from_secs_f64(spec.warm_up_seconds);
+    let to = from + Duration::from_secs_f64(spec.seconds);
+    let times = Times { from, to, stop };
+    let (all, disk) = thread::scope(|scope| {
+        let start = |(job, file)| {
+            let cpu = CpuId(spec.cpus[job % spec.cpus.len()]);
+            scope.spawn(move || {
+                pin(cpu)?;
+                passes(file, bs, times)
+            })
+        };
+        let jobs: Vec<_> = files.iter().enumerate().map(start).collect();
+        let disk = between(times, || DiskStats::read(statistics).ok());
+        let ended = jobs.into_iter().map(|job| {
+            let ended = job.join();
+            ended.unwrap_or_else(|_| Err(io::Error::other("a job ended early")))
+        });
+        ended
+            .collect::<io::Result<Vec<Read>>>()
+            .map(|all| (all, disk))
+    })?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let blocks: u64 = all.iter().map(|read| read.blocks).sum();
+    let [before, after] = disk;
+    let both = before.zip(after);
+    let seconds = spec.seconds;
+    Ok(Some(FsTrial {
+        iops: all
+            .iter()
+            .map(|read| read.blocks as f64 / read.seconds)
+            .sum(),
+        in_flight: both.and_then(|(before, after)| {
+            let added = after.queue_ms.checked_sub(before.queue_ms)?;
+            Some(added as f64 / 1e3 / seconds)
+        }),
+        from_device: both.and_then(|(before, after)| {
+            let sectors = after.read.sectors.0.checked_sub(before.read.sectors.0)?;
+            (blocks > 0).then(|| (sectors * SECTOR) as f64 / (blocks * bs.0) as f64)
+        }),
+    }))
+}
+
+/// Reads a file's part in order, again and again, each time from the device.
+fn passes(file: &JobFile, bs: Bytes, times: Times<'_>) -> io::Result<Read> {
+    let mut buffer = vec![0; bs.0 as usize];
+    let end = file.base.0 + file.span.0 / bs.0 * bs.0;
+    let (mut at, mut blocks, mut since) = (end, 0, None);
+    loop {
+        let now = Instant::now();
+        if now >= times.from && since.is_none() {
+            since = Some(now);
+        }
+        if now >= times.to || times.stop.load(Ordering::Relaxed) {
+            let seconds = since.map_or(0.0, |since| (now - since).as_secs_f64());
+            return Ok(Read { blocks, seconds });
+        }
+        if at >= end {
+            let length = NonZeroU64::new(file.span.0);
+            fadvise(&file.file, file.base.0, length, Advice::DontNeed)?;
+            at = file.base.0;
+        }
+        file.file.read_exact_at(&mut buffer, at)?;
+        at += bs.0;
+        blocks += u64::from(since.is_some());
+    }
+}
+
+/// What `read` gives at the begin and at the end of the counted part.
+fn between<T>(times: Times<'_>, read: impl Fn() -> T) -> [T; 2] {
+    [times.from, times.to].map(|moment| {
+        while Instant::now() < moment && !times.stop.load(Ordering::Relaxed) {
+            thread::sleep(LOOK.min(moment.saturating_duration_since(Instant::now())));
+        }
+        read()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::tests::good;
+
+    fn file(blocks: u64) -> JobFile {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&vec![1; 4096 * blocks as usize], 0)
+            .unwrap();
+        file.sync_all().unwrap();
+        JobFile {
+            file,
+            base: Bytes(4096),
+            span: Bytes(4096 * (blocks - 1)),
+        }
+    }
+
+    #[test]
+    fn jobs_read_for_the_counted_time() {
+        let files = [file(9), file(5)];
+        let cpus = q2c_sys::thread::allowed_cpus().unwrap();
+        let spec = FsSpec {
+            seconds: 0.2,
+            warm_up_seconds: 0.05,
+            cpus: vec![cpus[0].0],
+            ..good()
+        };
+        let nowhere = Path::new("/nowhere");
+        let go_on = AtomicBool::new(false);
+        let trial = trial(&files, Bytes(4096), &spec, nowhere, &go_on)
+            .unwrap()
+            .unwrap();
+        assert!(trial.iops > 10.0, "{trial:?}");
+        assert_eq!((trial.in_flight, trial.from_device), (None, None));
+    }
+
+    #[test]
+    fn a_stopped_trial_is_none_and_a_short_file_an_error() {
+        let cpus = q2c_sys::thread::allowed_cpus().unwrap();
+        let spec = FsSpec {
+            cpus: vec![cpus[0].0],
+            ..good()
+        };
+        let nowhere = Path::new("/nowhere");
+        let stopped = AtomicBool::new(true);
+        let none = trial(&[file(3)], Bytes(4096), &spec, nowhere, &stopped);
+        assert_eq!(none.unwrap(), None);
+        let mut short = file(3);
+        short.span = Bytes(4096 * 8);
+        let go_on = AtomicBool::new(false);
+        assert!(trial(&[short], Bytes(4096), &spec, nowhere, &go_on).is_err());
+    }
+}
