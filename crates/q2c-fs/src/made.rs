@@ -9,9 +9,8 @@ use q2c_model::Bytes;
 use q2c_result::fs::{FileSystem, MadeFs};
 use q2c_sys::loop_device::{self, LoopDevice};
 use q2c_sys::mounts::Mounted;
-use rustix::fs::OFlags;
-use std::fs::{self, File};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A file system that is there for as long as this value lives.
@@ -156,15 +155,6 @@ impl Made {
 
 /// `ENODEV`.
 const NO_FILE_SYSTEM: i32 = 19;
-
-/// A file without a name: it is gone when the loop device over it is.
-fn unnamed(folder: &Path) -> std::io::Result<File> {
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    options
-        .custom_flags(OFlags::TMPFILE.bits() as i32)
-        .open(folder)
-}
 
 /// The folder in sysfs of a block device or partition.
 fn statistics(roots: &Roots, device: &Path) -> std::io::Result<PathBuf> {

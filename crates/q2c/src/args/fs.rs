@@ -77,8 +77,8 @@ pub struct FsBenchArgs {
     /// Block sizes
     #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,
-    /// How far the kernel reads ahead, for --rw scan --io buffered, such as 0,128k,1m [default: as it
-    /// is]
+    /// How far the kernel reads ahead, for --rw scan --io buffered, such as 0,128k,1m [default: as
+    /// it is]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_or_none)]
     pub readahead: Vec<Bytes>,
     /// CPUs of the threads, in this order [default: each core before any SMT sibling]
