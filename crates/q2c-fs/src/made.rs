@@ -59,7 +59,8 @@ impl Made {
         folder: &Path,
         size: Bytes,
     ) -> Result<Self, FsError> {
-        let file = unnamed(folder).map_err(FsError::call(format!(
+        // Without a name it is gone when the loop device over it is.
+        let file = tempfile::tempfile_in(folder).map_err(FsError::call(format!(
             "make a file in {}",
             folder.display()
         )))?;
