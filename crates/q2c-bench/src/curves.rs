@@ -36,7 +36,7 @@ pub(super) fn curves(
 }
 
 /// Whether two points differ in nothing but the number of jobs.
-pub(super) fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
     BenchPoint {
         jobs: 0,
         ..a.clone()

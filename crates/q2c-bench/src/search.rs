@@ -1,16 +1,15 @@
 //! Runs all points, or the coarse grid and then what lies beside knee, peak and collapse.
 
 use super::coarse::{ALL, first, next};
-use super::curves::same;
 use super::measured::PhasedTrial;
-use super::plan::BenchPlan;
+use super::plan::{BenchPlan, label};
 use super::spec::Spot;
 use q2c_result::Warning;
 use q2c_result::bench::BenchPoint;
 use q2c_run::RunDir;
 use q2c_run::runner::{CellRuns, End, Forecast, RunError, Runner, Settings, Summary, spoken};
 use q2c_stats::scaling::Point;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// The trials of a run.
@@ -164,11 +163,15 @@ fn cut(points: usize, budget_s: f64) -> Warning {
 /// The places of the spots that differ in nothing but the number of jobs.
 fn rows(spots: &[Spot]) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
+    // By name: there may be very many of them.
+    let mut row_of: HashMap<String, usize> = HashMap::new();
     for (at, spot) in spots.iter().enumerate() {
-        match rows
-            .iter_mut()
-            .find(|row| same(&spots[row[0]].point, &spot.point))
-        {
+        let name = label(&BenchPoint {
+            jobs: 0,
+            ..spot.point.clone()
+        });
+        let row = *row_of.entry(name).or_insert(rows.len());
+        match rows.get_mut(row) {
             Some(row) => row.push(at),
             None => rows.push(vec![at]),
         }

@@ -215,7 +215,8 @@ pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
     if !said.is_empty() {
         said.push(Said::plain(
             "not seen",
-            "a lock that is free is taken without a word, and cache lines that readers share cost time without a wait",
+            "a lock that is free, or that a writer gets while it spins for a rwsem, is taken without a word, and cache \
+             lines that readers share cost time without a wait",
         ));
     }
     said

@@ -83,6 +83,12 @@ int contention_begin(u64 *args)
 
 	if (id >> 32 != wanted_pid)
 		return 0;
+	/*
+	 * A mutex tells of a second begin when its waiter stops spinning and goes
+	 * to sleep: it is the same wait.
+	 */
+	if (map_lookup(&waiting, &wait))
+		return 0;
 	stack = get_stackid(args, &stacks, 0);
 	if (stack < 0) {
 		lose();

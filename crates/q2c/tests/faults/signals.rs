@@ -419,24 +419,18 @@ fn a_refused_recording_leaves_no_run_folder() {
 fn a_run_of_very_many_points_ends_all_the_same() {
     timed("a_run_of_very_many_points_ends_all_the_same", || {
         let bench = Bench::new();
-        let axes = |most| {
-            let jobs = format!("--jobs=1..{most}");
-            let args = [
-                "bench",
-                SIM,
-                "--method=interrupt",
-                "--trials=1",
-                "--depth=1..100",
-            ];
-            (args, jobs)
+        let args = ["bench", SIM, "--method=interrupt", "--trials=1"];
+        let stopped = |axes: &[&str], says: &str| {
+            let mut running = bench.start(bench.command(Q2C, &[&args[..], axes].concat()));
+            running.says(says).signal(Signal::INT);
+            running.end().exits(Exit::Interrupted);
         };
-        let (args, jobs) = axes(200);
-        let mut running = bench.start(bench.command(Q2C, &[&args[..], &[&jobs]].concat()));
-        running.says("20000 cells").signal(Signal::INT);
-        running.end().exits(Exit::Interrupted);
-        let (args, jobs) = axes(1_001);
+        // Up to eight numbers of jobs are all measured; of more, a coarse grid is.
+        stopped(&["--jobs=1..8", "--depth=1..1000"], "8000 cells");
+        stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
+        let axes = ["--jobs=1..1001", "--depth=1..100"];
         bench
-            .q2c(&[&args[..], &[&jobs]].concat())
+            .q2c(&[&args[..], &axes].concat())
             .fails(Exit::Usage, &["100000 points", "found 100100"]);
     });
 }
