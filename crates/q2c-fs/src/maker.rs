@@ -147,6 +147,19 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_is_not_there_is_told_with_its_package() {
+        let none = maker(FileSystem::Xfs, "mkfs.of-nothing", &[], "-V", "xfsprogs", 1);
+        let error = none.find().unwrap_err();
+        let words = error.to_string();
+        assert!(
+            words.contains("mkfs.of-nothing is not installed"),
+            "{words}"
+        );
+        assert!(words.ends_with("Debian's package xfsprogs"), "{words}");
+        assert_eq!(error.exit(), q2c_result::Exit::Environment);
+    }
+
+    #[test]
     fn a_program_that_refuses_is_told_with_its_last_line() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("mkfs.no");
