@@ -4,9 +4,9 @@ use crate::quantity::{NOTHING, iops, median, number, range};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
     FileSystem, FsCell, FsLocks, FsPoint, FsProgram, FsResult, LockKind, LockLayer, LockSite,
-    ProgramPoint, SeenLocks, SharedRatio, Sharing,
+    ProgramCell, ProgramPoint, SeenLocks, SharedRatio, Sharing,
 };
-use q2c_stats::{Interval, Ratio};
+use q2c_stats::Ratio;
 use std::collections::BTreeSet;
 
 /// Requests in flight up to which one counts as alone: small ones of the file system itself lie
@@ -118,7 +118,7 @@ fn head(first: &str, jobs: &BTreeSet<u32>) -> Vec<String> {
 
 fn field(cell: &FsCell) -> Field {
     if cell.iops.trials == 0 {
-        return "failed".into();
+        return without(&cell.failures);
     }
     let in_flight = match cell.in_flight.trials {
         0 => String::new(),
@@ -292,7 +292,7 @@ pub(crate) fn program(of: &FsProgram) -> (String, Table) {
         let at = |&cpus: &u32| {
             let mut own = of.cells.iter();
             let own = own.find(|cell| cell.point == ProgramPoint { fs, cpus });
-            own.map_or_else(|| NOTHING.into(), |cell| figure(&cell.value))
+            own.map_or_else(|| NOTHING.into(), figure)
         };
         std::iter::once(fs.name().into())
             .chain(cpus.iter().map(at))
@@ -320,13 +320,21 @@ fn numbered(of: &FsProgram, n: u32) -> String {
     format!("{n} {unit}{s}")
 }
 
-fn figure(value: &Interval) -> Field {
-    match value.trials {
-        0 => "failed".into(),
+fn figure(cell: &ProgramCell) -> Field {
+    match cell.value.trials {
+        0 => without(&cell.failures),
         _ => Field {
-            text: number(value.median),
-            below: range(value, 1.0),
+            text: number(cell.value.median),
+            below: range(&cell.value, 1.0),
         },
+    }
+}
+
+/// The field of a point without a trial that went well.
+fn without(failures: &[String]) -> Field {
+    match failures.is_empty() {
+        true => NOTHING.into(),
+        false => "failed".into(),
     }
 }
 
@@ -449,6 +457,7 @@ mod tests {
     use super::*;
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching, FsJob, SCHEMA};
+    use q2c_stats::Interval;
 
     fn cell(sharing: Sharing, iops: f64, in_flight: f64, trials: u32) -> FsCell {
         let interval = |median: f64| Interval {

@@ -73,7 +73,12 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     run_folder::tell_report(&path);
     Ok(match state {
         RunState::Complete => Exit::Done,
-        _ => Exit::Interrupted,
+        _ => {
+            say(
+                "stopped: the finished trials are in the report; its file systems are gone, so that the run cannot go on",
+            );
+            Exit::Interrupted
+        }
     })
 }
 
