@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod collector;
+pub mod cpu_profile;
 mod description;
 mod error;
 mod follow;

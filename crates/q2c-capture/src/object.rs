@@ -1,10 +1,13 @@
 //! Loads and attaches BPF programs, and puts their errors into words.
 
 use crate::{ProbeError, permission};
-use aya::programs::{KProbe, Program, ProgramError, RawTracePoint};
+use aya::programs::perf_event::{
+    HardwareEvent, PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent,
+};
+use aya::programs::{KProbe, PerfEvent, Program, ProgramError, RawTracePoint};
 use aya::{Ebpf, EbpfLoader};
 use q2c_host::Roots;
-use q2c_model::DevId;
+use q2c_model::{CpuId, DevId};
 use std::error::Error;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
@@ -98,6 +101,54 @@ impl Object {
         }
     }
 
+    /// Loads a program, and runs it so often per second of cycles of each CPU. False where the
+    /// processor, or its virtual machine, has no such counter.
+    pub fn on_cycles(
+        &mut self,
+        program: &str,
+        cpus: &[CpuId],
+        hertz: u64,
+    ) -> Result<bool, ProbeError> {
+        let cycles = PerfEventConfig::Hardware(HardwareEvent::CpuCycles);
+        match self.on_counter(program, cycles, cpus, hertz) {
+            Ok(()) => Ok(true),
+            Err(ProgramError::SyscallError(e)) if has_no_counter(&e.io_error) => Ok(false),
+            Err(error) => Err(refused(&self.roots, "count the cycles of the CPUs", &error)),
+        }
+    }
+
+    /// Does as [`Object::on_cycles`] by the kernel's clock of each CPU, which is always there.
+    pub fn on_cpu_clock(
+        &mut self,
+        program: &str,
+        cpus: &[CpuId],
+        hertz: u64,
+    ) -> Result<(), ProbeError> {
+        let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
+        let attached = self.on_counter(program, clock, cpus, hertz);
+        attached.map_err(|error| refused(&self.roots, "use the clocks of the CPUs", &error))
+    }
+
+    fn on_counter(
+        &mut self,
+        program: &str,
+        counter: PerfEventConfig,
+        cpus: &[CpuId],
+        hertz: u64,
+    ) -> Result<(), ProgramError> {
+        let probe: &mut PerfEvent = found(&mut self.ebpf, program);
+        match probe.load() {
+            // The program may have been tried on another counter.
+            Ok(()) | Err(ProgramError::AlreadyLoaded) => {}
+            Err(error) => return Err(error),
+        }
+        for cpu in cpus {
+            let scope = PerfEventScope::AllProcessesOneCpu { cpu: cpu.0 };
+            probe.attach(counter, scope, SamplePolicy::Frequency(hertz), false)?;
+        }
+        Ok(())
+    }
+
     /// Takes a program off its tracepoints and out of the kernel. A program that is not loaded is
     /// left alone.
     pub fn unload(&mut self, program: &str) {
@@ -159,6 +210,14 @@ fn misses(info: &str) -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("recursion_misses:"));
     value?.trim().parse().ok()
+}
+
+/// `ENOENT`, `ENODEV` or `EOPNOTSUPP`: the kernel knows the counter, and this machine has none.
+fn has_no_counter(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let none = [Errno::NOENT, Errno::NODEV, Errno::OPNOTSUPP];
+    none.iter()
+        .any(|none| error.raw_os_error() == Some(none.raw_os_error()))
 }
 
 fn is_invalid(error: &std::io::Error) -> bool {

@@ -26,6 +26,7 @@ pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
             (!shares.is_empty()).then(|| Interval::of(&shares))
         },
         locks: None,
+        profile: None,
         failures: runs.failures().map(str::to_owned).collect(),
     };
     runs.iter().map(cell).collect()

@@ -30,7 +30,8 @@ use q2c_host::Roots;
 use q2c_host::target::WriteLeave;
 use q2c_model::CpuId;
 use q2c_result::fs::{
-    FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProgram, FsResult, MadeFs, SCHEMA, SharedRatio,
+    FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, MadeFs, SCHEMA,
+    SharedRatio,
 };
 use q2c_result::{Machine, Warning};
 use q2c_run::RunDir;
@@ -261,8 +262,12 @@ impl FsBench<'_> {
         };
         let summary = runner.run(&mut plan, folder)?;
         for (cell, runs) in cells.iter_mut().zip(&summary.cells) {
-            let failed = || Some(FsLocks::Unseen(runs.failures().next()?.to_owned()));
-            cell.locks = runs.outcomes().next().cloned().or_else(failed);
+            let failed = || runs.failures().next().map(str::to_owned);
+            let watched = runs.outcomes().next();
+            let locks = watched.map(|watched| watched.locks.clone());
+            cell.locks = locks.or_else(|| failed().map(FsLocks::Unseen));
+            let profile = watched.map(|watched| watched.profile.clone());
+            cell.profile = profile.or_else(|| failed().map(FsProfile::Unseen));
         }
         Ok(summary.state())
     }

@@ -1,7 +1,10 @@
 //! Which code waited for locks: the function that wanted a lock, and the layer that it is in.
 
+use q2c_capture::cpu_profile::{CpuProfileCounts, SampledBy, StackSamples};
 use q2c_capture::lock_waits::{Function, LockWait, LockWaitCounts};
-use q2c_result::fs::{LockKind, LockLayer, LockSite, SeenLocks};
+use q2c_result::fs::{
+    LockKind, LockLayer, LockSite, ProfiledBy, ProfiledFunction, SeenLocks, SeenProfile,
+};
 use std::collections::BTreeMap;
 
 /// Begins of the names of functions that tell of a wait. Above them is the probe itself, whose code
@@ -176,6 +179,32 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
     }
 }
 
+/// Adds samples up by function, the most first.
+pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
+    let mut all: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
+    for StackSamples { stack, samples } in &counts.kernel {
+        let function = stack.first().map_or("unknown", |function| &function.name);
+        let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
+        *all.entry((function.to_owned(), layer)).or_default() += samples;
+    }
+    let function = |((function, layer), samples)| ProfiledFunction {
+        function,
+        layer,
+        samples,
+    };
+    let mut functions: Vec<ProfiledFunction> = all.into_iter().map(function).collect();
+    functions.sort_by_key(|function| std::cmp::Reverse(function.samples));
+    SeenProfile {
+        by: match counts.by {
+            SampledBy::Cycles => ProfiledBy::Cycles,
+            SampledBy::CpuClock => ProfiledBy::CpuClock,
+        },
+        user: counts.user,
+        functions,
+        lost: counts.lost,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +296,44 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         assert_eq!((seen.lost, seen.thread_seconds), (3, 2.0));
+    }
+
+    #[test]
+    fn samples_belong_to_the_function_and_to_the_layer_above_it() {
+        let at = |names: &[&str], samples| StackSamples {
+            stack: stack(names),
+            samples,
+        };
+        let counts = CpuProfileCounts {
+            by: SampledBy::CpuClock,
+            kernel: vec![
+                at(
+                    &[
+                        "memcpy",
+                        "copy_page_to_iter",
+                        "filemap_read",
+                        "ext4_file_read_iter@ext4",
+                    ],
+                    4,
+                ),
+                at(&["down_read", "ext4_file_read_iter@ext4"], 3),
+                at(&["down_read", "ext4_dio_read_iter@ext4", "vfs_read"], 2),
+            ],
+            user: 10,
+            lost: 1,
+        };
+        let seen = profiled(&counts);
+        let told: Vec<_> = seen
+            .functions
+            .iter()
+            .map(|f| (f.function.as_str(), f.layer, f.samples))
+            .collect();
+        let wanted = [
+            ("down_read", LockLayer::Ext4, 5),
+            ("memcpy", LockLayer::PageCache, 4),
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!((seen.samples(), seen.lost), (19, 1));
     }
 
     #[test]

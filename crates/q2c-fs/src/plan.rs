@@ -1,11 +1,12 @@
 //! The points as a plan of the runner.
 
 use crate::files::{self, JobFile};
-use crate::locks::attributed;
+use crate::locks::{attributed, profiled};
 use crate::made::Made;
 use crate::readahead::HeldReadahead;
 use crate::scan;
 use crate::spec::FsSpec;
+use q2c_capture::cpu_profile::CpuProfile;
 use q2c_capture::lock_waits::LockWaits;
 use q2c_engine::{
     Activity, EngineSpec, JobPlan, LaneData, Medium, Observer, Pattern, RunData, RunPlan, Wait,
@@ -13,7 +14,7 @@ use q2c_engine::{
 use q2c_host::Roots;
 use q2c_host::block::DiskStats;
 use q2c_model::{CpuId, Nanos};
-use q2c_result::fs::{Access, Caching, FsLocks, FsPoint};
+use q2c_result::fs::{Access, Caching, FsLocks, FsPoint, FsProfile};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
 use q2c_workbench::workload::first_fault;
@@ -238,7 +239,14 @@ fn thread_seconds(data: &RunData) -> f64 {
 /// Keys of runs with the locks watched begin so; no trial's does.
 const LOCKS_OF: &str = "locks of ";
 
-/// The runner's plan of one run of each point with its waits for locks watched. Watching takes time
+/// What was seen of a point in a run of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Watched {
+    pub locks: FsLocks,
+    pub profile: FsProfile,
+}
+
+/// The runner's plan of one run of each point with its waits for locks and its CPU time watched. Watching takes time
 /// at each wait, so it is never done in a trial.
 pub(crate) struct LocksPlan<'p, 'a> {
     pub points: &'p FsPlan<'a>,
@@ -247,7 +255,7 @@ pub(crate) struct LocksPlan<'p, 'a> {
 
 impl Plan for LocksPlan<'_, '_> {
     type Cell = FsPoint;
-    type Outcome = FsLocks;
+    type Outcome = Watched;
     const UNIT: &'static str = "share of time in locks";
 
     fn cells(&self) -> Vec<CellPlan<FsPoint>> {
@@ -263,8 +271,8 @@ impl Plan for LocksPlan<'_, '_> {
         key.starts_with(LOCKS_OF)
     }
 
-    fn metric(&self, locks: &FsLocks) -> f64 {
-        match locks {
+    fn metric(&self, watched: &Watched) -> f64 {
+        match &watched.locks {
             FsLocks::Seen(seen) => seen.sites.iter().map(|site| seen.share(site)).sum(),
             FsLocks::Unseen(_) => f64::NAN,
         }
@@ -274,15 +282,27 @@ impl Plan for LocksPlan<'_, '_> {
         &mut self,
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
-    ) -> Result<FsLocks, CellError> {
-        let probe = match LockWaits::attach(self.roots) {
-            Ok(probe) => probe,
-            Err(error) => return Ok(FsLocks::Unseen(error.to_string())),
-        };
+    ) -> Result<Watched, CellError> {
+        let locks = LockWaits::attach(self.roots);
+        let profile = CpuProfile::attach(self.roots);
+        if let (Err(locks), Err(profile)) = (&locks, &profile) {
+            return Ok(Watched {
+                locks: FsLocks::Unseen(locks.to_string()),
+                profile: FsProfile::Unseen(profile.to_string()),
+            });
+        }
         let (_, thread_seconds) = self.points.one(&cell.cell, context)?;
-        Ok(match probe.read() {
-            Ok(counts) => FsLocks::Seen(attributed(&counts, thread_seconds)),
-            Err(error) => FsLocks::Unseen(error.to_string()),
+        let locks = locks.and_then(|probe| probe.read());
+        let profile = profile.and_then(|probe| probe.read());
+        Ok(Watched {
+            locks: locks.map_or_else(
+                |error| FsLocks::Unseen(error.to_string()),
+                |counts| FsLocks::Seen(attributed(&counts, thread_seconds)),
+            ),
+            profile: profile.map_or_else(
+                |error| FsProfile::Unseen(error.to_string()),
+                |counts| FsProfile::Seen(profiled(&counts)),
+            ),
         })
     }
 }

@@ -3,8 +3,8 @@
 use crate::quantity::{NOTHING, iops, median, number, range};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
-    FileSystem, FsCell, FsLocks, FsPoint, FsProgram, FsResult, LockKind, LockLayer, LockSite,
-    ProgramCell, ProgramPoint, SeenLocks, SharedRatio, Sharing,
+    FileSystem, FsCell, FsLocks, FsPoint, FsProfile, FsProgram, FsResult, LockKind, LockLayer,
+    LockSite, ProfiledBy, ProgramCell, ProgramPoint, SeenLocks, SeenProfile, SharedRatio, Sharing,
 };
 use q2c_stats::Ratio;
 use std::collections::BTreeSet;
@@ -172,6 +172,8 @@ fn ratio(of: &SharedRatio) -> Field {
     }
 }
 
+/// Functions that are named for a point.
+const FUNCTIONS: usize = 3;
 /// Sites of locks that are named for a point.
 const SITES: usize = 3;
 /// The smallest share of the jobs' time that is named.
@@ -223,6 +225,109 @@ pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
 }
 
 /// The longest waits; `None` where there is none to speak of, and none was lost.
+/// Where the CPU time of the jobs of the largest number went, point by point.
+pub(crate) fn profiles(result: &FsResult) -> Vec<Said> {
+    let most = jobs(result).last().copied().unwrap_or(1);
+    let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);
+    let told = |cell: &FsCell| {
+        let point = format!(
+            "{} {}, {}",
+            cell.point.fs,
+            cell.point.sharing,
+            kind(&cell.point)
+        );
+        let words = match cell.profile.as_ref()? {
+            FsProfile::Seen(seen) => profiled(seen),
+            FsProfile::Unseen(why) => format!("not seen: failed to {why}"),
+        };
+        let words = format!("{point}, {most} jobs: {words}");
+        Some(Said::plain("CPU time", words))
+    };
+    let mut said: Vec<Said> = cells.filter_map(told).collect();
+    let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
+    if result.cells.iter().any(by_clock) {
+        said.push(Said::plain(
+            "sampled",
+            "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off is \
+             counted where they are let in again",
+        ));
+    }
+    said
+}
+
+fn profiled(seen: &SeenProfile) -> String {
+    let all = seen.samples();
+    let pct = |samples: u64| number(100.0 * samples as f64 / all.max(1) as f64);
+    let functions = seen.functions.iter().take(FUNCTIONS);
+    let functions = functions.map(|function| {
+        let of = layer(function.layer);
+        format!(
+            "{} % in {} ({of})",
+            pct(function.samples),
+            function.function
+        )
+    });
+    let functions: Vec<String> = functions.collect();
+    let functions = functions.join(", ");
+    let user = pct(seen.user);
+    format!("of {all} samples {user} % outside the kernel, {functions}")
+}
+
+/// The longest waits; `None` where there is none to speak of, and none was lost.
+/// Where the CPU time of the jobs of the largest number went, point by point.
+pub(crate) fn profiles(result: &FsResult) -> Option<Table> {
+    let most = jobs(result).last().copied().unwrap_or(1);
+    let row = |cell: &FsCell| -> Option<Vec<Field>> {
+        let point = format!(
+            "{} {}, {}",
+            cell.point.fs,
+            cell.point.sharing,
+            kind(&cell.point)
+        );
+        let fields = match cell.profile.as_ref()? {
+            FsProfile::Unseen(why) => [
+                String::new(),
+                String::new(),
+                format!("not seen: failed to {why}"),
+            ],
+            FsProfile::Seen(seen) => {
+                let all = seen.samples().max(1) as f64;
+                let pct = |samples: u64| format!("{} %", number(100.0 * samples as f64 / all));
+                let functions = seen.functions.iter().take(FUNCTIONS);
+                let functions = functions
+                    .map(|f| format!("{} {} ({})", f.function, pct(f.samples), layer(f.layer)));
+                [
+                    seen.samples().to_string(),
+                    pct(seen.user),
+                    functions.collect::<Vec<_>>().join(", "),
+                ]
+            }
+        };
+        let name = std::iter::once(Field::from(point));
+        Some(name.chain(fields.map(Field::from)).collect())
+    };
+    let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);
+    let rows: Vec<Vec<Field>> = cells.filter_map(row).collect();
+    let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
+    let legend = match result.cells.iter().any(by_clock) {
+        true => {
+            "Samples by a clock of each CPU: this machine has no counter of cycles. Code that keeps interrupts off is \
+             counted where they are let in again."
+        }
+        false => "Samples by the processor's counter of cycles.",
+    };
+    (!rows.is_empty()).then(|| Table {
+        head: vec![
+            format!("CPU time of {most} jobs"),
+            "samples".to_owned(),
+            "outside\nthe kernel".to_owned(),
+            "functions of the kernel".to_owned(),
+        ],
+        rows,
+        legend,
+    })
+}
+
 fn waited(seen: &SeenLocks) -> Option<String> {
     let large = |site: &&LockSite| seen.share(site) >= LEAST;
     let all: Vec<String> = seen
@@ -242,6 +347,7 @@ fn waited(seen: &SeenLocks) -> Option<String> {
         .collect();
     let lost = match seen.lost {
         0 => String::new(),
+        1 => "; a wait was lost".to_owned(),
         n => format!("; {n} waits were lost"),
     };
     match (all.is_empty(), seen.lost) {
@@ -456,7 +562,7 @@ fn sharing(of: Sharing) -> &'static str {
 mod tests {
     use super::*;
     use q2c_model::Bytes;
-    use q2c_result::fs::{Access, Caching, FsJob, SCHEMA};
+    use q2c_result::fs::{Access, Caching, FsJob, ProfiledFunction, SCHEMA};
     use q2c_stats::Interval;
 
     fn cell(sharing: Sharing, iops: f64, in_flight: f64, trials: u32) -> FsCell {
@@ -480,6 +586,7 @@ mod tests {
             in_flight: interval(in_flight),
             from_device: None,
             locks: None,
+            profile: None,
             failures: Vec::new(),
         }
     }
@@ -558,6 +665,33 @@ mod tests {
         let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
         assert_eq!(names, ["ext4 private", "ext4 same"]);
         assert_eq!(ratios(&result).rows[0][1].text, "0.26 [0.25, 0.27]");
+    }
+
+    #[test]
+    fn functions_are_named_with_their_share_of_the_samples() {
+        let mut result = result(3.9, 1.0, 0.26, 5);
+        let function = |function: &str, samples| ProfiledFunction {
+            function: function.to_owned(),
+            layer: LockLayer::Ext4,
+            samples,
+        };
+        result.cells[0].profile = Some(FsProfile::Seen(SeenProfile {
+            by: ProfiledBy::Cycles,
+            user: 50,
+            functions: vec![function("down_read", 120), function("up_read", 30)],
+            lost: 0,
+        }));
+        let said = profiles(&result);
+        assert_eq!(said.len(), 1, "nothing is said of counters that are there");
+        let wanted = "ext4 private, direct append of 4 KiB, 4 jobs: of 200 samples 25.0 % outside the kernel, 60.0 % in \
+                      down_read (ext4), 15.0 % in up_read (ext4)";
+        assert_eq!(said[0].words, wanted);
+        result.cells[1].profile = Some(FsProfile::Unseen("load a program".to_owned()));
+        assert!(
+            profiles(&result)[1]
+                .words
+                .ends_with("not seen: failed to load a program")
+        );
     }
 
     #[test]

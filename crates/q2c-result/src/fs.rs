@@ -267,6 +267,10 @@ pub struct FsCell {
     /// Waits for locks, from a run of its own; `None` where they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locks: Option<FsLocks>,
+    /// Where in the kernel the CPU time of the jobs went, from the same run; `None` where locks were
+    /// not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<FsProfile>,
     /// Reasons of the trials that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
@@ -314,6 +318,59 @@ impl SeenLocks {
     #[must_use]
     pub fn share(&self, site: &LockSite) -> f64 {
         site.wait_ns as f64 / 1e9 / self.thread_seconds
+    }
+}
+
+/// Where the CPU time of the jobs went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FsProfile {
+    /// It was sampled.
+    Seen(SeenProfile),
+    /// It could not be sampled, for this reason.
+    Unseen(String),
+}
+
+/// Samples of where the jobs were.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeenProfile {
+    /// What the samples were taken by.
+    pub by: ProfiledBy,
+    /// Samples outside of the kernel.
+    pub user: u64,
+    /// Samples in the kernel, by function, the most first.
+    pub functions: Vec<ProfiledFunction>,
+    /// Samples that are in neither.
+    pub lost: u64,
+}
+
+/// What samples are taken by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfiledBy {
+    /// The processor's counter of cycles.
+    Cycles,
+    /// The kernel's clock of each CPU, where there is no counter. It does not tick in code that
+    /// keeps interrupts off: such code is counted where they are let in again.
+    CpuClock,
+}
+
+/// Samples in a function of the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfiledFunction {
+    /// The function itself, not those that it calls.
+    pub function: String,
+    /// The layer of the first function, from this one on, of which it is known.
+    pub layer: LockLayer,
+    /// Number of samples.
+    pub samples: u64,
+}
+
+impl SeenProfile {
+    /// All samples that were seen.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.user + self.functions.iter().map(|f| f.samples).sum::<u64>()
     }
 }
 

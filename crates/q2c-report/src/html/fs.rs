@@ -38,6 +38,7 @@ pub fn fs(result: &FsResult) -> Result<String, RenderError> {
         tables,
         told: vec![
             Told::new("Locks", fs::locks(result)),
+            Told::new("CPU time", fs::profiles(result)),
             Told::new("File systems", fs::file_systems(result)),
         ],
         charts: Vec::new(),

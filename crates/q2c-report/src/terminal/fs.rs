@@ -27,6 +27,7 @@ pub fn fs(result: &FsResult, screen: Screen) -> String {
     text.push('\n');
     text += &said::all(&fs::findings(result), screen);
     text += &said::all(&fs::locks(result), screen);
+    text += &said::all(&fs::profiles(result), screen);
     text += &said::all(&fs::file_systems(result), screen);
     let warnings: Vec<Said> = result.warnings.iter().map(Said::warning).collect();
     text + &said::all(&warnings, screen)

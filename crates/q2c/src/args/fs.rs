@@ -90,8 +90,8 @@ pub struct FsBenchArgs {
     /// Bytes of the file, or of the part of the shared one, that each thread uses
     #[arg(long, default_value = "16m", value_parser = parse_size)]
     pub file: Bytes,
-    /// Name the locks that jobs wait for, and the code that wants them, from one more run of each
-    /// point (Linux 5.19 and later)
+    /// Name the locks that jobs wait for with the code that wants them (Linux 5.19 and later), and
+    /// the functions in which their CPU time goes, from one more run of each point
     #[arg(long, conflicts_with = "program")]
     pub locks: bool,
     /// Trials of each point

@@ -1,0 +1,117 @@
+//! Counts where in the kernel the CPU time of this process's threads goes: by the processor's cycle
+//! counter, or by a timer of each CPU where it has none (as in most virtual machines).
+
+use crate::lock_waits::Function;
+use crate::object::Object;
+use crate::symbols::Symbols;
+use crate::{ProbeError, permission};
+use aya::maps::{HashMap, MapData, PerCpuArray, StackTraceMap};
+use q2c_host::Roots;
+use q2c_host::machine;
+use q2c_model::CpuId;
+use std::process;
+
+/// The BPF program as `build.rs` compiled it.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/cpu_profile.bpf.o"));
+
+/// Samples per second of CPU time: a prime number, so that it keeps no step with timers.
+pub const HERTZ: u64 = 997;
+
+/// What a sample is taken by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampledBy {
+    /// Cycles of the processor.
+    Cycles,
+    /// The kernel's clock of each CPU.
+    CpuClock,
+}
+
+/// Samples with one stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackSamples {
+    /// The functions of the kernel, the innermost first.
+    pub stack: Vec<Function>,
+    /// Number of samples.
+    pub samples: u64,
+}
+
+/// What the probe saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuProfileCounts {
+    /// What the samples were taken by.
+    pub by: SampledBy,
+    /// Samples in the kernel, by stack.
+    pub kernel: Vec<StackSamples>,
+    /// Samples outside of the kernel.
+    pub user: u64,
+    /// Samples for which the probe had no room.
+    pub lost: u64,
+}
+
+/// An attached probe.
+pub struct CpuProfile {
+    object: Object,
+    symbols: Symbols,
+    by: SampledBy,
+}
+
+impl CpuProfile {
+    /// Begins to watch the threads of this process on all CPUs.
+    ///
+    /// # Errors
+    /// A permission is lacking, or the kernel refuses.
+    pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
+        permission::check(roots)?;
+        let symbols = Symbols::read(roots)?;
+        let pid = process::id();
+        let mut object = Object::load_with(roots, OBJECT, |loader| {
+            loader.override_global("wanted_pid", &pid, true);
+        })?;
+        let cpus: Vec<CpuId> = machine::online(roots);
+        let by = match object.on_cycles("sample", &cpus, HERTZ)? {
+            true => SampledBy::Cycles,
+            false => {
+                object.on_cpu_clock("sample", &cpus, HERTZ)?;
+                SampledBy::CpuClock
+            }
+        };
+        Ok(CpuProfile {
+            object,
+            symbols,
+            by,
+        })
+    }
+
+    /// What was counted since the probe was attached.
+    ///
+    /// # Errors
+    /// A map of the kernel cannot be read.
+    pub fn read(&self) -> Result<CpuProfileCounts, ProbeError> {
+        let map = |name| self.object.ebpf.map(name).expect("a map of the object");
+        let sum = |name| {
+            let counts = PerCpuArray::<&MapData, u64>::try_from(map(name))?.get(&0, 0)?;
+            Ok::<u64, aya::maps::MapError>(counts.iter().sum())
+        };
+        let read = || {
+            let samples = HashMap::<&MapData, u32, u64>::try_from(map("samples"))?;
+            let stacks = StackTraceMap::try_from(map("stacks"))?;
+            let of = |(stack, samples): (u32, u64)| {
+                let stack = stacks.get(&stack, 0).ok();
+                let frames = stack.iter().flat_map(|stack| stack.frames());
+                StackSamples {
+                    stack: frames
+                        .filter_map(|frame| self.symbols.at(frame.ip))
+                        .collect(),
+                    samples,
+                }
+            };
+            Ok(CpuProfileCounts {
+                by: self.by,
+                kernel: samples.iter().filter_map(Result::ok).map(of).collect(),
+                user: sum("user")?,
+                lost: sum("lost")?,
+            })
+        };
+        read().map_err(|error: aya::maps::MapError| self.object.unread(&error))
+    }
+}
