@@ -246,8 +246,8 @@ pub(crate) struct Watched {
     pub profile: FsProfile,
 }
 
-/// The runner's plan of one run of each point with its waits for locks and its CPU time watched. Watching takes time
-/// at each wait, so it is never done in a trial.
+/// The runner's plan of one run of each point with its waits for locks and its CPU time watched.
+/// Watching takes time at each wait, so it is never done in a trial.
 pub(crate) struct LocksPlan<'p, 'a> {
     pub points: &'p FsPlan<'a>,
     pub roots: &'p Roots,

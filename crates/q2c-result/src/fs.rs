@@ -267,7 +267,7 @@ pub struct FsCell {
     /// Waits for locks, from a run of its own; `None` where they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locks: Option<FsLocks>,
-    /// Where in the kernel the CPU time of the jobs went, from the same run; `None` where locks were
+    /// Where in the kernel the CPU time of the jobs went, from the same run; `None` where it was
     /// not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<FsProfile>,
