@@ -1,10 +1,14 @@
 //! Tables and sentences of `q2c fs bench` that terminal and page share.
 
+mod watched;
+
+pub(crate) use watched::{locks, profiles};
+
 use crate::quantity::{NOTHING, iops, median, number, range};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
-    FileSystem, FsCell, FsLocks, FsPoint, FsProfile, FsProgram, FsResult, LockKind, LockLayer,
-    LockSite, ProfiledBy, ProgramCell, ProgramPoint, SeenLocks, SeenProfile, SharedRatio, Sharing,
+    FileSystem, FsCell, FsPoint, FsProgram, FsResult, ProgramCell, ProgramPoint, SharedRatio,
+    Sharing,
 };
 use q2c_stats::Ratio;
 use std::collections::BTreeSet;
@@ -169,116 +173,6 @@ fn ratio(of: &SharedRatio) -> Field {
         below: of.of_control.map_or_else(String::new, |control| {
             format!("control {:.2}", control.ratio)
         }),
-    }
-}
-
-/// Functions that are named for a point.
-const FUNCTIONS: usize = 3;
-/// Sites of locks that are named for a point.
-const SITES: usize = 3;
-/// The smallest share of the jobs' time that is named.
-const LEAST: f64 = 0.005;
-
-/// The locks that the jobs of the largest number waited for, point by point.
-pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
-    let most = jobs(result).last().copied().unwrap_or(1);
-    let mut said: Vec<Said> = Vec::new();
-    let mut quiet = 0;
-    for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
-        let Some(locks) = &cell.locks else { continue };
-        let point = format!(
-            "{} {}, {}",
-            cell.point.fs,
-            cell.point.sharing,
-            kind(&cell.point)
-        );
-        let words = match locks {
-            FsLocks::Seen(seen) => match waited(seen) {
-                Some(words) => words,
-                None => {
-                    quiet += 1;
-                    continue;
-                }
-            },
-            FsLocks::Unseen(why) => format!("not seen: failed to {why}"),
-        };
-        said.push(Said::plain(
-            "locks",
-            format!("{point}, {most} jobs: {words}"),
-        ));
-    }
-    if quiet > 0 {
-        let other = if said.is_empty() { "" } else { "other " };
-        let s = if quiet == 1 { "" } else { "s" };
-        let words =
-            format!("{quiet} {other}point{s}, {most} jobs: no wait of 0.5 % of the jobs' time");
-        said.push(Said::plain("locks", words));
-    }
-    if !said.is_empty() {
-        said.push(Said::plain(
-            "not seen",
-            "a lock that is free, or that a writer gets while it spins for a rwsem, is taken without a word, and cache \
-             lines that readers share cost time without a wait",
-        ));
-    }
-    said
-}
-
-/// The longest waits; `None` where there is none to speak of, and none was lost.
-fn waited(seen: &SeenLocks) -> Option<String> {
-    let large = |site: &&LockSite| seen.share(site) >= LEAST;
-    let all: Vec<String> = seen
-        .sites
-        .iter()
-        .filter(large)
-        .take(SITES)
-        .map(|site| {
-            format!(
-                "{} % of the jobs' time in {} ({}, {})",
-                number(100.0 * seen.share(site)),
-                site.site,
-                layer(site.layer),
-                lock(site.kind)
-            )
-        })
-        .collect();
-    let lost = match seen.lost {
-        0 => String::new(),
-        1 => "; a wait was lost".to_owned(),
-        n => format!("; {n} waits were lost"),
-    };
-    match (all.is_empty(), seen.lost) {
-        (true, 0) => None,
-        (true, _) => Some(format!("no wait of 0.5 % of the jobs' time{lost}")),
-        (false, _) => Some(all.join(", ") + &lost),
-    }
-}
-
-fn layer(of: LockLayer) -> &'static str {
-    match of {
-        LockLayer::Ext4 => "ext4",
-        LockLayer::Xfs => "xfs",
-        LockLayer::Btrfs => "btrfs",
-        LockLayer::F2fs => "f2fs",
-        LockLayer::Vfs => "vfs",
-        LockLayer::PageCache => "page cache",
-        LockLayer::Block => "block layer",
-        LockLayer::Driver => "driver",
-        LockLayer::Other => "other",
-    }
-}
-
-fn lock(of: LockKind) -> &'static str {
-    match of {
-        LockKind::Spinlock => "spin lock",
-        LockKind::RwlockRead => "rwlock, read",
-        LockKind::RwlockWrite => "rwlock, write",
-        LockKind::Mutex => "mutex",
-        LockKind::RwsemRead => "rwsem, read",
-        LockKind::RwsemWrite => "rwsem, write",
-        LockKind::PercpuRwsem => "percpu rwsem",
-        LockKind::RtMutex => "rt mutex",
-        LockKind::Sleeping => "sleeping lock",
     }
 }
 
@@ -459,7 +353,7 @@ fn sharing(of: Sharing) -> &'static str {
 mod tests {
     use super::*;
     use q2c_model::Bytes;
-    use q2c_result::fs::{Access, Caching, FsJob, ProfiledFunction, SCHEMA};
+    use q2c_result::fs::{Access, Caching, FsJob, SCHEMA};
     use q2c_stats::Interval;
 
     fn cell(sharing: Sharing, iops: f64, in_flight: f64, trials: u32) -> FsCell {
@@ -489,7 +383,7 @@ mod tests {
     }
 
     /// Four jobs whose private files have `private` in flight, and the shared one `shared`.
-    fn result(private: f64, shared: f64, ratio: f64, trials: u32) -> FsResult {
+    pub(super) fn result(private: f64, shared: f64, ratio: f64, trials: u32) -> FsResult {
         let cells = vec![
             cell(Sharing::Private, 1000.0, private, trials),
             cell(Sharing::Same, 1000.0 * ratio, shared, trials),
@@ -562,64 +456,5 @@ mod tests {
         let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
         assert_eq!(names, ["ext4 private", "ext4 same"]);
         assert_eq!(ratios(&result).rows[0][1].text, "0.26 [0.25, 0.27]");
-    }
-
-    #[test]
-    fn functions_are_named_with_their_share_of_the_samples() {
-        let mut result = result(3.9, 1.0, 0.26, 5);
-        let function = |function: &str, samples| ProfiledFunction {
-            function: function.to_owned(),
-            layer: LockLayer::Ext4,
-            samples,
-        };
-        result.cells[0].profile = Some(FsProfile::Seen(SeenProfile {
-            by: ProfiledBy::Cycles,
-            user: 50,
-            functions: vec![function("down_read", 120), function("up_read", 30)],
-            lost: 0,
-        }));
-        let said = profiles(&result);
-        assert_eq!(said.len(), 1, "nothing is said of counters that are there");
-        let wanted = "ext4 private, direct append of 4 KiB, 4 jobs: of 200 samples 25.0 % outside the kernel, 60.0 % in \
-                      down_read (ext4), 15.0 % in up_read (ext4)";
-        assert_eq!(said[0].words, wanted);
-        result.cells[1].profile = Some(FsProfile::Unseen("load a program".to_owned()));
-        assert!(
-            profiles(&result)[1]
-                .words
-                .ends_with("not seen: failed to load a program")
-        );
-    }
-
-    #[test]
-    fn locks_are_named_with_their_share_of_the_time() {
-        let site = |site: &str, ms: u64| LockSite {
-            site: site.to_owned(),
-            layer: LockLayer::Ext4,
-            kind: LockKind::RwsemWrite,
-            waits: 7,
-            wait_ns: ms * 1_000_000,
-        };
-        let mut result = result(3.9, 1.0, 0.26, 5);
-        result.cells[1].locks = Some(FsLocks::Seen(SeenLocks {
-            thread_seconds: 4.0,
-            sites: vec![site("ext4_file_write_iter", 2_000), site("small", 19)],
-            lost: 2,
-        }));
-        let said = locks(&result);
-        assert_eq!(said.len(), 2, "the point, and what is not seen");
-        result.cells[0].locks = Some(FsLocks::Seen(SeenLocks {
-            thread_seconds: 4.0,
-            sites: vec![site("small", 19)],
-            lost: 0,
-        }));
-        let quiet = &locks(&result)[1].words;
-        assert_eq!(
-            quiet,
-            "1 other point, 4 jobs: no wait of 0.5 % of the jobs' time"
-        );
-        let wanted = "ext4 same, direct append of 4 KiB, 4 jobs: 50.0 % of the jobs' time in ext4_file_write_iter \
-                      (ext4, rwsem, write); 2 waits were lost";
-        assert_eq!(said[0].words, wanted);
     }
 }

@@ -1,0 +1,230 @@
+//! The words for what a run beside the trials saw: waits for locks, and where the CPU time went.
+
+use super::{jobs, kind};
+use crate::quantity::number;
+use crate::said::Said;
+use q2c_result::fs::{
+    FsCell, FsLocks, FsProfile, FsResult, LockKind, LockLayer, LockSite, ProfiledBy, SeenLocks,
+    SeenProfile,
+};
+
+/// Functions that are named for a point.
+const FUNCTIONS: usize = 3;
+/// Sites of locks that are named for a point.
+const SITES: usize = 3;
+/// The smallest share of the jobs' time that is named.
+const LEAST: f64 = 0.005;
+
+/// The locks that the jobs of the largest number waited for, point by point.
+pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
+    let most = jobs(result).last().copied().unwrap_or(1);
+    let mut said: Vec<Said> = Vec::new();
+    let mut quiet = 0;
+    for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
+        let Some(locks) = &cell.locks else { continue };
+        let words = match locks {
+            FsLocks::Seen(seen) => match waited(seen) {
+                Some(words) => words,
+                None => {
+                    quiet += 1;
+                    continue;
+                }
+            },
+            FsLocks::Unseen(why) => format!("not seen: failed to {why}"),
+        };
+        said.push(Said::plain(
+            "locks",
+            format!("{}, {most} jobs: {words}", name(cell)),
+        ));
+    }
+    if quiet > 0 {
+        let other = if said.is_empty() { "" } else { "other " };
+        let s = if quiet == 1 { "" } else { "s" };
+        let words =
+            format!("{quiet} {other}point{s}, {most} jobs: no wait of 0.5 % of the jobs' time");
+        said.push(Said::plain("locks", words));
+    }
+    if !said.is_empty() {
+        said.push(Said::plain(
+            "not seen",
+            "a lock that is free, or that a writer gets while it spins for a rwsem, is taken without a word, and cache \
+             lines that readers share cost time without a wait",
+        ));
+    }
+    said
+}
+
+/// The longest waits; `None` where there is none to speak of, and none was lost.
+fn waited(seen: &SeenLocks) -> Option<String> {
+    let large = |site: &&LockSite| seen.share(site) >= LEAST;
+    let all: Vec<String> = seen
+        .sites
+        .iter()
+        .filter(large)
+        .take(SITES)
+        .map(|site| {
+            format!(
+                "{} % of the jobs' time in {} ({}, {})",
+                number(100.0 * seen.share(site)),
+                site.site,
+                layer(site.layer),
+                lock(site.kind)
+            )
+        })
+        .collect();
+    let lost = match seen.lost {
+        0 => String::new(),
+        1 => "; a wait was lost".to_owned(),
+        n => format!("; {n} waits were lost"),
+    };
+    match (all.is_empty(), seen.lost) {
+        (true, 0) => None,
+        (true, _) => Some(format!("no wait of 0.5 % of the jobs' time{lost}")),
+        (false, _) => Some(all.join(", ") + &lost),
+    }
+}
+
+fn layer(of: LockLayer) -> &'static str {
+    match of {
+        LockLayer::Ext4 => "ext4",
+        LockLayer::Xfs => "xfs",
+        LockLayer::Btrfs => "btrfs",
+        LockLayer::F2fs => "f2fs",
+        LockLayer::Vfs => "vfs",
+        LockLayer::PageCache => "page cache",
+        LockLayer::Block => "block layer",
+        LockLayer::Driver => "driver",
+        LockLayer::Other => "other",
+    }
+}
+
+fn lock(of: LockKind) -> &'static str {
+    match of {
+        LockKind::Spinlock => "spin lock",
+        LockKind::RwlockRead => "rwlock, read",
+        LockKind::RwlockWrite => "rwlock, write",
+        LockKind::Mutex => "mutex",
+        LockKind::RwsemRead => "rwsem, read",
+        LockKind::RwsemWrite => "rwsem, write",
+        LockKind::PercpuRwsem => "percpu rwsem",
+        LockKind::RtMutex => "rt mutex",
+        LockKind::Sleeping => "sleeping lock",
+    }
+}
+
+/// Where the CPU time of the jobs of the largest number went, point by point.
+pub(crate) fn profiles(result: &FsResult) -> Vec<Said> {
+    let most = jobs(result).last().copied().unwrap_or(1);
+    let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);
+    let told = |cell: &FsCell| {
+        let words = match cell.profile.as_ref()? {
+            FsProfile::Seen(seen) => profiled(seen),
+            FsProfile::Unseen(why) => format!("not seen: failed to {why}"),
+        };
+        let words = format!("{}, {most} jobs: {words}", name(cell));
+        Some(Said::plain("CPU time", words))
+    };
+    let mut said: Vec<Said> = cells.filter_map(told).collect();
+    let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
+    if result.cells.iter().any(by_clock) {
+        said.push(Said::plain(
+            "sampled",
+            "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off is \
+             counted where they are let in again",
+        ));
+    }
+    said
+}
+
+fn profiled(seen: &SeenProfile) -> String {
+    let all = seen.samples();
+    let pct = |samples: u64| number(100.0 * samples as f64 / all.max(1) as f64);
+    let functions = seen.functions.iter().take(FUNCTIONS).map(|function| {
+        let of = layer(function.layer);
+        format!(
+            "{} % in {} ({of})",
+            pct(function.samples),
+            function.function
+        )
+    });
+    let functions: Vec<String> = functions.collect();
+    let functions = functions.join(", ");
+    let user = pct(seen.user);
+    format!("of {all} samples {user} % outside the kernel, {functions}")
+}
+
+/// A point without its number of jobs.
+fn name(cell: &FsCell) -> String {
+    format!(
+        "{} {}, {}",
+        cell.point.fs,
+        cell.point.sharing,
+        kind(&cell.point)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::result;
+    use super::*;
+    use q2c_result::fs::ProfiledFunction;
+
+    #[test]
+    fn functions_are_named_with_their_share_of_the_samples() {
+        let mut result = result(3.9, 1.0, 0.26, 5);
+        let function = |function: &str, samples| ProfiledFunction {
+            function: function.to_owned(),
+            layer: LockLayer::Ext4,
+            samples,
+        };
+        result.cells[0].profile = Some(FsProfile::Seen(SeenProfile {
+            by: ProfiledBy::Cycles,
+            user: 50,
+            functions: vec![function("down_read", 120), function("up_read", 30)],
+            lost: 0,
+        }));
+        let said = profiles(&result);
+        assert_eq!(said.len(), 1, "nothing is said of counters that are there");
+        let wanted = "ext4 private, direct append of 4 KiB, 4 jobs: of 200 samples 25.0 % outside the kernel, 60.0 % in \
+                      down_read (ext4), 15.0 % in up_read (ext4)";
+        assert_eq!(said[0].words, wanted);
+        result.cells[1].profile = Some(FsProfile::Unseen("load a program".to_owned()));
+        assert!(
+            profiles(&result)[1]
+                .words
+                .ends_with("not seen: failed to load a program")
+        );
+    }
+
+    #[test]
+    fn locks_are_named_with_their_share_of_the_time() {
+        let site = |site: &str, ms: u64| LockSite {
+            site: site.to_owned(),
+            layer: LockLayer::Ext4,
+            kind: LockKind::RwsemWrite,
+            waits: 7,
+            wait_ns: ms * 1_000_000,
+        };
+        let mut result = result(3.9, 1.0, 0.26, 5);
+        result.cells[1].locks = Some(FsLocks::Seen(SeenLocks {
+            thread_seconds: 4.0,
+            sites: vec![site("ext4_file_write_iter", 2_000), site("small", 19)],
+            lost: 2,
+        }));
+        let said = locks(&result);
+        assert_eq!(said.len(), 2, "the point, and what is not seen");
+        result.cells[0].locks = Some(FsLocks::Seen(SeenLocks {
+            thread_seconds: 4.0,
+            sites: vec![site("small", 19)],
+            lost: 0,
+        }));
+        let quiet = &locks(&result)[1].words;
+        assert_eq!(
+            quiet,
+            "1 other point, 4 jobs: no wait of 0.5 % of the jobs' time"
+        );
+        let wanted = "ext4 same, direct append of 4 KiB, 4 jobs: 50.0 % of the jobs' time in ext4_file_write_iter \
+                      (ext4, rwsem, write); 2 waits were lost";
+        assert_eq!(said[0].words, wanted);
+    }
+}
