@@ -42,8 +42,16 @@ absent() { # NAME, REASON
 }
 
 # The topics that a kernel runs: those asked for, else those of its row; empty for all.
+topics_but() { # TOPIC,...
+    (cd guest/tests && ls -- *.sh) | sed 's/[.]sh$//' | grep -vxF "$(tr , '\n' <<<"$1")" | paste -s -d ,
+}
 topics_of() { # NAME
-    echo "${topics:-$(table guest/kernels | awk -v name="$1" '$1 == name { print $5 }')}"
+    local asked
+    asked=${topics:-$(table guest/kernels | awk -v name="$1" '$1 == name { print $5 }')}
+    case $asked in
+        -*) if [ -z "$long" ]; then topics_but "${asked//-/}"; fi ;;
+        *) echo "$asked" ;;
+    esac
 }
 
 # Boots one kernel and waits for its end. Returns 1 when it did not come up.
