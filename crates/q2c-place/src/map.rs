@@ -1,0 +1,150 @@
+//! The logical CPUs of a machine, by physical core and last-level cache.
+
+use q2c_model::CpuId;
+
+/// A physical core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// Its logical CPUs that tasks may be placed on.
+    pub cpus: Vec<CpuId>,
+    /// The number of its last-level cache.
+    pub llc: u32,
+}
+
+/// A logical CPU, as an index into the map: CPU numbers of a machine have gaps.
+pub type CpuIndex = usize;
+/// A physical core, as an index into the map.
+pub type CoreIndex = usize;
+
+/// How far apart two logical CPUs are; the nearest comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// They share a physical core.
+    Core,
+    /// They share the last-level cache.
+    Cache,
+    /// They share neither.
+    Machine,
+}
+
+/// The logical CPUs that tasks are placed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SmtMap {
+    ids: Vec<CpuId>,
+    core_of: Vec<CoreIndex>,
+    cores: Vec<Vec<CpuIndex>>,
+    llcs: Vec<u32>,
+}
+
+impl SmtMap {
+    /// The map of these cores. A core without CPUs is left out.
+    #[must_use]
+    pub fn new(cores: &[Core]) -> Self {
+        let mut map = SmtMap::default();
+        for core in cores.iter().filter(|core| !core.cpus.is_empty()) {
+            let first = map.ids.len();
+            map.ids.extend(&core.cpus);
+            let number = map.cores.len();
+            map.core_of.extend(core.cpus.iter().map(|_| number));
+            map.cores.push((first..map.ids.len()).collect());
+            map.llcs.push(core.llc);
+        }
+        map
+    }
+
+    /// A machine of equal cores: the threads of a core have consecutive numbers, and every
+    /// last-level cache serves the same number of cores (the last one may serve fewer).
+    #[must_use]
+    pub fn regular(cores: usize, threads: usize, llcs: usize) -> Self {
+        let per_cache = cores.div_ceil(llcs.max(1)).max(1);
+        let core = |n: usize| Core {
+            cpus: (0..threads)
+                .map(|t| CpuId((n * threads + t) as u32))
+                .collect(),
+            llc: (n / per_cache) as u32,
+        };
+        SmtMap::new(&(0..cores).map(core).collect::<Vec<_>>())
+    }
+
+    /// Number of logical CPUs.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Number of physical cores, N_P.
+    #[must_use]
+    pub fn cores(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// The CPU's number in the machine.
+    #[must_use]
+    pub fn id(&self, cpu: CpuIndex) -> CpuId {
+        self.ids[cpu]
+    }
+
+    /// The index of a CPU; `None` where no task may be placed on it.
+    #[must_use]
+    pub fn index(&self, id: CpuId) -> Option<CpuIndex> {
+        self.ids.iter().position(|other| *other == id)
+    }
+
+    /// The physical core of a CPU.
+    #[must_use]
+    pub fn core_of(&self, cpu: CpuIndex) -> CoreIndex {
+        self.core_of[cpu]
+    }
+
+    /// The CPUs of a core.
+    #[must_use]
+    pub fn cpus_of(&self, core: CoreIndex) -> &[CpuIndex] {
+        &self.cores[core]
+    }
+
+    /// The last-level cache of a core.
+    #[must_use]
+    pub fn llc_of(&self, core: CoreIndex) -> u32 {
+        self.llcs[core]
+    }
+
+    /// How far apart two CPUs are.
+    #[must_use]
+    pub fn distance(&self, a: CpuIndex, b: CpuIndex) -> Distance {
+        let (a, b) = (self.core_of[a], self.core_of[b]);
+        match (a == b, self.llcs[a] == self.llcs[b]) {
+            (true, _) => Distance::Core,
+            (false, true) => Distance::Cache,
+            (false, false) => Distance::Machine,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_machine_has_its_cores_siblings_and_caches() {
+        let map = SmtMap::regular(4, 2, 2);
+        assert_eq!((map.cpus(), map.cores()), (8, 4));
+        assert_eq!(map.distance(0, 1), Distance::Core);
+        assert_eq!(map.distance(0, 2), Distance::Cache);
+        assert_eq!(map.distance(3, 4), Distance::Machine);
+        assert_eq!(map.cpus_of(3), [6, 7]);
+    }
+
+    #[test]
+    fn numbers_may_have_gaps_and_empty_cores_are_left_out() {
+        let core = |cpus: &[u32], llc| Core {
+            cpus: cpus.iter().copied().map(CpuId).collect(),
+            llc,
+        };
+        let map = SmtMap::new(&[core(&[0, 64], 0), core(&[], 0), core(&[3, 67], 1)]);
+        assert_eq!((map.cpus(), map.cores()), (4, 2));
+        assert_eq!(map.index(CpuId(67)), Some(3));
+        assert_eq!(map.index(CpuId(1)), None);
+        assert_eq!(map.id(2), CpuId(3));
+        assert_eq!(map.distance(1, 2), Distance::Machine);
+    }
+}

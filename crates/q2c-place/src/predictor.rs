@@ -1,0 +1,86 @@
+//! The polling predictor: a saturating counter of two bits for each task.
+//!
+//! The published predictor counts calls of the block layer's poll function. One call is a turn of
+//! the polling loop on some kernels and a whole I/O on others, so here a window of time takes the
+//! place of a call: the counter goes up after a window in which the task polled and down after one
+//! in which it did not. Everything else is as published: 0 to 3, 1 at fork, polling at 2 or more.
+
+use serde::{Deserialize, Serialize};
+
+/// The kind that the predictor takes a task for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// C: it computes, or at least does not poll.
+    Compute,
+    /// P: it polls for I/O.
+    Polling,
+}
+
+/// The counter of one task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Predictor(u8);
+
+/// The counter's largest value.
+const MOST: u8 = 3;
+/// The least value at which a task counts as polling.
+const POLLS_FROM: u8 = 2;
+
+impl Default for Predictor {
+    /// The counter at fork.
+    fn default() -> Self {
+        Predictor(1)
+    }
+}
+
+impl Predictor {
+    /// Takes in a window of time, in which the task polled or did not.
+    pub fn window(&mut self, polled: bool) {
+        self.0 = match polled {
+            true => (self.0 + 1).min(MOST),
+            false => self.0.saturating_sub(1),
+        };
+    }
+
+    /// The kind of the task.
+    #[must_use]
+    pub fn class(self) -> Class {
+        match self.0 >= POLLS_FROM {
+            true => Class::Polling,
+            false => Class::Compute,
+        }
+    }
+
+    /// The counter, 0 to 3.
+    #[must_use]
+    pub fn counter(self) -> u8 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(windows: &[bool]) -> Predictor {
+        let mut predictor = Predictor::default();
+        windows.iter().for_each(|polled| predictor.window(*polled));
+        predictor
+    }
+
+    /// The values are those of a 2-bit counter, worked out by hand.
+    #[test]
+    fn the_counter_saturates_and_starts_at_one() {
+        assert_eq!(Predictor::default().class(), Class::Compute);
+        assert_eq!(after(&[true]).class(), Class::Polling);
+        assert_eq!(after(&[true; 9]).counter(), 3);
+        assert_eq!(after(&[true, true, true, false]).class(), Class::Polling);
+        assert_eq!(
+            after(&[true, true, true, false, false]).class(),
+            Class::Compute
+        );
+        assert_eq!(after(&[false; 9]).counter(), 0);
+        assert_eq!(after(&[false, true]).class(), Class::Compute);
+        assert_eq!(after(&[false, true, true]).class(), Class::Polling);
+    }
+}

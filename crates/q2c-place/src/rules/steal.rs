@@ -1,0 +1,114 @@
+//! The published rules: which task, and which source.
+
+use super::tally::{Counts, Tally};
+use super::{Movable, Rules};
+use crate::map::{CpuIndex, Distance};
+use crate::predictor::Class;
+use std::cmp::Reverse;
+
+/// The number of tasks by which another CPU's load must exceed a CPU's own for a steal.
+const THRESHOLD: u32 = 2;
+
+/// A task that moves from a more loaded CPU to a less loaded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steal {
+    /// The CPU s that it leaves.
+    pub from: CpuIndex,
+    /// The CPU d that takes it.
+    pub to: CpuIndex,
+    /// The task's class.
+    pub class: Class,
+}
+
+/// Rule 1 for two CPUs of the same core: P_d and P_s.
+fn within_core(to: Counts, from: Counts) -> Class {
+    match to.polling >= from.polling {
+        true => Class::Polling,
+        false => Class::Compute,
+    }
+}
+
+/// Rule 1 for CPUs of different cores: P_D, P_S, P_T and N_P. The comparisons with P_T / N_P are
+/// multiplied out, so they are exact.
+fn between_cores(to_core: u32, from_core: u32, polling: u32, cores: u64) -> Class {
+    let below = u64::from(to_core) * cores < u64::from(polling);
+    let above = u64::from(from_core) * cores > u64::from(polling);
+    match below && above {
+        true => Class::Polling,
+        false => Class::Compute,
+    }
+}
+
+/// Rule 1: the class of the task that `to` (d) takes from `from` (s).
+#[must_use]
+pub fn which_task(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> Class {
+    let map = tally.map();
+    let (to_core, from_core) = (map.core_of(to), map.core_of(from));
+    match to_core == from_core {
+        true => within_core(tally.at(to), tally.at(from)),
+        false => between_cores(
+            tally.polling_of(to_core),
+            tally.polling_of(from_core),
+            tally.polling(),
+            map.cores() as u64,
+        ),
+    }
+}
+
+/// Rule 2: whether the core that d and its sibling s share is already colocated, so that d must not
+/// take from s. Either s holds only P tasks and d fewer of them, or d holds only P tasks and s none.
+#[must_use]
+pub fn colocated(to: Counts, from: Counts) -> bool {
+    let only_polling = |queue: Counts| queue.polling > 0 && queue.compute == 0;
+    (only_polling(from) && to.polling < from.polling) || (only_polling(to) && from.polling == 0)
+}
+
+/// The task that `to` takes over now; `None` when it has to take none.
+#[must_use]
+pub fn steal(
+    tally: &Tally<'_>,
+    to: CpuIndex,
+    rules: Rules,
+    movable: &impl Movable,
+) -> Option<Steal> {
+    let own = tally.at(to).load();
+    let loaded = |from: &CpuIndex| tally.at(*from).load() >= own + THRESHOLD;
+    let mut sources: Vec<CpuIndex> = (0..tally.map().cpus()).filter(loaded).collect();
+    sources.sort_by_key(|&from| {
+        let distance = tally.map().distance(to, from);
+        (distance, Reverse(tally.at(from).load()), from)
+    });
+    sources.into_iter().find_map(|from| {
+        let class = class_from(tally, to, from, rules, movable)?;
+        Some(Steal { from, to, class })
+    })
+}
+
+/// The class of the task that `to` takes from `from`; `None` where it must look elsewhere.
+fn class_from(
+    tally: &Tally<'_>,
+    to: CpuIndex,
+    from: CpuIndex,
+    rules: Rules,
+    movable: &impl Movable,
+) -> Option<Class> {
+    let siblings = tally.map().distance(to, from) == Distance::Core;
+    if siblings && colocated(tally.at(to), tally.at(from)) {
+        return None;
+    }
+    let there = |class| tally.at(from).of(class) > 0 && movable.may_move(from, to, class);
+    let mut wanted = which_task(tally, to, from);
+    if rules.swap && !siblings && !evens_out(tally, to, from) {
+        wanted = Class::Compute;
+    }
+    match wanted {
+        Class::Polling if there(Class::Polling) => Some(Class::Polling),
+        _ => there(Class::Compute).then_some(Class::Compute),
+    }
+}
+
+/// Whether a P task that moves from one core to another leaves the two more even than they were.
+fn evens_out(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> bool {
+    let polling = |cpu| tally.polling_of(tally.map().core_of(cpu));
+    polling(from) >= polling(to) + 2
+}

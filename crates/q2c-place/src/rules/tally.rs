@@ -1,0 +1,135 @@
+//! How many tasks of each class every run queue has.
+
+use crate::map::{CoreIndex, CpuIndex, SmtMap};
+use crate::predictor::Class;
+
+/// The tasks of a run queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Counts {
+    /// C tasks.
+    pub compute: u32,
+    /// P tasks.
+    pub polling: u32,
+}
+
+impl Counts {
+    /// All tasks.
+    #[must_use]
+    pub fn load(self) -> u32 {
+        self.compute + self.polling
+    }
+
+    /// The tasks of one class.
+    #[must_use]
+    pub fn of(self, class: Class) -> u32 {
+        match class {
+            Class::Compute => self.compute,
+            Class::Polling => self.polling,
+        }
+    }
+
+    fn of_mut(&mut self, class: Class) -> &mut u32 {
+        match class {
+            Class::Compute => &mut self.compute,
+            Class::Polling => &mut self.polling,
+        }
+    }
+}
+
+/// The tasks of all run queues, with the sums that the rules ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally<'a> {
+    map: &'a SmtMap,
+    cpus: Vec<Counts>,
+    polling_of_core: Vec<u32>,
+    polling: u32,
+}
+
+impl<'a> Tally<'a> {
+    /// Empty run queues.
+    #[must_use]
+    pub fn new(map: &'a SmtMap) -> Self {
+        Tally {
+            map,
+            cpus: vec![Counts::default(); map.cpus()],
+            polling_of_core: vec![0; map.cores()],
+            polling: 0,
+        }
+    }
+
+    /// These run queues, in the order of the map's CPUs.
+    #[must_use]
+    pub fn of(map: &'a SmtMap, counts: &[Counts]) -> Self {
+        let mut tally = Tally::new(map);
+        for (cpu, counts) in counts.iter().enumerate().take(map.cpus()) {
+            tally.add_many(cpu, Class::Compute, counts.compute);
+            tally.add_many(cpu, Class::Polling, counts.polling);
+        }
+        tally
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn map(&self) -> &'a SmtMap {
+        self.map
+    }
+
+    /// The tasks of every CPU.
+    #[must_use]
+    pub fn cpus(&self) -> &[Counts] {
+        &self.cpus
+    }
+
+    /// The tasks of a CPU.
+    #[must_use]
+    pub fn at(&self, cpu: CpuIndex) -> Counts {
+        self.cpus[cpu]
+    }
+
+    /// P tasks of a core: P_D or P_S.
+    #[must_use]
+    pub fn polling_of(&self, core: CoreIndex) -> u32 {
+        self.polling_of_core[core]
+    }
+
+    /// All tasks of a core.
+    #[must_use]
+    pub fn load_of(&self, core: CoreIndex) -> u32 {
+        let cpus = self.map.cpus_of(core).iter();
+        cpus.map(|cpu| self.cpus[*cpu].load()).sum()
+    }
+
+    /// All P tasks, P_T.
+    #[must_use]
+    pub fn polling(&self) -> u32 {
+        self.polling
+    }
+
+    /// A task came to a CPU: it was created, woke up, or changed its class to this one.
+    pub fn add(&mut self, cpu: CpuIndex, class: Class) {
+        self.add_many(cpu, class, 1);
+    }
+
+    /// A task left a CPU: it ended, went to sleep, or changed its class from this one.
+    pub fn remove(&mut self, cpu: CpuIndex, class: Class) {
+        *self.cpus[cpu].of_mut(class) -= 1;
+        if class == Class::Polling {
+            self.polling_of_core[self.map.core_of(cpu)] -= 1;
+            self.polling -= 1;
+        }
+    }
+
+    /// A task moved.
+    pub fn shift(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
+        self.remove(from, class);
+        self.add(to, class);
+    }
+
+    fn add_many(&mut self, cpu: CpuIndex, class: Class, tasks: u32) {
+        *self.cpus[cpu].of_mut(class) += tasks;
+        if class == Class::Polling {
+            self.polling_of_core[self.map.core_of(cpu)] += tasks;
+            self.polling += tasks;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The rules against values worked out by hand from their text, and their properties.
+
+use super::*;
+use crate::map::SmtMap;
+use proptest::prelude::*;
+
+/// Run queues from text: `PPC|C` is a core whose CPUs hold two P and one C, and one C.
+fn counts(cores: &[&str]) -> Vec<Counts> {
+    let cpus = cores.iter().flat_map(|core| core.split('|'));
+    let queue = |text: &str| Counts {
+        compute: text.matches('C').count() as u32,
+        polling: text.matches('P').count() as u32,
+    };
+    cpus.map(queue).collect()
+}
+
+fn stolen(cores: &[&str], to: CpuIndex) -> Option<(CpuIndex, Class)> {
+    let map = SmtMap::regular(cores.len(), 2, 1);
+    let tally = Tally::of(&map, &counts(cores));
+    let steal = steal(&tally, to, Rules::LITERAL, &Anywhere);
+    steal.map(|steal| (steal.from, steal.class))
+}
+
+#[test]
+fn within_a_core_polling_tasks_go_to_where_there_are_more() {
+    // P_d = 1 >= P_s = 1: P. P_d = 0 < P_s = 1: C. P_d = 0 >= P_s = 0: P, of which there is none.
+    assert_eq!(stolen(&["P|PCC"], 0), Some((1, Class::Polling)));
+    assert_eq!(stolen(&["C|PCC"], 0), Some((1, Class::Compute)));
+    assert_eq!(stolen(&["C|CCC"], 0), Some((1, Class::Compute)));
+}
+
+#[test]
+fn between_cores_polling_tasks_go_from_above_the_mean_to_below_it() {
+    // P_T / N_P = 1. Core 0 has none, core 1 two.
+    assert_eq!(stolen(&["C|C", "PPC|C"], 0), Some((2, Class::Polling)));
+    // Core 0 has its one; a C task moves.
+    assert_eq!(stolen(&["P|C", "PCC|C"], 0), Some((2, Class::Compute)));
+    // 3 / 2 = 1.5: 1 is below and 2 above.
+    assert_eq!(stolen(&["P|C", "PPC|C"], 0), Some((2, Class::Polling)));
+    // The CPU holds no P task although its core has two: a C task.
+    assert_eq!(stolen(&["|C", "PP|CC"], 0), Some((2, Class::Polling)));
+    assert_eq!(stolen(&["|C", "P|CC", "P|P"], 0), Some((3, Class::Compute)));
+}
+
+#[test]
+fn a_colocated_core_looks_for_tasks_elsewhere() {
+    // s holds only P tasks and d fewer of them.
+    assert_eq!(stolen(&["|PP", "C|C"], 0), None);
+    assert_eq!(stolen(&["C|PPP", "P|CCC"], 0), Some((3, Class::Compute)));
+    // d holds only P tasks, s none.
+    assert_eq!(stolen(&["P|CCC", "P|C"], 0), None);
+    assert_eq!(stolen(&["P|CCC", "P|CCC"], 0), Some((3, Class::Compute)));
+    // d is mixed, or idle, and P_s = 0: it takes a C task from its sibling.
+    assert_eq!(stolen(&["PC|CCCC"], 0), Some((1, Class::Compute)));
+    assert_eq!(stolen(&["|CC"], 0), Some((1, Class::Compute)));
+}
+
+#[test]
+fn the_nearest_source_comes_first_and_nearly_equal_loads_rest() {
+    assert_eq!(stolen(&["|CC", "CCCC|"], 0), Some((1, Class::Compute)));
+    assert_eq!(stolen(&["C|CC", "CC|CC"], 0), None);
+    let map = SmtMap::regular(3, 1, 3);
+    let far = SmtMap::new(&[0, 1, 0].map(|llc| crate::map::Core {
+        cpus: vec![q2c_model::CpuId(llc)],
+        llc,
+    }));
+    let queues = counts(&["", "CCC", "CC"]);
+    let from = |map: &SmtMap| {
+        let tally = Tally::of(map, &queues);
+        steal(&tally, 0, Rules::LITERAL, &Anywhere).map(|steal| steal.from)
+    };
+    assert_eq!(from(&map), Some(1), "the most loaded of equally near ones");
+    assert_eq!(from(&far), Some(2), "the one in the same cache");
+}
+
+struct Pinned(CpuIndex, Class);
+
+impl Movable for Pinned {
+    fn may_move(&self, from: CpuIndex, _: CpuIndex, class: Class) -> bool {
+        (from, class) != (self.0, self.1)
+    }
+}
+
+#[test]
+fn pinned_tasks_stay() {
+    let map = SmtMap::regular(2, 2, 1);
+    let tally = Tally::of(&map, &counts(&["|", "PPP|CC"]));
+    let pinned = Pinned(2, Class::Polling);
+    let taken = steal(&tally, 0, Rules::WITH_SWAP, &pinned).expect("another source");
+    assert_eq!((taken.from, taken.class), (3, Class::Compute));
+    let tally = Tally::of(&map, &counts(&["PC|PC", "C|C"]));
+    let swapped = swap(&tally, &Pinned(1, Class::Polling)).expect("the other P task");
+    assert_eq!((swapped.from, swapped.why), (0, Why::Scatter));
+    let first_stays = swap(&tally, &Pinned(0, Class::Polling)).expect("the other P task");
+    assert_eq!(first_stays.from, 1);
+}
+
+#[test]
+fn an_even_mixed_start_needs_the_swap_step() {
+    let map = SmtMap::regular(4, 2, 1);
+    let mixed = counts(&["PC|PC"; 4]);
+    let mut literal = Tally::of(&map, &mixed);
+    assert!(all_moves(&mut literal, Rules::LITERAL).is_empty());
+    let mut swapped = Tally::of(&map, &mixed);
+    let moves = all_moves(&mut swapped, Rules::WITH_SWAP);
+    assert_eq!(moves.len(), 4);
+    assert_eq!(swapped.cpus(), counts(&["PP|CC"; 4]));
+}
+
+/// A machine of up to 6 cores with 1 to 3 threads, and run queues of up to 6 tasks.
+fn machines() -> impl Strategy<Value = (SmtMap, Vec<Counts>)> {
+    (1..=6_usize, 1..=3_usize, 1..=3_usize).prop_flat_map(|(cores, threads, llcs)| {
+        let map = SmtMap::regular(cores, threads, llcs);
+        let queue =
+            (0..=3_u32, 0..=3_u32).prop_map(|(compute, polling)| Counts { compute, polling });
+        let queues = proptest::collection::vec(queue, map.cpus());
+        (Just(map), queues)
+    })
+}
+
+/// Applies the rules until they rest. No state may come twice, or the rules would go round.
+fn settle<'a>(map: &'a SmtMap, queues: &[Counts], rules: Rules) -> Tally<'a> {
+    let mut tally = Tally::of(map, queues);
+    let mut seen = std::collections::HashSet::from([tally.cpus().to_vec()]);
+    while let Some(next) = next_move(&tally, rules, &Anywhere) {
+        next.apply(&mut tally);
+        assert!(
+            seen.insert(tally.cpus().to_vec()),
+            "{queues:?} comes again by {next:?}"
+        );
+    }
+    tally
+}
+
+fn totals(tally: &Tally<'_>) -> (u32, u32) {
+    let sum = |of: fn(&Counts) -> u32| tally.cpus().iter().map(of).sum();
+    (sum(|counts| counts.compute), sum(|counts| counts.polling))
+}
+
+proptest! {
+    #[test]
+    fn the_literal_rules_end_and_never_go_round((map, queues) in machines()) {
+        let before = totals(&Tally::of(&map, &queues));
+        let end = settle(&map, &queues, Rules::LITERAL);
+        prop_assert_eq!(totals(&end), before);
+    }
+
+    #[test]
+    fn with_the_swap_step_polling_tasks_are_even_and_on_one_side((map, queues) in machines()) {
+        let before = totals(&Tally::of(&map, &queues));
+        let end = settle(&map, &queues, Rules::WITH_SWAP);
+        prop_assert_eq!(totals(&end), before);
+        let polling = (0..map.cores()).map(|core| end.polling_of(core));
+        let (least, most) = (polling.clone().min().unwrap_or(0), polling.max().unwrap_or(0));
+        prop_assert!(most - least <= 1, "{:?}", end.cpus());
+        for core in 0..map.cores() {
+            let sides = map.cpus_of(core).iter().filter(|cpu| end.at(**cpu).polling > 0);
+            prop_assert!(sides.count() <= 1, "{:?}", end.cpus());
+        }
+    }
+
+    /// A daemon and a scheduler balance one CPU at a time, in any order.
+    #[test]
+    fn any_order_of_cpus_ends_the_same_way((map, queues) in machines(), first in 0..18_usize) {
+        let mut tally = Tally::of(&map, &queues);
+        let mut left = 10_000;
+        let mut still = 0;
+        for cpu in (0..map.cpus()).cycle().skip(first) {
+            let stolen = steal(&tally, cpu, Rules::WITH_SWAP, &Anywhere).map(Move::Steal);
+            let core = map.core_of(cpu);
+            let next = stolen.or_else(|| swap_at(&tally, core, &Anywhere).map(Move::Swap));
+            still = if next.is_some() { 0 } else { still + 1 };
+            if let Some(next) = next { next.apply(&mut tally); }
+            left -= 1;
+            prop_assert!(left > 0, "the rules do not rest: {:?}", queues);
+            if still == map.cpus() { break; }
+        }
+        prop_assert!(next_move(&tally, Rules::WITH_SWAP, &Anywhere).is_none());
+    }
+}
