@@ -7,7 +7,7 @@ use q2c_model::CpuId;
 pub struct Core {
     /// Its logical CPUs that tasks may be placed on.
     pub cpus: Vec<CpuId>,
-    /// The number of its last-level cache.
+    /// The number of its last-level cache; numbers may have gaps.
     pub llc: u32,
 }
 
@@ -33,7 +33,10 @@ pub struct SmtMap {
     ids: Vec<CpuId>,
     core_of: Vec<CoreIndex>,
     cores: Vec<Vec<CpuIndex>>,
-    llcs: Vec<u32>,
+    caches: Vec<u32>,
+    cache_of: Vec<usize>,
+    /// Of each core: CPUs of the core, and of its cache.
+    within: Vec<[usize; 2]>,
 }
 
 impl SmtMap {
@@ -47,9 +50,23 @@ impl SmtMap {
             let number = map.cores.len();
             map.core_of.extend(core.cpus.iter().map(|_| number));
             map.cores.push((first..map.ids.len()).collect());
-            map.llcs.push(core.llc);
+            let known = map.caches.iter().position(|llc| *llc == core.llc);
+            map.cache_of.push(known.unwrap_or(map.caches.len()));
+            if known.is_none() {
+                map.caches.push(core.llc);
+            }
         }
+        map.count();
         map
+    }
+
+    fn count(&mut self) {
+        let mut of_cache = vec![0; self.caches.len()];
+        for (core, cpus) in self.cores.iter().enumerate() {
+            of_cache[self.cache_of[core]] += cpus.len();
+        }
+        let within = |core: usize| [self.cores[core].len(), of_cache[self.cache_of[core]]];
+        self.within = (0..self.cores.len()).map(within).collect();
     }
 
     /// A machine of equal cores: the threads of a core have consecutive numbers, and every
@@ -102,17 +119,34 @@ impl SmtMap {
         &self.cores[core]
     }
 
-    /// The last-level cache of a core.
+    /// Number of last-level caches.
     #[must_use]
-    pub fn llc_of(&self, core: CoreIndex) -> u32 {
-        self.llcs[core]
+    pub fn caches(&self) -> usize {
+        self.caches.len()
+    }
+
+    /// The last-level cache of a core, as an index.
+    #[must_use]
+    pub fn cache_of(&self, core: CoreIndex) -> usize {
+        self.cache_of[core]
+    }
+
+    /// The number of CPUs within a distance of a CPU, itself included.
+    #[must_use]
+    pub fn within(&self, cpu: CpuIndex, distance: Distance) -> usize {
+        let [core, cache] = self.within[self.core_of[cpu]];
+        match distance {
+            Distance::Core => core,
+            Distance::Cache => cache,
+            Distance::Machine => self.cpus(),
+        }
     }
 
     /// How far apart two CPUs are.
     #[must_use]
     pub fn distance(&self, a: CpuIndex, b: CpuIndex) -> Distance {
         let (a, b) = (self.core_of[a], self.core_of[b]);
-        match (a == b, self.llcs[a] == self.llcs[b]) {
+        match (a == b, self.cache_of[a] == self.cache_of[b]) {
             (true, _) => Distance::Core,
             (false, true) => Distance::Cache,
             (false, false) => Distance::Machine,
@@ -132,6 +166,8 @@ mod tests {
         assert_eq!(map.distance(0, 2), Distance::Cache);
         assert_eq!(map.distance(3, 4), Distance::Machine);
         assert_eq!(map.cpus_of(3), [6, 7]);
+        let within = [Distance::Core, Distance::Cache, Distance::Machine];
+        assert_eq!(within.map(|distance| map.within(5, distance)), [2, 4, 8]);
     }
 
     #[test]

@@ -14,11 +14,11 @@
 //!
 //! # Where the published rules are silent
 //!
-//! - *Threshold*: a load exceeds another when it is larger by two tasks or more. A difference of one
-//!   is nearly equal: the move of one task would only turn it round.
+//! - *Threshold*: a load exceeds another when it is larger by two tasks or more. A difference of
+//!   one is nearly equal: the move of one task would only turn it round.
 //! - *Equally near sources*: the most loaded one, then the one with the lowest number.
-//! - *d mixed and P_s = 0*: the core is not colocated; d takes from s. s holds no P task, so it is a
-//!   C task. The CPUs of the core then share its load, and its P tasks stay where they are.
+//! - *d mixed and P_s = 0*: the core is not colocated; d takes from s. s holds no P task, so it is
+//!   a C task. The CPUs of the core then share its load, and its P tasks stay where they are.
 //! - *d idle and P_s = 0*: the same. An idle CPU does not hold only P tasks.
 //! - *No task of the kind in s*: where a P task is called for and s holds none, a C task. Where a C
 //!   task is called for and s holds none (or none that may move), s is passed over: a P task

@@ -2,12 +2,14 @@
 
 mod fs;
 mod kernel_tune;
+mod place;
 mod replay;
 mod scale;
 mod stages;
 
 pub use fs::fs;
 pub use kernel_tune::kernel_tune;
+pub use place::place_sim;
 pub use replay::{compare, replay};
 pub use scale::scale;
 

@@ -30,6 +30,7 @@ mod lead;
 mod metric;
 pub mod mode;
 mod not_whole;
+mod place;
 mod proof;
 mod quantity;
 mod replay;

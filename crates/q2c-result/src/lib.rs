@@ -16,6 +16,7 @@ pub mod lead;
 pub mod live;
 pub mod machine;
 pub mod mode;
+pub mod place;
 pub mod proof;
 pub mod ramdisk;
 pub mod replay;

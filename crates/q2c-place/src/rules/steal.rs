@@ -55,8 +55,9 @@ pub fn which_task(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> Class {
     }
 }
 
-/// Rule 2: whether the core that d and its sibling s share is already colocated, so that d must not
-/// take from s. Either s holds only P tasks and d fewer of them, or d holds only P tasks and s none.
+/// Rule 2: whether the core that d and its sibling s share is colocated already, so d must not
+/// take from s. Either s holds only P tasks and d fewer of them, or d holds only P tasks and s
+/// none.
 #[must_use]
 pub fn colocated(to: Counts, from: Counts) -> bool {
     let only_polling = |queue: Counts| queue.polling > 0 && queue.compute == 0;

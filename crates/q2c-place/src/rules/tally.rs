@@ -42,6 +42,8 @@ pub struct Tally<'a> {
     map: &'a SmtMap,
     cpus: Vec<Counts>,
     polling_of_core: Vec<u32>,
+    load_of_core: Vec<u32>,
+    load_of_cache: Vec<u32>,
     polling: u32,
 }
 
@@ -53,6 +55,8 @@ impl<'a> Tally<'a> {
             map,
             cpus: vec![Counts::default(); map.cpus()],
             polling_of_core: vec![0; map.cores()],
+            load_of_core: vec![0; map.cores()],
+            load_of_cache: vec![0; map.caches()],
             polling: 0,
         }
     }
@@ -95,8 +99,13 @@ impl<'a> Tally<'a> {
     /// All tasks of a core.
     #[must_use]
     pub fn load_of(&self, core: CoreIndex) -> u32 {
-        let cpus = self.map.cpus_of(core).iter();
-        cpus.map(|cpu| self.cpus[*cpu].load()).sum()
+        self.load_of_core[core]
+    }
+
+    /// All tasks on the cores of a last-level cache.
+    #[must_use]
+    pub fn load_of_cache(&self, cache: usize) -> u32 {
+        self.load_of_cache[cache]
     }
 
     /// All P tasks, P_T.
@@ -113,8 +122,11 @@ impl<'a> Tally<'a> {
     /// A task left a CPU: it ended, went to sleep, or changed its class from this one.
     pub fn remove(&mut self, cpu: CpuIndex, class: Class) {
         *self.cpus[cpu].of_mut(class) -= 1;
+        let core = self.map.core_of(cpu);
+        self.load_of_core[core] -= 1;
+        self.load_of_cache[self.map.cache_of(core)] -= 1;
         if class == Class::Polling {
-            self.polling_of_core[self.map.core_of(cpu)] -= 1;
+            self.polling_of_core[core] -= 1;
             self.polling -= 1;
         }
     }
@@ -127,8 +139,11 @@ impl<'a> Tally<'a> {
 
     fn add_many(&mut self, cpu: CpuIndex, class: Class, tasks: u32) {
         *self.cpus[cpu].of_mut(class) += tasks;
+        let core = self.map.core_of(cpu);
+        self.load_of_core[core] += tasks;
+        self.load_of_cache[self.map.cache_of(core)] += tasks;
         if class == Class::Polling {
-            self.polling_of_core[self.map.core_of(cpu)] += tasks;
+            self.polling_of_core[core] += tasks;
             self.polling += tasks;
         }
     }

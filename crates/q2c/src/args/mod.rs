@@ -7,6 +7,7 @@ mod common;
 mod doctor;
 mod fs;
 mod goal;
+mod place;
 mod poll;
 mod ramdisk;
 mod record;
@@ -31,6 +32,7 @@ pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
+pub use place::{PlaceArgs, PlaceCommand, PlaceSimArgs};
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
@@ -90,6 +92,8 @@ pub enum Command {
     Fs(FsArgs),
     /// Predict throughput at more cores than were measured
     Scale(ScaleArgs),
+    /// Place polling tasks beside computing tasks on SMT cores
+    Place(PlaceArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
     /// Make RAM block devices with service times, list and delete them

@@ -6,6 +6,7 @@ pub mod calibrate;
 pub mod capture;
 pub mod doctor;
 pub mod fs;
+pub mod place;
 pub mod poll;
 pub mod ramdisk;
 mod record;

@@ -20,6 +20,8 @@ mod fs;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod place;
+#[cfg(test)]
 mod poll;
 #[cfg(test)]
 mod poll_block;

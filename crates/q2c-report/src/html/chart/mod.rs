@@ -17,6 +17,7 @@ pub(super) mod over_jobs;
 mod over_time;
 mod pareto;
 pub(super) mod phases;
+pub(super) mod place;
 pub(super) mod replay;
 pub(super) mod scale;
 pub(super) mod stages_over_jobs;

@@ -9,6 +9,7 @@ use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
+use q2c_result::place::{self, PlaceSimResult};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
 use q2c_result::tune::{self, TuneResult};
@@ -103,6 +104,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::scale(result).or_exit(Exit::Internal),
         csv: |result| csv::scale(result).or_exit(Exit::Internal),
         table: terminal::scale,
+    },
+    &KindOf {
+        schema: place::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<PlaceSimResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::place_sim(result).or_exit(Exit::Internal),
+        csv: |result| csv::place_sim(result).or_exit(Exit::Internal),
+        table: terminal::place_sim,
     },
 ];
 

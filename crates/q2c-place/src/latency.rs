@@ -1,0 +1,113 @@
+//! Latency of polled I/Os where a P task shares its CPU.
+//!
+//! A P task submits an I/O and polls for it, again and again. While it runs, an I/O takes the
+//! device's time. It loses its CPU at the end of each slice, in the middle of an I/O, and sees the
+//! completion only when all others of the CPU had their slices.
+
+use crate::sim::Sharing;
+use q2c_result::place::PollLatency;
+
+/// Times of polled I/O and of the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PollTimes {
+    /// Latency of an I/O of a P task that has its CPU for itself, us.
+    pub io_us: f64,
+    /// Time for which a task keeps its CPU while others wait for it, us. The kernel's default is
+    /// 3 ms (`base_slice_ns` on machines with eight CPUs or more, from Linux 6.6 on).
+    pub slice_us: f64,
+}
+
+impl Default for PollTimes {
+    /// An NVMe SSD's read.
+    fn default() -> Self {
+        PollTimes {
+            io_us: 80.0,
+            slice_us: 3_000.0,
+        }
+    }
+}
+
+/// Latencies over all I/Os of the P tasks; `None` where none was made.
+#[must_use]
+pub fn of(sharing: &[Sharing], times: PollTimes) -> Option<PollLatency> {
+    let mut parts: Vec<(f64, f64)> = Vec::new();
+    for (others, shared) in sharing.iter().enumerate().filter(|(_, s)| s.work_s > 0.0) {
+        let io_us = times.io_us * shared.ran_s / shared.work_s;
+        let cut = match others {
+            0 => 0.0,
+            _ => (io_us / times.slice_us).min(1.0),
+        };
+        let waits_us = others as f64 * times.slice_us.max(io_us);
+        parts.push((io_us, shared.work_s * (1.0 - cut)));
+        parts.push((io_us + waits_us, shared.work_s * cut));
+    }
+    parts.retain(|(_, weight)| *weight > 0.0);
+    parts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = parts.iter().map(|(_, weight)| weight).sum();
+    let sum: f64 = parts.iter().map(|(us, weight)| us * weight).sum();
+    (all > 0.0).then(|| PollLatency {
+        mean_us: sum / all,
+        p99_us: quantile(&parts, 0.99 * all),
+        p999_us: quantile(&parts, 0.999 * all),
+    })
+}
+
+/// The latency below which `weight` of the I/Os are.
+fn quantile(ascending: &[(f64, f64)], weight: f64) -> f64 {
+    let mut below = 0.0;
+    let reached = ascending.iter().find(|(_, own)| {
+        below += own;
+        below >= weight
+    });
+    reached.or(ascending.last()).map_or(0.0, |(us, _)| *us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: PollTimes = PollTimes {
+        io_us: 10.0,
+        slice_us: 3_000.0,
+    };
+
+    fn shared(ran_s: f64, work_s: f64) -> Sharing {
+        Sharing { ran_s, work_s }
+    }
+
+    /// By hand: one I/O of 300 is cut, and waits for a slice of each other task.
+    #[test]
+    fn a_cut_io_waits_for_the_slices_of_the_others() {
+        let alone = of(&[shared(1.0, 1.0)], TIMES).unwrap();
+        assert_eq!((alone.mean_us, alone.p999_us), (10.0, 10.0));
+        let two = of(&[shared(0.0, 0.0), shared(1.0, 1.0)], TIMES).unwrap();
+        assert!(
+            (two.mean_us - 20.0).abs() < 1e-9,
+            "half the time: twice the mean"
+        );
+        assert_eq!((two.p99_us, two.p999_us), (10.0, 3_010.0));
+        let four = of(
+            &[
+                Sharing::default(),
+                Sharing::default(),
+                Sharing::default(),
+                shared(1.0, 1.0),
+            ],
+            TIMES,
+        );
+        assert!((four.unwrap().mean_us - 40.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_slow_neighbour_and_a_long_io_show() {
+        let slowed = of(&[shared(1.0, 0.5)], TIMES).unwrap();
+        assert_eq!(slowed.mean_us, 20.0);
+        let long = PollTimes {
+            io_us: 6_000.0,
+            ..TIMES
+        };
+        let two = of(&[shared(0.0, 0.0), shared(1.0, 1.0)], long).unwrap();
+        assert_eq!(two.mean_us, 12_000.0);
+        assert_eq!(of(&[], TIMES), None);
+    }
+}

@@ -1,0 +1,245 @@
+//! Fixed placements: the named ones, and the best and worst of all.
+
+use crate::map::{CpuIndex, SmtMap};
+use crate::predictor::Class;
+use crate::rules::{Counts, Tally};
+use crate::speed;
+use q2c_result::place::Speeds;
+
+/// A placement with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// P tasks on both threads of as few cores as possible.
+    Bunch,
+    /// P tasks even over the cores, and on each wherever there are fewest tasks.
+    Scatter,
+    /// P tasks even over the cores, on the first logical CPU of each.
+    Colocate,
+    /// P tasks even over all logical CPUs.
+    Spread,
+}
+
+impl Placement {
+    /// The CPU of each P task and of each C task. C tasks fill up the least loaded CPUs.
+    #[must_use]
+    pub fn of(self, map: &SmtMap, compute: u32, polling: u32) -> Placed {
+        let room = (compute + polling).div_ceil(map.cpus().max(1) as u32);
+        let mut tally = Tally::new(map);
+        let mut place = |class, cpu: CpuIndex| {
+            tally.add(cpu, class);
+            cpu
+        };
+        let polling_on: Vec<CpuIndex> = (0..polling as usize)
+            .map(|nth| place(Class::Polling, self.cpu_of(map, nth, room as usize)))
+            .collect();
+        let compute_on = (0..compute)
+            .map(|_| {
+                let cpu = least_loaded(&tally);
+                tally.add(cpu, Class::Compute);
+                cpu
+            })
+            .collect();
+        Placed {
+            compute: compute_on,
+            polling: polling_on,
+        }
+    }
+
+    /// The CPU of the n-th P task. `room` is the number of tasks on the most loaded CPU.
+    fn cpu_of(self, map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
+        let cores = map.cores();
+        let of_core = |core: usize, side: usize| {
+            let cpus = map.cpus_of(core % cores);
+            cpus[side % cpus.len()]
+        };
+        match self {
+            Placement::Bunch => bunched(map, nth, room),
+            Placement::Colocate => of_core(nth % cores, 0),
+            Placement::Scatter | Placement::Spread => of_core(nth % cores, nth / cores),
+        }
+    }
+}
+
+/// The CPU of the n-th P task when cores are filled one after the other, on all their threads.
+fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
+    let mut before = 0;
+    for core in (0..map.cores()).cycle() {
+        let cpus = map.cpus_of(core);
+        if nth < before + room * cpus.len() {
+            return cpus[(nth - before) % cpus.len()];
+        }
+        before += room * cpus.len();
+    }
+    0
+}
+
+fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
+    let cpus = 0..tally.map().cpus();
+    let load = |cpu: &CpuIndex| {
+        (
+            tally.at(*cpu).load(),
+            tally.load_of(tally.map().core_of(*cpu)),
+        )
+    };
+    cpus.min_by_key(load).unwrap_or(0)
+}
+
+/// The CPUs of tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Of the C tasks.
+    pub compute: Vec<CpuIndex>,
+    /// Of the P tasks.
+    pub polling: Vec<CpuIndex>,
+}
+
+impl Placed {
+    /// The run queues.
+    #[must_use]
+    pub fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
+        let mut tally = Tally::new(map);
+        self.compute
+            .iter()
+            .for_each(|cpu| tally.add(*cpu, Class::Compute));
+        self.polling
+            .iter()
+            .for_each(|cpu| tally.add(*cpu, Class::Polling));
+        tally
+    }
+}
+
+/// The best and the worst placement for the C tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extremes {
+    /// Run queues and mean slowdown of the C tasks.
+    pub best: (Vec<Counts>, f64),
+    /// Likewise.
+    pub worst: (Vec<Counts>, f64),
+}
+
+/// Placements that are tried at most.
+const MOST_PLACEMENTS: usize = 25_000;
+
+/// Tries all placements whose loads differ by one task at most, each but once where cores, or
+/// threads of a core, could change places. `None` where there are too many, or no C tasks.
+#[must_use]
+pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Option<Extremes> {
+    let cpus = map.cpus() as u32;
+    let tasks = compute + polling;
+    if cpus == 0 || compute == 0 {
+        return None;
+    }
+    let mut search = Search {
+        map,
+        speeds,
+        base: tasks / cpus,
+        tried: 0,
+        queues: Vec::with_capacity(map.cpus()),
+        found: None,
+    };
+    let whole = search.place(Left {
+        larger: tasks % cpus,
+        polling,
+    });
+    search.found.filter(|_| whole)
+}
+
+/// What is still to be given to the CPUs behind.
+#[derive(Clone, Copy)]
+struct Left {
+    /// CPUs that get one task more than the others.
+    larger: u32,
+    /// P tasks.
+    polling: u32,
+}
+
+struct Search<'a> {
+    map: &'a SmtMap,
+    speeds: &'a Speeds,
+    base: u32,
+    tried: usize,
+    queues: Vec<Counts>,
+    found: Option<Extremes>,
+}
+
+impl Search<'_> {
+    /// Gives tasks to the next CPU, in all ways; `false` when there are too many ways.
+    fn place(&mut self, left: Left) -> bool {
+        if !self.in_order() {
+            return true;
+        }
+        let next = self.queues.len();
+        if next == self.map.cpus() {
+            return self.take(left);
+        }
+        for more in 0..=1.min(left.larger) {
+            let load = self.base + more;
+            for polling in 0..=load.min(left.polling) {
+                self.queues.push(Counts {
+                    compute: load - polling,
+                    polling,
+                });
+                let went = self.place(Left {
+                    larger: left.larger - more,
+                    polling: left.polling - polling,
+                });
+                self.queues.pop();
+                if !went {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether the queues so far are the first of their permutations: those of a core in ascending
+    /// order, and the cores as well.
+    fn in_order(&self) -> bool {
+        let Some(last) = self.queues.len().checked_sub(1) else {
+            return true;
+        };
+        let core = self.map.core_of(last);
+        let own = self.map.cpus_of(core);
+        let in_core = own.contains(&last.wrapping_sub(1));
+        if in_core && self.queues[last - 1] > self.queues[last] {
+            return false;
+        }
+        if own.last() != Some(&last) || core == 0 {
+            return true;
+        }
+        let before = self.map.cpus_of(core - 1);
+        before.len() != own.len()
+            || self.map.cache_of(core - 1) != self.map.cache_of(core)
+            || before
+                .iter()
+                .map(|cpu| self.queues[*cpu])
+                .le(own.iter().map(|cpu| self.queues[*cpu]))
+    }
+
+    fn take(&mut self, left: Left) -> bool {
+        self.tried += 1;
+        if left.larger > 0 || left.polling > 0 {
+            return self.tried < MOST_PLACEMENTS;
+        }
+        let tally = Tally::of(self.map, &self.queues);
+        let Some(time) = speed::c_slowdown(self.speeds, &tally) else {
+            return true;
+        };
+        let this = || (self.queues.clone(), time);
+        match &mut self.found {
+            None => {
+                self.found = Some(Extremes {
+                    best: this(),
+                    worst: this(),
+                });
+            }
+            Some(found) if time < found.best.1 => found.best = this(),
+            Some(found) if time > found.worst.1 => found.worst = this(),
+            Some(_) => {}
+        }
+        self.tried < MOST_PLACEMENTS
+    }
+}
+
+#[cfg(test)]
+mod tests;

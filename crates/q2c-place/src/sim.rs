@@ -1,0 +1,72 @@
+//! The simulator: tasks that compute, poll and sleep on a machine with SMT cores, under a policy.
+//!
+//! Time goes on in steps. In a step every task runs at the [speed](crate::speed) that its CPU and
+//! its neighbours leave it. Between steps tasks change what they do, the predictor looks at them,
+//! and the policy moves tasks. When nothing can change but by the end of a task's work, the next
+//! step reaches to that end.
+
+mod account;
+mod balancer;
+mod linux;
+mod machine;
+mod task;
+
+pub use account::{Account, Sharing};
+pub use machine::{Outcome, run};
+pub use task::{Phases, Task};
+
+use crate::map::CpuIndex;
+use crate::rules::Rules;
+use q2c_result::place::Speeds;
+
+/// What moves tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Nothing: every task has its CPU, in the order of the tasks.
+    Fixed(Vec<CpuIndex>),
+    /// A Linux-like balancer that is blind to polling.
+    Free,
+    /// The same occasions to balance, but tasks are chosen by the placement rules.
+    Rules(Rules),
+}
+
+/// What costs what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Speeds beside neighbours.
+    pub speeds: Speeds,
+    /// The last-level cache; `None` without this term.
+    pub cache: Option<CacheTerm>,
+}
+
+/// The term of the last-level cache: C tasks share it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheTerm {
+    /// A C task needs 1 + this, times the other C tasks that run at the same time and share the
+    /// cache, as long as alone.
+    pub per_neighbour: f64,
+    /// Seconds of work that a C task loses when it moves to another cache.
+    pub refill_s: f64,
+}
+
+/// Times of the simulation, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// The window of the predictor.
+    pub window_s: f64,
+    /// The longest simulated time.
+    pub most_s: f64,
+}
+
+impl Default for Times {
+    /// The window of the daemon and the scheduler, and an hour.
+    fn default() -> Self {
+        Times {
+            window_s: 0.01,
+            most_s: 3_600.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What a simulation counts.
+
+use crate::predictor::Class;
+use crate::rules::Tally;
+use q2c_result::place::States;
+
+/// Polling of the P tasks on CPUs with so many runnable tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sharing {
+    /// Seconds in which P tasks ran.
+    pub ran_s: f64,
+    /// The same times their speed.
+    pub work_s: f64,
+}
+
+/// Counts over the time of a simulation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Simulated time.
+    pub seconds: f64,
+    /// Seconds in each state.
+    pub states: States,
+    /// Polling by the number of runnable tasks of the CPU, from one task on.
+    pub sharing: Vec<Sharing>,
+    /// Time in which P tasks could run, summed over them.
+    pub polling_s: f64,
+    /// Moves of tasks.
+    pub migrations: u64,
+}
+
+impl Account {
+    /// Counts a step.
+    pub(super) fn step(&mut self, tally: &Tally<'_>, speed: impl Fn(usize) -> f64, dt: f64) {
+        self.seconds += dt;
+        self.polling_s += dt * f64::from(tally.polling());
+        *state(tally, &mut self.states) += dt;
+        for (cpu, counts) in tally.cpus().iter().enumerate() {
+            let polling = counts.of(Class::Polling);
+            if polling == 0 {
+                continue;
+            }
+            let load = counts.load() as usize;
+            if self.sharing.len() < load {
+                self.sharing.resize(load, Sharing::default());
+            }
+            let ran = dt * f64::from(polling) / load as f64;
+            self.sharing[load - 1].ran_s += ran;
+            self.sharing[load - 1].work_s += ran * speed(cpu);
+        }
+    }
+}
+
+/// The state that the P tasks are in.
+fn state<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
+    let map = tally.map();
+    let of_cores = (0..map.cores()).map(|core| tally.polling_of(core));
+    let most = of_cores.clone().max().unwrap_or(0);
+    let even = most - of_cores.min().unwrap_or(0) <= 1;
+    let sides = |core| {
+        let cpus = map.cpus_of(core).iter();
+        cpus.filter(|cpu| tally.at(**cpu).polling > 0).count()
+    };
+    let one_side = (0..map.cores()).all(|core| sides(core) <= 1);
+    match (even, one_side) {
+        (true, true) => &mut states.colocate,
+        (true, false) => &mut states.spread,
+        (false, false) => &mut states.bunch,
+        (false, true) => &mut states.heap,
+    }
+}

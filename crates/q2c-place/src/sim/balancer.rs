@@ -1,0 +1,110 @@
+//! When the CPUs of a simulation balance, and what they then move.
+
+use super::linux::{self, LEVELS};
+use super::{Policy, machine::Queues};
+use crate::map::{CpuIndex, Distance};
+use crate::predictor::Class;
+use crate::rules::{Anywhere, Rules, steal, swap_at};
+use q2c_stats::Rng;
+
+/// The balancing of all CPUs.
+#[derive(Clone, Debug)]
+pub(super) struct Balancer {
+    /// The next balance of each CPU at each level, seconds.
+    due_s: Vec<[f64; LEVELS.len()]>,
+    /// How often in sequence each CPU found nothing to do at each level.
+    rests: Vec<[bool; LEVELS.len()]>,
+}
+
+impl Balancer {
+    pub fn new(cpus: usize) -> Self {
+        Balancer {
+            due_s: vec![[0.0; LEVELS.len()]; cpus],
+            rests: vec![[false; LEVELS.len()]; cpus],
+        }
+    }
+
+    /// Something changed: every CPU has to look again.
+    pub fn changed(&mut self) {
+        self.rests.iter_mut().for_each(|rests| rests.fill(false));
+    }
+
+    /// Whether no CPU would find anything to move.
+    pub fn at_rest(&self) -> bool {
+        self.rests.iter().flatten().all(|rests| *rests)
+    }
+
+    /// Balances every CPU whose time has come. Returns the number of moves.
+    pub fn tick(&mut self, queues: &mut Queues<'_>, policy: &Policy, rng: &mut Rng) -> u64 {
+        let mut moves = 0;
+        for cpu in 0..self.due_s.len() {
+            let load = queues.truth().at(cpu).load();
+            for (nth, level) in LEVELS.into_iter().enumerate() {
+                if load > 0 && queues.now_s() < self.due_s[cpu][nth] {
+                    continue;
+                }
+                let interval = linux::interval_s(queues.truth().map(), cpu, level, load > 0);
+                self.due_s[cpu][nth] = queues.now_s() + interval;
+                let moved = balance(queues, policy, cpu, level, rng);
+                moves += moved;
+                match moved {
+                    0 => self.rests[cpu][nth] = true,
+                    _ => self.changed(),
+                }
+            }
+        }
+        moves
+    }
+}
+
+fn balance(
+    queues: &mut Queues<'_>,
+    policy: &Policy,
+    cpu: CpuIndex,
+    level: Distance,
+    rng: &mut Rng,
+) -> u64 {
+    match policy {
+        Policy::Fixed(_) => 0,
+        Policy::Free => pull(queues, cpu, level, rng),
+        Policy::Rules(rules) => by_rules(queues, cpu, level, *rules, rng),
+    }
+}
+
+/// Tasks come one at a time while a CPU of this level has too many.
+fn pull(queues: &mut Queues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) -> u64 {
+    let mut moves = 0;
+    while let Some(from) = linux::busiest(queues.truth(), cpu, level) {
+        queues.move_any(from, cpu, rng);
+        moves += 1;
+    }
+    moves
+}
+
+/// The rules look at the whole machine at every occasion. The swap step has the occasions of the
+/// cache's level: an exchange between cores is not worth more haste.
+fn by_rules(
+    queues: &mut Queues<'_>,
+    cpu: CpuIndex,
+    level: Distance,
+    rules: Rules,
+    rng: &mut Rng,
+) -> u64 {
+    let mut moves = 0;
+    while let Some(taken) = steal(queues.seen(), cpu, rules, &Anywhere) {
+        queues.move_one(taken.from, taken.to, taken.class, rng);
+        moves += 1;
+    }
+    if !rules.swap || level != Distance::Cache || moves > 0 {
+        return moves;
+    }
+    let core = queues.seen().map().core_of(cpu);
+    let Some(swap) = swap_at(queues.seen(), core, &Anywhere) else {
+        return 0;
+    };
+    queues.move_one(swap.from, swap.to, Class::Polling, rng);
+    if let Some(back) = swap.back {
+        queues.move_one(back, swap.from, Class::Compute, rng);
+    }
+    1 + u64::from(swap.back.is_some())
+}

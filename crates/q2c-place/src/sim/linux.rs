@@ -1,0 +1,82 @@
+//! The Linux-like balancer: where tasks start and wake up, when CPUs balance, and what a balancer
+//! that is blind to polling moves.
+//!
+//! From the kernel's fair class (`kernel/sched/fair.c`, Linux 6.x): a new task goes to the idlest
+//! CPU of the idlest core; a task that wakes up goes to its old CPU where that is idle, else to an
+//! idle core or CPU that shares the cache; a CPU balances the levels of the machine (core, cache,
+//! all) at intervals of as many ms as the level has CPUs, 16 times less often while it is busy, and
+//! at once when it runs out of tasks.
+
+use crate::map::{CpuIndex, Distance, SmtMap};
+use crate::rules::Tally;
+use q2c_stats::Rng;
+use std::cmp::Reverse;
+
+/// Between two ticks of the kernel's timer, seconds: CONFIG_HZ=250.
+pub(super) const TICK_S: f64 = 0.004;
+/// How much less often a busy CPU balances (`busy_factor`).
+const BUSY: f64 = 16.0;
+/// The levels at which CPUs balance.
+pub(super) const LEVELS: [Distance; 3] = [Distance::Core, Distance::Cache, Distance::Machine];
+
+/// Time between two balances of a CPU at a level.
+pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: bool) -> f64 {
+    map.within(cpu, level) as f64 * 1e-3 * if busy { BUSY } else { 1.0 }
+}
+
+/// The CPU of a new task: the idlest CPU of the idlest core, by chance among equals.
+pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
+    let map = tally.map();
+    let per_cpu = |core: usize| (tally.load_of(core) as usize * 1024) / map.cpus_of(core).len();
+    let core = least(0..map.cores(), per_cpu, rng);
+    least(
+        map.cpus_of(core).iter().copied(),
+        |cpu| tally.at(cpu).load() as usize,
+        rng,
+    )
+}
+
+/// The CPU of a task that wakes up.
+pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
+    let map = tally.map();
+    let idle = |cpu: &CpuIndex| tally.at(*cpu).load() == 0;
+    if idle(&before) {
+        return before;
+    }
+    let near = (0..map.cpus()).filter(|cpu| map.distance(before, *cpu) <= Distance::Cache);
+    let idle: Vec<CpuIndex> = near.filter(idle).collect();
+    match idle.is_empty() {
+        true => before,
+        false => least(idle, |cpu| tally.load_of(map.core_of(cpu)) as usize, rng),
+    }
+}
+
+fn least(
+    of: impl IntoIterator<Item = usize>,
+    key: impl Fn(usize) -> usize,
+    rng: &mut Rng,
+) -> usize {
+    let keyed: Vec<(usize, usize)> = of.into_iter().map(|one| (key(one), one)).collect();
+    let least = keyed.iter().map(|(key, _)| *key).min();
+    let equals: Vec<usize> = keyed
+        .iter()
+        .filter_map(|(key, one)| (Some(*key) == least).then_some(*one))
+        .collect();
+    let nth = rng.below(equals.len().max(1) as u64) as usize;
+    equals.get(nth).copied().unwrap_or(0)
+}
+
+/// The CPU that `to` pulls a task from at this level, whatever the task does.
+pub(super) fn busiest(tally: &Tally<'_>, to: CpuIndex, level: Distance) -> Option<CpuIndex> {
+    let map = tally.map();
+    let own = tally.at(to).load();
+    let at_level = |cpu: &CpuIndex| map.distance(to, *cpu) == level && tally.at(*cpu).load() > own;
+    let sources = (0..map.cpus()).filter(at_level);
+    let group = |cpu: CpuIndex| match level {
+        Distance::Core => tally.at(cpu).load(),
+        Distance::Cache => tally.load_of(map.core_of(cpu)),
+        Distance::Machine => tally.load_of_cache(map.cache_of(map.core_of(cpu))),
+    };
+    let from = sources.min_by_key(|&cpu| (Reverse(group(cpu)), Reverse(tally.at(cpu).load()), cpu));
+    from.filter(|&from| group(from) >= group(to) + 2)
+}

@@ -1,0 +1,363 @@
+//! A machine with tasks, step by step.
+
+use super::account::Account;
+use super::balancer::Balancer;
+use super::linux::{self, TICK_S};
+use super::task::{Running, Task};
+use super::{CacheTerm, Costs, Policy, Times};
+use crate::map::{CpuIndex, SmtMap};
+use crate::predictor::Class;
+use crate::rules::Tally;
+use crate::speed;
+use q2c_stats::Rng;
+
+/// A step of the simulation while tasks may sleep, wake up or move, seconds.
+const STEP_S: f64 = 1e-3;
+
+/// What came of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Mean run time of the C tasks over their time alone; `None` without C tasks that have an
+    /// end, or when one of them did not reach it in the longest time.
+    pub c_slowdown: Option<f64>,
+    /// Counts over time.
+    pub account: Account,
+}
+
+/// The tasks and their run queues. `truth` has what the tasks do, `seen` what the predictor takes
+/// them for.
+#[derive(Clone, Debug)]
+pub(super) struct Queues<'a> {
+    tasks: Vec<Running>,
+    on: Vec<Vec<usize>>,
+    truth: Tally<'a>,
+    seen: Tally<'a>,
+    refill_s: f64,
+    now_s: f64,
+    /// Whether a task came or went since the rates were worked out.
+    changed: bool,
+}
+
+impl<'a> Queues<'a> {
+    pub fn truth(&self) -> &Tally<'a> {
+        &self.truth
+    }
+
+    pub fn seen(&self) -> &Tally<'a> {
+        &self.seen
+    }
+
+    pub fn now_s(&self) -> f64 {
+        self.now_s
+    }
+
+    /// Moves a task whatever its class.
+    pub fn move_any(&mut self, from: CpuIndex, to: CpuIndex, rng: &mut Rng) {
+        let nth = rng.below(self.on[from].len().max(1) as u64) as usize;
+        self.migrate(self.on[from][nth], to);
+    }
+
+    /// Moves a task that the predictor takes for `class`.
+    pub fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class, rng: &mut Rng) {
+        let of_class = |task: &&usize| self.tasks[**task].predictor.class() == class;
+        let tasks: Vec<usize> = self.on[from].iter().filter(of_class).copied().collect();
+        let nth = rng.below(tasks.len().max(1) as u64) as usize;
+        self.migrate(tasks[nth], to);
+    }
+
+    fn migrate(&mut self, task: usize, to: CpuIndex) {
+        let map = self.truth.map();
+        let from = self.tasks[task].cpu;
+        if map.distance(from, to) == crate::map::Distance::Machine {
+            self.tasks[task].refill_s = self.refill_s;
+        }
+        self.leave(task);
+        self.enter(task, to);
+    }
+
+    fn leave(&mut self, task: usize) {
+        self.changed = true;
+        let Running {
+            cpu, of, predictor, ..
+        } = &self.tasks[task];
+        self.on[*cpu].retain(|other| *other != task);
+        self.truth.remove(*cpu, of.class);
+        self.seen.remove(*cpu, predictor.class());
+    }
+
+    fn enter(&mut self, task: usize, cpu: CpuIndex) {
+        self.changed = true;
+        let running = &mut self.tasks[task];
+        running.cpu = cpu;
+        self.truth.add(cpu, running.of.class);
+        self.seen.add(cpu, running.predictor.class());
+        self.on[cpu].push(task);
+    }
+
+    fn can_run(&self, task: usize) -> bool {
+        self.tasks[task].wakes_at_s.is_none()
+    }
+}
+
+/// Runs tasks under a policy until every C task with an end reached it, or the longest time is
+/// over. Equal seeds give equal runs.
+#[must_use]
+pub fn run(
+    map: &SmtMap,
+    tasks: &[Task],
+    policy: &Policy,
+    costs: &Costs,
+    times: Times,
+    seed: u64,
+) -> Outcome {
+    let mut machine = Machine::new(map, tasks, policy, costs, times, seed);
+    while !machine.is_done() {
+        machine.step();
+    }
+    machine.outcome()
+}
+
+struct Machine<'a> {
+    queues: Queues<'a>,
+    policy: &'a Policy,
+    costs: &'a Costs,
+    times: Times,
+    balancer: Balancer,
+    account: Account,
+    rng: Rng,
+    /// Whether tasks sleep at all.
+    sleeps: bool,
+    /// By CPU: work per second of a C task, and the speed of a P task while it runs.
+    rates: Vec<(f64, f64)>,
+    next_window_s: f64,
+    next_tick_s: f64,
+}
+
+impl<'a> Machine<'a> {
+    fn new(
+        map: &'a SmtMap,
+        tasks: &[Task],
+        policy: &'a Policy,
+        costs: &'a Costs,
+        times: Times,
+        seed: u64,
+    ) -> Self {
+        let mut rng = Rng::new(seed);
+        let mut queues = Queues {
+            tasks: Vec::with_capacity(tasks.len()),
+            on: vec![Vec::new(); map.cpus()],
+            truth: Tally::new(map),
+            seen: Tally::new(map),
+            refill_s: costs.cache.map_or(0.0, |term| term.refill_s),
+            now_s: 0.0,
+            changed: true,
+        };
+        queues
+            .tasks
+            .extend(tasks.iter().map(|task| Running::new(*task, 0, &mut rng)));
+        let mut order: Vec<usize> = (0..tasks.len()).collect();
+        if !matches!(policy, Policy::Fixed(_)) {
+            rng.shuffle(&mut order);
+        }
+        for task in order {
+            let cpu = match policy {
+                Policy::Fixed(cpus) => cpus[task],
+                Policy::Free | Policy::Rules(_) => linux::fork(&queues.truth, &mut rng),
+            };
+            queues.enter(task, cpu);
+        }
+        Machine {
+            balancer: Balancer::new(map.cpus()),
+            sleeps: tasks.iter().any(|task| task.phases.is_some()),
+            queues,
+            rates: Vec::new(),
+            policy,
+            costs,
+            times,
+            account: Account::default(),
+            rng,
+            next_window_s: times.window_s,
+            next_tick_s: TICK_S,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let ends = |task: &&Running| task.of.work_s.is_some();
+        let mut ending = self.queues.tasks.iter().filter(ends);
+        let some = ending.clone().next().is_some();
+        let all = ending.all(|task| task.first_s.is_some());
+        (some && all) || self.queues.now_s >= self.times.most_s
+    }
+
+    /// Whether nothing changes until a C task ends its work.
+    fn at_rest(&self) -> bool {
+        let told = |task: &Running| task.predictor.class() == task.of.class;
+        let fixed = matches!(self.policy, Policy::Fixed(_));
+        let told = fixed || self.queues.tasks.iter().all(told);
+        !self.sleeps && told && (fixed || self.balancer.at_rest())
+    }
+
+    fn step(&mut self) {
+        if std::mem::take(&mut self.queues.changed) {
+            self.rates = self.rates();
+        }
+        let dt = match self.at_rest() {
+            true => self.to_next_end(),
+            false => STEP_S,
+        };
+        self.advance(dt.min(self.times.most_s - self.queues.now_s).max(1e-9));
+        self.change_phases();
+        if self.queues.now_s >= self.next_window_s - 1e-9 {
+            self.predict();
+        }
+        if self.queues.now_s >= self.next_tick_s - 1e-9 {
+            self.next_tick_s = self.queues.now_s + TICK_S;
+            self.account.migrations +=
+                self.balancer
+                    .tick(&mut self.queues, self.policy, &mut self.rng);
+        }
+    }
+
+    fn rates(&self) -> Vec<(f64, f64)> {
+        let truth = &self.queues.truth;
+        let slow = self.costs.cache.map(|term| cache_effects(truth, term));
+        let rate = |cpu: CpuIndex| {
+            let speeds = &self.costs.speeds;
+            let compute = speed::while_running(speeds, truth, cpu, Class::Compute);
+            let llc = truth.map().cache_of(truth.map().core_of(cpu));
+            let cache = slow.as_ref().map_or(1.0, |slow| slow[llc]);
+            let share = 1.0 / f64::from(truth.at(cpu).load().max(1));
+            let polling = speed::while_running(speeds, truth, cpu, Class::Polling);
+            (compute * share * cache, polling)
+        };
+        (0..truth.map().cpus()).map(rate).collect()
+    }
+
+    fn to_next_end(&self) -> f64 {
+        let left = |task: &Running| {
+            let work = task.of.work_s?;
+            Some((work - task.done_s + task.refill_s) / self.rates[task.cpu].0)
+        };
+        let ends = self.queues.tasks.iter().filter_map(left);
+        ends.fold(f64::INFINITY, f64::min)
+    }
+
+    fn advance(&mut self, dt: f64) {
+        let rates = &self.rates;
+        self.account
+            .step(&self.queues.truth, |cpu| rates[cpu].1, dt);
+        let began = self.queues.now_s;
+        self.queues.now_s += dt;
+        let truth = &self.queues.truth;
+        for task in self
+            .queues
+            .tasks
+            .iter_mut()
+            .filter(|task| task.wakes_at_s.is_none())
+        {
+            task.ran = true;
+            task.left_s -= dt / f64::from(truth.at(task.cpu).load().max(1));
+            work(task, rates[task.cpu].0, began, dt);
+        }
+    }
+
+    /// Tasks fall asleep and wake up.
+    fn change_phases(&mut self) {
+        if !self.sleeps {
+            return;
+        }
+        for task in 0..self.queues.tasks.len() {
+            let now = self.queues.now_s;
+            if self.queues.can_run(task) {
+                if self.queues.tasks[task].left_s > 0.0 {
+                    continue;
+                }
+                self.queues.leave(task);
+                let sleep = self.queues.tasks[task].draw_sleep(&mut self.rng);
+                self.queues.tasks[task].wakes_at_s = Some(now + sleep);
+            } else if self.queues.tasks[task]
+                .wakes_at_s
+                .is_some_and(|at| at <= now)
+            {
+                let before = self.queues.tasks[task].cpu;
+                let cpu = match self.policy {
+                    Policy::Fixed(_) => before,
+                    Policy::Free | Policy::Rules(_) => {
+                        linux::wake(&self.queues.truth, before, &mut self.rng)
+                    }
+                };
+                self.queues.tasks[task].wakes_at_s = None;
+                self.queues.tasks[task].draw_run(&mut self.rng);
+                self.account.migrations += u64::from(cpu != before);
+                self.queues.enter(task, cpu);
+            } else {
+                continue;
+            }
+            self.balancer.changed();
+        }
+    }
+
+    /// The predictor looks at every task.
+    fn predict(&mut self) {
+        self.next_window_s = self.queues.now_s + self.times.window_s;
+        for task in 0..self.queues.tasks.len() {
+            let can_run = self.queues.can_run(task);
+            let running = &mut self.queues.tasks[task];
+            let before = running.predictor.class();
+            let polled = running.ran && running.of.class == Class::Polling;
+            running.predictor.window(polled);
+            running.ran = false;
+            let (after, cpu) = (running.predictor.class(), running.cpu);
+            if before != after && can_run {
+                self.queues.seen.remove(cpu, before);
+                self.queues.seen.add(cpu, after);
+                self.balancer.changed();
+            }
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let ending = self.queues.tasks.iter().filter_map(|task| {
+            let work = task.of.work_s?;
+            Some(task.first_s.map(|time| time / work))
+        });
+        let times: Option<Vec<f64>> = ending.collect();
+        let times = times.filter(|times| !times.is_empty());
+        Outcome {
+            c_slowdown: times.map(|times| q2c_stats::mean(&times)),
+            account: self.account,
+        }
+    }
+}
+
+/// A C task goes on with its work, and begins again at its end.
+fn work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
+    let Some(work) = task.of.work_s else {
+        return;
+    };
+    let did = rate * dt;
+    let refilled = task.refill_s.min(did);
+    task.refill_s -= refilled;
+    task.done_s += did - refilled;
+    let over = task.done_s - work;
+    if over >= -1e-12 * work {
+        let ended = began_s + dt - over.max(0.0) / rate;
+        task.first_s.get_or_insert(ended - task.began_s);
+        task.began_s = ended;
+        task.done_s = over.max(0.0);
+    }
+}
+
+/// The speed that C tasks have left by those that share their last-level cache, by cache.
+fn cache_effects(truth: &Tally<'_>, term: CacheTerm) -> Vec<f64> {
+    let map = truth.map();
+    let mut running = vec![0.0; map.caches()];
+    for (cpu, counts) in truth.cpus().iter().enumerate() {
+        let llc = map.cache_of(map.core_of(cpu));
+        if counts.load() > 0 {
+            running[llc] += f64::from(counts.compute) / f64::from(counts.load());
+        }
+    }
+    let effect = |running: f64| 1.0 / (1.0 + term.per_neighbour * (running - 1.0).max(0.0));
+    running.into_iter().map(effect).collect()
+}

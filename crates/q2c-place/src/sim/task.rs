@@ -1,0 +1,104 @@
+//! The tasks of a simulation.
+
+use crate::predictor::{Class, Predictor};
+use q2c_stats::Rng;
+
+/// What a task does over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Task {
+    /// Whether it computes or polls while it runs.
+    pub class: Class,
+    /// Seconds of work of a C task alone; it begins again when it is done, until every C task was
+    /// done once. `None` for a task without an end.
+    pub work_s: Option<f64>,
+    /// Times of running and of sleeping in turn; `None` when it never sleeps.
+    pub phases: Option<Phases>,
+}
+
+/// Phases of a task. Each is drawn anew from an exponential distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// Mean time on a CPU before it sleeps, seconds.
+    pub runs_s: f64,
+    /// Mean time of a sleep, seconds.
+    pub sleeps_s: f64,
+}
+
+impl Task {
+    /// A C task with this much work, which never sleeps.
+    #[must_use]
+    pub fn compute(work_s: f64) -> Task {
+        Task {
+            class: Class::Compute,
+            work_s: Some(work_s),
+            phases: None,
+        }
+    }
+
+    /// A P task that always polls.
+    #[must_use]
+    pub fn polling() -> Task {
+        Task {
+            class: Class::Polling,
+            work_s: None,
+            phases: None,
+        }
+    }
+}
+
+/// A task at work.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    pub of: Task,
+    /// Its CPU; while it sleeps, the one that it had.
+    pub cpu: usize,
+    /// When it wakes up; `None` while it can run.
+    pub wakes_at_s: Option<f64>,
+    /// Time on a CPU that is left before it sleeps.
+    pub left_s: f64,
+    pub predictor: Predictor,
+    /// Whether it ran since the predictor last looked.
+    pub ran: bool,
+    /// Work done since it last began.
+    pub done_s: f64,
+    /// When it last began.
+    pub began_s: f64,
+    /// Run time of its first run; `None` before its end.
+    pub first_s: Option<f64>,
+    /// Work that it still has to repeat because of a cold cache.
+    pub refill_s: f64,
+}
+
+impl Running {
+    pub fn new(of: Task, cpu: usize, rng: &mut Rng) -> Self {
+        let mut task = Running {
+            of,
+            cpu,
+            wakes_at_s: None,
+            left_s: 0.0,
+            predictor: Predictor::default(),
+            ran: false,
+            done_s: 0.0,
+            began_s: 0.0,
+            first_s: None,
+            refill_s: 0.0,
+        };
+        task.draw_run(rng);
+        task
+    }
+
+    pub fn draw_run(&mut self, rng: &mut Rng) {
+        let phases = self.of.phases;
+        self.left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
+    }
+
+    pub fn draw_sleep(&self, rng: &mut Rng) -> f64 {
+        self.of
+            .phases
+            .map_or(0.0, |phases| exponential(phases.sleeps_s, rng))
+    }
+}
+
+fn exponential(mean: f64, rng: &mut Rng) -> f64 {
+    -mean * (1.0 - rng.unit()).ln()
+}

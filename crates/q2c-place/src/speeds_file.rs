@@ -1,0 +1,61 @@
+//! Speeds beside neighbours from a file, in TOML: written by hand or by a calibration.
+
+use crate::error::PlaceError;
+use q2c_result::place::Speeds;
+
+/// The least speed that is taken.
+const LEAST: f64 = 0.01;
+/// The most: a neighbour may speed a task up a little, by data that both use.
+const MOST: f64 = 2.0;
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// It is not TOML, lacks a key or has others, or a speed is out of its range.
+pub fn read(text: &str) -> Result<Speeds, PlaceError> {
+    let speeds: Speeds = toml::from_str(text)
+        .map_err(|e| PlaceError::Syntax(e.to_string().trim_end().replace('\n', " ")))?;
+    let all = [
+        ("compute_beside_compute", speeds.compute_beside_compute),
+        ("compute_beside_polling", speeds.compute_beside_polling),
+        ("polling_beside_compute", speeds.polling_beside_compute),
+        ("polling_beside_polling", speeds.polling_beside_polling),
+    ];
+    match all
+        .iter()
+        .find(|(_, speed)| !(LEAST..=MOST).contains(speed))
+    {
+        None => Ok(speeds),
+        Some(&(key, found)) => Err(PlaceError::Speed {
+            key,
+            least: LEAST,
+            most: MOST,
+            found,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "compute_beside_compute = 0.6\ncompute_beside_polling = 0.75\n\
+        polling_beside_compute = 1\npolling_beside_polling = 0.95\n";
+
+    #[test]
+    fn a_file_is_read_and_what_is_wrong_is_named() {
+        let speeds = read(FILE).unwrap();
+        assert_eq!(
+            (speeds.compute_beside_polling, speeds.polling_beside_polling),
+            (0.75, 0.95)
+        );
+        let wrong = |text: &str| read(text).unwrap_err().to_string();
+        assert!(
+            wrong(&FILE.replace("0.75", "0"))
+                .contains("compute_beside_polling from 0.01 to 2, found 0")
+        );
+        assert!(wrong(&FILE.replace("0.6", "nan")).contains("found NaN"));
+        assert!(wrong(&FILE.replace("polling_beside_compute", "p")).contains("unknown field `p`"));
+        assert!(wrong("compute_beside_compute = 1").contains("missing field"));
+    }
+}

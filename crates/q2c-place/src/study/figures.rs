@@ -1,0 +1,141 @@
+//! The figures of each policy, from its starts.
+
+use super::{Request, SetupOf, placement};
+use crate::error::PlaceError;
+use crate::latency;
+use crate::map::SmtMap;
+use crate::rules::Rules;
+use crate::sim::{Account, Costs, Outcome, Policy, Sharing, Task, Times, run};
+use q2c_result::place::{PolicyFigures, PolicyName, States};
+use q2c_stats::{mean, percentile, sorted};
+use rayon::prelude::*;
+
+const POLICIES: [PolicyName; 7] = [
+    PolicyName::Free,
+    PolicyName::Bunch,
+    PolicyName::Scatter,
+    PolicyName::Colocate,
+    PolicyName::Spread,
+    PolicyName::ProposedLiteral,
+    PolicyName::ProposedSwap,
+];
+
+/// The runs of a set-up.
+pub(super) struct Runs<'a> {
+    pub map: &'a SmtMap,
+    pub tasks: &'a [Task],
+    pub of: &'a SetupOf,
+    pub request: &'a Request,
+}
+
+/// The figures of all policies.
+pub(super) struct Figures(Vec<PolicyFigures>);
+
+impl Figures {
+    pub fn slowdown(&self, policy: PolicyName) -> f64 {
+        let of = self.0.iter().find(|figures| figures.policy == policy);
+        of.map_or(f64::NAN, |figures| figures.c_slowdown)
+    }
+
+    pub fn all(&self) -> Vec<PolicyFigures> {
+        self.0.clone()
+    }
+}
+
+impl Runs<'_> {
+    pub fn all(&self) -> Result<Figures, PlaceError> {
+        let all = POLICIES.into_iter().map(|policy| self.of(policy));
+        Ok(Figures(all.collect::<Result<_, _>>()?))
+    }
+
+    fn of(&self, name: PolicyName) -> Result<PolicyFigures, PlaceError> {
+        let policy = self.policy(name);
+        let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
+        // A fixed placement without sleeps has nothing that a start could change.
+        let starts = match policy {
+            Policy::Fixed(_) if !sleeps => 1,
+            _ => self.request.starts,
+        };
+        let costs = Costs {
+            speeds: self.request.speeds,
+            cache: self.request.cache,
+        };
+        // Even a task that has a thousandth of a CPU ends within this time.
+        let times = Times {
+            most_s: 1_000.0 * self.of.work_s,
+            ..Times::default()
+        };
+        let outcome = |start: u32| {
+            let seed = u64::from(start).wrapping_mul(0x9e37_79b9);
+            let seed = self.request.seed.wrapping_add(seed);
+            run(self.map, self.tasks, &policy, &costs, times, seed)
+        };
+        let outcomes: Vec<Outcome> = (0..starts).into_par_iter().map(outcome).collect();
+        let mut slowdowns = Vec::new();
+        let mut sum = Account::default();
+        for Outcome {
+            c_slowdown,
+            account,
+        } in outcomes
+        {
+            slowdowns.push(c_slowdown.ok_or_else(|| PlaceError::NoEnd {
+                most_s: times.most_s,
+                policy: format!("{name:?}").to_lowercase(),
+                work_s: self.of.work_s,
+            })?);
+            add(&mut sum, &account);
+        }
+        Ok(self.figures(name, &sorted(&slowdowns), &sum))
+    }
+
+    fn policy(&self, name: PolicyName) -> Policy {
+        if let Some(placement) = placement(name) {
+            let placed = placement.of(self.map, self.of.compute, self.of.polling);
+            return Policy::Fixed([placed.compute, placed.polling].concat());
+        }
+        match name {
+            PolicyName::ProposedLiteral => Policy::Rules(Rules::LITERAL),
+            PolicyName::ProposedSwap => Policy::Rules(Rules::WITH_SWAP),
+            _ => Policy::Free,
+        }
+    }
+
+    fn figures(&self, policy: PolicyName, slowdowns: &[f64], sum: &Account) -> PolicyFigures {
+        let polled: f64 = sum.sharing.iter().map(|shared| shared.work_s).sum();
+        let part = |seconds: f64| seconds / sum.seconds;
+        PolicyFigures {
+            policy,
+            c_slowdown: mean(slowdowns),
+            c_slowdown_low: percentile(slowdowns, 0.025),
+            c_slowdown_high: percentile(slowdowns, 0.975),
+            p_bandwidth: match sum.polling_s > 0.0 {
+                true => polled / sum.polling_s,
+                false => 0.0,
+            },
+            p_latency: latency::of(&sum.sharing, self.request.poll),
+            migrations: sum.migrations as f64 / slowdowns.len() as f64,
+            states: States {
+                colocate: part(sum.states.colocate),
+                spread: part(sum.states.spread),
+                bunch: part(sum.states.bunch),
+                heap: part(sum.states.heap),
+            },
+        }
+    }
+}
+
+fn add(sum: &mut Account, more: &Account) {
+    sum.seconds += more.seconds;
+    sum.polling_s += more.polling_s;
+    sum.migrations += more.migrations;
+    sum.states.colocate += more.states.colocate;
+    sum.states.spread += more.states.spread;
+    sum.states.bunch += more.states.bunch;
+    sum.states.heap += more.states.heap;
+    let longest = sum.sharing.len().max(more.sharing.len());
+    sum.sharing.resize(longest, Sharing::default());
+    for (sum, more) in sum.sharing.iter_mut().zip(&more.sharing) {
+        sum.ran_s += more.ran_s;
+        sum.work_s += more.work_s;
+    }
+}

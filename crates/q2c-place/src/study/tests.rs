@@ -1,0 +1,89 @@
+//! The published set-ups against the published figures.
+
+use super::*;
+use crate::speed;
+
+fn published_result() -> PlaceSimResult {
+    simulate(&Request {
+        setups: setups(),
+        speeds: speed::published(),
+        speeds_from: SpeedsFrom::Published,
+        cache: None,
+        poll: PollTimes::default(),
+        starts: 100,
+        seed: 1,
+    })
+    .expect("every task ends")
+}
+
+/// The larger of the two readings of a gain is T'/T - 1; which one was published is not said.
+fn nearest(of: &Published) -> f64 {
+    let miss = |gain: f64| (gain - of.published_pct).abs();
+    miss(of.simulated.one_minus).min(miss(of.simulated.t_over_t_minus_1))
+}
+
+#[test]
+fn the_published_figures_are_predicted() {
+    let result = published_result();
+    let figures: Vec<&Published> = result.setups.iter().flat_map(|s| &s.published).collect();
+    assert_eq!(figures.len(), 4);
+    for of in figures {
+        let allowed = match of.figure {
+            PublishedFigure::ScatterOverBunch => 1e-6,
+            PublishedFigure::ColocateOverSpread => 2.0,
+            PublishedFigure::ProposedOverFree | PublishedFigure::ProposedOverWorst => 5.0,
+        };
+        assert!(nearest(of) <= allowed, "{of:?}");
+        let alone = of.figure == PublishedFigure::ScatterOverBunch;
+        assert_eq!(of.fitted, alone, "the speeds are fitted to one figure only");
+    }
+}
+
+#[test]
+fn the_rules_come_within_two_percent_of_the_best() {
+    for setup in &published_result().setups {
+        let times = setup.c_time;
+        assert_eq!(times.best, Some(1.0));
+        assert!(times.proposed <= 1.02, "{} {times:?}", setup.name);
+        assert!(
+            times.proposed_literal >= times.proposed_swap - 1e-9,
+            "{times:?}"
+        );
+    }
+}
+
+#[test]
+fn polling_tasks_lose_nothing_by_the_rules() {
+    let result = published_result();
+    let four_cores = &result.setups[2];
+    let of = |name| {
+        four_cores
+            .policies
+            .iter()
+            .find(|p| p.policy == name)
+            .unwrap()
+    };
+    let (free, proposed) = (of(PolicyName::Free), of(PolicyName::ProposedSwap));
+    // Two tasks on each CPU, whatever the policy.
+    assert!((proposed.p_bandwidth / free.p_bandwidth - 1.0).abs() < 0.024);
+    assert!(proposed.states.colocate > 0.97, "{:?}", proposed.states);
+    assert_eq!(four_cores.worst_is, [PolicyName::Bunch]);
+    assert_eq!(four_cores.best.as_ref().unwrap()[0].len(), 2);
+}
+
+#[test]
+fn a_set_up_without_compute_tasks_is_refused() {
+    let mut none = setups();
+    none.truncate(1);
+    none[0].compute = 0;
+    let request = Request {
+        setups: none,
+        speeds: speed::published(),
+        speeds_from: SpeedsFrom::Published,
+        cache: None,
+        poll: PollTimes::default(),
+        starts: 1,
+        seed: 1,
+    };
+    assert!(matches!(simulate(&request), Err(PlaceError::NoCompute)));
+}

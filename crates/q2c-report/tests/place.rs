@@ -1,0 +1,102 @@
+//! The reports of `q2c place sim`.
+
+use q2c_report::terminal::{self, Screen};
+use q2c_result::Warning;
+use q2c_result::place::{
+    CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PollLatency, Published,
+    PublishedFigure, SCHEMA, Setup, Speeds, SpeedsFrom, States,
+};
+
+const HOSTILE: &str = "</script><b>x";
+
+/// All figures are chosen by hand.
+fn result() -> PlaceSimResult {
+    let figures = |policy, c_slowdown: f64| PolicyFigures {
+        policy,
+        c_slowdown,
+        c_slowdown_low: c_slowdown - 0.1,
+        c_slowdown_high: c_slowdown + 0.1,
+        p_bandwidth: 0.5,
+        p_latency: Some(PollLatency {
+            mean_us: 160.0,
+            p99_us: 3_080.0,
+            p999_us: 3_080.0,
+        }),
+        migrations: 6.2,
+        states: States {
+            colocate: 0.75,
+            spread: 0.25,
+            ..States::default()
+        },
+    };
+    let queues = |core: [&str; 2]| vec![core.map(String::from).to_vec()];
+    PlaceSimResult {
+        schema: SCHEMA.into(),
+        version: "0.1.0".into(),
+        started_unix_s: 1_795_478_400,
+        seed: 1,
+        starts: 100,
+        speeds: Speeds {
+            compute_beside_compute: 0.6,
+            compute_beside_polling: 0.72,
+            polling_beside_compute: 1.0,
+            polling_beside_polling: 1.0,
+        },
+        speeds_from: SpeedsFrom::File(HOSTILE.into()),
+        setups: vec![Setup {
+            name: "2c2p-1x2".into(),
+            cores: 1,
+            threads: 2,
+            caches: 1,
+            compute: 2,
+            polling: 2,
+            c_time: CTimes {
+                free: 1.1,
+                bunch: 1.2,
+                scatter: 1.05,
+                colocate: 1.0,
+                spread: 1.1,
+                worst: Some(1.2),
+                best: Some(1.0),
+                proposed: 1.03,
+                proposed_literal: 1.1,
+                proposed_swap: 1.03,
+            },
+            c_time_unit: 2.5,
+            gain_over_free_pct: Gain::of(1.1, 1.03),
+            gain_over_worst_pct: Some(Gain::of(1.2, 1.03)),
+            fitted: false,
+            policies: vec![
+                figures(PolicyName::Free, 2.75),
+                figures(PolicyName::ProposedSwap, 2.575),
+            ],
+            best: Some(queues(["PP", "CC"])),
+            worst: Some(queues(["PC", "PC"])),
+            worst_is: vec![PolicyName::Spread],
+            published: vec![Published {
+                figure: PublishedFigure::ColocateOverSpread,
+                published_pct: 9.09,
+                simulated: Gain::of(1.1, 1.0),
+                fitted: false,
+            }],
+        }],
+        warnings: vec![Warning::new("an-id", "found".into(), "it means", "do this")],
+    }
+}
+
+#[test]
+fn place_at_100_columns() {
+    let screen = Screen {
+        width: 100,
+        colour: false,
+    };
+    insta::assert_snapshot!(terminal::place_sim(&result(), screen));
+}
+
+#[test]
+fn the_page_has_its_charts_and_nothing_hostile() {
+    let page = q2c_report::html::place_sim(&result()).expect("make the page");
+    assert!(!page.contains(HOSTILE));
+    assert!(page.contains("id=\"place-0\"") || page.contains("place-0"));
+    assert!(page.contains("colocate over spread"));
+}

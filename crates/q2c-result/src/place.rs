@@ -1,0 +1,236 @@
+//! The result of `q2c place sim`: schema `q2c.place-sim/1`.
+
+use crate::Warning;
+use serde::{Deserialize, Serialize};
+
+/// This version's schema name.
+pub const SCHEMA: &str = "q2c.place-sim/1";
+
+/// Placements of polling (P) and computing (C) tasks, simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceSimResult {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of q2c.
+    pub version: String,
+    /// Start, Unix time in seconds; 0 for the published set-ups, whose result is always the same.
+    pub started_unix_s: u64,
+    /// Seed of the starts.
+    pub seed: u64,
+    /// Starts of each policy that moves tasks.
+    pub starts: u32,
+    /// Share of its own speed that a task has beside each kind of neighbour.
+    pub speeds: Speeds,
+    /// Where these figures are from.
+    pub speeds_from: SpeedsFrom,
+    /// The set-ups.
+    pub setups: Vec<Setup>,
+    /// Conditions under which this result misleads.
+    pub warnings: Vec<Warning>,
+}
+
+/// The speed of a task whose physical core another task uses at the same time, as a share of its
+/// speed when it has the core alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Speeds {
+    /// A C task beside a C task.
+    pub compute_beside_compute: f64,
+    /// A C task beside a P task.
+    pub compute_beside_polling: f64,
+    /// A P task beside a C task.
+    pub polling_beside_compute: f64,
+    /// A P task beside a P task.
+    pub polling_beside_polling: f64,
+}
+
+/// Where the speeds are from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpeedsFrom {
+    /// The ratio of the two speeds of C tasks follows from the published bunch and scatter figures;
+    /// the speed of C beside C is an assumption.
+    Published,
+    /// A file: written by hand or by a calibration.
+    File(String),
+}
+
+/// A machine with tasks, under every policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Short name: `2c2p-2x2`.
+    pub name: String,
+    /// Physical cores.
+    pub cores: u32,
+    /// Logical CPUs of each core.
+    pub threads: u32,
+    /// Last-level caches.
+    pub caches: u32,
+    /// C tasks.
+    pub compute: u32,
+    /// P tasks.
+    pub polling: u32,
+    /// Run time of the C tasks under each policy, over that of the best placement (over that of a C
+    /// task alone where the best is not known).
+    pub c_time: CTimes,
+    /// What `c_time` is divided by, as a multiple of the run time of a C task alone.
+    pub c_time_unit: f64,
+    /// What the rules with the swap step gain over the free balancer.
+    pub gain_over_free_pct: Gain,
+    /// What they gain over the worst placement; `None` where it is not known.
+    pub gain_over_worst_pct: Option<Gain>,
+    /// Whether the speeds were fitted to published figures of this set-up. Figures of all others
+    /// are predictions.
+    pub fitted: bool,
+    /// Figures of each policy.
+    pub policies: Vec<PolicyFigures>,
+    /// The best placement; `None` where there are too many to try.
+    pub best: Option<Queues>,
+    /// The worst placement, likewise.
+    pub worst: Option<Queues>,
+    /// Placements with a name that are as bad as the worst.
+    pub worst_is: Vec<PolicyName>,
+    /// Published figures beside the simulated ones.
+    pub published: Vec<Published>,
+}
+
+/// The tasks of each logical CPU, by core: as many `P` and `C` as there are tasks.
+pub type Queues = Vec<Vec<String>>;
+
+/// Run times of C tasks by policy.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CTimes {
+    /// A Linux-like balancer that is blind to polling: the mean over the starts.
+    pub free: f64,
+    /// P tasks on both threads of as few cores as possible.
+    pub bunch: f64,
+    /// P tasks even over the cores, wherever there is room on them.
+    pub scatter: f64,
+    /// P tasks even over the cores, on one logical CPU of each.
+    pub colocate: f64,
+    /// P tasks even over all logical CPUs.
+    pub spread: f64,
+    /// The worst of all placements with nearly equal loads; `None` where there are too many.
+    pub worst: Option<f64>,
+    /// The best of them.
+    pub best: Option<f64>,
+    /// The rules as the daemon and the scheduler run them: with the swap step.
+    pub proposed: f64,
+    /// The published rules alone.
+    pub proposed_literal: f64,
+    /// The rules with the swap step.
+    pub proposed_swap: f64,
+}
+
+/// A gain in run time T' over T, both ways to put it, percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// T' / T - 1.
+    pub t_over_t_minus_1: f64,
+    /// 1 - T / T'.
+    pub one_minus: f64,
+}
+
+impl Gain {
+    /// The gain of a run time over a longer one.
+    #[must_use]
+    pub fn of(longer: f64, shorter: f64) -> Gain {
+        Gain {
+            t_over_t_minus_1: 100.0 * (longer / shorter - 1.0),
+            one_minus: 100.0 * (1.0 - shorter / longer),
+        }
+    }
+}
+
+/// The policies of the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyName {
+    /// See [`CTimes`], as for all others.
+    Free,
+    /// Likewise.
+    Bunch,
+    /// Likewise.
+    Scatter,
+    /// Likewise.
+    Colocate,
+    /// Likewise.
+    Spread,
+    /// Likewise.
+    ProposedLiteral,
+    /// Likewise.
+    ProposedSwap,
+}
+
+/// What a policy does to the tasks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicyFigures {
+    /// The policy.
+    pub policy: PolicyName,
+    /// Mean run time of the C tasks over the starts, as a multiple of a C task alone.
+    pub c_slowdown: f64,
+    /// The 2.5th percentile of the starts.
+    pub c_slowdown_low: f64,
+    /// The 97.5th percentile of the starts.
+    pub c_slowdown_high: f64,
+    /// I/Os of a P task as a share of those of a P task alone.
+    pub p_bandwidth: f64,
+    /// Latency of an I/O of the P tasks; `None` without P tasks.
+    pub p_latency: Option<PollLatency>,
+    /// Moves of tasks from one CPU to another, per start.
+    pub migrations: f64,
+    /// Shares of time in which P tasks were where.
+    pub states: States,
+}
+
+/// Latencies of polled I/Os, us. A task that loses its CPU in the middle of an I/O sees the
+/// completion when it has the CPU again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PollLatency {
+    /// Mean.
+    pub mean_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// 99.9th percentile.
+    pub p999_us: f64,
+}
+
+/// Shares of time by where the P tasks are. The four exclude each other and make up all time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct States {
+    /// Even over the cores (a difference of one at most), on one logical CPU of each.
+    pub colocate: f64,
+    /// Even over the cores, on more than one CPU of some core.
+    pub spread: f64,
+    /// Not even over the cores, on more than one CPU of some core.
+    pub bunch: f64,
+    /// Not even over the cores, on one CPU of each that has any.
+    pub heap: f64,
+}
+
+/// A published figure beside the simulated one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What gains over what.
+    pub figure: PublishedFigure,
+    /// The published mean, percent.
+    pub published_pct: f64,
+    /// The simulated gain.
+    pub simulated: Gain,
+    /// Whether the speeds were fitted to it.
+    pub fitted: bool,
+}
+
+/// The published figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedFigure {
+    /// Scatter over bunch.
+    ScatterOverBunch,
+    /// Colocate over spread.
+    ColocateOverSpread,
+    /// The rules over the free balancer.
+    ProposedOverFree,
+    /// The rules over the worst placement.
+    ProposedOverWorst,
+}

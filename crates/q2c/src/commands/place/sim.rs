@@ -1,0 +1,102 @@
+//! The command `q2c place sim`.
+
+use crate::args::PlaceSimArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{NewFile, print, print_json, say, screen};
+use q2c_model::Nanos;
+use q2c_place::error::PlaceError;
+use q2c_place::latency::PollTimes;
+use q2c_place::sim::{CacheTerm, Phases};
+use q2c_place::study::{self, Request, SetupOf};
+use q2c_place::{speed, speeds_file};
+use q2c_result::Exit;
+use q2c_result::place::{Speeds, SpeedsFrom};
+use q2c_run::whole_file;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Starts of each policy that moves tasks.
+const STARTS: u32 = 100;
+/// The same where tasks sleep: such a run takes long, and sees many arrangements by itself.
+const STARTS_WITH_SLEEPS: u32 = 5;
+
+pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Failure> {
+    let page = NewFile::if_named(args.html.as_ref())?;
+    let (speeds, speeds_from) = match &args.speeds {
+        Some(path) => (given(path)?, SpeedsFrom::File(path.display().to_string())),
+        None => (speed::published(), SpeedsFrom::Published),
+    };
+    let request = request(args, speeds, speeds_from);
+    let mut result = study::simulate(&request).or_exit_of(PlaceError::exit)?;
+    if !args.published {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        result.started_unix_s = now.map_or(0, |since| since.as_secs());
+    }
+    if let Some(file) = page {
+        let path = file.path().to_owned();
+        let page = q2c_report::html::place_sim(&result).or_exit(Exit::Internal)?;
+        file.write(page.as_bytes())?;
+        say(&format!("report: {}", path.display()));
+    }
+    match args.json {
+        true => print_json(&result)?,
+        false => print(&q2c_report::terminal::place_sim(&result, screen()))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Request {
+    let us = |time: Nanos| time.0 as f64 / 1e3;
+    let sleeps = args.compute_phases.is_some() || args.polling_phases.is_some();
+    let refill = args.cache_refill.map_or(0.0, seconds);
+    Request {
+        setups: match args.published {
+            true => study::setups(),
+            false => vec![setup(args)],
+        },
+        speeds,
+        speeds_from,
+        cache: args.cache_term.map(|share| CacheTerm {
+            per_neighbour: share,
+            refill_s: refill,
+        }),
+        poll: PollTimes {
+            io_us: us(args.io),
+            slice_us: us(args.slice),
+        },
+        starts: args
+            .starts
+            .unwrap_or(if sleeps { STARTS_WITH_SLEEPS } else { STARTS }),
+        seed: args.seed,
+    }
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.0 as f64 / 1e9
+}
+
+fn setup(args: &PlaceSimArgs) -> SetupOf {
+    let phases = |(runs, sleeps)| Phases {
+        runs_s: seconds(runs),
+        sleeps_s: seconds(sleeps),
+    };
+    SetupOf {
+        cores: args.cores,
+        threads: args.threads,
+        caches: args.caches,
+        compute: args.compute,
+        polling: args.polling,
+        work_s: seconds(args.work),
+        compute_phases: args.compute_phases.map(phases),
+        polling_phases: args.polling_phases.map(phases),
+        published: Vec::new(),
+    }
+}
+
+fn given(path: &Path) -> Result<Speeds, Failure> {
+    let text = whole_file::read_named_text(path, whole_file::BY_HAND);
+    let text =
+        text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))?;
+    let read = speeds_file::read(&text);
+    read.map_err(|e| Failure::new(e.exit(), format!("read {}: {e}", path.display())))
+}

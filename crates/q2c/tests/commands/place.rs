@@ -1,0 +1,106 @@
+//! Tests of `q2c place`.
+
+use crate::program::{number, q2c};
+use q2c_testkit::strict_json;
+use serde_json::{Value, json};
+use std::fs;
+
+const PUBLISHED: [&str; 4] = ["place", "sim", "--published", "--json"];
+
+fn setup<'a>(result: &'a Value, name: &str) -> &'a Value {
+    let setups = result["setups"].as_array().expect("set-ups");
+    setups
+        .iter()
+        .find(|setup| setup["name"] == name)
+        .expect("the set-up")
+}
+
+/// The published figures: 9.1 %, 9.8 % and 21.75 %. Which way of putting a gain they have is not
+/// said, so the nearer one counts.
+#[test]
+fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = q2c(folder.path(), &PUBLISHED).done();
+    assert_eq!(q2c(folder.path(), &PUBLISHED).done(), said);
+    let result = strict_json(&said);
+    let near = |at: &Value, figure: &str, published: f64| {
+        let miss = |way: &str| (number(at, &format!("/{figure}/{way}")) - published).abs();
+        miss("t_over_t_minus_1").min(miss("one_minus"))
+    };
+    let four = setup(&result, "8c8p-4x2");
+    assert!(near(four, "gain_over_free_pct", 9.8) <= 5.0, "{four}");
+    assert!(near(four, "gain_over_worst_pct", 21.75) <= 5.0, "{four}");
+    assert_eq!(four["worst_is"], json!(["bunch"]));
+    let one = setup(&result, "2c2p-1x2");
+    let times = &one["c_time"];
+    let over_spread = 100.0 * (number(times, "/spread") / number(times, "/colocate") - 1.0);
+    assert!((over_spread - 9.1).abs() <= 2.0, "{over_spread}");
+    let fitted =
+        ["2c2p-2x2", "2c2p-1x2", "8c8p-4x2"].map(|name| setup(&result, name)["fitted"].clone());
+    assert_eq!(fitted, [json!(true), json!(false), json!(false)]);
+    for setup in result["setups"].as_array().unwrap() {
+        assert!(number(setup, "/c_time/proposed") <= 1.02 * number(setup, "/c_time/best"));
+    }
+}
+
+#[test]
+fn a_simulation_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let sim = [
+        "place",
+        "sim",
+        "--cores",
+        "2",
+        "--compute",
+        "3",
+        "--polling",
+        "3",
+        "--starts",
+        "8",
+    ];
+    let said = q2c(at, &[&sim[..], &["--json"]].concat()).done();
+    fs::write(at.join("place.json"), &said).unwrap();
+    let table = q2c(at, &sim).done();
+    assert!(
+        table.contains("proposed") && table.contains("best placement"),
+        "{table}"
+    );
+    assert_eq!(q2c(at, &["report", "place.json"]).done(), table);
+    assert_eq!(
+        q2c(at, &["report", "place.json", "--json"]).json(),
+        strict_json(&said)
+    );
+    let csv = q2c(at, &["report", "place.json", "--csv"]).done();
+    assert_eq!(csv.lines().count(), 8);
+    let html = ["report", "place.json", "--html", "place.html"];
+    assert_eq!(q2c(at, &html).code, 0);
+    let page = fs::read_to_string(at.join("place.html")).unwrap();
+    assert!(page.contains("3 computing + 3 polling on 2 cores of 2 threads"));
+}
+
+/// Without any effect of a neighbour only time sharing is left: two tasks on each CPU.
+#[test]
+fn speeds_come_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let none = "compute_beside_compute = 1\ncompute_beside_polling = 1\n\
+        polling_beside_compute = 1\npolling_beside_polling = 1\n";
+    fs::write(at.join("s.toml"), none).unwrap();
+    let result = q2c(
+        at,
+        &[
+            "place", "sim", "--speeds", "s.toml", "--starts", "2", "--json",
+        ],
+    )
+    .json();
+    assert_eq!(number(&result, "/setups/0/c_time_unit"), 2.0);
+    assert_eq!(result["speeds_from"], json!({"file": "s.toml"}));
+    assert_eq!(result["warnings"], json!([]));
+    fs::write(at.join("s.toml"), none.replace('1', "7")).unwrap();
+    q2c(at, &["place", "sim", "--speeds", "s.toml"])
+        .refused(3, &["s.toml", "0.01 to 2", "found 7"]);
+    q2c(at, &["place", "sim", "--speeds", "none"]).refused(3, &["read none"]);
+    q2c(at, &["place", "sim", "--published", "--cores", "3"]).refused(2, &["--published"]);
+    q2c(at, &["place", "sim", "--polling-phases", "5ms"]).refused(2, &["50ms/10ms"]);
+}
