@@ -27,6 +27,7 @@ pub mod block_io;
 pub mod kernel_hybrid;
 pub mod latency;
 pub mod lock_waits;
+pub mod polls;
 pub mod tag_waits;
 pub mod tracefs;
 

@@ -4,8 +4,8 @@ use crate::{ProbeError, permission};
 use aya::programs::perf_event::{
     HardwareEvent, PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
-use aya::programs::{KProbe, PerfEvent, Program, ProgramError, RawTracePoint};
-use aya::{Ebpf, EbpfLoader};
+use aya::programs::{FEntry, KProbe, PerfEvent, Program, ProgramError, RawTracePoint};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader};
 use q2c_host::Roots;
 use q2c_model::{CpuId, DevId};
 use std::error::Error;
@@ -99,6 +99,26 @@ impl Object {
                 why: "it has fewer arguments than on the kernels known to q2c".to_owned(),
             }),
         }
+    }
+
+    /// Loads the program of this name, and puts it on the entry of the kernel function of the same
+    /// name. False where the kernel's type information does not have the function.
+    pub fn on_entry(&mut self, function: &str) -> Result<bool, ProbeError> {
+        let types = Btf::from_sys_fs();
+        let types = types.map_err(|e| refused(&self.roots, "read the kernel's types", &e))?;
+        let probe: &mut FEntry = found(&mut self.ebpf, function);
+        match probe.load(function, &types) {
+            Ok(()) => {}
+            Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => return Ok(false),
+            Err(error) => {
+                let what = format!("load the BPF program {function}");
+                return Err(refused(&self.roots, &what, &error));
+            }
+        }
+        let what = format!("put a probe on the entry of the kernel function {function}");
+        let attached = probe.attach();
+        attached.map_err(|e| refused(&self.roots, &what, &e))?;
+        Ok(true)
     }
 
     /// Loads a program, and runs it so often per second of cycles of each CPU. False where the

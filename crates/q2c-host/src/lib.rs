@@ -20,6 +20,7 @@ pub mod own_folder;
 pub mod restore;
 pub mod signals;
 pub mod target;
+pub mod tasks;
 pub mod topology;
 
 pub use cpu_list::parse as parse_cpu_list;

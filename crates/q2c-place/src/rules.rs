@@ -42,17 +42,34 @@ use crate::predictor::Class;
 /// Which of the rules are in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Whether the swap step is taken. With it, a P task also never moves to another core that
+    /// The swap step; `None` without it. With it, a P task also never moves to another core that
     /// would then have more P tasks than the one it left: the literal rules allow that, and the
     /// two would undo each other's moves.
-    pub swap: bool,
+    pub swap: Option<SwapStep>,
+}
+
+/// How far the swap step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapStep {
+    /// P tasks of a core are gathered on one CPU in any case, even if that leaves the other idle.
+    Always,
+    /// They are gathered only where a C task takes the place that is left, or some C task that
+    /// shares its CPU could come there. P tasks that share a CPU have half of it each, and an idle
+    /// CPU beside them would be no use to anybody.
+    ForRoom,
 }
 
 impl Rules {
     /// The published rules alone.
-    pub const LITERAL: Rules = Rules { swap: false };
-    /// The published rules with the swap step.
-    pub const WITH_SWAP: Rules = Rules { swap: true };
+    pub const LITERAL: Rules = Rules { swap: None };
+    /// The published rules with the swap step, whatever it leaves idle.
+    pub const WITH_SWAP: Rules = Rules {
+        swap: Some(SwapStep::Always),
+    };
+    /// The rules of the daemon and the scheduler.
+    pub const PROPOSED: Rules = Rules {
+        swap: Some(SwapStep::ForRoom),
+    };
 }
 
 /// Says whether some task of the class may move from the first CPU to the second. Tasks that an

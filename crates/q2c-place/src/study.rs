@@ -119,7 +119,7 @@ fn answer(of: &SetupOf, request: &Request, map: &SmtMap, figures: &Figures) -> S
     let worst = found.as_ref().map(|found| found.worst.1);
     let unit = best.unwrap_or(1.0);
     let time = |policy| figures.slowdown(policy);
-    let proposed = time(PolicyName::ProposedSwap);
+    let proposed = time(PolicyName::Proposed);
     let gains = Gains {
         scatter_over_bunch: Gain::of(time(PolicyName::Bunch), time(PolicyName::Scatter)),
         colocate_over_spread: Gain::of(time(PolicyName::Spread), time(PolicyName::Colocate)),
@@ -143,7 +143,7 @@ fn answer(of: &SetupOf, request: &Request, map: &SmtMap, figures: &Figures) -> S
             best: best.map(|best| best / unit),
             proposed: proposed / unit,
             proposed_literal: time(PolicyName::ProposedLiteral) / unit,
-            proposed_swap: proposed / unit,
+            proposed_swap: time(PolicyName::ProposedSwap) / unit,
         },
         c_time_unit: unit,
         gain_over_free_pct: gains.over_free,
@@ -219,7 +219,10 @@ fn placement(policy: PolicyName) -> Option<Placement> {
         PolicyName::Scatter => Some(Placement::Scatter),
         PolicyName::Colocate => Some(Placement::Colocate),
         PolicyName::Spread => Some(Placement::Spread),
-        PolicyName::Free | PolicyName::ProposedLiteral | PolicyName::ProposedSwap => None,
+        PolicyName::Free
+        | PolicyName::ProposedLiteral
+        | PolicyName::ProposedSwap
+        | PolicyName::Proposed => None,
     }
 }
 

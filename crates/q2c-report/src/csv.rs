@@ -9,7 +9,7 @@ mod stages;
 
 pub use fs::fs;
 pub use kernel_tune::kernel_tune;
-pub use place::place_sim;
+pub use place::{place_sim, place_watch};
 pub use replay::{compare, replay};
 pub use scale::scale;
 

@@ -31,6 +31,7 @@ mod metric;
 pub mod mode;
 mod not_whole;
 mod place;
+mod place_watch;
 mod proof;
 mod quantity;
 mod replay;

@@ -51,7 +51,8 @@ pub(crate) fn policy(of: PolicyName) -> &'static str {
         PolicyName::Colocate => "colocate",
         PolicyName::Spread => "spread",
         PolicyName::ProposedLiteral => "literal",
-        PolicyName::ProposedSwap => "proposed",
+        PolicyName::ProposedSwap => "always swap",
+        PolicyName::Proposed => "proposed",
     }
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn policies(setup: &Setup) -> Table {
     let head = [
         "policy",
         over,
-        "[95 % of starts]",
+        "[95 %]",
         "P I/Os\nof alone",
         "P p99\nus",
         "P p99.9\nus",
@@ -92,7 +93,7 @@ pub(crate) fn policies(setup: &Setup) -> Table {
     .without_empty_columns()
 }
 
-const LEGEND: &str = "C: computing tasks, P: polling tasks. Proposed: the rules with the swap step; literal: without it. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
+const LEGEND: &str = "C: computing tasks, P: polling tasks. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
 
 fn row(setup: &Setup, of: &PolicyFigures) -> Vec<Field> {
     let time = |slowdown: f64| ratio(slowdown / setup.c_time_unit);

@@ -1,10 +1,15 @@
 //! The reports of `q2c place sim`.
 
+use q2c_model::CpuId;
 use q2c_report::terminal::{self, Screen};
 use q2c_result::Warning;
 use q2c_result::place::{
     CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PollLatency, Published,
     PublishedFigure, SCHEMA, Setup, Speeds, SpeedsFrom, States,
+};
+use q2c_result::place_watch::{
+    AdvisedMove, Detector, MoveReason, PlaceWatchResult, SeenBy, Stays, WatchedCore, WatchedCpu,
+    WatchedTask,
 };
 
 const HOSTILE: &str = "</script><b>x";
@@ -68,7 +73,7 @@ fn result() -> PlaceSimResult {
             fitted: false,
             policies: vec![
                 figures(PolicyName::Free, 2.75),
-                figures(PolicyName::ProposedSwap, 2.575),
+                figures(PolicyName::Proposed, 2.575),
             ],
             best: Some(queues(["PP", "CC"])),
             worst: Some(queues(["PC", "PC"])),
@@ -99,4 +104,93 @@ fn the_page_has_its_charts_and_nothing_hostile() {
     assert!(!page.contains(HOSTILE));
     assert!(page.contains("id=\"place-0\"") || page.contains("place-0"));
     assert!(page.contains("colocate over spread"));
+}
+
+/// A core of two polling tasks beside one of two computing ones, and what would be better; all
+/// figures are chosen by hand.
+fn look() -> PlaceWatchResult {
+    let task = |tid: u32, polls: bool, stays| WatchedTask {
+        pid: tid,
+        tid,
+        name: if polls {
+            format!("poller {tid}")
+        } else {
+            format!("solver {HOSTILE}")
+        },
+        polls,
+        by: if polls {
+            SeenBy::Kernel
+        } else {
+            SeenBy::Nothing
+        },
+        cpu_pct: 99.6,
+        stays,
+    };
+    let cpu = |cpu: u32, tasks: Vec<WatchedTask>, c_slowdown| WatchedCpu {
+        cpu: CpuId(cpu),
+        tasks,
+        c_slowdown,
+    };
+    let move_of = |tid: u32, polls: bool, from: u32, to: u32, why| AdvisedMove {
+        pid: tid,
+        tid,
+        name: format!("task {tid}"),
+        polls,
+        from: CpuId(from),
+        to: CpuId(to),
+        why,
+    };
+    PlaceWatchResult {
+        schema: q2c_result::place_watch::SCHEMA.into(),
+        version: "0.1.0".into(),
+        at_unix_s: 1_795_478_400,
+        window_s: 0.5,
+        detector: Detector {
+            functions: vec!["blk_mq_poll".into()],
+            missing: None,
+        },
+        speeds: result().speeds,
+        speeds_from: SpeedsFrom::Published,
+        cores: vec![
+            WatchedCore {
+                cpus: vec![
+                    cpu(0, vec![task(100, true, None)], None),
+                    cpu(4, vec![task(101, true, Some(Stays::Pinned))], None),
+                ],
+            },
+            WatchedCore {
+                cpus: vec![
+                    cpu(
+                        1,
+                        vec![task(102, false, None), task(103, false, None)],
+                        Some(3.33),
+                    ),
+                    cpu(5, vec![], None),
+                ],
+            },
+        ],
+        c_slowdown: Some(1.6),
+        c_slowdown_after: Some(1.33),
+        moves: vec![
+            move_of(100, true, 0, 1, MoveReason::Scatter),
+            move_of(102, false, 1, 0, MoveReason::Room),
+        ],
+        warnings: Vec::new(),
+    }
+}
+
+#[test]
+fn watch_at_100_columns() {
+    let screen = Screen {
+        width: 100,
+        colour: false,
+    };
+    insta::assert_snapshot!(terminal::place_watch(&look(), screen));
+}
+
+#[test]
+fn the_page_of_a_look_has_nothing_hostile() {
+    let page = q2c_report::html::place_watch(&look()).expect("make the page");
+    assert!(!page.contains(HOSTILE));
+    assert!(page.contains("What would be better"));
 }

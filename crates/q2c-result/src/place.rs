@@ -114,11 +114,12 @@ pub struct CTimes {
     pub worst: Option<f64>,
     /// The best of them.
     pub best: Option<f64>,
-    /// The rules as the daemon and the scheduler run them: with the swap step.
+    /// The rules as the daemon and the scheduler run them: with the swap step, which leaves no CPU
+    /// idle for nothing.
     pub proposed: f64,
     /// The published rules alone.
     pub proposed_literal: f64,
-    /// The rules with the swap step.
+    /// The rules with the swap step in any case.
     pub proposed_swap: f64,
 }
 
@@ -160,6 +161,8 @@ pub enum PolicyName {
     ProposedLiteral,
     /// Likewise.
     ProposedSwap,
+    /// Likewise.
+    Proposed,
 }
 
 /// What a policy does to the tasks.

@@ -18,6 +18,23 @@ pub fn pin(cpu: CpuId) -> io::Result<()> {
 /// # Errors
 /// As [`pin`].
 pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
+    allow_thread(None, cpus)
+}
+
+/// Lets the thread `tid` of any process run only on these CPUs.
+///
+/// # Errors
+/// The thread is gone (ESRCH), is not to be moved (EINVAL, EPERM), or none of the CPUs may be used
+/// (EINVAL).
+pub fn allow_other(tid: u32, cpus: &[CpuId]) -> io::Result<()> {
+    let pid = i32::try_from(tid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+    allow_thread(Some(pid), cpus)
+}
+
+fn allow_thread(of: Option<rustix::process::Pid>, cpus: &[CpuId]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for cpu in cpus {
         if cpu.0 as usize >= CpuSet::MAX_CPU {
@@ -25,7 +42,7 @@ pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
         }
         set.set(cpu.0 as usize);
     }
-    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+    Ok(rustix::thread::sched_setaffinity(of, &set)?)
 }
 
 /// The CPUs that the calling thread may run on, in ascending order.

@@ -57,7 +57,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::replay::compare(&args, &stop),
         Command::Fs(args) => commands::fs::run(&args, &stop),
         Command::Scale(args) => commands::scale::run(&args),
-        Command::Place(args) => commands::place::run(&args),
+        Command::Place(args) => commands::place::run(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
         Command::Doctor(args) => commands::doctor::run(&args, &stop),

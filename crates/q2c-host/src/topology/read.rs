@@ -19,6 +19,8 @@ pub struct TopologyCpu {
     pub package: Option<u32>,
     /// The NUMA node's number; `None` where sysfs does not tell.
     pub node: Option<u32>,
+    /// The first CPU of those that share the last-level cache; `None` where sysfs does not tell.
+    pub cache: Option<CpuId>,
 }
 
 /// One NUMA node.
@@ -131,7 +133,22 @@ fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, Node>) -> TopologyCpu {
             .iter()
             .find(|(_, node)| node.cpus.contains(&id))
             .map(|(&n, _)| n),
+        cache: last_level_cache(roots, id),
     }
+}
+
+fn last_level_cache(roots: &Roots, id: CpuId) -> Option<CpuId> {
+    let level = |dir: &std::path::PathBuf| {
+        let level: u32 = attr::value(&dir.join("level"))?;
+        let shared = cpu_list::parse(&attr::text(&dir.join("shared_cpu_list"))?)?;
+        Some((level, *shared.first()?))
+    };
+    let dirs = attr::entries(&roots.cpu(id, "cache"));
+    let last = dirs
+        .iter()
+        .filter_map(level)
+        .max_by_key(|(level, _)| *level);
+    last.map(|(_, first)| first)
 }
 
 fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {

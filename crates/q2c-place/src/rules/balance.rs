@@ -36,7 +36,7 @@ impl Move {
 pub fn next_move(tally: &Tally<'_>, rules: Rules, movable: &impl Movable) -> Option<Move> {
     let mut cpus = 0..tally.map().cpus();
     let steal = cpus.find_map(|cpu| steal(tally, cpu, rules, movable));
-    let swap = || swap(tally, movable).filter(|_| rules.swap);
+    let swap = || swap(tally, rules.swap?, movable);
     steal.map(Move::Steal).or_else(|| swap().map(Move::Swap))
 }
 

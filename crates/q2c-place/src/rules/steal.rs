@@ -99,7 +99,7 @@ fn class_from(
     }
     let there = |class| tally.at(from).of(class) > 0 && movable.may_move(from, to, class);
     let mut wanted = which_task(tally, to, from);
-    if rules.swap && !siblings && !evens_out(tally, to, from) {
+    if rules.swap.is_some() && !siblings && !evens_out(tally, to, from) {
         wanted = Class::Compute;
     }
     match wanted {

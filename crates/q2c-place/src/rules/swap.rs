@@ -4,8 +4,8 @@
 //! Two CPUs exchange a P task for a C task, so their loads stay as they are. Where the other CPU
 //! has no C task to give, the P task moves alone.
 
-use super::Movable;
 use super::tally::Tally;
+use super::{Movable, SwapStep};
 use crate::map::{CoreIndex, CpuIndex};
 use crate::predictor::Class;
 use std::cmp::Reverse;
@@ -35,7 +35,7 @@ pub struct Swap {
 /// The next swap in the whole machine; `None` when P tasks are even over the cores and on one side
 /// of each, as far as they may move.
 #[must_use]
-pub fn swap(tally: &Tally<'_>, movable: &impl Movable) -> Option<Swap> {
+pub fn swap(tally: &Tally<'_>, step: SwapStep, movable: &impl Movable) -> Option<Swap> {
     let mut by_polling: Vec<CoreIndex> = (0..tally.map().cores()).collect();
     by_polling.sort_by_key(|&core| (Reverse(tally.polling_of(core)), core));
     let scattered = by_polling.iter().find_map(|&from| {
@@ -45,13 +45,19 @@ pub fn swap(tally: &Tally<'_>, movable: &impl Movable) -> Option<Swap> {
             .copied()
             .find_map(|to| scatter(tally, from, to, movable))
     });
-    scattered.or_else(|| (0..tally.map().cores()).find_map(|core| gather(tally, core, movable)))
+    scattered
+        .or_else(|| (0..tally.map().cores()).find_map(|core| gather(tally, core, step, movable)))
 }
 
 /// The next swap that a CPU takes part in when it balances its own core: it takes a P task from
 /// another core or gathers those of its own.
 #[must_use]
-pub fn swap_at(tally: &Tally<'_>, core: CoreIndex, movable: &impl Movable) -> Option<Swap> {
+pub fn swap_at(
+    tally: &Tally<'_>,
+    core: CoreIndex,
+    step: SwapStep,
+    movable: &impl Movable,
+) -> Option<Swap> {
     let own = tally.polling_of(core);
     let mut richer: Vec<CoreIndex> = (0..tally.map().cores())
         .filter(|&other| tally.polling_of(other) >= own + 2)
@@ -59,7 +65,7 @@ pub fn swap_at(tally: &Tally<'_>, core: CoreIndex, movable: &impl Movable) -> Op
     richer.sort_by_key(|&other| (Reverse(tally.polling_of(other)), other));
     let mut richer = richer.into_iter();
     let scattered = richer.find_map(|from| scatter(tally, from, core, movable));
-    scattered.or_else(|| gather(tally, core, movable))
+    scattered.or_else(|| gather(tally, core, step, movable))
 }
 
 /// A P task moves between cores: from the CPU with the fewest of them to the one with the most.
@@ -82,13 +88,30 @@ fn scatter(
 }
 
 /// A P task joins the most of its kind on its core.
-fn gather(tally: &Tally<'_>, core: CoreIndex, movable: &impl Movable) -> Option<Swap> {
+fn gather(
+    tally: &Tally<'_>,
+    core: CoreIndex,
+    step: SwapStep,
+    movable: &impl Movable,
+) -> Option<Swap> {
     let mut sides: Vec<CpuIndex> = tally.map().cpus_of(core).to_vec();
     sides.retain(|&cpu| tally.at(cpu).polling > 0);
     sides.sort_by_key(|&cpu| (Reverse(tally.at(cpu).polling), cpu));
     let (&main, others) = sides.split_first()?;
     let pairs = others.iter().rev().map(|&from| (from, main));
-    exchange(tally, pairs, Why::Colocate, movable)
+    let swap = exchange(tally, pairs, Why::Colocate, movable)?;
+    let room = || swap.back.is_some() || is_wanted(tally, swap.from, movable);
+    (step == SwapStep::Always || tally.at(swap.from).load() > 1 || room()).then_some(swap)
+}
+
+/// Whether some C task that shares its CPU could move to `cpu`.
+fn is_wanted(tally: &Tally<'_>, cpu: CpuIndex, movable: &impl Movable) -> bool {
+    let shared = |other: &CpuIndex| {
+        let counts = tally.at(*other);
+        *other != cpu && counts.compute > 0 && counts.load() > 1
+    };
+    let mut sharing = (0..tally.map().cpus()).filter(shared);
+    sharing.any(|other| movable.may_move(other, cpu, Class::Compute))
 }
 
 fn exchange(

@@ -89,9 +89,11 @@ fn pinned_tasks_stay() {
     let taken = steal(&tally, 0, Rules::WITH_SWAP, &pinned).expect("another source");
     assert_eq!((taken.from, taken.class), (3, Class::Compute));
     let tally = Tally::of(&map, &counts(&["PC|PC", "C|C"]));
-    let swapped = swap(&tally, &Pinned(1, Class::Polling)).expect("the other P task");
+    let swapped =
+        swap(&tally, SwapStep::Always, &Pinned(1, Class::Polling)).expect("the other P task");
     assert_eq!((swapped.from, swapped.why), (0, Why::Scatter));
-    let first_stays = swap(&tally, &Pinned(0, Class::Polling)).expect("the other P task");
+    let first_stays =
+        swap(&tally, SwapStep::Always, &Pinned(0, Class::Polling)).expect("the other P task");
     assert_eq!(first_stays.from, 1);
 }
 
@@ -105,6 +107,25 @@ fn an_even_mixed_start_needs_the_swap_step() {
     let moves = all_moves(&mut swapped, Rules::WITH_SWAP);
     assert_eq!(moves.len(), 4);
     assert_eq!(swapped.cpus(), counts(&["PP|CC"; 4]));
+}
+
+#[test]
+fn polling_tasks_are_gathered_for_the_room_they_leave() {
+    let end = |cores: &[&str], rules| {
+        let map = SmtMap::regular(cores.len(), 2, 1);
+        let mut tally = Tally::of(&map, &counts(cores));
+        all_moves(&mut tally, rules);
+        tally.cpus().to_vec()
+    };
+    // Three P tasks and a C task have four CPUs: nobody would use the one that is left idle.
+    let three = ["P|P", "P|C"];
+    assert_eq!(end(&three, Rules::WITH_SWAP), counts(&["PP|", "P|C"]));
+    assert_eq!(end(&three, Rules::PROPOSED), counts(&three));
+    // Two C tasks share a CPU: one of them comes.
+    assert_eq!(
+        end(&["P|P", "P|CC"], Rules::PROPOSED),
+        counts(&["PP|C", "P|C"])
+    );
 }
 
 /// A machine of up to 6 cores with 1 to 3 threads, and run queues of up to 6 tasks.
@@ -146,6 +167,17 @@ proptest! {
     }
 
     #[test]
+    fn the_proposed_rules_end_even_and_leave_no_shared_cpu_beside_an_idle_one((map, queues) in machines()) {
+        let end = settle(&map, &queues, Rules::PROPOSED);
+        let polling = (0..map.cores()).map(|core| end.polling_of(core));
+        let (least, most) = (polling.clone().min().unwrap_or(0), polling.max().unwrap_or(0));
+        prop_assert!(most - least <= 1, "{:?}", end.cpus());
+        let shares = |counts: &Counts| counts.compute > 0 && counts.load() > 1;
+        let idle = end.cpus().iter().any(|counts| counts.load() == 0);
+        prop_assert!(!(idle && end.cpus().iter().any(shares)), "{:?}", end.cpus());
+    }
+
+    #[test]
     fn with_the_swap_step_polling_tasks_are_even_and_on_one_side((map, queues) in machines()) {
         let before = totals(&Tally::of(&map, &queues));
         let end = settle(&map, &queues, Rules::WITH_SWAP);
@@ -168,7 +200,7 @@ proptest! {
         for cpu in (0..map.cpus()).cycle().skip(first) {
             let stolen = steal(&tally, cpu, Rules::WITH_SWAP, &Anywhere).map(Move::Steal);
             let core = map.core_of(cpu);
-            let next = stolen.or_else(|| swap_at(&tally, core, &Anywhere).map(Move::Swap));
+            let next = stolen.or_else(|| swap_at(&tally, core, SwapStep::Always, &Anywhere).map(Move::Swap));
             still = if next.is_some() { 0 } else { still + 1 };
             if let Some(next) = next { next.apply(&mut tally); }
             left -= 1;

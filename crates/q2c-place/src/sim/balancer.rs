@@ -95,11 +95,14 @@ fn by_rules(
         queues.move_one(taken.from, taken.to, taken.class, rng);
         moves += 1;
     }
-    if !rules.swap || level != Distance::Cache || moves > 0 {
+    let Some(step) = rules
+        .swap
+        .filter(|_| level == Distance::Cache && moves == 0)
+    else {
         return moves;
-    }
+    };
     let core = queues.seen().map().core_of(cpu);
-    let Some(swap) = swap_at(queues.seen(), core, &Anywhere) else {
+    let Some(swap) = swap_at(queues.seen(), core, step, &Anywhere) else {
         return 0;
     };
     queues.move_one(swap.from, swap.to, Class::Polling, rng);

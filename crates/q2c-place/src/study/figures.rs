@@ -10,7 +10,7 @@ use q2c_result::place::{PolicyFigures, PolicyName, States};
 use q2c_stats::{mean, percentile, sorted};
 use rayon::prelude::*;
 
-const POLICIES: [PolicyName; 7] = [
+const POLICIES: [PolicyName; 8] = [
     PolicyName::Free,
     PolicyName::Bunch,
     PolicyName::Scatter,
@@ -18,6 +18,7 @@ const POLICIES: [PolicyName; 7] = [
     PolicyName::Spread,
     PolicyName::ProposedLiteral,
     PolicyName::ProposedSwap,
+    PolicyName::Proposed,
 ];
 
 /// The runs of a set-up.
@@ -96,6 +97,7 @@ impl Runs<'_> {
         match name {
             PolicyName::ProposedLiteral => Policy::Rules(Rules::LITERAL),
             PolicyName::ProposedSwap => Policy::Rules(Rules::WITH_SWAP),
+            PolicyName::Proposed => Policy::Rules(Rules::PROPOSED),
             _ => Policy::Free,
         }
     }

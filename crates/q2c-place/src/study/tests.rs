@@ -63,7 +63,7 @@ fn polling_tasks_lose_nothing_by_the_rules() {
             .find(|p| p.policy == name)
             .unwrap()
     };
-    let (free, proposed) = (of(PolicyName::Free), of(PolicyName::ProposedSwap));
+    let (free, proposed) = (of(PolicyName::Free), of(PolicyName::Proposed));
     // Two tasks on each CPU, whatever the policy.
     assert!((proposed.p_bandwidth / free.p_bandwidth - 1.0).abs() < 0.024);
     assert!(proposed.states.colocate > 0.97, "{:?}", proposed.states);

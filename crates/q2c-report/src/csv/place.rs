@@ -1,8 +1,9 @@
-//! The policies of `q2c place sim` as CSV.
+//! The policies of `q2c place sim`, and the tasks of `q2c place watch`, as CSV.
 
 use super::{field, text};
-use crate::place;
+use crate::{place, place_watch};
 use q2c_result::place::PlaceSimResult;
+use q2c_result::place_watch::PlaceWatchResult;
 
 /// A row for each policy of each set-up.
 ///
@@ -48,6 +49,36 @@ pub fn place_sim(result: &PlaceSimResult) -> Result<String, ::csv::Error> {
                 field(of.states.spread),
                 field(of.states.bunch),
                 field(of.states.heap),
+            ])?;
+        }
+    }
+    text(writer)
+}
+
+/// A row for each active task of a look.
+///
+/// # Errors
+/// As [`place_sim`].
+pub fn place_watch(result: &PlaceWatchResult) -> Result<String, ::csv::Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "core", "cpu", "pid", "tid", "name", "polls", "cpu_pct", "stays",
+    ])?;
+    for (nth, core) in result.cores.iter().enumerate() {
+        let tasks = core
+            .cpus
+            .iter()
+            .flat_map(|cpu| cpu.tasks.iter().map(move |task| (cpu, task)));
+        for (cpu, task) in tasks {
+            writer.write_record([
+                nth.to_string(),
+                cpu.cpu.0.to_string(),
+                task.pid.to_string(),
+                task.tid.to_string(),
+                task.name.clone(),
+                task.polls.to_string(),
+                field(task.cpu_pct),
+                task.stays.map_or("", place_watch::stays).to_owned(),
             ])?;
         }
     }

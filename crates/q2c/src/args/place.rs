@@ -17,6 +17,38 @@ pub struct PlaceArgs {
 pub enum PlaceCommand {
     /// Simulate placements: run time of computing tasks, latency of polling tasks, by policy
     Sim(PlaceSimArgs),
+    /// Watch by core who polls, who computes, what that costs, and what would be better; changes
+    /// nothing
+    Watch(PlaceWatchArgs),
+}
+
+/// How to tell polling tasks.
+#[derive(Clone, Debug, Args)]
+pub struct DetectArgs {
+    /// Names of threads that poll, that compute, and that are never moved, from this TOML file:
+    /// polling = ["name", "begin*"], compute, leave
+    #[arg(long, value_name = "FILE")]
+    pub hints: Option<PathBuf>,
+    /// Length of a window: tasks that polled in it count as polling
+    #[arg(long, default_value = "500ms", value_parser = parse_duration, value_name = "TIME")]
+    pub window: Nanos,
+}
+
+/// What to watch.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceWatchArgs {
+    /// Hints and window.
+    #[command(flatten)]
+    pub detect: DetectArgs,
+    /// Speeds beside neighbours from this TOML file [default: from published figures]
+    #[arg(long, value_name = "FILE")]
+    pub speeds: Option<PathBuf>,
+    /// End after so many windows [default: go on until interrupted; 3 with --json]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub windows: Option<u32>,
+    /// Print the last look as JSON; q2c report draws it again
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Which tasks on which machine.

@@ -72,7 +72,7 @@ fn a_simulation_is_drawn_again() {
         strict_json(&said)
     );
     let csv = q2c(at, &["report", "place.json", "--csv"]).done();
-    assert_eq!(csv.lines().count(), 8);
+    assert_eq!(csv.lines().count(), 9);
     let html = ["report", "place.json", "--html", "place.html"];
     assert_eq!(q2c(at, &html).code, 0);
     let page = fs::read_to_string(at.join("place.html")).unwrap();
@@ -103,4 +103,79 @@ fn speeds_come_from_a_file() {
     q2c(at, &["place", "sim", "--speeds", "none"]).refused(3, &["read none"]);
     q2c(at, &["place", "sim", "--published", "--cores", "3"]).refused(2, &["--published"]);
     q2c(at, &["place", "sim", "--polling-phases", "5ms"]).refused(2, &["50ms/10ms"]);
+}
+
+/// A process of this name that spins until the value is dropped.
+struct Spinner(std::process::Child);
+
+impl Spinner {
+    fn named(at: &std::path::Path, name: &str) -> Self {
+        let program = at.join(name);
+        fs::copy("/bin/sh", &program).expect("copy the shell");
+        let spins = std::process::Command::new(program)
+            .args(["-c", "while :; do :; done"])
+            .spawn();
+        Spinner(spins.expect("start it"))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Polling itself is tested in guests; here names tell it.
+#[test]
+fn a_look_tells_who_polls_and_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let (_polls, _computes) = (
+        Spinner::named(at, "q2c-polls"),
+        Spinner::named(at, "q2c-computes"),
+    );
+    fs::write(at.join("hints.toml"), "polling = ['q2c-pol*']\n").unwrap();
+    let watch = [
+        "place",
+        "watch",
+        "--json",
+        "--hints",
+        "hints.toml",
+        "--window",
+        "300ms",
+    ];
+    let said = q2c(at, &watch).done();
+    let look = strict_json(&said);
+    let cpus = look["cores"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|core| core["cpus"].as_array().unwrap());
+    let tasks: Vec<&Value> = cpus
+        .flat_map(|cpu| cpu["tasks"].as_array().unwrap())
+        .collect();
+    let task = |name: &str| {
+        *tasks
+            .iter()
+            .find(|task| task["name"] == name)
+            .expect("the task")
+    };
+    assert_eq!(
+        (&task("q2c-polls")["polls"], &task("q2c-polls")["by"]),
+        (&json!(true), &json!("hint"))
+    );
+    assert_eq!(task("q2c-computes")["polls"], json!(false));
+    fs::write(at.join("look.json"), &said).unwrap();
+    let table = q2c(at, &["report", "look.json"]).done();
+    assert!(table.contains("q2c-polls (hint)"), "{table}");
+    assert_eq!(q2c(at, &["report", "look.json", "--json"]).json(), look);
+    let csv = q2c(at, &["report", "look.json", "--csv"]).done();
+    assert_eq!(csv.lines().count(), tasks.len() + 1);
+    assert_eq!(
+        q2c(at, &["report", "look.json", "--html", "look.html"]).code,
+        0
+    );
+    fs::write(at.join("hints.toml"), "poling = []\n").unwrap();
+    q2c(at, &watch).refused(3, &["hints.toml", "poling"]);
 }

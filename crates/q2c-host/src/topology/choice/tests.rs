@@ -118,6 +118,7 @@ fn two_sockets() -> Topology {
         core: Some(id % 4),
         package: Some(id % 4 / 2),
         node: Some(id % 4 / 2),
+        cache: None,
     };
     Topology {
         cpus: (0..8).map(cpu).collect(),

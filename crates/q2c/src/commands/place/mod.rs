@@ -1,14 +1,46 @@
 //! The commands of `q2c place`.
 
 mod sim;
+mod watch;
 
-use crate::args::{PlaceArgs, PlaceCommand};
+use crate::args::{DetectArgs, PlaceArgs, PlaceCommand};
 use crate::failure::Failure;
+use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
+use q2c_result::place::{Speeds, SpeedsFrom};
+use q2c_run::whole_file;
+use q2c_scheduler::hints::Hints;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
-pub fn run(args: &PlaceArgs) -> Result<Exit, Failure> {
+pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PlaceCommand::Sim(args) => sim::run(args),
+        PlaceCommand::Watch(args) => watch::run(args, stop),
     }
+}
+
+/// The speeds of a file, or those of the published figures.
+fn speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Failure> {
+    let Some(path) = file else {
+        return Ok((speed::published(), SpeedsFrom::Published));
+    };
+    let read = speeds_file::read(&text_of(path)?);
+    let speeds =
+        read.map_err(|e| Failure::new(e.exit(), format!("read {}: {e}", path.display())))?;
+    Ok((speeds, SpeedsFrom::File(path.display().to_string())))
+}
+
+fn hints(args: &DetectArgs) -> Result<Hints, Failure> {
+    let Some(path) = &args.hints else {
+        return Ok(Hints::default());
+    };
+    let read = Hints::read(&text_of(path)?);
+    read.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let text = whole_file::read_named_text(path, whole_file::BY_HAND);
+    text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
 }

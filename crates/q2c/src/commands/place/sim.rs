@@ -8,11 +8,8 @@ use q2c_place::error::PlaceError;
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, Request, SetupOf};
-use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
-use q2c_run::whole_file;
-use std::path::Path;
 use std::time::SystemTime;
 
 /// Starts of each policy that moves tasks.
@@ -22,10 +19,7 @@ const STARTS_WITH_SLEEPS: u32 = 5;
 
 pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Failure> {
     let page = NewFile::if_named(args.html.as_ref())?;
-    let (speeds, speeds_from) = match &args.speeds {
-        Some(path) => (given(path)?, SpeedsFrom::File(path.display().to_string())),
-        None => (speed::published(), SpeedsFrom::Published),
-    };
+    let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let request = request(args, speeds, speeds_from);
     let mut result = study::simulate(&request).or_exit_of(PlaceError::exit)?;
     if !args.published {
@@ -91,12 +85,4 @@ fn setup(args: &PlaceSimArgs) -> SetupOf {
         polling_phases: args.polling_phases.map(phases),
         published: Vec::new(),
     }
-}
-
-fn given(path: &Path) -> Result<Speeds, Failure> {
-    let text = whole_file::read_named_text(path, whole_file::BY_HAND);
-    let text =
-        text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))?;
-    let read = speeds_file::read(&text);
-    read.map_err(|e| Failure::new(e.exit(), format!("read {}: {e}", path.display())))
 }

@@ -10,6 +10,7 @@ use q2c_result::compare::{self, CompareResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::place::{self, PlaceSimResult};
+use q2c_result::place_watch::{self, PlaceWatchResult};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
 use q2c_result::tune::{self, TuneResult};
@@ -113,6 +114,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::place_sim(result).or_exit(Exit::Internal),
         csv: |result| csv::place_sim(result).or_exit(Exit::Internal),
         table: terminal::place_sim,
+    },
+    &KindOf {
+        schema: place_watch::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<PlaceWatchResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::place_watch(result).or_exit(Exit::Internal),
+        csv: |result| csv::place_watch(result).or_exit(Exit::Internal),
+        table: terminal::place_watch,
     },
 ];
 

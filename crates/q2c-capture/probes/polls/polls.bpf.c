@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Notes of each task when it last polled a block device.
+ *
+ * Until Linux 6.18 the kernel calls the poll functions once in each turn of a
+ * polling loop, so a turn must cost next to nothing: where this CPU noted the
+ * same task within the same tick of the coarse clock, the program ends after
+ * one lookup in an array, which the kernel's compiler turns into a few
+ * instructions. Later kernels call them once for an I/O, or for two ticks.
+ */
+#include "q2c.h"
+
+#define TASKS 16384
+
+static u64 (*ktime_get_coarse_ns)(void) = (void *)160;
+
+struct noted {
+	u64 ns;
+	u32 tid;
+	u32 unused;
+};
+
+/* The last note of each CPU. */
+ONE_PER_CPU(last, struct noted);
+
+/* When a task last polled, by CLOCK_MONOTONIC_COARSE. */
+struct {
+	__uint(type, MAP_LRU_HASH);
+	__uint(max_entries, TASKS);
+	__type(key, u32);
+	__type(value, u64);
+} polled SEC(".maps");
+
+static __always_inline int note(void)
+{
+	struct noted *last_note = of_this_cpu(&last);
+	u64 now = ktime_get_coarse_ns();
+	u32 tid = (u32)get_current_pid_tgid();
+
+	if (!last_note || (last_note->tid == tid && last_note->ns == now))
+		return 0;
+	last_note->tid = tid;
+	last_note->ns = now;
+	map_update(&polled, &tid, &now, ANY);
+	return 0;
+}
+
+/* A program is on one function, so each function has its own. */
+SEC("fentry/blk_mq_poll")
+int blk_mq_poll(void *args)
+{
+	(void)args;
+	return note();
+}
+
+/* Polling of requests without an I/O of the block layer: NVMe passthrough. */
+SEC("fentry/blk_hctx_poll")
+int blk_hctx_poll(void *args)
+{
+	(void)args;
+	return note();
+}
+
+/* Until Linux 5.15. */
+SEC("fentry/blk_poll")
+int blk_poll(void *args)
+{
+	(void)args;
+	return note();
+}

@@ -1,0 +1,68 @@
+//! Which tasks poll block devices: when each of them last called the kernel's poll functions.
+//!
+//! The functions are `blk_mq_poll` (bios), `blk_hctx_poll` (also NVMe passthrough, from Linux 6.5
+//! on) and `blk_poll` (until 5.15). Programs are put on those that the kernel's type information
+//! has. Polling on a submission queue (SQPOLL) and in a program of the user's calls none of them.
+
+use crate::ProbeError;
+use crate::object::Object;
+use crate::permission;
+use aya::maps::{HashMap, MapData};
+use q2c_host::Roots;
+
+/// The BPF program as `build.rs` compiled it.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/polls.bpf.o"));
+
+/// The kernel functions that poll; a program of the same name is for each.
+const FUNCTIONS: [&str; 3] = ["blk_mq_poll", "blk_hctx_poll", "blk_poll"];
+
+/// An attached probe.
+pub struct Polls {
+    object: Object,
+    functions: Vec<&'static str>,
+}
+
+impl Polls {
+    /// Begins to note which tasks poll.
+    ///
+    /// # Errors
+    /// A permission is lacking, the kernel's type information has none of the functions, or the
+    /// kernel refuses.
+    pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
+        permission::check(roots)?;
+        let mut object = Object::load_with(roots, OBJECT, |_| ())?;
+        let mut functions = Vec::new();
+        for function in FUNCTIONS {
+            if object.on_entry(function)? {
+                functions.push(function);
+            }
+        }
+        match functions.is_empty() {
+            false => Ok(Polls { object, functions }),
+            true => Err(ProbeError::Symbol {
+                wanted: FUNCTIONS.join(" or "),
+                path: roots.sys("kernel/btf/vmlinux"),
+                found: "the kernel's type information has none of them".to_owned(),
+            }),
+        }
+    }
+
+    /// The functions that are watched.
+    #[must_use]
+    pub fn functions(&self) -> &[&'static str] {
+        &self.functions
+    }
+
+    /// Tasks by thread id, with the last time at which each polled: ns of CLOCK_MONOTONIC, up to a
+    /// tick of the kernel's clock (1 to 10 ms) before the true time.
+    ///
+    /// # Errors
+    /// The map of the kernel cannot be read.
+    pub fn read(&self) -> Result<Vec<(u32, u64)>, ProbeError> {
+        let map = self.object.ebpf.map("polled").expect("a map of the object");
+        let polled = HashMap::<&MapData, u32, u64>::try_from(map);
+        let polled = polled.map_err(|error| self.object.unread(&error))?;
+        // An entry that is replaced while the map is walked is met again in the next walk.
+        Ok(polled.iter().filter_map(Result::ok).collect())
+    }
+}

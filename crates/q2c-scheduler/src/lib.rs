@@ -1,0 +1,13 @@
+//! Placement of polling tasks on a running machine.
+//!
+//! [`observe`] says which tasks poll and which compute, [`plan`] which of them should move by the
+//! placement rules, and [`view`] by core what the present placement costs.
+#![forbid(unsafe_code)]
+
+pub mod hints;
+#[cfg(test)]
+mod made;
+pub mod map;
+pub mod observe;
+pub mod plan;
+pub mod view;

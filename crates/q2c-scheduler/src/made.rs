@@ -1,0 +1,48 @@
+//! Tasks made for tests.
+
+use crate::observe::Active;
+use q2c_host::tasks::{Scheduling, Thread};
+use q2c_model::CpuId;
+use q2c_place::predictor::Class;
+use q2c_result::place_watch::SeenBy;
+
+/// Active tasks from text: `PPC|C` is a core whose two CPUs have two P and one C, and one C. They
+/// may run anywhere; thread and process ids count from 100.
+pub fn active(cores: &[&str]) -> Vec<Active> {
+    let queues: Vec<&str> = cores.iter().flat_map(|core| core.split('|')).collect();
+    let all = (0..queues.len() as u32).map(CpuId);
+    let all: Vec<CpuId> = all.collect();
+    let mut tasks = Vec::new();
+    for (cpu, queue) in queues.iter().enumerate() {
+        for kind in queue.chars() {
+            let id = 100 + tasks.len() as u32;
+            tasks.push(Active {
+                thread: Thread {
+                    tid: id,
+                    pid: id,
+                    parent: 1,
+                    comm: format!("task {kind}"),
+                    runnable: true,
+                    bound: false,
+                    kernel: false,
+                    ticks: 0,
+                    start_time: u64::from(id),
+                    cpu: CpuId(cpu as u32),
+                    scheduling: Scheduling::Ordinary,
+                },
+                share: 1.0,
+                class: match kind {
+                    'P' => Class::Polling,
+                    _ => Class::Compute,
+                },
+                by: match kind {
+                    'P' => SeenBy::Kernel,
+                    _ => SeenBy::Nothing,
+                },
+                allowed: all.clone(),
+                stays: None,
+            });
+        }
+    }
+    tasks
+}

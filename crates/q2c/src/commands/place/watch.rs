@@ -1,0 +1,92 @@
+//! The command `q2c place watch`.
+
+use crate::args::PlaceWatchArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{print_json, print_while_read, screen};
+use q2c_capture::ProbeError;
+use q2c_host::Roots;
+use q2c_result::Exit;
+use q2c_result::place_watch::PlaceWatchResult;
+use q2c_scheduler::observe::{Observer, window_of};
+use q2c_scheduler::view::{View, detector, machine};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Windows of `--json`: after the second one a task that stopped polling counts as computing.
+const WINDOWS: u32 = 3;
+/// The longest time for which a signal waits.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
+    let hints = super::hints(&args.detect)?;
+    let roots = Roots::live();
+    let map = machine(&roots).map_err(|why| Failure::new(Exit::Environment, why))?;
+    let mut observer = Observer::begin(&roots, hints);
+    let view = View {
+        map,
+        speeds,
+        speeds_from,
+        detector: detector(&observer),
+    };
+    let window = Duration::from_nanos(window_of(args.detect.window).0);
+    let most = args.windows.or(args.json.then_some(WINDOWS));
+    let mut screen = Redrawn::default();
+    let mut last = None;
+    for nth in 1.. {
+        let Some(seconds) = wait(window, stop) else {
+            break;
+        };
+        let active = observer.window().or_exit_of(ProbeError::exit)?;
+        let look = view.look(&active, unix_s(), seconds);
+        let goes_on = args.json || screen.show(&look)?;
+        last = Some(look);
+        if !goes_on || most.is_some_and(|most| nth >= most) {
+            break;
+        }
+    }
+    match (args.json, last) {
+        (true, Some(look)) => print_json(&look)?,
+        (true, None) => return Ok(Exit::Interrupted),
+        (false, _) => {}
+    }
+    Ok(Exit::Done)
+}
+
+fn unix_s() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
+}
+
+/// Sleeps for a window. Returns its true length in seconds; `None` when a signal ended it.
+fn wait(window: Duration, stop: &AtomicBool) -> Option<f64> {
+    let began = Instant::now();
+    while began.elapsed() < window {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        std::thread::sleep(PATIENCE.min(window.saturating_sub(began.elapsed())));
+    }
+    Some(began.elapsed().as_secs_f64())
+}
+
+/// In a terminal each look takes the place of the one before; elsewhere they follow each other.
+#[derive(Default)]
+struct Redrawn {
+    lines: usize,
+}
+
+impl Redrawn {
+    /// Shows a look. Returns false when the reader has closed the pipe.
+    fn show(&mut self, look: &PlaceWatchResult) -> Result<bool, Failure> {
+        let text = q2c_report::terminal::place_watch(look, screen());
+        let text = text.trim_end();
+        let wipe = match self.lines > 0 && std::io::stdout().is_terminal() {
+            true => format!("\x1b[{}F\x1b[J", self.lines),
+            false => String::new(),
+        };
+        self.lines = text.lines().count();
+        print_while_read(&(wipe + text))
+    }
+}
