@@ -54,7 +54,7 @@ impl Polls {
     }
 
     /// Tasks by thread id, with the last time at which each polled: ns of CLOCK_MONOTONIC, up to a
-    /// tick of the kernel's clock (1 to 10 ms) before the true time.
+    /// tick of the kernel's timer (1 to 10 ms) before the true time.
     ///
     /// # Errors
     /// The map of the kernel cannot be read.

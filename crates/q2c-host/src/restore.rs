@@ -11,7 +11,8 @@
 //! `PID-STARTTIME-N.jsonl` per guard, which the guard locks for as long as it lives, and `locks/`
 //! with one file per setting, so that two runs cannot change one setting at a time. A setting is a
 //! file whose text is a value and which a reboot resets (sysfs, procfs). A ublk device is a change,
-//! too: it is undone by its deletion ([`Guard::device`]). Journals of another boot
+//! too: it is undone by its deletion ([`Guard::device`]). So are the CPUs that a task may run on
+//! ([`Guard::allow`]). Journals of another boot
 //! are therefore removed without touching anything.
 
 mod entry;
@@ -22,6 +23,7 @@ mod lock;
 mod owner;
 mod setting_file;
 mod sweep;
+mod task_affinity;
 mod ublk_device;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +35,7 @@ pub use journal::Fault;
 pub use owner::Owner;
 pub use setting_file::Outcome;
 pub use sweep::{Item, Pending, Report, pending, restore_all};
+pub use task_affinity::TaskId;
 
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or
 /// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name

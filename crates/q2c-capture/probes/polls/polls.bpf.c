@@ -4,7 +4,7 @@
  *
  * Until Linux 6.18 the kernel calls the poll functions once in each turn of a
  * polling loop, so a turn must cost next to nothing: where this CPU noted the
- * same task within the same tick of the coarse clock, the program ends after
+ * same task within the same tick of the kernel's timer, the program ends after
  * one lookup in an array, which the kernel's compiler turns into a few
  * instructions. Later kernels call them once for an I/O, or for two ticks.
  */
@@ -12,10 +12,10 @@
 
 #define TASKS 16384
 
-static u64 (*ktime_get_coarse_ns)(void) = (void *)160;
+static u64 (*jiffies64)(void) = (void *)118;
 
 struct noted {
-	u64 ns;
+	u64 tick;
 	u32 tid;
 	u32 unused;
 };
@@ -23,7 +23,7 @@ struct noted {
 /* The last note of each CPU. */
 ONE_PER_CPU(last, struct noted);
 
-/* When a task last polled, by CLOCK_MONOTONIC_COARSE. */
+/* When a task was last noted, by CLOCK_MONOTONIC. */
 struct {
 	__uint(type, MAP_LRU_HASH);
 	__uint(max_entries, TASKS);
@@ -34,13 +34,14 @@ struct {
 static __always_inline int note(void)
 {
 	struct noted *last_note = of_this_cpu(&last);
-	u64 now = ktime_get_coarse_ns();
 	u32 tid = (u32)get_current_pid_tgid();
+	u64 tick = jiffies64(), now;
 
-	if (!last_note || (last_note->tid == tid && last_note->ns == now))
+	if (!last_note || (last_note->tid == tid && last_note->tick == tick))
 		return 0;
 	last_note->tid = tid;
-	last_note->ns = now;
+	last_note->tick = tick;
+	now = ktime_get_ns();
 	map_update(&polled, &tid, &now, ANY);
 	return 0;
 }

@@ -15,6 +15,8 @@ pub enum ChangeKind {
     /// A ublk device, by its character device. The value written is the token by which it is known
     /// again; to undo the change is to delete it.
     UblkDevice,
+    /// The CPUs that a task may run on, by its folder in procfs. The values are lists of CPUs.
+    TaskAffinity,
 }
 
 impl ChangeKind {
@@ -41,6 +43,9 @@ pub struct Change {
     pub old: String,
     /// The value that the owner writes.
     pub written: String,
+    /// Start of the task in clock ticks since boot; journals leave it out for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<u64>,
 }
 
 /// One line of a journal. A line is on the disk before the write that it announces.
@@ -64,6 +69,13 @@ impl fmt::Display for Change {
         if self.kind == ChangeKind::UblkDevice {
             let pid = self.owner.pid;
             return write!(f, "{}, a ublk device made by process {pid}", file.display());
+        }
+        if self.kind == ChangeKind::TaskAffinity {
+            let task = file.display();
+            return write!(
+                f,
+                "CPUs of the task {task} from {old}, changed to {written}"
+            );
         }
         write!(f, "{} from {old:?}, changed to {written:?}", file.display())
     }

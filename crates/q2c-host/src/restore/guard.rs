@@ -1,8 +1,11 @@
 //! The guard that changes settings and puts them back.
 
+mod tasks;
+
 use super::entry::{Change, Line};
 use super::journal::Journal;
 use super::lock::SettingLock;
+use super::task_affinity;
 use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep, ublk_device};
 use crate::Roots;
 use crate::signals::Orderly;
@@ -28,6 +31,8 @@ pub struct Guard {
     held: Vec<(PathBuf, SettingLock)>,
     /// The number of the next change.
     next: u64,
+    /// Lines of the journal.
+    lines: usize,
     /// A signal must let the changes be undone.
     _orderly: Orderly,
 }
@@ -69,6 +74,7 @@ impl Guard {
             applied: Vec::new(),
             held: Vec::new(),
             next: 0,
+            lines: 0,
             _orderly: Orderly::begin(),
         })
     }
@@ -151,15 +157,7 @@ impl Guard {
         let Some(at) = self.applied.iter().position(same) else {
             return self.set(file, value).map(drop);
         };
-        let Applied { change, others, .. } = &self.applied[at];
-        if change.written != value && !others.iter().any(|other| other == value) {
-            let line = Line::Settled {
-                seq: change.seq,
-                value: value.to_owned(),
-            };
-            self.log(&line)?;
-            self.applied[at].others.push(value.to_owned());
-        }
+        self.add_value(at, value)?;
         setting_file::write(&found, value)
     }
 
@@ -181,6 +179,21 @@ impl Guard {
         Ok(())
     }
 
+    /// Writes a further value of a change to the journal before it is made.
+    fn add_value(&mut self, at: usize, value: &str) -> Result<(), RestoreError> {
+        let Applied { change, others, .. } = &self.applied[at];
+        if change.written == value || others.iter().any(|other| other == value) {
+            return Ok(());
+        }
+        let line = Line::Settled {
+            seq: change.seq,
+            value: value.to_owned(),
+        };
+        self.log(&line)?;
+        self.applied[at].others.push(value.to_owned());
+        Ok(())
+    }
+
     /// Notes that the last device that [`Guard::device`] announced was not made.
     ///
     /// # Errors
@@ -199,19 +212,14 @@ impl Guard {
     pub fn undo(&mut self) -> Vec<(PathBuf, Outcome)> {
         let mut outcomes = Vec::new();
         let mut all_final = true;
+        let mut tasks = Vec::new();
         while let Some(applied) = self.applied.pop() {
-            let device = (applied.change.kind == ChangeKind::UblkDevice)
-                .then(|| ublk_device::delete(&self.roots, &applied.change));
-            let Change {
-                file,
-                old,
-                written,
-                seq,
-                ..
-            } = applied.change;
-            let mut ours = vec![written.as_str()];
-            ours.extend(applied.others.iter().map(String::as_str));
-            let outcome = device.unwrap_or_else(|| setting_file::put_back(&file, &old, &ours));
+            let Applied { change, others, .. } = applied;
+            let outcome = self.undo_one(&change, &others);
+            let (file, seq) = (change.file.clone(), change.seq);
+            if change.kind == ChangeKind::TaskAffinity {
+                tasks.push((change, others));
+            }
             if outcome.is_final() {
                 // If this line cannot be written, a later restore finds the old value and does
                 // nothing.
@@ -220,6 +228,7 @@ impl Guard {
             all_final &= outcome.is_final();
             outcomes.push((file, outcome));
         }
+        task_affinity::free_heirs(&self.roots, &tasks);
         self.held.clear();
         if all_final && let Some(journal) = self.journal.take() {
             // A journal that cannot be removed has no change left to undo; `restore_all` removes it
@@ -227,6 +236,18 @@ impl Guard {
             let _ = journal.remove();
         }
         outcomes
+    }
+
+    fn undo_one(&self, change: &Change, others: &[String]) -> Outcome {
+        match change.kind {
+            ChangeKind::UblkDevice => ublk_device::delete(&self.roots, change),
+            ChangeKind::TaskAffinity => task_affinity::put_back(&self.roots, change, others),
+            ChangeKind::Setting => {
+                let mut ours = vec![change.written.as_str()];
+                ours.extend(others.iter().map(String::as_str));
+                setting_file::put_back(&change.file, &change.old, &ours)
+            }
+        }
     }
 
     /// Locks a setting; `None` when this guard has the lock already. A change that a killed run
@@ -259,6 +280,17 @@ impl Guard {
         old: &str,
         value: &str,
     ) -> Result<Change, RestoreError> {
+        self.announce_of(kind, file, old, value, None)
+    }
+
+    fn announce_of(
+        &mut self,
+        kind: ChangeKind,
+        file: &Path,
+        old: &str,
+        value: &str,
+        started: Option<u64>,
+    ) -> Result<Change, RestoreError> {
         let change = Change {
             kind,
             seq: self.next,
@@ -266,6 +298,7 @@ impl Guard {
             file: file.to_owned(),
             old: old.to_owned(),
             written: value.to_owned(),
+            started,
         };
         self.log(&Line::Change(change.clone()))?;
         self.next += 1;
@@ -291,6 +324,7 @@ impl Guard {
             Some(journal) => journal,
             None => Journal::create(&self.dir, &self.owner)?,
         };
+        self.lines += 1;
         self.journal.insert(journal).append(line)
     }
 }

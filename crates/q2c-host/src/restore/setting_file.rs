@@ -29,6 +29,8 @@ pub enum Outcome {
     },
     /// The setting's file is gone, with its device or module.
     Gone,
+    /// The task has ended.
+    Ended,
     /// Another run holds the setting; it can be restored when that run has ended.
     Busy {
         /// The holder's process id, or `unknown`.
@@ -59,6 +61,7 @@ impl fmt::Display for Outcome {
                 write!(f, "left alone: somebody else set {present:?} since")
             }
             Outcome::Gone => f.write_str("gone with its device or module"),
+            Outcome::Ended => f.write_str("the task has ended"),
             Outcome::Busy { holder } => {
                 write!(f, "in use by {holder}: try again when it has ended")
             }

@@ -3,7 +3,7 @@
 use super::entry::Change;
 use super::journal::{self, Contents, Fault};
 use super::lock::SettingLock;
-use super::{ChangeKind, Outcome, RestoreError, setting_file, ublk_device};
+use super::{ChangeKind, Outcome, RestoreError, setting_file, task_affinity, ublk_device};
 use crate::{Roots, attr};
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -88,6 +88,21 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
     Ok(pending)
 }
 
+/// Finishes the journals of killed owners in which CPUs of tasks are left changed.
+pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreError> {
+    let tasks_only = pending(roots, dir)?.changes;
+    let mut files: Vec<PathBuf> = tasks_only
+        .into_iter()
+        .filter(|(change, _)| change.kind == ChangeKind::TaskAffinity)
+        .map(|(_, journal)| journal)
+        .collect();
+    files.dedup();
+    let mut report = Report::default();
+    files
+        .iter()
+        .try_for_each(|path| finish(roots, dir, path, &mut report))
+}
+
 /// The journals in the folder. Only a folder that is not there counts as empty: one that cannot be
 /// read may hold changes that wait.
 fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
@@ -126,11 +141,15 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
     }
     let Contents { open, faults } = Contents::of(&mut file, path)?;
     let mut all_final = free;
+    let mut tasks = Vec::new();
     for (change, others) in open.into_iter().rev() {
         let outcome = match free && !change.owner.is_alive(roots) {
             true => undo(roots, dir, &change, &others),
             false => Outcome::OwnerAlive,
         };
+        if change.kind == ChangeKind::TaskAffinity && outcome.is_final() {
+            tasks.push((change.clone(), others));
+        }
         all_final &= outcome.is_final();
         // A device that is served is no change that waits to be undone: its server may run on.
         if change.kind == ChangeKind::UblkDevice && outcome == Outcome::OwnerAlive {
@@ -142,6 +161,7 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
             outcome,
         });
     }
+    task_affinity::free_heirs(roots, &tasks);
     // The last line of a live owner's journal may have been read before it was fully written.
     let damaged = faults.iter().any(|f| !f.truncated);
     report
@@ -162,11 +182,18 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcom
     if change.kind == ChangeKind::UblkDevice {
         return ublk_device::delete(roots, change);
     }
-    let _lock = match SettingLock::take(dir, &change.file) {
+    let lock = match change.kind {
+        ChangeKind::TaskAffinity => task_affinity::lock_name(),
+        _ => &change.file,
+    };
+    let _lock = match SettingLock::take(dir, lock) {
         Ok(lock) => lock,
         Err(RestoreError::Busy { holder, .. }) => return Outcome::Busy { holder },
         Err(e) => return Outcome::Failed { why: e.to_string() },
     };
+    if change.kind == ChangeKind::TaskAffinity {
+        return task_affinity::put_back(roots, change, others);
+    }
     let mut ours = vec![change.written.as_str()];
     ours.extend(others.iter().map(String::as_str));
     setting_file::put_back(&change.file, &change.old, &ours)

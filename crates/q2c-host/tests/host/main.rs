@@ -9,6 +9,7 @@ mod machine;
 mod occupied;
 mod restore;
 mod target;
+mod tasks;
 mod topology;
 mod tree;
 

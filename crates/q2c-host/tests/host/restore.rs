@@ -51,6 +51,7 @@ impl Bench {
                 file,
                 old: (*old).into(),
                 written: (*written).into(),
+                started: None,
             };
             let mut json = serde_json::to_value(change).unwrap();
             json["event"] = "change".into();

@@ -32,7 +32,9 @@ pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
-pub use place::{DetectArgs, PlaceArgs, PlaceCommand, PlaceSimArgs, PlaceWatchArgs};
+pub use place::{
+    DetectArgs, PlaceArgs, PlaceCommand, PlaceMode, PlaceSimArgs, PlaceStartArgs, PlaceWatchArgs,
+};
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};

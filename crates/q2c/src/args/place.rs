@@ -20,6 +20,33 @@ pub enum PlaceCommand {
     /// Watch by core who polls, who computes, what that costs, and what would be better; changes
     /// nothing
     Watch(PlaceWatchArgs),
+    /// Place tasks until interrupted: polling tasks spread over the cores, on one logical CPU of
+    /// each, computing tasks beside them; every task gets its own CPUs back at the end
+    Start(PlaceStartArgs),
+}
+
+/// How tasks are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlaceMode {
+    /// By the CPUs that each task may run on (sched_setaffinity)
+    Affinity,
+}
+
+/// How to place tasks.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceStartArgs {
+    /// How tasks are moved
+    #[arg(long, value_enum, default_value = "affinity")]
+    pub mode: PlaceMode,
+    /// Hints and window.
+    #[command(flatten)]
+    pub detect: DetectArgs,
+    /// End after so many seconds [default: go on until interrupted]
+    #[arg(long, value_name = "SECONDS")]
+    pub seconds: Option<f64>,
+    /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
+    #[arg(long, value_name = "FOLDER")]
+    pub journal: Option<PathBuf>,
 }
 
 /// How to tell polling tasks.

@@ -1,6 +1,7 @@
 //! The commands of `q2c place`.
 
 mod sim;
+mod start;
 mod watch;
 
 use crate::args::{DetectArgs, PlaceArgs, PlaceCommand};
@@ -11,13 +12,15 @@ use q2c_result::place::{Speeds, SpeedsFrom};
 use q2c_run::whole_file;
 use q2c_scheduler::hints::Hints;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Runs the command that was asked for.
 pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PlaceCommand::Sim(args) => sim::run(args),
         PlaceCommand::Watch(args) => watch::run(args, stop),
+        PlaceCommand::Start(args) => start::run(args, stop),
     }
 }
 
@@ -43,4 +46,19 @@ fn hints(args: &DetectArgs) -> Result<Hints, Failure> {
 fn text_of(path: &Path) -> Result<String, Failure> {
     let text = whole_file::read_named_text(path, whole_file::BY_HAND);
     text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
+}
+
+/// The longest time for which a signal waits.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Sleeps for a window. Returns its true length in seconds; `None` when a signal ended it.
+fn wait(window: Duration, stop: &AtomicBool) -> Option<f64> {
+    let began = Instant::now();
+    while began.elapsed() < window {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        std::thread::sleep(PATIENCE.min(window.saturating_sub(began.elapsed())));
+    }
+    Some(began.elapsed().as_secs_f64())
 }

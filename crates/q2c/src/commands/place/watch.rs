@@ -10,13 +10,11 @@ use q2c_result::place_watch::PlaceWatchResult;
 use q2c_scheduler::observe::{Observer, window_of};
 use q2c_scheduler::view::{View, detector, machine};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
 
 /// Windows of `--json`: after the second one a task that stopped polling counts as computing.
 const WINDOWS: u32 = 3;
-/// The longest time for which a signal waits.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
@@ -35,7 +33,7 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
     let mut screen = Redrawn::default();
     let mut last = None;
     for nth in 1.. {
-        let Some(seconds) = wait(window, stop) else {
+        let Some(seconds) = super::wait(window, stop) else {
             break;
         };
         let active = observer.window().or_exit_of(ProbeError::exit)?;
@@ -57,18 +55,6 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
 fn unix_s() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.map_or(0, |since| since.as_secs())
-}
-
-/// Sleeps for a window. Returns its true length in seconds; `None` when a signal ended it.
-fn wait(window: Duration, stop: &AtomicBool) -> Option<f64> {
-    let began = Instant::now();
-    while began.elapsed() < window {
-        if stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        std::thread::sleep(PATIENCE.min(window.saturating_sub(began.elapsed())));
-    }
-    Some(began.elapsed().as_secs_f64())
 }
 
 /// In a terminal each look takes the place of the one before; elsewhere they follow each other.

@@ -1,0 +1,132 @@
+//! The part of the guard that changes the CPUs of tasks.
+
+use super::super::entry::Line;
+use super::super::journal::Journal;
+use super::super::lock::SettingLock;
+use super::super::task_affinity::{self, TaskId};
+use super::super::{ChangeKind, Outcome, RestoreError, sweep};
+use super::{Applied, Guard};
+use crate::cpu_list;
+use q2c_model::CpuId;
+
+/// A journal is written anew when it has this many lines, and four for each change in force.
+const COMPACT_FROM: usize = 4_096;
+
+impl Guard {
+    /// Takes the right to move tasks, which one guard has at a time. Masks that a killed owner left
+    /// are put back first, so that none of them is taken for somebody's wish.
+    ///
+    /// # Errors
+    /// Another process has the right, or the journals cannot be read.
+    pub fn hold_tasks(&mut self) -> Result<(), RestoreError> {
+        sweep::restore_tasks(&self.roots, &self.dir)?;
+        let name = task_affinity::lock_name();
+        let lock = SettingLock::take(&self.dir, name)?;
+        self.held.push((name.to_owned(), lock));
+        Ok(())
+    }
+
+    /// Lets a task run on these CPUs only. `old` are the CPUs that it gets back; they count for the
+    /// first call only. Returns false when the task has ended.
+    ///
+    /// # Errors
+    /// The journal cannot be written, or the kernel refuses the CPUs.
+    pub fn allow(
+        &mut self,
+        task: TaskId,
+        old: &[CpuId],
+        cpus: &[CpuId],
+    ) -> Result<bool, RestoreError> {
+        let (folder, value) = (task.folder(), cpu_list::show(cpus));
+        match self.place_of(task) {
+            Some(at) => self.add_value(at, &value)?,
+            None => {
+                let old = cpu_list::show(old);
+                let started = Some(task.start_time);
+                let kind = ChangeKind::TaskAffinity;
+                let change = self.announce_of(kind, &folder, &old, &value, started)?;
+                self.applied.push(Applied {
+                    change,
+                    others: Vec::new(),
+                    _lock: None,
+                });
+            }
+        }
+        match task_affinity::allow(task, cpus) {
+            Ok(()) => Ok(true),
+            Err(_) if task.allowed(&self.roots).is_none() => {
+                self.forget(task)?;
+                Ok(false)
+            }
+            Err(source) => Err(RestoreError::Setting {
+                what: format!("give CPUs {value} to"),
+                path: folder,
+                source,
+            }),
+        }
+    }
+
+    /// Gives a task its old CPUs back now. `None` for one that this guard did not change.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn give_back(&mut self, task: TaskId) -> Result<Option<Outcome>, RestoreError> {
+        let Some(at) = self.place_of(task) else {
+            return Ok(None);
+        };
+        let Applied { change, others, .. } = &self.applied[at];
+        let outcome = task_affinity::put_back(&self.roots, change, others);
+        if outcome.is_final() {
+            self.forget(task)?;
+        }
+        Ok(Some(outcome))
+    }
+
+    /// Notes that a task has ended, or that somebody else gave it other CPUs: nothing is left to
+    /// undo.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn forget(&mut self, task: TaskId) -> Result<(), RestoreError> {
+        let Some(at) = self.place_of(task) else {
+            return Ok(());
+        };
+        let gone = self.applied.remove(at);
+        self.log(&Line::Undone {
+            seq: gone.change.seq,
+        })?;
+        self.compact()
+    }
+
+    fn place_of(&self, task: TaskId) -> Option<usize> {
+        let folder = task.folder();
+        let same = |applied: &Applied| {
+            applied.change.file == folder && applied.change.started == Some(task.start_time)
+        };
+        self.applied.iter().position(same)
+    }
+
+    /// Begins a new journal with what is still to be undone, once the old one has mostly lines that
+    /// are over: a daemon may run for months.
+    fn compact(&mut self) -> Result<(), RestoreError> {
+        if self.lines < COMPACT_FROM + 4 * self.applied.len() {
+            return Ok(());
+        }
+        let old = self.journal.take();
+        self.lines = 0;
+        for at in 0..self.applied.len() {
+            let Applied { change, others, .. } = &self.applied[at];
+            let seq = change.seq;
+            let values = others
+                .iter()
+                .cloned()
+                .map(|value| Line::Settled { seq, value });
+            let lines: Vec<Line> = [Line::Change(change.clone())]
+                .into_iter()
+                .chain(values)
+                .collect();
+            lines.iter().try_for_each(|line| self.log(line))?;
+        }
+        old.map_or(Ok(()), Journal::remove)
+    }
+}

@@ -1,0 +1,132 @@
+//! The CPUs that a task may run on, changed and put back.
+
+use super::{Change, Outcome};
+use crate::tasks::{Thread, allowed, thread, threads};
+use crate::{Roots, cpu_list};
+use q2c_model::CpuId;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A thread, named for all time of this boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId {
+    /// Its process.
+    pub pid: u32,
+    /// Its thread id.
+    pub tid: u32,
+    /// Its start in clock ticks since boot.
+    pub start_time: u64,
+}
+
+impl TaskId {
+    /// The name of a thread.
+    #[must_use]
+    pub fn of(thread: &Thread) -> TaskId {
+        TaskId {
+            pid: thread.pid,
+            tid: thread.tid,
+            start_time: thread.start_time,
+        }
+    }
+
+    /// The thread's folder in procfs, by which journals name it.
+    pub(super) fn folder(self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/task/{}", self.pid, self.tid))
+    }
+
+    /// The thread that a journal's change is of; `None` where it names none.
+    fn read(change: &Change) -> Option<TaskId> {
+        let mut parts = change.file.strip_prefix("/proc").ok()?.iter();
+        let mut number = || parts.next()?.to_str()?.parse().ok();
+        let pid = number()?;
+        let ("task", tid) = (
+            parts.next()?.to_str()?,
+            parts.next()?.to_str()?.parse().ok()?,
+        ) else {
+            return None;
+        };
+        Some(TaskId {
+            pid,
+            tid,
+            start_time: change.started?,
+        })
+    }
+
+    /// The CPUs that the thread may run on; `None` when it has ended.
+    pub(super) fn allowed(self, roots: &Roots) -> Option<Vec<CpuId>> {
+        let now = thread(roots, self.pid, self.tid)?;
+        (now.start_time == self.start_time).then_some(())?;
+        allowed(roots, self.pid, self.tid)
+    }
+}
+
+/// The lock that the one process holds that moves tasks.
+pub(super) fn lock_name() -> &'static Path {
+    Path::new("/proc/tasks")
+}
+
+/// Lets a thread run on these CPUs only.
+pub(super) fn allow(task: TaskId, cpus: &[CpuId]) -> io::Result<()> {
+    q2c_sys::thread::allow_other(task.tid, cpus)
+}
+
+/// Gives a thread its old CPUs back, if it still has those that the owner of the change gave it.
+pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Outcome {
+    let Some((task, old)) = TaskId::read(change).zip(cpu_list::parse(&change.old)) else {
+        let why = "the journal names no task and its CPUs".into();
+        return Outcome::Failed { why };
+    };
+    let Some(present) = task.allowed(roots) else {
+        return Outcome::Ended;
+    };
+    let present = cpu_list::show(&present);
+    if present == change.old {
+        return Outcome::AlreadyOld;
+    }
+    if !is_ours(&present, change, others) {
+        return Outcome::Foreign { present };
+    }
+    match allow(task, &old) {
+        Ok(()) => Outcome::Restored,
+        Err(_) if task.allowed(roots).is_none() => Outcome::Ended,
+        Err(e) => Outcome::Failed { why: e.to_string() },
+    }
+}
+
+fn is_ours(present: &str, change: &Change, others: &[String]) -> bool {
+    present == change.written || others.iter().any(|other| other == present)
+}
+
+/// Gives tasks that inherited their CPUs the old ones of the task they have them from: threads and
+/// children that a task made while it had other CPUs than its own. A task whose parents ended
+/// before cannot be told from one that somebody placed there, and is left alone. Returns the number
+/// of tasks.
+pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) -> usize {
+    let of_process: HashMap<u32, &(Change, Vec<String>)> = changes
+        .iter()
+        .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)))
+        .collect();
+    if of_process.is_empty() {
+        return 0;
+    }
+    let all = threads(roots);
+    let parents: HashMap<u32, u32> = all.iter().map(|t| (t.pid, t.parent)).collect();
+    let mut freed = 0;
+    for thread in &all {
+        let ancestors = std::iter::successors(Some(thread.pid), |pid| parents.get(pid).copied());
+        let mut known = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
+        let Some((change, others)) = known.next() else {
+            continue;
+        };
+        let present = allowed(roots, thread.pid, thread.tid).map(|cpus| cpu_list::show(&cpus));
+        let inherited = change
+            .started
+            .is_some_and(|start| thread.start_time >= start)
+            && present.is_some_and(|present| is_ours(&present, change, others));
+        if inherited && let Some(old) = cpu_list::parse(&change.old) {
+            freed += usize::from(allow(TaskId::of(thread), &old).is_ok());
+        }
+    }
+    freed
+}

@@ -1,0 +1,151 @@
+//! CPUs of tasks under the restore guard, on real threads of this process's children.
+
+use q2c_host::Roots;
+use q2c_host::restore::{Guard, Outcome, Owner, TaskId, restore_all};
+use q2c_host::tasks::{allowed, thread};
+use q2c_model::CpuId;
+use q2c_testkit::skip;
+use std::process::{Child, Command, Stdio};
+
+/// A shell that waits for input; `cmd` is what it does with the first line.
+struct Shell(Child);
+
+impl Shell {
+    fn of(script: &str) -> Shell {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        Shell(shell.spawn().expect("start a shell"))
+    }
+
+    fn task(&self) -> TaskId {
+        let pid = self.0.id();
+        TaskId::of(&thread(&Roots::live(), pid, pid).expect("the shell"))
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+fn cpus(task: TaskId) -> Vec<CpuId> {
+    allowed(&Roots::live(), task.pid, task.tid).expect("a live task")
+}
+
+/// This process's CPUs; `None`, and a counted skip, with fewer than two.
+fn own() -> Option<Vec<CpuId>> {
+    let all = q2c_sys::thread::allowed_cpus().expect("own CPUs");
+    if all.len() < 2 {
+        skip("CPUs of tasks", "this process may use one CPU only");
+        return None;
+    }
+    Some(all)
+}
+
+#[test]
+fn a_task_gets_its_cpus_back() {
+    let Some(all) = own() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let shell = Shell::of("read line");
+    let task = shell.task();
+    let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
+    guard.hold_tasks().unwrap();
+    assert!(guard.allow(task, &all, &all[..1]).unwrap());
+    assert_eq!(cpus(task), all[..1]);
+    assert!(guard.allow(task, &all, &all[1..2]).unwrap());
+    assert_eq!(guard.give_back(task).unwrap(), Some(Outcome::Restored));
+    assert_eq!(cpus(task), all);
+    guard.allow(task, &all, &all[..1]).unwrap();
+    drop(guard);
+    assert_eq!(cpus(task), all);
+    let left = std::fs::read_dir(folder.path()).unwrap();
+    assert_eq!(
+        left.filter(|entry| entry.as_ref().unwrap().path().is_file())
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn one_guard_at_a_time_moves_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = Guard::new(&Roots::live(), folder.path()).unwrap();
+    first.hold_tasks().unwrap();
+    let mut second = Guard::new(&Roots::live(), folder.path()).unwrap();
+    let refused = second.hold_tasks().unwrap_err().to_string();
+    assert!(refused.contains("holds it"), "{refused}");
+}
+
+#[test]
+fn a_task_that_ended_or_was_placed_by_somebody_else_is_left_alone() {
+    let Some(all) = own() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
+    let shell = Shell::of("read line");
+    let task = shell.task();
+    guard.allow(task, &all, &all[..1]).unwrap();
+    q2c_sys::thread::allow_other(task.tid, &all[1..2]).unwrap();
+    let foreign = guard.give_back(task).unwrap();
+    assert!(
+        matches!(foreign, Some(Outcome::Foreign { .. })),
+        "{foreign:?}"
+    );
+    assert_eq!(cpus(task), all[1..2]);
+    drop(shell);
+    assert!(!guard.allow(task, &all, &all[..1]).unwrap(), "it has ended");
+}
+
+/// A child that the task made meanwhile has inherited its CPUs.
+#[test]
+fn heirs_get_the_old_cpus_as_well() {
+    use std::io::{BufRead, BufReader, Write};
+    let Some(all) = own() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = Shell::of("read line; sleep 60 & echo $!; wait");
+    let task = shell.task();
+    let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
+    guard.allow(task, &all, &all[..1]).unwrap();
+    writeln!(shell.0.stdin.take().unwrap(), "go").unwrap();
+    let mut line = String::new();
+    let out = shell.0.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut line).unwrap();
+    let pid: u32 = line.trim().parse().unwrap();
+    let heir = TaskId::of(&thread(&Roots::live(), pid, pid).unwrap());
+    assert_eq!(cpus(heir), all[..1]);
+    drop(guard);
+    assert_eq!((cpus(task), cpus(heir)), (all.clone(), all));
+    Command::new("kill").arg(pid.to_string()).status().unwrap();
+}
+
+/// The journal of a killed owner: its line is written as the guard writes it, with an owner that
+/// does not live any more.
+#[test]
+fn what_a_killed_owner_left_is_put_back() {
+    let Some(all) = own() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let shell = Shell::of("read line");
+    let task = shell.task();
+    let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
+    guard.allow(task, &all, &all[..1]).unwrap();
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let journal = entries
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.is_file());
+    let lines = std::fs::read_to_string(journal.unwrap()).unwrap();
+    let me = Owner::current(&Roots::live()).unwrap();
+    let start = format!("\"start_time\":{}", me.start_time);
+    let dead = lines.replace(&start, &format!("\"start_time\":{}", me.start_time - 1));
+    assert_ne!(dead, lines);
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("1-1-0.jsonl"), dead).unwrap();
+    let report = restore_all(&Roots::live(), other.path()).unwrap();
+    let outcomes: Vec<&Outcome> = report.items.iter().map(|item| &item.outcome).collect();
+    assert_eq!(outcomes, [&Outcome::Restored]);
+    assert_eq!(cpus(task), all);
+    guard.forget(task).unwrap();
+}

@@ -1,0 +1,280 @@
+//! The daemon: it looks at the tasks window by window, and gives them the CPUs that the rules ask
+//! for. Every change is under the restore guard.
+
+mod error;
+mod event;
+mod wishes;
+
+pub use error::DaemonError;
+pub use event::{Event, Freed};
+
+use crate::hints::Hints;
+use crate::map;
+use crate::observe::{Active, Observer};
+use crate::targets::targets;
+use q2c_host::restore::{Guard, Outcome, TaskId};
+use q2c_host::tasks::allowed;
+use q2c_host::{Roots, machine};
+use q2c_model::CpuId;
+use q2c_place::map::SmtMap;
+use q2c_result::place_watch::Stays;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use wishes::Wishes;
+
+/// Windows after which a task that is not active any more gets its own CPUs back.
+const SILENT: u32 = 20;
+
+/// A task that has CPUs from the daemon.
+#[derive(Clone, Debug)]
+struct Held {
+    /// Its own CPUs.
+    old: Vec<CpuId>,
+    /// Those that the daemon gave it.
+    now: Vec<CpuId>,
+    /// Its name.
+    name: String,
+    /// Windows since it was active.
+    silent: u32,
+}
+
+/// Moves tasks. Their own CPUs are given back when this value is dropped.
+///
+/// After [`Daemon::begin`] the caller sleeps for a window and calls [`Daemon::window`], again and
+/// again, and [`Daemon::end`] at the end.
+pub struct Daemon {
+    roots: Roots,
+    map: SmtMap,
+    online: Vec<CpuId>,
+    observer: Observer,
+    guard: Guard,
+    held: HashMap<TaskId, Held>,
+    wishes: Wishes,
+    events: Vec<Event>,
+}
+
+impl Daemon {
+    /// Begins to look at the tasks. None is moved before the second window.
+    ///
+    /// # Errors
+    /// No core has more than one logical CPU, another daemon moves tasks, or the restore guard
+    /// cannot be used.
+    pub fn begin(roots: &Roots, hints: Hints, journal: &Path) -> Result<Daemon, DaemonError> {
+        let map = map::of_machine(roots);
+        check(&map)?;
+        let mut guard = Guard::new(roots, journal)?;
+        guard.hold_tasks()?;
+        Ok(Daemon {
+            observer: Observer::begin(roots, hints),
+            online: machine::online(roots),
+            roots: roots.clone(),
+            map,
+            guard,
+            held: HashMap::new(),
+            wishes: Wishes::default(),
+            events: Vec::new(),
+        })
+    }
+
+    /// How polling is seen.
+    #[must_use]
+    pub fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
+    /// The cores that tasks are placed on.
+    #[must_use]
+    pub fn map(&self) -> &SmtMap {
+        &self.map
+    }
+
+    /// Number of tasks that have CPUs from the daemon now.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Ends a window: looks at the tasks, and gives CPUs. Returns what was done.
+    ///
+    /// # Errors
+    /// The probe cannot be read, or the journal cannot be written.
+    pub fn window(&mut self) -> Result<Vec<Event>, DaemonError> {
+        self.follow_hotplug()?;
+        let mut active = self.observer.window()?;
+        for task in &mut active {
+            self.recognise(task)?;
+        }
+        let wanted = targets(&self.map, &active);
+        let due = self.wishes.window(wanted);
+        for (task, cpus) in due {
+            self.give(task, &cpus, &active)?;
+        }
+        self.free_silent(&active)?;
+        Ok(std::mem::take(&mut self.events))
+    }
+
+    /// Gives all tasks their own CPUs back. Returns each task with the outcome.
+    #[must_use]
+    pub fn end(mut self) -> Vec<(PathBuf, Outcome)> {
+        self.guard.undo()
+    }
+
+    /// When CPUs come or go, all tasks get their own CPUs back, and the daemon begins anew: the
+    /// kernel itself changes the CPUs of tasks whose last one goes.
+    fn follow_hotplug(&mut self) -> Result<(), DaemonError> {
+        let online = machine::online(&self.roots);
+        if online == self.online {
+            return Ok(());
+        }
+        self.events.push(Event::CpusChanged {
+            before: std::mem::replace(&mut self.online, online),
+            now: self.online.clone(),
+        });
+        self.map = map::of_machine(&self.roots);
+        self.wishes = Wishes::default();
+        let tasks: Vec<TaskId> = self.held.keys().copied().collect();
+        tasks
+            .into_iter()
+            .try_for_each(|task| self.free(task, Freed::CpusChanged))
+    }
+
+    /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
+    fn recognise(&mut self, task: &mut Active) -> Result<(), DaemonError> {
+        let id = TaskId::of(&task.thread);
+        if task.stays.is_some_and(|why| why != Stays::Pinned) {
+            return self.free(id, Freed::NotOurs);
+        }
+        if !self.held.contains_key(&id) && task.stays == Some(Stays::Pinned) {
+            self.inherit(id, task)?;
+        }
+        let Some(held) = self.held.get(&id) else {
+            return Ok(());
+        };
+        if held.now != task.allowed {
+            // Somebody chose other CPUs since: theirs stay.
+            self.events.push(Event::Left {
+                task: id,
+                name: task.thread.comm.clone(),
+                cpus: task.allowed.clone(),
+            });
+            self.held.remove(&id);
+            return Ok(self.guard.forget(id)?);
+        }
+        task.allowed.clone_from(&held.old);
+        task.stays = None;
+        Ok(())
+    }
+
+    /// A task that was made by a held one has that one's CPUs. It is held from now on.
+    fn inherit(&mut self, id: TaskId, task: &Active) -> Result<(), DaemonError> {
+        let makers = [task.thread.pid, task.thread.parent];
+        let made_by = |(maker, held): &(&TaskId, &Held)| {
+            makers.contains(&maker.pid) && held.now == task.allowed
+        };
+        let Some((_, maker)) = self.held.iter().find(made_by) else {
+            return Ok(());
+        };
+        let held = Held {
+            name: task.thread.comm.clone(),
+            silent: 0,
+            ..maker.clone()
+        };
+        if self.guard.allow(id, &held.old, &held.now)? {
+            self.held.insert(id, held);
+        }
+        Ok(())
+    }
+
+    /// Gives a task CPUs, of which its own are the last resort.
+    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), DaemonError> {
+        let Some(task) = active.iter().find(|task| TaskId::of(&task.thread) == id) else {
+            return Ok(());
+        };
+        let own = task.allowed.clone();
+        if own == cpus {
+            return self.free(id, Freed::RoomForAll);
+        }
+        let before = self.held.get(&id).map_or(&own, |held| &held.now).clone();
+        if before == cpus {
+            return Ok(());
+        }
+        match self.guard.allow(id, &own, cpus) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.held.remove(&id);
+                return Ok(());
+            }
+            Err(refused) => {
+                self.events.push(Event::Refused {
+                    task: id,
+                    name: task.thread.comm.clone(),
+                    why: refused.to_string(),
+                });
+                self.wishes.forget(id);
+                return Ok(());
+            }
+        }
+        // A control group may have taken CPUs away since they were read.
+        let now = allowed(&self.roots, id.pid, id.tid).unwrap_or_else(|| cpus.to_vec());
+        self.events.push(Event::Moved {
+            task: id,
+            name: task.thread.comm.clone(),
+            class: task.class,
+            by: task.by,
+            before,
+            now: now.clone(),
+        });
+        let name = task.thread.comm.clone();
+        let held = Held {
+            old: own,
+            now,
+            name,
+            silent: 0,
+        };
+        self.held.insert(id, held);
+        Ok(())
+    }
+
+    /// Gives tasks their own CPUs back that were not active for long, and all when there is
+    /// nothing to keep apart any more.
+    fn free_silent(&mut self, active: &[Active]) -> Result<(), DaemonError> {
+        let mut over = Vec::new();
+        for (id, held) in &mut self.held {
+            let seen = active.iter().any(|task| TaskId::of(&task.thread) == *id);
+            held.silent = if seen { 0 } else { held.silent + 1 };
+            if held.silent >= SILENT {
+                over.push((*id, Freed::Silent));
+            } else if self.wishes.unwanted(*id) {
+                over.push((*id, Freed::NothingToKeepApart));
+            }
+        }
+        over.into_iter()
+            .try_for_each(|(id, why)| self.free(id, why))
+    }
+
+    fn free(&mut self, id: TaskId, why: Freed) -> Result<(), DaemonError> {
+        let Some(held) = self.held.remove(&id) else {
+            return Ok(());
+        };
+        self.wishes.forget(id);
+        let outcome = self.guard.give_back(id)?;
+        self.events.push(Event::Freed {
+            task: id,
+            name: held.name,
+            cpus: held.old,
+            why,
+            outcome: outcome.unwrap_or(Outcome::AlreadyOld),
+        });
+        Ok(())
+    }
+}
+
+fn check(map: &SmtMap) -> Result<(), DaemonError> {
+    match map.cpus() > map.cores() {
+        true => Ok(()),
+        false => Err(DaemonError::NoSmt {
+            cpus: map.cpus(),
+            cores: map.cores(),
+        }),
+    }
+}

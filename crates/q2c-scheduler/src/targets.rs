@@ -1,0 +1,143 @@
+//! The CPUs that every active task should have.
+//!
+//! A P task gets the one CPU where the rules put it. C tasks get all CPUs on which there is room
+//! for them beside the P tasks, and the kernel balances them there: it does that well.
+
+use crate::observe::Active;
+use crate::plan::Places;
+use q2c_host::restore::TaskId;
+use q2c_model::CpuId;
+use q2c_place::map::{CpuIndex, SmtMap};
+use q2c_place::predictor::Class;
+use q2c_place::rules::{Rules, Tally};
+
+/// The CPUs of the tasks that may be moved; empty where no task polls or none computes.
+#[must_use]
+pub fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
+    let mut places = Places::of(map, tasks);
+    let all: u32 = places
+        .tally()
+        .cpus()
+        .iter()
+        .map(|counts| counts.load())
+        .sum();
+    if places.tally().polling() == 0 || places.tally().polling() == all {
+        return Vec::new();
+    }
+    places.settle(Rules::PROPOSED);
+    let room = room(map, tasks, &places);
+    let mut targets = Vec::new();
+    for cpu in 0..map.cpus() {
+        for task in places.on(cpu).iter().map(|task| &tasks[*task]) {
+            if task.stays.is_some() {
+                continue;
+            }
+            let cpus = match task.class {
+                Class::Polling => vec![map.id(cpu)],
+                Class::Compute => within(&task.allowed, &room),
+            };
+            targets.push((TaskId::of(&task.thread), cpus));
+        }
+    }
+    targets.sort();
+    targets
+}
+
+/// The CPUs of `allowed` that have room; all of them where none has.
+fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
+    let both: Vec<CpuId> = allowed
+        .iter()
+        .copied()
+        .filter(|cpu| room.contains(cpu))
+        .collect();
+    match both.is_empty() {
+        true => allowed.to_vec(),
+        false => both,
+    }
+}
+
+/// The CPUs for C tasks. C tasks are dealt out to the least loaded CPUs, those without P tasks
+/// first; every CPU that gets one, and every one that stays empty, has room. Where C tasks happen
+/// to be at the moment has no influence, so the answer is steady.
+fn room(map: &SmtMap, tasks: &[Active], places: &Places<'_>) -> Vec<CpuId> {
+    let mut tally = Tally::new(map);
+    let mut free: Vec<&Active> = Vec::new();
+    for cpu in 0..map.cpus() {
+        for task in places.on(cpu).iter().map(|task| &tasks[*task]) {
+            match (task.class, task.stays) {
+                (Class::Compute, None) => free.push(task),
+                (class, _) => tally.add(cpu, class),
+            }
+        }
+    }
+    for task in free {
+        if let Some(cpu) = least_loaded(map, &tally, &task.allowed) {
+            tally.add(cpu, Class::Compute);
+        }
+    }
+    let has_room = |cpu: &CpuIndex| {
+        let counts = tally.at(*cpu);
+        counts.compute > 0 || counts.load() == 0
+    };
+    let mut room: Vec<CpuId> = (0..map.cpus())
+        .filter(has_room)
+        .map(|cpu| map.id(cpu))
+        .collect();
+    room.sort();
+    room
+}
+
+fn least_loaded(map: &SmtMap, tally: &Tally<'_>, allowed: &[CpuId]) -> Option<CpuIndex> {
+    let cpus = (0..map.cpus()).filter(|cpu| allowed.contains(&map.id(*cpu)));
+    cpus.min_by_key(|&cpu| {
+        let counts = tally.at(cpu);
+        (
+            counts.load(),
+            counts.polling,
+            tally.load_of(map.core_of(cpu)),
+            cpu,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::active;
+    use q2c_host::tasks::list;
+    use q2c_result::place_watch::Stays;
+
+    /// The CPUs of the tasks in the order in which they are made.
+    fn of(cores: &[&str], stay: &[usize]) -> Vec<String> {
+        let map = SmtMap::regular(cores.len(), 2, 1);
+        let mut tasks = active(cores);
+        stay.iter()
+            .for_each(|task| tasks[*task].stays = Some(Stays::Pinned));
+        let found = targets(&map, &tasks);
+        found.iter().map(|(_, cpus)| list(cpus)).collect()
+    }
+
+    #[test]
+    fn polling_tasks_get_a_cpu_and_compute_tasks_the_rest() {
+        // A bunch: one P task goes to the other core, and C tasks get the other side of both.
+        let cpus = of(&["P|P", "C|C"], &[]);
+        let (polling, compute) = cpus.split_at(2);
+        assert!(compute.iter().all(|cpus| *cpus == compute[0]), "{cpus:?}");
+        assert_eq!(polling, ["0", "2"]);
+        assert_eq!(compute[0], "1,3");
+    }
+
+    #[test]
+    fn many_compute_tasks_may_also_use_the_cpus_of_polling_tasks() {
+        let cpus = of(&["P|CCCC", "CCCC|CCCC"], &[]);
+        assert_eq!(cpus[0], "0");
+        assert!(cpus[1..].iter().all(|cpus| cpus == "0-3"), "{cpus:?}");
+    }
+
+    #[test]
+    fn pinned_tasks_have_no_target_and_room_is_left_around_them() {
+        // The P task on CPU 0 is pinned: C tasks keep away from it.
+        assert_eq!(of(&["PC|", "C|"], &[0]), ["1-3", "1-3"]);
+        assert_eq!(of(&["P|P", "|"], &[]), Vec::<String>::new());
+    }
+}

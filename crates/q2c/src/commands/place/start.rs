@@ -1,0 +1,110 @@
+//! The command `q2c place start`.
+
+use crate::args::{PlaceMode, PlaceStartArgs};
+use crate::commands::restore;
+use crate::failure::{Fails, Failure};
+use crate::output::{print_while_read, say};
+use q2c_host::Roots;
+use q2c_host::restore::Outcome;
+use q2c_result::Exit;
+use q2c_scheduler::daemon::{Daemon, DaemonError};
+use q2c_scheduler::observe::window_of;
+use q2c_watch::kernel::own_cpu;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Places tasks until the time asked for is over or a signal comes. Both are normal ends. Then
+/// every task gets its own CPUs back.
+pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let PlaceMode::Affinity = args.mode;
+    let hints = super::hints(&args.detect)?;
+    let roots = Roots::live();
+    let journal = restore::folder(args.journal.as_deref())?;
+    let daemon = Daemon::begin(&roots, hints, &journal).or_exit_of(DaemonError::exit)?;
+    let mut run = PlaceRun {
+        began: Instant::now(),
+        cpu: own_cpu(&roots),
+        roots,
+        daemon,
+    };
+    let followed = run.head().and_then(|()| run.follow(args, stop));
+    // Tasks get their CPUs back before anything else, also after an error.
+    let ended = run.end();
+    followed?;
+    ended
+}
+
+struct PlaceRun {
+    roots: Roots,
+    daemon: Daemon,
+    began: Instant,
+    cpu: q2c_model::Nanos,
+}
+
+impl PlaceRun {
+    fn head(&self) -> Result<(), Failure> {
+        let observer = self.daemon.observer();
+        if let Some(why) = observer.blind() {
+            say(&format!(
+                "warning: the kernel's poll functions are not watched: failed to {why}; only tasks with known names or hints count as polling"
+            ));
+        }
+        let map = self.daemon.map();
+        let by = match observer.functions() {
+            [] => "names and hints only".to_owned(),
+            some => format!("{}, names and hints", some.join(", ")),
+        };
+        self.tell(&format!(
+            "{} CPUs on {} cores; polling is seen by {by}",
+            map.cpus(),
+            map.cores()
+        ))
+    }
+
+    fn follow(&mut self, args: &PlaceStartArgs, stop: &AtomicBool) -> Result<(), Failure> {
+        let window = Duration::from_nanos(window_of(args.detect.window).0);
+        let is_over = |began: Instant| {
+            args.seconds
+                .is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds)
+        };
+        while !is_over(self.began) && super::wait(window, stop).is_some() {
+            for event in self.daemon.window().or_exit_of(DaemonError::exit)? {
+                self.tell(&event.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints a line with the time since the start. A reader that has closed the pipe does not end
+    /// the daemon.
+    fn tell(&self, words: &str) -> Result<(), Failure> {
+        let line = format!("{:.2} s  {words}", self.began.elapsed().as_secs_f64());
+        print_while_read(&line).map(drop)
+    }
+
+    fn end(self) -> Result<Exit, Failure> {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let used = (own_cpu(&self.roots) - self.cpu).0 as f64 / 1e9;
+        let held = self.daemon.held();
+        let outcomes = self.daemon.end();
+        let open: Vec<&(PathBuf, Outcome)> = outcomes
+            .iter()
+            .filter(|(_, outcome)| !outcome.is_final())
+            .collect();
+        let percent = 100.0 * used / seconds.max(1e-9);
+        let line = format!(
+            "{seconds:.2} s  ended: {held} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",
+            outcomes.len() - open.len()
+        );
+        print_while_read(&line)?;
+        for (task, outcome) in &open {
+            say(&format!("{}: {outcome}; run q2c restore", task.display()));
+        }
+        Ok(if open.is_empty() {
+            Exit::Done
+        } else {
+            Exit::Requirements
+        })
+    }
+}

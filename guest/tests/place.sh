@@ -1,0 +1,145 @@
+# Placement of polling tasks: who polls is seen by the kernel's poll functions. The machine has two
+# cores with two threads each: CPUs 0 and 1, 2 and 3.
+# limit: 240
+
+# Probes are put on and taken off only while nothing polls; poll_steer says why. So q2c starts
+# before the load, and the load ends before q2c.
+
+# Starts a task that computes; its name begins with busybox, or busybox would not know what to do.
+computes() { # NAME
+    cp /bin/busybox "/tmp/$1"
+    "/tmp/$1" sh -c 'while :; do :; done' &
+    COMPUTES="$COMPUTES $!"
+}
+# Starts fio, which polls for reads of the device for so many seconds.
+polls() { # NAME, SECONDS, OPTIONS...
+    local name=$1 seconds=$2
+    shift 2
+    fio --name="$name" --filename="/dev/$RAW" --direct=1 --rw=randread --bs=4k --runtime="$seconds" --time_based \
+        --thread --ioengine=io_uring --hipri "$@" >"/tmp/$name.fio" 2>&1 &
+}
+
+# Prints the value of a field of the task with this name in a look: q2c place watch --json.
+task() { # FILE, NAME, FIELD
+    awk -v name="\"name\": \"$2" -v field="\"$3\":" '
+        index($0, name) { here = 1 }
+        here && index($0, field) { sub(/^[^:]*: "?/, ""); sub(/"?,?$/, ""); print; exit }' "$1"
+}
+
+COMPUTES=
+q2c place watch --json --windows 8 >/tmp/look 2>/tmp/look.err &
+watch=$!
+sleep 1
+computes busybox-c
+polls iopoll 8 --cpus_allowed=2
+polls sqpoll 8 --sqthread_poll=1 --cpus_allowed=3
+wait $watch
+expect watch-ends $? = 0 "$(tail -n 2 /tmp/look.err)"
+cat /tmp/look
+expect functions "$(grep -c 'blk_mq_poll\|blk_poll' /tmp/look)" -ge 1 "$(tr -d ' \n' </tmp/look | grep -o '"detector":{[^}]*}')"
+expect fio-polls "$(task /tmp/look fio polls), $(task /tmp/look fio by)" = "true, kernel" "$(task /tmp/look fio cpu_pct) % CPU"
+expect sqpoll-thread "$(task /tmp/look iou-sqp polls)" = true "$(task /tmp/look iou-sqp by)"
+expect compute-task "$(task /tmp/look busybox-c polls), $(task /tmp/look busybox-c by)" = "false, nothing" "$(task /tmp/look busybox-c cpu_pct) % CPU"
+expect smt "$(grep -c no-smt /tmp/look)" = 0 "two threads for each core"
+kill $COMPUTES
+wait
+
+# The CPUs that a thread may run on.
+cpus_of() { sed -n 's/^Cpus_allowed_list:\t//p' "/proc/$1/status" 2>/dev/null; } # TID
+# The CPUs of all fio threads that have CPU time, and of the compute tasks, a line each.
+cpus_of_pollers() {
+    for task in /proc/"$LOAD"/task/*; do
+        if [ "$(awk '{ print ($14 + $15 > 20) }' "$task/stat" 2>/dev/null)" = 1 ]; then cpus_of "${task##*/}"; fi
+    done | sort
+}
+cpus_of_computers() { for task in $COMPUTES; do cpus_of "$task"; done | sort; }
+joined() { tr '\n' ' ' | sed 's/ $//'; }
+# Whether the polling tasks are two on each core, on one CPU of it, and the others have the other CPUs.
+is_placed() {
+    set -- $(cpus_of_pollers | sort -u)
+    [ $# = 2 ] && [ $(($1 / 2)) != $(($2 / 2)) ] && [ "$(cpus_of_pollers | grep -cx "$1")" = 2 ] &&
+        [ "$(cpus_of_pollers | grep -cx "$2")" = 2 ] && [ "$(cpus_of_computers | sort -u)" = "$((1 - $1 % 2)),$((3 - $2 % 2))" ]
+}
+# Starts the daemon, and waits until it has begun. Sets DAEMON.
+place() { # OPTIONS...
+    : >/tmp/place
+    q2c place start --journal /tmp/journal "$@" >/tmp/place 2>&1 &
+    DAEMON=$!
+    until grep -q ' s ' /tmp/place || ! kill -0 $DAEMON 2>/dev/null; do sleep 0.1; done
+}
+# Waits until the tasks are placed, at most so many seconds. Prints the seconds.
+placed_after() { # SECONDS
+    local begun now
+    begun=$(cut -d . -f 1 /proc/uptime)
+    now=$begun
+    until is_placed || [ $((now - begun)) -ge "$1" ]; do
+        sleep 0.2
+        now=$(cut -d . -f 1 /proc/uptime)
+    done
+    echo $((now - begun))
+}
+load() { # SECONDS
+    fio --name=load --filename="/dev/$RAW" --direct=1 --rw=randread --bs=4k --runtime="$1" --time_based --numjobs=4 \
+        --thread --ioengine=io_uring --hipri >/tmp/load 2>&1 &
+    LOAD=$!
+    COMPUTES=
+    for n in 1 2 3; do computes busybox-$n; done
+    cp /bin/busybox /tmp/busybox-pinned
+    taskset 2 /tmp/busybox-pinned sh -c 'while :; do :; done' &
+    PINNED=$!
+    sleep 1
+}
+unload() {
+    kill $COMPUTES $PINNED $LOAD
+    wait $COMPUTES $PINNED $LOAD
+}
+
+place
+load 90
+seconds=$(placed_after 20)
+expect placed "$(is_placed && echo yes)" = yes "after $seconds s and the load's first: polling $(cpus_of_pollers | joined), computing $(cpus_of_computers | joined)"
+expect placed-within-5-s "$((seconds + 1))" -le 5 "from the load's start"
+expect pinned-stays "$(cpus_of $PINNED)" = 1 "$(grep -c busybox-pinned /tmp/place) lines of the log name it"
+run second-refused 4 /tmp/second q2c place start --journal /tmp/journal --seconds 1 &&
+    expect second-refused "$(grep -c "process $DAEMON holds it" /tmp/second)" = 1 "$(tail -n 1 /tmp/second)"
+kill -TERM $DAEMON
+wait $DAEMON
+ended=$?
+cat /tmp/place
+expect sigterm-restores "$ended, $(cpus_of_pollers | sort -u), $(cpus_of_computers | sort -u), $(cpus_of $PINNED)" = "0, 0-3, 0-3, 1" "$(tail -n 1 /tmp/place)"
+unload
+
+place
+load 90
+placed_after 20 >/dev/null
+kill -KILL $DAEMON
+wait $DAEMON 2>/dev/null
+expect sigkill-leaves-them "$(is_placed && echo yes)" = yes "$(cpus_of_pollers | joined)"
+run sigkill-restored 0 /tmp/restored q2c restore --journal /tmp/journal &&
+    expect sigkill-restored "$(cpus_of_pollers | sort -u), $(cpus_of_computers | sort -u), $(cpus_of $PINNED)" = "0-3, 0-3, 1" "$(grep -c restored /tmp/restored) tasks; $(tail -n 1 /tmp/restored)"
+unload
+
+# A daemon that was killed and started again knows its own masks.
+place
+load 90
+placed_after 20 >/dev/null
+kill -KILL $DAEMON
+wait $DAEMON 2>/dev/null
+unload_polling() { kill $LOAD; wait $LOAD; }
+unload_polling
+left=$(cpus_of_computers | sort -u)
+place
+expect own-masks-are-known "$(cpus_of_computers | sort -u), $(cpus_of $PINNED)" = "0-3, 1" "$left before it"
+
+# A CPU that goes takes nothing along, and comes back.
+echo 0 >/sys/devices/system/cpu/cpu3/online
+sleep 2
+expect hotplug "$(grep -c 'CPUs 0-2 are online' /tmp/place)" = 1 "$(tail -n 2 /tmp/place | joined)"
+echo 1 >/sys/devices/system/cpu/cpu3/online
+sleep 2
+expect hotplug-back "$(kill -0 $DAEMON && grep -c 'CPUs 0-3 are online' /tmp/place)" = 1 "$(tail -n 1 /tmp/place)"
+kill -TERM $DAEMON
+wait $DAEMON
+expect no-journal-left "$(ls /tmp/journal/*.jsonl 2>/dev/null | wc -l)" = 0 "$(cpus_of_computers | joined)"
+kill $COMPUTES $PINNED
+wait
