@@ -3,7 +3,7 @@
 # limit: 240
 
 # Probes are put on and taken off only while nothing polls; poll_steer says why. So q2c starts
-# before the load, and the load ends before q2c.
+# before the load, and the load ends, or is stopped by a signal, before q2c ends.
 
 # Starts a task that computes; its name begins with busybox, or busybox would not know what to do.
 computes() { # NAME
@@ -27,14 +27,20 @@ task() { # FILE, NAME, FIELD
 }
 
 COMPUTES=
-q2c place watch --json --windows 8 >/tmp/look 2>/tmp/look.err &
+: >/tmp/look
+q2c place watch --windows 40 --json-lines >/tmp/looks 2>/tmp/look.err &
 watch=$!
 sleep 1
 computes busybox-c
-polls iopoll 8 --cpus_allowed=2
-polls sqpoll 8 --sqthread_poll=1 --cpus_allowed=3
+polls iopoll 5 --cpus_allowed=2
+first=$!
+polls sqpoll 5 --sqthread_poll=1 --cpus_allowed=3
+wait $first $!
+kill -INT $watch
 wait $watch
 expect watch-ends $? = 0 "$(tail -n 2 /tmp/look.err)"
+# The last look in which the kernel saw fio poll.
+grep '"by":"kernel"' /tmp/looks | tail -n 1 | sed 's/[{,]/&\n/g; s/":/": /g' >/tmp/look
 cat /tmp/look
 expect functions "$(grep -c 'blk_mq_poll\|blk_poll' /tmp/look)" -ge 1 "$(tr -d ' \n' </tmp/look | grep -o '"detector":{[^}]*}')"
 expect fio-polls "$(task /tmp/look fio polls), $(task /tmp/look fio by)" = "true, kernel" "$(task /tmp/look fio cpu_pct) % CPU"
@@ -46,10 +52,11 @@ wait
 
 # The CPUs that a thread may run on.
 cpus_of() { sed -n 's/^Cpus_allowed_list:\t//p' "/proc/$1/status" 2>/dev/null; } # TID
-# The CPUs of all fio threads that have CPU time, and of the compute tasks, a line each.
+# The CPUs of all threads of fio that do I/O, and of the compute tasks, a line each. The first thread of
+# fio waits for the others.
 cpus_of_pollers() {
     for task in /proc/"$LOAD"/task/*; do
-        if [ "$(awk '{ print ($14 + $15 > 20) }' "$task/stat" 2>/dev/null)" = 1 ]; then cpus_of "${task##*/}"; fi
+        if [ "${task##*/}" != "$LOAD" ]; then cpus_of "${task##*/}"; fi
     done | sort
 }
 cpus_of_computers() { for task in $COMPUTES; do cpus_of "$task"; done | sort; }
@@ -90,16 +97,17 @@ load() { # SECONDS
     sleep 1
 }
 unload() {
-    kill $COMPUTES $PINNED $LOAD
-    wait $COMPUTES $PINNED $LOAD
+    kill -KILL $COMPUTES $PINNED $LOAD
+    wait $COMPUTES $PINNED $LOAD 2>/dev/null
 }
 
 place
 load 90
 seconds=$(placed_after 20)
-expect placed "$(is_placed && echo yes)" = yes "after $seconds s and the load's first: polling $(cpus_of_pollers | joined), computing $(cpus_of_computers | joined)"
+expect placed "$(is_placed && echo yes)" = yes "polling $(cpus_of_pollers | joined), computing $(cpus_of_computers | joined)"
 expect placed-within-5-s "$((seconds + 1))" -le 5 "from the load's start"
 expect pinned-stays "$(cpus_of $PINNED)" = 1 "$(grep -c busybox-pinned /tmp/place) lines of the log name it"
+kill -STOP $LOAD
 run second-refused 4 /tmp/second q2c place start --journal /tmp/journal --seconds 1 &&
     expect second-refused "$(grep -c "process $DAEMON holds it" /tmp/second)" = 1 "$(tail -n 1 /tmp/second)"
 kill -TERM $DAEMON
@@ -112,6 +120,7 @@ unload
 place
 load 90
 placed_after 20 >/dev/null
+kill -STOP $LOAD
 kill -KILL $DAEMON
 wait $DAEMON 2>/dev/null
 expect sigkill-leaves-them "$(is_placed && echo yes)" = yes "$(cpus_of_pollers | joined)"
@@ -123,13 +132,16 @@ unload
 place
 load 90
 placed_after 20 >/dev/null
+kill -STOP $LOAD
 kill -KILL $DAEMON
 wait $DAEMON 2>/dev/null
-unload_polling() { kill $LOAD; wait $LOAD; }
-unload_polling
 left=$(cpus_of_computers | sort -u)
 place
-expect own-masks-are-known "$(cpus_of_computers | sort -u), $(cpus_of $PINNED)" = "0-3, 1" "$left before it"
+expect own-masks-are-known "$(cpus_of_pollers | sort -u), $(cpus_of_computers | sort -u), $(cpus_of $PINNED)" = "0-3, 0-3, 1" "$left before it"
+kill -CONT $LOAD
+placed_after 20 >/dev/null
+expect placed-again "$(is_placed && echo yes)" = yes "polling $(cpus_of_pollers | joined), computing $(cpus_of_computers | joined)"
+kill -STOP $LOAD
 
 # A CPU that goes takes nothing along, and comes back.
 echo 0 >/sys/devices/system/cpu/cpu3/online
@@ -141,5 +153,4 @@ expect hotplug-back "$(kill -0 $DAEMON && grep -c 'CPUs 0-3 are online' /tmp/pla
 kill -TERM $DAEMON
 wait $DAEMON
 expect no-journal-left "$(ls /tmp/journal/*.jsonl 2>/dev/null | wc -l)" = 0 "$(cpus_of_computers | joined)"
-kill $COMPUTES $PINNED
-wait
+unload

@@ -74,8 +74,11 @@ pub struct PlaceWatchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub windows: Option<u32>,
     /// Print the last look as JSON; q2c report draws it again
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json_lines")]
     pub json: bool,
+    /// Print each look as a line of JSON
+    #[arg(long)]
+    pub json_lines: bool,
 }
 
 /// Which tasks on which machine.

@@ -38,7 +38,11 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
         };
         let active = observer.window().or_exit_of(ProbeError::exit)?;
         let look = view.look(&active, unix_s(), seconds);
-        let goes_on = args.json || screen.show(&look)?;
+        let goes_on = match (args.json, args.json_lines) {
+            (true, _) => true,
+            (false, true) => print_while_read(&line(&look)?)?,
+            (false, false) => screen.show(&look)?,
+        };
         last = Some(look);
         if !goes_on || most.is_some_and(|most| nth >= most) {
             break;
@@ -50,6 +54,10 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
         (false, _) => {}
     }
     Ok(Exit::Done)
+}
+
+fn line(look: &PlaceWatchResult) -> Result<String, Failure> {
+    serde_json::to_string(look).or_exit(Exit::Internal)
 }
 
 fn unix_s() -> u64 {
