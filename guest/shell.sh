@@ -12,7 +12,7 @@ name=${1:-5.10}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cargo build --release --locked --package q2c </dev/null
+cargo build --release --locked --package q2c --features scx </dev/null
 tools=$(alone tools_layer)
 own_layer "$work/own.cpio" "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")"
 reason=$(alone open_archive) || { say "$reason"; exit 1; }

@@ -133,7 +133,7 @@ contract() {
         sed -n 's/.*"name":"contract".*"executable":"\([^"]*\)".*/\1/p'
 }
 
-cargo build --release --locked --package q2c </dev/null
+cargo build --release --locked --package q2c --features scx </dev/null
 tools=$(alone tools_layer)
 contract=$(contract)
 own_layer "$work/own.cpio" "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")" ${contract:+"$contract"}

@@ -161,6 +161,11 @@ other_packages() {
 knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --format '$(ORIGIN)' 2>/dev/null | grep -qx Debian; }
 
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
+    # The q2c of guests has the sched_ext scheduler, with copies of libbpf, libelf and zlib.
+    compiles_scx || if apt-cache show clang-19 >/dev/null 2>&1; then printf '%s\n' clang-19; else printf '%s\n' clang; fi
+    for tool in autoconf automake flex bison gawk; do has "$tool" || printf '%s\n' "$tool"; done
+    has autopoint || printf '%s\n' autopoint gettext
+    has pkg-config || printf '%s\n' pkgconf
     has qemu-system-x86_64 || printf '%s\n' qemu-system-x86
     has busybox || printf '%s\n' busybox-static
     has strip || printf '%s\n' binutils
@@ -186,6 +191,15 @@ links_c() { # a C compiler, a linker and the C library's headers
 compiles_bpf() { # a clang that compiles for the kernel's BPF machine; its own headers are not needed
     printf 'int program(void) { return 0; }\n' |
         "${CLANG:-clang}" -x c -target bpf -mcpu=v2 -O2 -g -Werror -c -o /dev/null - 2>/dev/null
+}
+
+compiles_scx() { # a clang that keeps all bits of 64-bit enumerations
+    local name version
+    for name in ${SCX_CLANG:-clang-19 clang-18 clang-17 clang-16 clang}; do
+        version=$("$name" --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)[.].*/\1/p' | head -n 1)
+        if [ "${version:-0}" -ge 16 ]; then return 0; fi
+    done
+    return 1
 }
 
 makes_environments() { python3 -c 'import ensurepip, venv' 2>/dev/null; }

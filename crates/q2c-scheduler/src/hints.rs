@@ -18,8 +18,8 @@ pub struct Hints {
 /// Names of pollers in user space, which no function of the kernel sees: reactors of SPDK, lcores
 /// of DPDK, PMD threads of Open vSwitch, workers of VPP.
 const POLLERS: [&str; 4] = ["reactor_*", "dpdk-*", "pmd*", "vpp_wk*"];
-/// The kernel's threads that poll submission queues of io_uring.
-const SUBMISSION: &str = "iou-sqp-*";
+/// The kernel's threads that poll submission queues of io_uring: since Linux 5.12, and before.
+const SUBMISSION: [&str; 2] = ["iou-sqp-*", "io_uring-sq"];
 
 impl Hints {
     /// Reads a file of hints, in TOML.
@@ -51,7 +51,7 @@ impl Hints {
 /// Whether the thread polls a submission queue of io_uring in the kernel.
 #[must_use]
 pub fn is_submission_thread(comm: &str) -> bool {
-    fits(SUBMISSION, comm)
+    SUBMISSION.iter().any(|rule| fits(rule, comm))
 }
 
 /// Whether the name is that of a well-known poller in user space.

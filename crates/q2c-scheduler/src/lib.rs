@@ -12,5 +12,6 @@ mod made;
 pub mod map;
 pub mod observe;
 pub mod plan;
+pub mod scx;
 pub mod targets;
 pub mod view;

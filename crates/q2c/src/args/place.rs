@@ -30,6 +30,8 @@ pub enum PlaceCommand {
 pub enum PlaceMode {
     /// By the CPUs that each task may run on (sched_setaffinity)
     Affinity,
+    /// By a scheduler of q2c's in the kernel (sched_ext, Linux 6.16 or later)
+    Scx,
 }
 
 /// How to place tasks.

@@ -1,5 +1,6 @@
 //! The commands of `q2c place`.
 
+mod scx;
 mod sim;
 mod start;
 mod watch;

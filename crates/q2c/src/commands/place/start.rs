@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 /// Places tasks until the time asked for is over or a signal comes. Both are normal ends. Then
 /// every task gets its own CPUs back.
 pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let PlaceMode::Affinity = args.mode;
+    if args.mode == PlaceMode::Scx {
+        return super::scx::run(args, stop);
+    }
     let hints = super::hints(&args.detect)?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;

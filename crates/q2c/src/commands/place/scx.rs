@@ -1,0 +1,102 @@
+//! The command `q2c place start --mode scx`.
+
+use crate::args::PlaceStartArgs;
+use crate::failure::Failure;
+use q2c_result::Exit;
+use std::sync::atomic::AtomicBool;
+
+#[cfg(not(feature = "scx"))]
+pub(super) fn run(_: &PlaceStartArgs, _: &AtomicBool) -> Result<Exit, Failure> {
+    use crate::failure::Fails;
+    use q2c_scheduler::scx::ScxError;
+    Err(ScxError::NotBuilt).or_exit_of(ScxError::exit)
+}
+
+#[cfg(feature = "scx")]
+pub(super) use built::run;
+
+#[cfg(feature = "scx")]
+mod built {
+    use super::{AtomicBool, Exit, Failure, PlaceStartArgs};
+    use crate::failure::Fails;
+    use crate::output::print_while_read;
+    use q2c_host::Roots;
+    use q2c_place::map::SmtMap;
+    use q2c_scheduler::map::of_machine;
+    use q2c_scheduler::scx::{Report, Scheduler, ScxError};
+    use std::time::{Duration, Instant};
+
+    /// Time between two looks at the scheduler.
+    const LOOK: Duration = Duration::from_millis(200);
+    /// Looks between two lines of figures.
+    const LOOKS: u32 = 25;
+
+    /// Schedules until the time asked for is over or a signal comes. Both are normal ends.
+    pub fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+        let mut run = ScxRun {
+            args,
+            stop,
+            roots: Roots::live(),
+            began: Instant::now(),
+        };
+        while run.once()? {}
+        run.tell("ended: the kernel's own scheduler is in force again")?;
+        Ok(Exit::Done)
+    }
+
+    struct ScxRun<'a> {
+        args: &'a PlaceStartArgs,
+        stop: &'a AtomicBool,
+        roots: Roots,
+        began: Instant,
+    }
+
+    impl ScxRun<'_> {
+        /// Loads the scheduler, and keeps it until the end. True when the kernel asks for it to be
+        /// loaded again, because CPUs came or went.
+        fn once(&mut self) -> Result<bool, Failure> {
+            let map: SmtMap = of_machine(&self.roots);
+            let window = self.args.detect.window;
+            let scheduler = Scheduler::begin(&self.roots, &map, window);
+            let scheduler = scheduler.or_exit_of(ScxError::exit)?;
+            let shape = format!("{} CPUs on {} cores", map.cpus(), map.cores());
+            self.tell(&format!("the scheduler is in force on {shape}"))?;
+            let mut last = Report::default();
+            for look in 1_u32.. {
+                let over = self
+                    .args
+                    .seconds
+                    .is_some_and(|s| self.began.elapsed().as_secs_f64() >= s);
+                if over || crate::commands::place::wait(LOOK, self.stop).is_none() {
+                    break;
+                }
+                let report = match scheduler.check() {
+                    Err(ScxError::Ended(ended)) if ended.asks_for_restart() => {
+                        self.tell(&format!("loaded again: {ended}"))?;
+                        return Ok(true);
+                    }
+                    other => other.or_exit_of(ScxError::exit)?,
+                };
+                if look % LOOKS == 0 && report != last {
+                    self.tell(&figures(&report))?;
+                    last = report;
+                }
+            }
+            let report = scheduler.check().or_exit_of(ScxError::exit)?;
+            self.tell(&figures(&report))?;
+            Ok(false)
+        }
+
+        fn tell(&self, words: &str) -> Result<(), Failure> {
+            let seconds = self.began.elapsed().as_secs_f64();
+            print_while_read(&format!("{seconds:.2} s  {words}")).map(drop)
+        }
+    }
+
+    fn figures(report: &Report) -> String {
+        format!(
+            "{} tasks taken by CPUs with fewer, {} swaps of a polling task; {} of both wait for a running task; classes changed {} times",
+            report.steals, report.swaps, report.redirects, report.classes
+        )
+    }
+}
