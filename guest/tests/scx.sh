@@ -91,4 +91,4 @@ expect hotplug-back "$(state), $(grep -c 'in force on 4 CPUs' /tmp/scx)" = "enab
 # SysRq-S makes the kernel end the scheduler, as its watchdog does.
 echo S >/proc/sysrq-trigger
 wait $SCHEDULER
-expect ejected "$?, $(disabled_within 2), $(grep -c 'the kernel ended it' /tmp/scx)" = "5, disabled, 1" "$(tail -n 1 /tmp/scx)"
+expect ejected "$?, $(disabled_within 2), $(grep -c 'the kernel ended it' /tmp/scx)" = "4, disabled, 1" "$(tail -n 1 /tmp/scx)"

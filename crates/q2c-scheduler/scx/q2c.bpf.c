@@ -8,7 +8,7 @@
  * one that runs when it is next put into a queue.
  */
 #include "scx.h"
-#include "rules.h"
+#include "machine.h"
 
 #define SLICE_NS 5000000ULL
 #define BALANCE_NS 32000000ULL /* between two balances of a busy CPU */
@@ -23,6 +23,19 @@ struct settings {
 SEC(".rodata.settings") const volatile struct settings settings;
 
 struct tally tally;
+
+/* The compiler must not take the settings for the zeros that they are here. */
+static __always_inline const struct machine *the_machine(void)
+{
+	const struct machine *loaded = (const struct machine *)&settings.machine;
+
+	asm volatile("" : "+r"(loaded));
+	return loaded;
+}
+
+#define M the_machine()
+#define T (&tally)
+#include "rules.h"
 
 /* What the loader reads (src/scx/report.rs), alone in its section. */
 struct report {
@@ -65,8 +78,6 @@ struct {
 	__type(value, struct known);
 } tasks SEC(".maps");
 
-#define MACHINE ((const struct machine *)&settings.machine)
-
 static __always_inline struct known *known_of(struct task_struct *p)
 {
 	return task_storage_get(&tasks, p, NULL, 0);
@@ -75,7 +86,7 @@ static __always_inline struct known *known_of(struct task_struct *p)
 static __always_inline void count(u32 cpu, int polling, int more)
 {
 	struct queue *queue = &tally.of_cpu[INDEX(cpu)];
-	u32 core = MACHINE->core_of[INDEX(cpu)];
+	u32 core = M->core_of[INDEX(cpu)];
 
 	if (!polling) {
 		__sync_fetch_and_add(&queue->compute, more);
@@ -148,7 +159,7 @@ int blk_hctx_poll(void *args)
 }
 
 /* Moves a waiting task of the class from one queue to another. */
-static __always_inline bool move_waiting(u32 from, u32 to, u32 polling)
+SEPARATE int move_waiting(u32 from, u32 to, u32 polling)
 {
 	struct bpf_iter_scx_dsq it;
 	struct task_struct *p;
@@ -183,7 +194,7 @@ static __always_inline bool move_waiting(u32 from, u32 to, u32 polling)
 }
 
 /* Moves a task of the class: a waiting one now, else the running one soon. */
-static __always_inline bool move(u32 from, u32 to, u32 polling)
+static __always_inline int move(u32 from, u32 to, u32 polling)
 {
 	if (move_waiting(from, to, polling))
 		return 1;
@@ -193,31 +204,36 @@ static __always_inline bool move(u32 from, u32 to, u32 polling)
 	return 0;
 }
 
-/* What the rules ask of a CPU. Loops end early: the next balance goes on. */
-static __always_inline void balance(u32 cpu)
+/*
+ * What the rules ask of a CPU. After a few moves, or where a running task has to
+ * leave its CPU first, the next balance goes on.
+ */
+SEPARATE int balance(u32 cpu)
 {
 	struct swap swap;
-	int n, steals = 0;
+	/* A counter would keep the verifier from seeing that the loop ends. */
+	int n, stole = 0;
 
 	EACH(n, MOST_MOVES) {
-		struct steal steal = next_steal(MACHINE, &tally, cpu);
+		u64 steal = next_steal(cpu);
 
-		if (steal.from == NO_CPU)
+		if (steal == NONE)
 			break;
-		steals++;
+		stole = 1;
 		__sync_fetch_and_add(&report.steals, 1);
-		if (!move(steal.from, cpu, steal.polling))
+		if (!move((u32)steal, cpu, steal >> 32))
 			break;
 	}
-	if (steals)
-		return;
-	swap = next_swap(MACHINE, &tally, MACHINE->core_of[INDEX(cpu)]);
+	if (stole)
+		return 1;
+	swap = next_swap(M->core_of[INDEX(cpu)]);
 	if (swap.from == NO_CPU || swap.to == NO_CPU)
-		return;
+		return 0;
 	__sync_fetch_and_add(&report.swaps, 1);
 	move(swap.from, swap.to, 1);
 	if (swap.back != NO_CPU)
 		move(swap.back, swap.from, 0);
+	return 1;
 }
 
 SEC("struct_ops/q2c_select_cpu")
@@ -278,7 +294,7 @@ int q2c_dispatch(u64 *args)
 	u32 cpu = (s32)args[0];
 	u64 now = ktime_get_ns();
 
-	if (cpu >= MAX_CPUS || MACHINE->core_of[INDEX(cpu)] == NO_CPU) {
+	if (cpu >= MAX_CPUS || M->core_of[INDEX(cpu)] == NO_CPU) {
 		move_to_local(cpu);
 		return 0;
 	}
@@ -382,7 +398,7 @@ s32 q2c_init(u64 *args)
 	int cpu, error = 0;
 
 	(void)args;
-	EACH(cpu, MACHINE->cpus) {
+	EACH(cpu, M->cpus) {
 		error = scx_bpf_create_dsq(cpu, -1);
 		if (error)
 			break;

@@ -58,7 +58,10 @@ KFUNC void bpf_iter_num_destroy(struct bpf_iter_num *it);
 
 #pragma clang attribute push(__attribute__((preserve_access_index)),           \
 			     apply_to = record)
-struct cpumask;
+/* A declaration alone would not be taken for the kernel's type. */
+struct cpumask {
+	unsigned long bits[1];
+};
 
 struct sched_ext_entity {
 	u64 slice;

@@ -9,13 +9,18 @@
 #include <stdio.h>
 
 typedef unsigned int u32;
+typedef unsigned long long u64;
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #define EACH(i, n) for (i = 0; i < (int)(n); i++)
-#include "../scx/rules.h"
+#include "../scx/machine.h"
 
 static struct machine m;
 static struct tally t;
+
+#define M (&m)
+#define T (&t)
+#include "../scx/rules.h"
 
 static int number(u32 of)
 {
@@ -56,12 +61,13 @@ int main(void)
 
 	while (read_machine()) {
 		EACH(n, m.cpus) {
-			struct steal steal = next_steal(&m, &t, n);
+			u64 steal = next_steal(n);
+			u32 from = steal == NONE ? NO_CPU : (u32)steal;
 
-			printf("%d %u\n", number(steal.from), steal.polling);
+			printf("%d %d\n", number(from), steal != NONE && steal >> 32);
 		}
 		EACH(n, m.cores) {
-			struct swap swap = next_swap(&m, &t, n);
+			struct swap swap = next_swap(n);
 
 			if (swap.from == NO_CPU)
 				printf("-1 -1 -1\n");

@@ -65,10 +65,7 @@ pub enum ScxError {
 impl ScxError {
     /// The exit code of a command that ends with this error.
     #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            ScxError::Ended(_) => Exit::Requirements,
-            _ => Exit::Environment,
-        }
+    pub const fn exit(&self) -> Exit {
+        Exit::Environment
     }
 }

@@ -115,7 +115,7 @@ pub struct PlaceSimArgs {
     /// Polling tasks sleep in between
     #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
     pub polling_phases: Option<(Nanos, Nanos)>,
-    /// Speeds beside neighbours from this TOML file (q2c place calibrate writes one) [default: from
+    /// Speeds beside neighbours from this TOML file [default: from
     /// published figures]
     #[arg(long, value_name = "FILE")]
     pub speeds: Option<PathBuf>,

@@ -21,6 +21,7 @@ mod built {
     use crate::failure::Fails;
     use crate::output::print_while_read;
     use q2c_host::Roots;
+    use q2c_host::signals::Orderly;
     use q2c_place::map::SmtMap;
     use q2c_scheduler::map::of_machine;
     use q2c_scheduler::scx::{Report, Scheduler, ScxError};
@@ -33,6 +34,8 @@ mod built {
 
     /// Schedules until the time asked for is over or a signal comes. Both are normal ends.
     pub fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+        // After a signal the scheduler is taken out of the kernel, which may take a second.
+        let _orderly = Orderly::begin();
         let mut run = ScxRun {
             args,
             stop,

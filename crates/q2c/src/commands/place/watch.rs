@@ -5,6 +5,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, screen};
 use q2c_capture::ProbeError;
 use q2c_host::Roots;
+use q2c_host::signals::Orderly;
 use q2c_result::Exit;
 use q2c_result::place_watch::PlaceWatchResult;
 use q2c_scheduler::observe::{Observer, window_of};
@@ -17,6 +18,8 @@ use std::time::{Duration, SystemTime};
 const WINDOWS: u32 = 3;
 
 pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    // After a signal the probe is taken off, and the last look is printed.
+    let _orderly = Orderly::begin();
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let hints = super::hints(&args.detect)?;
     let roots = Roots::live();
