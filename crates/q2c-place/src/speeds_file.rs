@@ -35,6 +35,20 @@ pub fn read(text: &str) -> Result<Speeds, PlaceError> {
     }
 }
 
+/// The text of a file with these speeds.
+#[must_use]
+pub fn write(speeds: &Speeds) -> String {
+    format!(
+        "# Speed of a task beside another one on the same core, as a share of its speed alone.\n\
+         compute_beside_compute = {:.4}\ncompute_beside_polling = {:.4}\n\
+         polling_beside_compute = {:.4}\npolling_beside_polling = {:.4}\n",
+        speeds.compute_beside_compute,
+        speeds.compute_beside_polling,
+        speeds.polling_beside_compute,
+        speeds.polling_beside_polling
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +63,7 @@ mod tests {
             (speeds.compute_beside_polling, speeds.polling_beside_polling),
             (0.75, 0.95)
         );
+        assert_eq!(read(&write(&speeds)).unwrap(), speeds);
         let wrong = |text: &str| read(text).unwrap_err().to_string();
         assert!(
             wrong(&FILE.replace("0.75", "0"))

@@ -87,7 +87,7 @@ fn warnings(request: &Request) -> Vec<Warning> {
             "the speeds beside neighbours follow from published figures of another machine"
                 .to_owned(),
             "gains are those of that machine; where CPUs are idle they also rest on an assumption",
-            "name speeds of this machine with --speeds FILE",
+            "measure yours with q2c place calibrate, and name the file with --speeds",
         ));
     }
     warnings

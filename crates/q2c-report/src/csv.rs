@@ -1,5 +1,6 @@
 //! Results as CSV: one row per cell, stage or trial, with the unit in the column's name.
 
+mod corun;
 mod fs;
 mod kernel_tune;
 mod place;
@@ -7,6 +8,7 @@ mod replay;
 mod scale;
 mod stages;
 
+pub use corun::place_calibrate;
 pub use fs::fs;
 pub use kernel_tune::kernel_tune;
 pub use place::{place_sim, place_watch};

@@ -15,6 +15,7 @@ mod analysis;
 mod bench;
 pub mod columns;
 mod compare;
+mod corun;
 mod course;
 pub mod cpu_trials;
 pub mod csv;

@@ -1,8 +1,13 @@
 //! The reports of `q2c place sim`.
 
+#[path = "fixture/facts.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod facts;
+
 use q2c_model::CpuId;
 use q2c_report::terminal::{self, Screen};
 use q2c_result::Warning;
+use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
     CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PollLatency, Published,
     PublishedFigure, SCHEMA, Setup, Speeds, SpeedsFrom, States,
@@ -11,6 +16,7 @@ use q2c_result::place_watch::{
     AdvisedMove, Detector, MoveReason, PlaceWatchResult, SeenBy, Stays, WatchedCore, WatchedCpu,
     WatchedTask,
 };
+use q2c_stats::Interval;
 
 const HOSTILE: &str = "</script><b>x";
 
@@ -193,4 +199,46 @@ fn the_page_of_a_look_has_nothing_hostile() {
     let page = q2c_report::html::place_watch(&look()).expect("make the page");
     assert!(!page.contains(HOSTILE));
     assert!(page.contains("What would be better"));
+}
+
+/// Two pairs of a calibration; all figures are chosen by hand.
+fn calibration() -> CalibrateResult {
+    let pair = |own, neighbour, same_cpu, trials: &[f64]| Pair {
+        own,
+        neighbour: Some(neighbour),
+        same_cpu,
+        speed: Interval::of(trials),
+    };
+    CalibrateResult {
+        schema: q2c_result::corun::SCHEMA.into(),
+        version: "0.1.0".into(),
+        started_unix_s: 1_795_478_400,
+        cpus: (CpuId(3), CpuId(7)),
+        trials: 3,
+        trial_s: 0.3,
+        seed: 1,
+        machine: facts::machine(),
+        pairs: vec![
+            pair(Work::Integer, Work::Integer, false, &[0.6, 0.61, 0.59]),
+            pair(Work::Integer, Work::PollPause, true, &[0.5, 0.5, 0.49]),
+        ],
+        speeds: result().speeds,
+        warnings: Vec::new(),
+    }
+}
+
+#[test]
+fn calibration_at_100_columns() {
+    let screen = Screen {
+        width: 100,
+        colour: false,
+    };
+    insta::assert_snapshot!(terminal::place_calibrate(&calibration(), screen));
+    let page = q2c_report::html::place_calibrate(&calibration()).expect("make the page");
+    assert!(page.contains("integer, same CPU") || page.contains("same CPU"));
+    let csv = q2c_report::csv::place_calibrate(&calibration()).expect("make the CSV");
+    assert_eq!(
+        csv.lines().nth(2),
+        Some("Integer,PollPause,true,0.5,0.49,0.5")
+    );
 }

@@ -6,6 +6,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod compare;
+pub mod corun;
 pub mod doctor;
 pub mod exit;
 pub mod fs;

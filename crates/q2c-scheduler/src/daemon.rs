@@ -54,14 +54,22 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Begins to look at the tasks. None is moved before the second window.
+    /// Begins to look at the tasks. None is moved before the second window. `without_smt` lets it
+    /// begin where no core has two logical CPUs.
     ///
     /// # Errors
     /// No core has more than one logical CPU, another daemon moves tasks, or the restore guard
     /// cannot be used.
-    pub fn begin(roots: &Roots, hints: Hints, journal: &Path) -> Result<Daemon, DaemonError> {
+    pub fn begin(
+        roots: &Roots,
+        hints: Hints,
+        journal: &Path,
+        without_smt: bool,
+    ) -> Result<Daemon, DaemonError> {
         let map = map::of_machine(roots);
-        check(&map)?;
+        if !without_smt {
+            check(&map)?;
+        }
         let mut guard = Guard::new(roots, journal)?;
         guard.hold_tasks()?;
         Ok(Daemon {

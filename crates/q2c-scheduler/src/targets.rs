@@ -70,15 +70,15 @@ fn room(map: &SmtMap, tasks: &[Active], places: &Places<'_>) -> Vec<CpuId> {
             }
         }
     }
+    let mut dealt = vec![false; map.cpus()];
     for task in free {
         if let Some(cpu) = least_loaded(map, &tally, &task.allowed) {
             tally.add(cpu, Class::Compute);
+            dealt[cpu] = true;
         }
     }
-    let has_room = |cpu: &CpuIndex| {
-        let counts = tally.at(*cpu);
-        counts.compute > 0 || counts.load() == 0
-    };
+    // A C task that must stay beside P tasks is no reason to send others there.
+    let has_room = |cpu: &CpuIndex| dealt[*cpu] || tally.at(*cpu).load() == 0;
     let mut room: Vec<CpuId> = (0..map.cpus())
         .filter(has_room)
         .map(|cpu| map.id(cpu))
@@ -139,5 +139,7 @@ mod tests {
         // The P task on CPU 0 is pinned: C tasks keep away from it.
         assert_eq!(of(&["PC|", "C|"], &[0]), ["1-3", "1-3"]);
         assert_eq!(of(&["P|P", "|"], &[]), Vec::<String>::new());
+        // The pinned C task shares CPU 0 with a P task; the other C tasks do not come there.
+        assert_eq!(of(&["CP|C", "C|C"], &[0]), ["0", "1-3", "1-3", "1-3"]);
     }
 }

@@ -124,7 +124,7 @@ impl View {
                 "the speeds beside neighbours follow from published figures of another machine"
                     .to_owned(),
                 "costs are estimates",
-                "name speeds of this machine with --speeds FILE",
+                "measure yours with q2c place calibrate, and name the file with --speeds",
             ));
         }
         warnings

@@ -10,7 +10,7 @@ pub enum DaemonError {
     /// No two CPUs share a core.
     #[error(
         "place tasks: expected cores with two logical CPUs or more, found {cpus} CPUs that tasks may use on {cores} cores; \
-         without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough"
+         without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough; --without-smt places them all the same"
     )]
     NoSmt {
         /// CPUs that tasks may be placed on.

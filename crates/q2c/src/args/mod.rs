@@ -33,7 +33,8 @@ pub use doctor::DoctorArgs;
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
 pub use place::{
-    DetectArgs, PlaceArgs, PlaceCommand, PlaceMode, PlaceSimArgs, PlaceStartArgs, PlaceWatchArgs,
+    DetectArgs, PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceSimArgs,
+    PlaceStartArgs, PlaceWatchArgs,
 };
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};

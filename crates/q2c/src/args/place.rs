@@ -23,6 +23,28 @@ pub enum PlaceCommand {
     /// Place tasks until interrupted: polling tasks spread over the cores, on one logical CPU of
     /// each, computing tasks beside them; every task gets its own CPUs back at the end
     Start(PlaceStartArgs),
+    /// Measure what a neighbour on the same core costs here, for place sim and place watch
+    Calibrate(PlaceCalibrateArgs),
+}
+
+/// How to measure.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceCalibrateArgs {
+    /// Write the speeds here, for --speeds; a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub speeds: Option<PathBuf>,
+    /// Trials of each pair
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100))]
+    pub trials: u32,
+    /// Length of a trial
+    #[arg(long, default_value = "300ms", value_name = "TIME", value_parser = parse_duration)]
+    pub trial: Nanos,
+    /// Seed of the trials' order
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the result as JSON; q2c report draws it again
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How tasks are moved.
@@ -43,6 +65,10 @@ pub struct PlaceStartArgs {
     /// Hints and window.
     #[command(flatten)]
     pub detect: DetectArgs,
+    /// Place tasks even where no core has two logical CPUs: polling tasks get a CPU each, as far as
+    /// there are enough
+    #[arg(long)]
+    pub without_smt: bool,
     /// End after so many seconds [default: go on until interrupted]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,

@@ -179,3 +179,73 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     fs::write(at.join("hints.toml"), "poling = []\n").unwrap();
     q2c(at, &watch).refused(3, &["hints.toml", "poling"]);
 }
+
+/// Whether two CPUs of some core are online.
+fn has_smt() -> bool {
+    let active = fs::read_to_string("/sys/devices/system/cpu/smt/active");
+    active.is_ok_and(|text| text.trim() == "1")
+}
+
+/// On a machine with SMT these commands would go on, and `start` would move tasks of other tests.
+#[test]
+fn without_smt_nothing_is_calibrated_or_placed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    if has_smt() {
+        q2c_testkit::skip(
+            "place without SMT",
+            "this machine has SMT; guests without it test it",
+        );
+        return;
+    }
+    q2c(at, &["place", "calibrate"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
+    let start = ["place", "start", "--journal", "journal"];
+    q2c(at, &start).refused(
+        4,
+        &["expected cores with two logical CPUs", "--without-smt"],
+    );
+    assert!(!at.join("journal").exists(), "nothing was begun");
+}
+
+#[test]
+fn without_the_scheduler_in_the_build_its_mode_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = ["place", "start", "--mode", "scx"];
+    q2c(folder.path(), &refused).refused(4, &["built without it", "--features scx"]);
+}
+
+/// A calibration cannot run on every machine, so its result is made here, with the facts of a kept
+/// run's machine.
+#[test]
+fn a_calibration_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
+    let kept = strict_json(&fs::read_to_string(kept).expect("the kept run"));
+    let speed = json!({"median": 0.61, "min": 0.6, "max": 0.63, "trials": 5});
+    let made = json!({
+        "schema": "q2c.place-calibrate/1", "version": "0.1.0", "started_unix_s": 1_795_478_400,
+        "cpus": [3, 7], "trials": 5, "trial_s": 0.3, "seed": 1, "machine": kept["machine"],
+        "pairs": [{"own": "branchy", "neighbour": "poll_pause", "same_cpu": false, "speed": speed}],
+        "speeds": {
+            "compute_beside_compute": 0.5, "compute_beside_polling": 0.61,
+            "polling_beside_compute": 1.0, "polling_beside_polling": 1.0
+        },
+        "warnings": []
+    });
+    let at = folder.path();
+    fs::write(at.join("c.json"), made.to_string()).unwrap();
+    assert_eq!(q2c(at, &["report", "c.json", "--json"]).json(), made);
+    let table = q2c(at, &["report", "c.json"]).done();
+    assert!(
+        table.contains("branchy") && table.contains("61.0"),
+        "{table}"
+    );
+    assert_eq!(
+        q2c(at, &["report", "c.json", "--csv"])
+            .done()
+            .lines()
+            .count(),
+        2
+    );
+    assert_eq!(q2c(at, &["report", "c.json", "--html", "c.html"]).code, 0);
+}

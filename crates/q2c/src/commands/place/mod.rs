@@ -1,5 +1,6 @@
 //! The commands of `q2c place`.
 
+mod calibrate;
 mod scx;
 mod sim;
 mod start;
@@ -22,6 +23,7 @@ pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         PlaceCommand::Sim(args) => sim::run(args),
         PlaceCommand::Watch(args) => watch::run(args, stop),
         PlaceCommand::Start(args) => start::run(args, stop),
+        PlaceCommand::Calibrate(args) => calibrate::run(args, stop),
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fail
     let hints = super::hints(&args.detect)?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
-    let daemon = Daemon::begin(&roots, hints, &journal).or_exit_of(DaemonError::exit)?;
+    let daemon = Daemon::begin(&roots, hints, &journal, args.without_smt);
+    let daemon = daemon.or_exit_of(DaemonError::exit)?;
     let mut run = PlaceRun {
         began: Instant::now(),
         cpu: own_cpu(&roots),

@@ -7,6 +7,7 @@ use q2c_result::Exit;
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
+use q2c_result::corun::{self, CalibrateResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::place::{self, PlaceSimResult};
@@ -114,6 +115,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::place_sim(result).or_exit(Exit::Internal),
         csv: |result| csv::place_sim(result).or_exit(Exit::Internal),
         table: terminal::place_sim,
+    },
+    &KindOf {
+        schema: corun::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<CalibrateResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::place_calibrate(result).or_exit(Exit::Internal),
+        csv: |result| csv::place_calibrate(result).or_exit(Exit::Internal),
+        table: terminal::place_calibrate,
     },
     &KindOf {
         schema: place_watch::SCHEMA,

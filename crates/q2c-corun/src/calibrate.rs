@@ -1,0 +1,230 @@
+//! All pairs of tasks, measured in shuffled trials, and the simulator's table of speeds from them.
+
+use crate::pair::{Machine, Siblings};
+use q2c_host::Roots;
+use q2c_host::topology::Topology;
+use q2c_model::CpuId;
+use q2c_result::Exit;
+use q2c_result::corun::{Pair, Work};
+use q2c_result::place::Speeds;
+use q2c_stats::{Interval, Rng, mean, sorted};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// C beside C must be slower than C alone by this share at least to be told from it, in every
+/// trial: less is what clocks and other tasks do.
+const LEAST_LOSS: f64 = 0.05;
+
+/// Why nothing can be calibrated.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// No two CPUs that may be used share a core.
+    #[error(
+        "calibrate: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off"
+    )]
+    NoSmt,
+    /// The CPUs are emulated.
+    #[error(
+        "calibrate: expected a processor, found an emulated one ({model}): its CPUs share no pipeline"
+    )]
+    Emulated {
+        /// The model's name.
+        model: String,
+    },
+    /// The logical CPUs do not slow each other down.
+    #[error(
+        "calibrate: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
+    )]
+    NoDifference {
+        /// The speed of C beside C, percent of alone.
+        percent: f64,
+    },
+    /// A thread could not be started or pinned.
+    #[error("calibrate: run a task on CPUs {own} and {other}: {source}")]
+    Threads {
+        /// The measured CPU.
+        own: CpuId,
+        /// Its neighbour.
+        other: CpuId,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// A signal came.
+    #[error("calibrate: stopped by a signal before all pairs were measured")]
+    Stopped,
+}
+
+impl CalibrateError {
+    /// The exit code of a command that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            CalibrateError::Stopped => Exit::Interrupted,
+            _ => Exit::Environment,
+        }
+    }
+}
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Trials of each pair.
+    pub trials: u32,
+    /// Length of a trial.
+    pub trial: Duration,
+    /// Seed of the order.
+    pub seed: u64,
+}
+
+/// The last core with two logical CPUs that may be used: the first cores have most of the kernel's
+/// own work.
+///
+/// # Errors
+/// There is none, or the processor is emulated.
+pub fn siblings(
+    roots: &Roots,
+    allowed: &[CpuId],
+    trial: Duration,
+) -> Result<Siblings, CalibrateError> {
+    let topology = Topology::read(roots);
+    let pair = |cpu: &q2c_host::topology::TopologyCpu| {
+        let mut own = cpu
+            .siblings
+            .iter()
+            .copied()
+            .filter(|cpu| allowed.contains(cpu));
+        Some((own.next()?, own.next()?))
+    };
+    let found = topology.cpus.iter().rev().find_map(pair);
+    let (own, other) = found.ok_or(CalibrateError::NoSmt)?;
+    let model = q2c_host::machine::read(roots).cpu_model.unwrap_or_default();
+    if model.contains("QEMU TCG") {
+        return Err(CalibrateError::Emulated { model });
+    }
+    Ok(Siblings { own, other, trial })
+}
+
+/// What is measured: a task, its neighbour, and whether both have the same CPU.
+type Cell = (Work, Option<Work>, bool);
+
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for own in Work::COMPUTE {
+        cells.push((own, None, false));
+        cells.push((own, Some(own), false));
+        cells.extend(Work::POLLING.map(|poll| (own, Some(poll), false)));
+        cells.push((own, Some(Work::PollPause), true));
+    }
+    for own in Work::POLLING {
+        cells.push((own, None, false));
+        cells.push((own, Some(own), false));
+        cells.extend(Work::COMPUTE.map(|compute| (own, Some(compute), false)));
+    }
+    cells
+}
+
+/// Measures all pairs. Each trial of a pair is set against the trial alone of the same round, so
+/// that a drifting clock moves both.
+///
+/// # Errors
+/// A thread cannot be run, a signal came, or C beside C cannot be told from C alone.
+pub fn measure(
+    machine: &mut impl Machine,
+    cpus: (CpuId, CpuId),
+    plan: Plan,
+    stop: &AtomicBool,
+) -> Result<(Vec<Pair>, Speeds), CalibrateError> {
+    let cells = cells();
+    let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
+    let mut rng = Rng::new(plan.seed);
+    for _ in 0..plan.trials {
+        let mut rates = vec![0.0; cells.len()];
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        rng.shuffle(&mut order);
+        for cell in order {
+            if stop.load(Ordering::Relaxed) {
+                return Err(CalibrateError::Stopped);
+            }
+            let (own, neighbour, same_cpu) = cells[cell];
+            let rate = machine.rate(own, neighbour, same_cpu);
+            rates[cell] = rate.map_err(|source| CalibrateError::Threads {
+                own: cpus.0,
+                other: cpus.1,
+                source,
+            })?;
+        }
+        for (cell, (own, ..)) in cells.iter().enumerate() {
+            let alone = cells.iter().position(|other| *other == (*own, None, false));
+            let alone = alone.map_or(f64::NAN, |at| rates[at]);
+            speeds[cell].push(rates[cell] / alone);
+        }
+    }
+    tell_apart(&cells, &speeds)?;
+    let pairs = cells
+        .iter()
+        .zip(&speeds)
+        .filter(|((_, neighbour, _), _)| neighbour.is_some());
+    let pairs = pairs.map(|((own, neighbour, same_cpu), speeds)| Pair {
+        own: *own,
+        neighbour: *neighbour,
+        same_cpu: *same_cpu,
+        speed: Interval::of(speeds),
+    });
+    let pairs: Vec<Pair> = pairs.collect();
+    let table = table(&pairs);
+    Ok((pairs, table))
+}
+
+/// Checks that computing tasks beside each other are slower than alone. The class that loses most
+/// decides: some classes leave room for another.
+fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), CalibrateError> {
+    let beside_own =
+        |&(own, neighbour, same): &Cell| !same && neighbour == Some(own) && !own.polls();
+    let own = cells
+        .iter()
+        .zip(speeds)
+        .filter(|(cell, _)| beside_own(cell));
+    // The trials of a class, the fastest one first in doubt: all must show the loss.
+    let fastest = own.map(|(_, speeds)| speeds.iter().copied().fold(0.0, f64::max));
+    let least = fastest.fold(f64::INFINITY, f64::min);
+    match least <= 1.0 - LEAST_LOSS {
+        true => Ok(()),
+        false => Err(CalibrateError::NoDifference {
+            percent: 100.0 * least,
+        }),
+    }
+}
+
+/// Means over classes of the medians over trials.
+fn table(pairs: &[Pair]) -> Speeds {
+    let of = |polls: bool, beside: bool| {
+        let fits = |pair: &&Pair| {
+            let neighbour = pair.neighbour.map(Work::polls);
+            !pair.same_cpu && pair.own.polls() == polls && neighbour == Some(beside)
+        };
+        let medians: Vec<f64> = pairs
+            .iter()
+            .filter(fits)
+            .map(|pair| pair.speed.median)
+            .collect();
+        mean(&medians)
+    };
+    Speeds {
+        compute_beside_compute: of(false, false),
+        compute_beside_polling: of(false, true),
+        polling_beside_compute: of(true, false),
+        polling_beside_polling: of(true, true),
+    }
+}
+
+/// The spread of the trials of a pair, for a warning: the widest, as a share of its median.
+#[must_use]
+pub fn widest(pairs: &[Pair]) -> f64 {
+    let spread = |pair: &Pair| (pair.speed.max - pair.speed.min) / pair.speed.median;
+    let all: Vec<f64> = pairs.iter().map(spread).collect();
+    sorted(&all).last().copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests;

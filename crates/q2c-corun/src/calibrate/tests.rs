@@ -1,0 +1,102 @@
+//! Calibration on machines of known truth.
+
+use super::*;
+
+/// A machine whose speeds are given, with a clock that drifts by 20 % from trial to trial.
+struct Made {
+    beside_compute: f64,
+    beside_polling: f64,
+    turn: u32,
+}
+
+impl Machine for Made {
+    fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64> {
+        self.turn += 1;
+        let base = 1_000.0 * (1.0 + f64::from(own as u32));
+        let speed = match (own.polls(), neighbour, same_cpu) {
+            (_, Some(_), true) => 0.5,
+            (_, None, _) | (true, Some(_), false) => 1.0,
+            (false, Some(other), false) if other.polls() => self.beside_polling,
+            (false, Some(_), false) => self.beside_compute,
+        };
+        Ok(base * speed)
+    }
+}
+
+const PLAN: Plan = Plan {
+    trials: 5,
+    trial: Duration::from_millis(1),
+    seed: 1,
+};
+
+fn measured(machine: &mut Made) -> Result<(Vec<Pair>, Speeds), CalibrateError> {
+    measure(machine, (CpuId(0), CpuId(1)), PLAN, &AtomicBool::new(false))
+}
+
+#[test]
+fn the_truth_of_a_machine_is_found() {
+    let mut machine = Made {
+        beside_compute: 0.6,
+        beside_polling: 0.8,
+        turn: 0,
+    };
+    let (pairs, speeds) = measured(&mut machine).unwrap();
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+    close(speeds.compute_beside_compute, 0.6);
+    close(speeds.compute_beside_polling, 0.8);
+    close(speeds.polling_beside_compute, 1.0);
+    let shared = pairs.iter().find(|pair| pair.same_cpu).unwrap();
+    close(shared.speed.median, 0.5);
+    assert_eq!(machine.turn as usize, 5 * cells().len());
+}
+
+#[test]
+fn without_a_shared_pipeline_no_gain_is_told() {
+    let mut machine = Made {
+        beside_compute: 0.98,
+        beside_polling: 0.99,
+        turn: 0,
+    };
+    let refused = measured(&mut machine).unwrap_err();
+    assert!(
+        refused.to_string().contains("98.0 % of their speed alone"),
+        "{refused}"
+    );
+    assert_eq!(refused.exit(), Exit::Environment);
+}
+
+#[test]
+fn a_signal_ends_it() {
+    let mut machine = Made {
+        beside_compute: 0.5,
+        beside_polling: 0.9,
+        turn: 0,
+    };
+    let stopped = measure(
+        &mut machine,
+        (CpuId(0), CpuId(1)),
+        PLAN,
+        &AtomicBool::new(true),
+    );
+    assert!(matches!(stopped, Err(CalibrateError::Stopped)));
+}
+
+/// Two CPUs of this machine, whether siblings or not: the trial itself runs.
+#[test]
+fn a_pair_runs_on_this_machine() {
+    let cpus = q2c_sys::thread::allowed_cpus().expect("CPUs");
+    let [own, other, ..] = cpus[..] else {
+        q2c_testkit::skip("a pair of tasks", "this process may use one CPU only");
+        return;
+    };
+    let mut pair = Siblings {
+        own,
+        other,
+        trial: Duration::from_millis(60),
+    };
+    let alone = pair.rate(Work::Integer, None, false).expect("a rate");
+    let shared = pair
+        .rate(Work::Integer, Some(Work::Poll), true)
+        .expect("a rate");
+    assert!(alone > 0.0 && shared > 0.0, "{alone} {shared}");
+}

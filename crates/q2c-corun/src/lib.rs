@@ -1,0 +1,9 @@
+//! Tasks that run together on the logical CPUs of a core: what a neighbour costs.
+//!
+//! [`work`] has computing tasks of four classes and more, and polling ones; [`pair`] runs two of
+//! them on named CPUs; [`calibrate`] measures all pairs and makes the simulator's table of speeds.
+#![forbid(unsafe_code)]
+
+pub mod calibrate;
+pub mod pair;
+pub mod work;

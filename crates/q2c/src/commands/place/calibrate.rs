@@ -1,0 +1,68 @@
+//! The command `q2c place calibrate`.
+
+use crate::args::PlaceCalibrateArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{NewFile, print, print_json, say, screen};
+use q2c_corun::calibrate::{CalibrateError, Plan, measure, siblings, widest};
+use q2c_host::{Roots, machine};
+use q2c_place::speeds_file;
+use q2c_result::corun::{CalibrateResult, Pair, SCHEMA};
+use q2c_result::{Exit, Warning};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+/// Trials of a pair that differ by more than this share of their median are worth a warning.
+const WIDE: f64 = 0.2;
+
+pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let file = NewFile::if_named(args.speeds.as_ref())?;
+    let roots = Roots::live();
+    let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
+    let trial = Duration::from_nanos(args.trial.0);
+    let mut pair = siblings(&roots, &allowed, trial).or_exit_of(CalibrateError::exit)?;
+    let cpus = (pair.own, pair.other);
+    let plan = Plan {
+        trials: args.trials,
+        trial,
+        seed: args.seed,
+    };
+    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let (pairs, speeds) = measure(&mut pair, cpus, plan, stop).or_exit_of(CalibrateError::exit)?;
+    let result = CalibrateResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: started.map_or(0, |since| since.as_secs()),
+        cpus,
+        trials: args.trials,
+        trial_s: trial.as_secs_f64(),
+        seed: args.seed,
+        machine: machine::read(&roots),
+        warnings: warnings(&pairs),
+        pairs,
+        speeds,
+    };
+    if let Some(file) = file {
+        let path = file.path().to_owned();
+        file.write(speeds_file::write(&result.speeds).as_bytes())?;
+        say(&format!("speeds: {}", path.display()));
+    }
+    match args.json {
+        true => print_json(&result)?,
+        false => print(&q2c_report::terminal::place_calibrate(&result, screen()))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn warnings(pairs: &[Pair]) -> Vec<Warning> {
+    let widest = widest(pairs);
+    let wide = Warning::new(
+        "trials-differ",
+        format!(
+            "the trials of a pair differ by up to {:.0} %",
+            100.0 * widest
+        ),
+        "other work runs on this core, or its clock changes",
+        "repeat it on an idle machine, or with more --trials",
+    );
+    (widest > WIDE).then_some(wide).into_iter().collect()
+}
