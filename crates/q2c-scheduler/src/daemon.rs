@@ -13,11 +13,12 @@ use crate::map;
 use crate::observe::{Active, Observer};
 use crate::targets::targets;
 use q2c_host::restore::{Guard, Outcome, TaskId};
-use q2c_host::tasks::allowed;
+use q2c_host::tasks::{allowed, thread};
 use q2c_host::{Roots, machine};
 use q2c_model::CpuId;
 use q2c_place::map::SmtMap;
 use q2c_result::place_watch::Stays;
+use q2c_sys::thread::allowed_of;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use wishes::Wishes;
@@ -51,6 +52,9 @@ pub struct Daemon {
     held: HashMap<TaskId, Held>,
     wishes: Wishes,
     events: Vec<Event>,
+    /// Tasks that got their CPUs back while some of these were offline: until Linux 6.1 the kernel
+    /// then forgets the others.
+    owed: HashMap<TaskId, Vec<CpuId>>,
 }
 
 impl Daemon {
@@ -81,6 +85,7 @@ impl Daemon {
             held: HashMap::new(),
             wishes: Wishes::default(),
             events: Vec::new(),
+            owed: HashMap::new(),
         })
     }
 
@@ -140,10 +145,34 @@ impl Daemon {
         });
         self.map = map::of_machine(&self.roots);
         self.wishes = Wishes::default();
-        let tasks: Vec<TaskId> = self.held.keys().copied().collect();
-        tasks
-            .into_iter()
-            .try_for_each(|task| self.free(task, Freed::CpusChanged))
+        self.pay_owed();
+        let tasks: Vec<(TaskId, Vec<CpuId>)> = self
+            .held
+            .iter()
+            .map(|(task, held)| (*task, held.old.clone()))
+            .collect();
+        for (task, old) in tasks {
+            if old.iter().any(|cpu| !self.online.contains(cpu)) {
+                self.owed.insert(task, old);
+            }
+            self.free(task, Freed::CpusChanged)?;
+        }
+        Ok(())
+    }
+
+    /// Gives tasks those of their CPUs that have come back.
+    fn pay_owed(&mut self) {
+        for (task, old) in &self.owed {
+            let same = thread(&self.roots, task.pid, task.tid)
+                .is_some_and(|now| now.start_time == task.start_time);
+            if same {
+                // A task that ends meanwhile needs no CPUs.
+                q2c_sys::thread::allow_other(task.tid, old).ok();
+            }
+        }
+        let online = &self.online;
+        self.owed
+            .retain(|_, old| old.iter().any(|cpu| !online.contains(cpu)));
     }
 
     /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
@@ -202,11 +231,17 @@ impl Daemon {
         if own == cpus {
             return self.free(id, Freed::RoomForAll);
         }
-        let before = self.held.get(&id).map_or(&own, |held| &held.now).clone();
+        let held = self.held.get(&id);
+        let before = held.map_or(&own, |held| &held.now).clone();
         if before == cpus {
             return Ok(());
         }
-        match self.guard.allow(id, &own, cpus) {
+        // What it gets back has its CPUs that are offline now, too.
+        let old = match held {
+            Some(held) => held.old.clone(),
+            None => allowed(&self.roots, id.pid, id.tid).unwrap_or(own),
+        };
+        match self.guard.allow(id, &old, cpus) {
             Ok(true) => {}
             Ok(false) => {
                 self.held.remove(&id);
@@ -223,7 +258,7 @@ impl Daemon {
             }
         }
         // A control group may have taken CPUs away since they were read.
-        let now = allowed(&self.roots, id.pid, id.tid).unwrap_or_else(|| cpus.to_vec());
+        let now = allowed_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
         self.events.push(Event::Moved {
             task: id,
             name: task.thread.comm.clone(),
@@ -234,7 +269,7 @@ impl Daemon {
         });
         let name = task.thread.comm.clone();
         let held = Held {
-            old: own,
+            old,
             now,
             name,
             silent: 0,

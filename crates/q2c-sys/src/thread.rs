@@ -27,11 +27,7 @@ pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
 /// The thread is gone (ESRCH), is not to be moved (EINVAL, EPERM), or none of the CPUs may be used
 /// (EINVAL).
 pub fn allow_other(tid: u32, cpus: &[CpuId]) -> io::Result<()> {
-    let pid = i32::try_from(tid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
-    allow_thread(Some(pid), cpus)
+    allow_thread(Some(pid(tid)?), cpus)
 }
 
 fn allow_thread(of: Option<rustix::process::Pid>, cpus: &[CpuId]) -> io::Result<()> {
@@ -50,7 +46,27 @@ fn allow_thread(of: Option<rustix::process::Pid>, cpus: &[CpuId]) -> io::Result<
 /// # Errors
 /// When the kernel refuses to tell.
 pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
-    let set = rustix::thread::sched_getaffinity(None)?;
+    cpus_of(None)
+}
+
+/// The CPUs that the thread `tid` of any process may run on, in ascending order. CPUs that are not
+/// online are left out.
+///
+/// # Errors
+/// The thread is gone (ESRCH).
+pub fn allowed_of(tid: u32) -> io::Result<Vec<CpuId>> {
+    cpus_of(Some(pid(tid)?))
+}
+
+fn pid(tid: u32) -> io::Result<rustix::process::Pid> {
+    let pid = i32::try_from(tid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
+}
+
+fn cpus_of(pid: Option<rustix::process::Pid>) -> io::Result<Vec<CpuId>> {
+    let set = rustix::thread::sched_getaffinity(pid)?;
     Ok((0..CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))
         .map(|cpu| CpuId(cpu as u32))

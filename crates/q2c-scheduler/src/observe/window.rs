@@ -5,15 +5,18 @@ use crate::hints::{self, Hints};
 use q2c_capture::ProbeError;
 use q2c_capture::polls::Polls;
 use q2c_host::Roots;
-use q2c_host::tasks::{Cpusets, Scheduling, Thread, allowed, isolated, threads};
+use q2c_host::tasks::{Cpusets, Scheduling, Thread, isolated, threads};
 use q2c_model::CpuId;
 use q2c_place::predictor::{Class, Predictor};
 use q2c_result::place_watch::{SeenBy, Stays};
 use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::allowed_of;
 use std::collections::HashMap;
 
 /// A thread counts as active when it used this share of a CPU, or could run but got less.
 const ACTIVE: f64 = 0.05;
+/// Windows after which a thread's control group is read again.
+const GROUP_AGAIN: u64 = 10;
 /// Seconds of a tick of `stat`.
 const TICK_S: f64 = 0.01;
 
@@ -21,7 +24,7 @@ const TICK_S: f64 = 0.01;
 type Id = (u32, u64);
 
 /// What is remembered of a thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     ticks: u64,
     runnable: bool,
@@ -29,6 +32,8 @@ struct Known {
     by: SeenBy,
     /// The last window in which it was there.
     window: u64,
+    /// Whether its CPUs are fewer than its control group's, and the window in which that was read.
+    pinned: Option<(bool, Vec<CpuId>, u64)>,
 }
 
 /// Looks at all threads, window by window.
@@ -99,13 +104,16 @@ impl Observer {
         let mut cpusets = Cpusets::default();
         let mut active = Vec::new();
         for thread in threads(&self.roots) {
-            let before = self.known.get(&id(&thread)).copied();
+            let before = self
+                .known
+                .get(&id(&thread))
+                .map(|known| (known.ticks, known.runnable));
             self.remember(&thread);
-            let Some(before) = before.filter(|_| thread.pid != self.own) else {
+            let Some((ticks, runnable)) = before.filter(|_| thread.pid != self.own) else {
                 continue;
             };
-            let share = (thread.ticks - before.ticks.min(thread.ticks)) as f64 * TICK_S / seconds;
-            let waits = thread.runnable && before.runnable;
+            let share = (thread.ticks - ticks.min(thread.ticks)) as f64 * TICK_S / seconds;
+            let waits = thread.runnable && runnable;
             if share < ACTIVE && !waits {
                 self.predict(&thread, false, SeenBy::Nothing);
                 continue;
@@ -149,6 +157,7 @@ impl Observer {
             predictor: Predictor::default(),
             by: SeenBy::Nothing,
             window,
+            pinned: None,
         });
         known.ticks = thread.ticks;
         known.runnable = thread.runnable;
@@ -176,16 +185,16 @@ impl Observer {
 
     /// `None` for a thread that has ended since it was listed.
     fn seen(
-        &self,
+        &mut self,
         thread: Thread,
         share: f64,
         class: Class,
         by: SeenBy,
         cpusets: &mut Cpusets,
     ) -> Option<Active> {
-        let allowed = allowed(&self.roots, thread.pid, thread.tid)?;
-        let usual = cpusets.of(&self.roots, thread.pid);
-        let stays = self.stays(&thread, &allowed, usual);
+        let allowed = allowed_of(thread.tid).ok()?;
+        let pinned = self.is_pinned(&thread, &allowed, cpusets);
+        let stays = self.stays(&thread, pinned);
         Some(Active {
             thread,
             share,
@@ -196,12 +205,28 @@ impl Observer {
         })
     }
 
-    fn stays(
-        &self,
-        thread: &Thread,
-        allowed: &[CpuId],
-        usual: Option<Vec<CpuId>>,
-    ) -> Option<Stays> {
+    /// Whether somebody gave the thread fewer CPUs than its control group has. The group is read
+    /// anew when the thread has other CPUs than before, and from time to time.
+    fn is_pinned(&mut self, thread: &Thread, allowed: &[CpuId], cpusets: &mut Cpusets) -> bool {
+        let window = self.window;
+        let known = self.known.get_mut(&id(thread));
+        if let Some((pinned, cpus, read)) = known.as_ref().and_then(|known| known.pinned.as_ref())
+            && cpus == allowed
+            && window < read + GROUP_AGAIN
+        {
+            return *pinned;
+        }
+        let usual = cpusets.of(&self.roots, thread.pid);
+        let usual = usual.unwrap_or_else(|| q2c_host::machine::online(&self.roots));
+        let mut usual = usual.iter().filter(|cpu| !self.isolated.contains(cpu));
+        let pinned = !usual.all(|cpu| allowed.contains(cpu));
+        if let Some(known) = known {
+            known.pinned = Some((pinned, allowed.to_vec(), window));
+        }
+        pinned
+    }
+
+    fn stays(&self, thread: &Thread, pinned: bool) -> Option<Stays> {
         if thread.bound {
             return Some(Stays::PerCpu);
         }
@@ -214,9 +239,7 @@ impl Observer {
         if self.hints.leaves(&thread.comm) {
             return Some(Stays::Hint);
         }
-        let usual = usual.unwrap_or_else(|| q2c_host::machine::online(&self.roots));
-        let mut usual = usual.iter().filter(|cpu| !self.isolated.contains(cpu));
-        (!usual.all(|cpu| allowed.contains(cpu))).then_some(Stays::Pinned)
+        pinned.then_some(Stays::Pinned)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say};
 use q2c_host::Roots;
 use q2c_host::restore::Outcome;
+use q2c_host::signals::Orderly;
 use q2c_result::Exit;
 use q2c_scheduler::daemon::{Daemon, DaemonError};
 use q2c_scheduler::observe::window_of;
@@ -20,6 +21,8 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fail
     if args.mode == PlaceMode::Scx {
         return super::scx::run(args, stop);
     }
+    // After a signal tasks get their CPUs back, and then the probe is taken off.
+    let _orderly = Orderly::begin();
     let hints = super::hints(&args.detect)?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
