@@ -160,5 +160,6 @@ pub(crate) fn stays(why: Stays) -> &'static str {
         Stays::RealTime => "has a real-time policy",
         Stays::Pinned => "somebody gave it fewer CPUs than its control group has",
         Stays::Hint => "a hint says so",
+        Stays::Refused => "the kernel refused to move it",
     }
 }

@@ -115,6 +115,8 @@ pub enum Stays {
     Pinned,
     /// A hint says so.
     Hint,
+    /// The kernel refused to move it.
+    Refused,
 }
 
 /// A move that the rules ask for.

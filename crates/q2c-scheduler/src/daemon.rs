@@ -19,12 +19,16 @@ use q2c_model::CpuId;
 use q2c_place::map::SmtMap;
 use q2c_result::place_watch::Stays;
 use q2c_sys::thread::allowed_of;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use wishes::Wishes;
 
 /// Windows after which a task that is not active any more gets its own CPUs back.
 const SILENT: u32 = 20;
+
+/// Number of the capability to move tasks of other users (uapi/linux/capability.h).
+const CAP_SYS_NICE: u32 = 23;
 
 /// A task that has CPUs from the daemon.
 #[derive(Clone, Debug)]
@@ -55,6 +59,8 @@ pub struct Daemon {
     /// Tasks that got their CPUs back while some of these were offline: until Linux 6.1 the kernel
     /// then forgets the others.
     owed: HashMap<TaskId, Vec<CpuId>>,
+    /// Tasks that the kernel refused to move.
+    refused: HashSet<TaskId>,
 }
 
 impl Daemon {
@@ -86,7 +92,17 @@ impl Daemon {
             wishes: Wishes::default(),
             events: Vec::new(),
             owed: HashMap::new(),
+            refused: HashSet::new(),
         })
+    }
+
+    /// Whether tasks of other users can be moved, too.
+    #[must_use]
+    pub fn moves_all_users(&self) -> bool {
+        let status = fs::read_to_string(self.roots.proc("self/status")).unwrap_or_default();
+        let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+        held.is_some_and(|held| held >> CAP_SYS_NICE & 1 == 1)
     }
 
     /// How polling is seen.
@@ -178,6 +194,10 @@ impl Daemon {
     /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
     fn recognise(&mut self, task: &mut Active) -> Result<(), DaemonError> {
         let id = TaskId::of(&task.thread);
+        if self.refused.contains(&id) {
+            task.stays = Some(Stays::Refused);
+            return Ok(());
+        }
         if task.stays.is_some_and(|why| why != Stays::Pinned) {
             return self.free(id, Freed::NotOurs);
         }
@@ -253,8 +273,12 @@ impl Daemon {
                     name: task.thread.comm.clone(),
                     why: refused.to_string(),
                 });
+                self.refused.insert(id);
                 self.wishes.forget(id);
-                return Ok(());
+                return match self.held.contains_key(&id) {
+                    true => self.free(id, Freed::Refused),
+                    false => Ok(self.guard.forget(id)?),
+                };
             }
         }
         // A control group may have taken CPUs away since they were read.

@@ -131,11 +131,7 @@ pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
     let page = Page {
         shell: Shell::new(
             content.command,
-            format!(
-                "{} · {}",
-                content.about,
-                started(content.result.started_unix_s)
-            ),
+            job(content.about, content.result.started_unix_s),
             charts.iter(),
         ),
         title: content.title,
@@ -149,6 +145,14 @@ pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
         result: content.result,
     };
     Ok(page.render()?)
+}
+
+/// The line below the title; a result that is always the same has no start.
+fn job(about: String, started_unix_s: u64) -> String {
+    match started_unix_s {
+        0 => about,
+        start => format!("{about} · {}", started(start)),
+    }
 }
 
 /// The notices in front of the numbers, the most important first: an early stop, `own`, and the

@@ -78,6 +78,8 @@ pub enum Freed {
     NotOurs,
     /// CPUs came or went.
     CpusChanged,
+    /// The kernel refused to give it other CPUs.
+    Refused,
 }
 
 impl fmt::Display for Event {
@@ -151,6 +153,7 @@ impl fmt::Display for Freed {
             Freed::Silent => "it was not active for long",
             Freed::NotOurs => "it has a real-time policy now, or stays by a hint",
             Freed::CpusChanged => "CPUs came or went",
+            Freed::Refused => "the kernel refused to give it other CPUs",
         })
     }
 }

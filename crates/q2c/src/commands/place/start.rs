@@ -56,6 +56,11 @@ impl PlaceRun {
                 "warning: the kernel's poll functions are not watched: failed to {why}; only tasks with known names or hints count as polling"
             ));
         }
+        if !self.daemon.moves_all_users() {
+            say(
+                "warning: this process lacks CAP_SYS_NICE: tasks of other users cannot be moved; run as root",
+            );
+        }
         let map = self.daemon.map();
         let by = match observer.functions() {
             [] => "names and hints only".to_owned(),
