@@ -20,6 +20,15 @@ disabled_within() { # SECONDS
     done
     state
 }
+# Waits until the scheduler has said that it is in force on so many CPUs, as often as asked for.
+in_force_on() { # CPUS, TIMES
+    local tries=0
+    until [ "$(grep -c "in force on $1 CPUs" /tmp/scx)" = "$2" ] || [ $tries = 150 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    grep -c "in force on $1 CPUs" /tmp/scx
+}
 # The CPUs that the threads of fio that do I/O had last, a line each.
 pollers() {
     for task in /proc/"$LOAD"/task/*; do
@@ -83,11 +92,9 @@ expect sigkill "$(disabled_within 2)" = disabled "the kernel's own scheduler is 
 
 schedule
 echo 0 >/sys/devices/system/cpu/cpu3/online
-sleep 3
-expect hotplug "$(state), $(grep -c 'in force on 3 CPUs' /tmp/scx)" = "enabled, 1" "$(tail -n 2 /tmp/scx)"
+expect hotplug "$(in_force_on 3 1), $(state)" = "1, enabled" "$(tail -n 2 /tmp/scx)"
 echo 1 >/sys/devices/system/cpu/cpu3/online
-sleep 3
-expect hotplug-back "$(state), $(grep -c 'in force on 4 CPUs' /tmp/scx)" = "enabled, 2" "$(tail -n 1 /tmp/scx)"
+expect hotplug-back "$(in_force_on 4 2), $(state)" = "2, enabled" "$(tail -n 1 /tmp/scx)"
 # SysRq-S makes the kernel end the scheduler, as its watchdog does.
 echo S >/proc/sysrq-trigger
 wait $SCHEDULER

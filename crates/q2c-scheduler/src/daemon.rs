@@ -207,7 +207,12 @@ impl Daemon {
         let Some(held) = self.held.get(&id) else {
             return Ok(());
         };
-        if held.now != task.allowed {
+        // The kernel shows no CPUs that are offline, whoever chose them.
+        let online = |cpus: &[CpuId]| -> Vec<CpuId> {
+            let online = cpus.iter().filter(|cpu| self.online.contains(cpu));
+            online.copied().collect()
+        };
+        if online(&held.now) != online(&task.allowed) {
             // Somebody chose other CPUs since: theirs stay.
             self.events.push(Event::Left {
                 task: id,

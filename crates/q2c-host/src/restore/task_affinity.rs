@@ -2,7 +2,7 @@
 
 use super::{Change, Outcome};
 use crate::tasks::{Thread, allowed, thread, threads};
-use crate::{Roots, cpu_list};
+use crate::{Roots, cpu_list, machine};
 use q2c_model::CpuId;
 use std::collections::HashMap;
 use std::io;
@@ -84,7 +84,7 @@ pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Out
     if present == change.old {
         return Outcome::AlreadyOld;
     }
-    if !is_ours(&present, change, others) {
+    if !is_ours(&present, change, others, &machine::online(roots)) {
         return Outcome::Foreign { present };
     }
     match allow(task, &old) {
@@ -94,8 +94,17 @@ pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Out
     }
 }
 
-fn is_ours(present: &str, change: &Change, others: &[String]) -> bool {
-    present == change.written || others.iter().any(|other| other == present)
+/// Whether the owner of the change gave these CPUs. Those of them that are offline are not shown.
+fn is_ours(present: &str, change: &Change, others: &[String], online: &[CpuId]) -> bool {
+    let given = others.iter().chain([&change.written]);
+    let shown = |given: &String| {
+        let mut cpus = cpu_list::parse(given)?;
+        cpus.retain(|cpu| online.contains(cpu));
+        Some(cpu_list::show(&cpus))
+    };
+    given
+        .into_iter()
+        .any(|given| given == present || shown(given).as_deref() == Some(present))
 }
 
 /// Gives tasks that inherited their CPUs the old ones of the task they have them from: threads and
@@ -111,6 +120,7 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) -> us
         return 0;
     }
     let all = threads(roots);
+    let online = machine::online(roots);
     let parents: HashMap<u32, u32> = all.iter().map(|t| (t.pid, t.parent)).collect();
     let mut freed = 0;
     for thread in &all {
@@ -123,7 +133,7 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) -> us
         let inherited = change
             .started
             .is_some_and(|start| thread.start_time >= start)
-            && present.is_some_and(|present| is_ours(&present, change, others));
+            && present.is_some_and(|present| is_ours(&present, change, others, &online));
         if inherited && let Some(old) = cpu_list::parse(&change.old) {
             freed += usize::from(allow(TaskId::of(thread), &old).is_ok());
         }
