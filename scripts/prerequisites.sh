@@ -162,7 +162,7 @@ knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --f
 
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
     # The q2c of guests has the sched_ext scheduler, with copies of libbpf, libelf and zlib.
-    compiles_scx || if apt-cache show clang-19 >/dev/null 2>&1; then printf '%s\n' clang-19; else printf '%s\n' clang; fi
+    compiles_scx || printf '%s\n' "$(scx_clang)"
     for tool in autoconf automake flex bison gawk; do has "$tool" || printf '%s\n' "$tool"; done
     has autopoint || printf '%s\n' autopoint gettext
     has pkg-config || printf '%s\n' pkgconf
@@ -191,6 +191,10 @@ links_c() { # a C compiler, a linker and the C library's headers
 compiles_bpf() { # a clang that compiles for the kernel's BPF machine; its own headers are not needed
     printf 'int program(void) { return 0; }\n' |
         "${CLANG:-clang}" -x c -target bpf -mcpu=v2 -O2 -g -Werror -c -o /dev/null - 2>/dev/null
+}
+
+scx_clang() { # the package: Debian 12 has clang 14 under the plain name
+    if grep -qx 'VERSION_ID="12"' /etc/os-release 2>/dev/null; then echo clang-19; else echo clang; fi
 }
 
 compiles_scx() { # a clang that keeps all bits of 64-bit enumerations
