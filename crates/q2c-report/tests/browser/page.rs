@@ -70,7 +70,8 @@ impl Page {
 
     /// Evaluates an expression again and again until its value is `expected`.
     pub fn wait_for_value(&mut self, expression: &str, expected: &Value) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        // Many browsers start at once on few CPUs.
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             let value = self.evaluate(expression);
             if value == *expected {
