@@ -101,13 +101,23 @@ impl Object {
         }
     }
 
-    /// Loads the program of this name, and puts it on the entry of the kernel function of the same
-    /// name. False where the kernel's type information does not have the function.
-    pub fn on_entry(&mut self, function: &str) -> Result<bool, ProbeError> {
+    /// Loads programs that have the names of kernel functions, and puts each on the entry of its
+    /// function. Returns the names that the kernel's type information has; the others are left out.
+    pub fn on_entries<'f>(&mut self, functions: &[&'f str]) -> Result<Vec<&'f str>, ProbeError> {
         let types = Btf::from_sys_fs();
         let types = types.map_err(|e| refused(&self.roots, "read the kernel's types", &e))?;
+        let mut there = Vec::new();
+        for function in functions {
+            if self.on_entry(function, &types)? {
+                there.push(*function);
+            }
+        }
+        Ok(there)
+    }
+
+    fn on_entry(&mut self, function: &str, types: &Btf) -> Result<bool, ProbeError> {
         let probe: &mut FEntry = found(&mut self.ebpf, function);
-        match probe.load(function, &types) {
+        match probe.load(function, types) {
             Ok(()) => {}
             Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => return Ok(false),
             Err(error) => {

@@ -31,12 +31,7 @@ impl Polls {
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load_with(roots, OBJECT, |_| ())?;
-        let mut functions = Vec::new();
-        for function in FUNCTIONS {
-            if object.on_entry(function)? {
-                functions.push(function);
-            }
-        }
+        let functions = object.on_entries(&FUNCTIONS)?;
         match functions.is_empty() {
             false => Ok(Polls { object, functions }),
             true => Err(ProbeError::Symbol {

@@ -185,7 +185,7 @@ fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), CalibrateError>
         .iter()
         .zip(speeds)
         .filter(|(cell, _)| beside_own(cell));
-    // The trials of a class, the fastest one first in doubt: all must show the loss.
+    // Every trial of a class must show the loss, so its fastest one decides.
     let fastest = own.map(|(_, speeds)| speeds.iter().copied().fold(0.0, f64::max));
     let least = fastest.fold(f64::INFINITY, f64::min);
     match least <= 1.0 - LEAST_LOSS {

@@ -1,6 +1,6 @@
 //! Tasks that run together on the logical CPUs of a core: what a neighbour costs.
 //!
-//! [`work`] has computing tasks of four classes and more, and polling ones; [`pair`] runs two of
+//! [`work`] has computing tasks of five classes, and polling ones; [`pair`] runs two of
 //! them on named CPUs; [`calibrate`] measures all pairs and makes the simulator's table of speeds.
 #![forbid(unsafe_code)]
 

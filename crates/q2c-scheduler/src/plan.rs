@@ -59,12 +59,18 @@ impl<'a> Places<'a> {
         &self.tally
     }
 
+    /// Whether some tasks poll and others do not: else there is nothing to keep apart.
+    #[must_use]
+    pub fn are_mixed(&self) -> bool {
+        let all: u32 = self.tally.cpus().iter().map(|counts| counts.load()).sum();
+        (1..all).contains(&self.tally.polling())
+    }
+
     /// Moves tasks as the rules ask for, until they rest, and says which were moved. Nothing is
     /// moved where no task polls or none computes: there is nothing to keep apart.
     pub fn settle(&mut self, rules: Rules) -> Vec<Planned> {
-        let all: u32 = self.tally.cpus().iter().map(|counts| counts.load()).sum();
         let mut planned: Vec<Planned> = Vec::new();
-        if self.tally.polling() == 0 || self.tally.polling() == all {
+        if !self.are_mixed() {
             return planned;
         }
         while let Some(next) = next_move(&self.tally, rules, self) {

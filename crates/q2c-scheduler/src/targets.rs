@@ -15,13 +15,7 @@ use q2c_place::rules::{Rules, Tally};
 #[must_use]
 pub fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
     let mut places = Places::of(map, tasks);
-    let all: u32 = places
-        .tally()
-        .cpus()
-        .iter()
-        .map(|counts| counts.load())
-        .sum();
-    if places.tally().polling() == 0 || places.tally().polling() == all {
+    if !places.are_mixed() {
         return Vec::new();
     }
     places.settle(Rules::PROPOSED);

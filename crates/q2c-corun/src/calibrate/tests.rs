@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A machine whose speeds are given, with a clock that drifts by 20 % from trial to trial.
+/// A machine whose speeds are given. It counts the trials.
 struct Made {
     beside_compute: f64,
     beside_polling: f64,

@@ -5,8 +5,8 @@ mod tasks;
 use super::entry::{Change, Line};
 use super::journal::Journal;
 use super::lock::SettingLock;
-use super::task_affinity;
-use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep, ublk_device};
+use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep};
+use super::{task_affinity, ublk_device};
 use crate::Roots;
 use crate::signals::Orderly;
 use std::fs;
@@ -215,7 +215,7 @@ impl Guard {
         let mut tasks = Vec::new();
         while let Some(applied) = self.applied.pop() {
             let Applied { change, others, .. } = applied;
-            let outcome = self.undo_one(&change, &others);
+            let outcome = sweep::put_back(&self.roots, &change, &others);
             let (file, seq) = (change.file.clone(), change.seq);
             if change.kind == ChangeKind::TaskAffinity {
                 tasks.push((change, others));
@@ -236,18 +236,6 @@ impl Guard {
             let _ = journal.remove();
         }
         outcomes
-    }
-
-    fn undo_one(&self, change: &Change, others: &[String]) -> Outcome {
-        match change.kind {
-            ChangeKind::UblkDevice => ublk_device::delete(&self.roots, change),
-            ChangeKind::TaskAffinity => task_affinity::put_back(&self.roots, change, others),
-            ChangeKind::Setting => {
-                let mut ours = vec![change.written.as_str()];
-                ours.extend(others.iter().map(String::as_str));
-                setting_file::put_back(&change.file, &change.old, &ours)
-            }
-        }
     }
 
     /// Locks a setting; `None` when this guard has the lock already. A change that a killed run

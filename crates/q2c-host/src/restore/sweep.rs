@@ -180,7 +180,7 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcom
     }
     // Before the lock: another server of the device holds it, and the change is then not ours.
     if change.kind == ChangeKind::UblkDevice {
-        return ublk_device::delete(roots, change);
+        return put_back(roots, change, others);
     }
     let lock = match change.kind {
         ChangeKind::TaskAffinity => task_affinity::lock_name(),
@@ -191,12 +191,20 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcom
         Err(RestoreError::Busy { holder, .. }) => return Outcome::Busy { holder },
         Err(e) => return Outcome::Failed { why: e.to_string() },
     };
-    if change.kind == ChangeKind::TaskAffinity {
-        return task_affinity::put_back(roots, change, others);
+    put_back(roots, change, others)
+}
+
+/// Undoes a change of any kind. `others` are the further values of its owner.
+pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Outcome {
+    match change.kind {
+        ChangeKind::UblkDevice => ublk_device::delete(roots, change),
+        ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
+        ChangeKind::Setting => {
+            let mut ours = vec![change.written.as_str()];
+            ours.extend(others.iter().map(String::as_str));
+            setting_file::put_back(&change.file, &change.old, &ours)
+        }
     }
-    let mut ours = vec![change.written.as_str()];
-    ours.extend(others.iter().map(String::as_str));
-    setting_file::put_back(&change.file, &change.old, &ours)
 }
 
 fn put_aside(path: &Path) -> std::io::Result<()> {

@@ -7,7 +7,7 @@ use q2c_model::CpuId;
 use q2c_testkit::skip;
 use std::process::{Child, Command, Stdio};
 
-/// A shell that waits for input; `cmd` is what it does with the first line.
+/// A shell that runs a script. It is killed when the value is dropped.
 struct Shell(Child);
 
 impl Shell {

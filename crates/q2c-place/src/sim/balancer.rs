@@ -12,7 +12,7 @@ use q2c_stats::Rng;
 pub(super) struct Balancer {
     /// The next balance of each CPU at each level, seconds.
     due_s: Vec<[f64; LEVELS.len()]>,
-    /// How often in sequence each CPU found nothing to do at each level.
+    /// Whether each CPU found nothing to do at each level since something changed.
     rests: Vec<[bool; LEVELS.len()]>,
 }
 

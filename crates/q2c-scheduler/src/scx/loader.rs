@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Scheduler {
     object: Object,
     roots: Roots,
-    /// Dropped last to first: probes go before the scheduler.
-    _links: Vec<Link>,
+    /// The scheduler is in force, and its probes are on, as long as these live.
+    links: Vec<Link>,
 }
 
 impl Scheduler {
@@ -35,7 +35,7 @@ impl Scheduler {
         let mut scheduler = Scheduler {
             object,
             roots: roots.clone(),
-            _links: Vec::new(),
+            links: Vec::new(),
         };
         scheduler
             .attach()
@@ -47,7 +47,7 @@ impl Scheduler {
     fn attach(&mut self) -> Result<(), libbpf_rs::Error> {
         for mut map in self.object.maps_mut() {
             if map.name() == super::NAME {
-                self._links.push(map.attach_struct_ops()?);
+                self.links.push(map.attach_struct_ops()?);
             }
         }
         for program in self.object.progs_mut() {
@@ -57,7 +57,7 @@ impl Scheduler {
                 .is_some_and(|name| name.starts_with("blk_"))
                 && program.autoload()
             {
-                self._links.push(program.attach()?);
+                self.links.push(program.attach()?);
             }
         }
         Ok(())
