@@ -213,6 +213,11 @@ impl Daemon {
             online.copied().collect()
         };
         if online(&held.now) != online(&task.allowed) {
+            // A CPU may have gone since this window began: the next one gives all CPUs back.
+            if machine::online(&self.roots) != self.online {
+                task.stays = Some(Stays::Pinned);
+                return Ok(());
+            }
             // Somebody chose other CPUs since: theirs stay.
             self.events.push(Event::Left {
                 task: id,
