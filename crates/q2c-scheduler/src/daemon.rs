@@ -213,8 +213,11 @@ impl Daemon {
             online.copied().collect()
         };
         if online(&held.now) != online(&task.allowed) {
-            // A CPU may have gone since this window began: the next one gives all CPUs back.
-            if machine::online(&self.roots) != self.online {
+            // A CPU that is about to go is left out of the task's CPUs before it is offline; procfs
+            // still shows it. The next window gives all CPUs back.
+            if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&held.now)
+                || machine::online(&self.roots) != self.online
+            {
                 task.stays = Some(Stays::Pinned);
                 return Ok(());
             }
