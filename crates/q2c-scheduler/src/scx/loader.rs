@@ -1,6 +1,6 @@
 //! Loads the scheduler into the kernel.
 
-use super::log::{incompatible, last_words};
+use super::log::{incompatible, last_words, unresolved};
 use super::{Report, ScxError, check, in_force, log, settings};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use q2c_host::Roots;
@@ -31,7 +31,7 @@ impl Scheduler {
         check(roots)?;
         log::begin();
         let loaded = load(roots, map, window);
-        let object = loaded.map_err(|error| why(&error, &log::take()))?;
+        let object = loaded.map_err(|error| why(roots, &error, &log::take()))?;
         let mut scheduler = Scheduler {
             object,
             roots: roots.clone(),
@@ -39,7 +39,7 @@ impl Scheduler {
         };
         scheduler
             .attach()
-            .map_err(|error| why(&error, &log::take()))?;
+            .map_err(|error| why(roots, &error, &log::take()))?;
         scheduler.wait()?;
         Ok(scheduler)
     }
@@ -106,7 +106,7 @@ fn load(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Object, libbpf_rs:
         .name(super::NAME)?
         .open_memory(OBJECT)?;
     set(&mut open, map, window)?;
-    let known = std::fs::read(roots.sys("kernel/btf/vmlinux")).unwrap_or_default();
+    let known = types(roots);
     for mut program in open.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         // A function that the kernel's type information does not name cannot be watched.
@@ -115,6 +115,11 @@ fn load(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Object, libbpf_rs:
         }
     }
     open.load()
+}
+
+/// The kernel's type information; empty where there is none.
+fn types(roots: &Roots) -> Vec<u8> {
+    std::fs::read(roots.sys("kernel/btf/vmlinux")).unwrap_or_default()
 }
 
 /// Whether the strings of the type information have this name.
@@ -143,8 +148,21 @@ fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_
 }
 
 /// Tells the known reasons of a failed load apart.
-fn why(error: &libbpf_rs::Error, words: &str) -> ScxError {
-    let malformed = incompatible(words);
+fn why(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
+    let mut malformed = incompatible(words);
+    // A weak function whose prototype does not fit counts as missing.
+    let known = types(roots);
+    let (named, missing): (Vec<_>, Vec<_>) = unresolved(words)
+        .into_iter()
+        .partition(|name| has_name(&known, name));
+    malformed.extend(named);
+    malformed.sort();
+    malformed.dedup();
+    if malformed.is_empty() && !missing.is_empty() {
+        return ScxError::Lacks {
+            functions: missing.join(", "),
+        };
+    }
     if !malformed.is_empty() {
         return ScxError::Malformed {
             functions: malformed.join(", "),

@@ -48,6 +48,20 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
     names
 }
 
+/// Functions of which the kernel's verifier says that it knows none that fits:
+/// `kfunc 'NAME' is referenced but wasn't resolved`.
+pub(super) fn unresolved(words: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let (_, rest) = line.split_once("kfunc '")?;
+        let (name, rest) = rest.split_once('\'')?;
+        rest.contains("wasn't resolved").then(|| name.to_owned())
+    };
+    let mut names: Vec<String> = words.lines().filter_map(name).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// The last words of the kernel's verifier, or else those of libbpf, that say what went wrong.
 pub(super) fn last_words(words: &str) -> String {
     let verifier = words.split("-- END PROG LOAD LOG --").next();
@@ -91,6 +105,9 @@ mod tests {
             libbpf: loaded kernel BTF\nlibbpf: failed to load object 'q2c'\n";
         assert_eq!(incompatible(words), ["scx_bpf_kick_cpu"]);
         assert!(last_words(words).ends_with("failed to load object 'q2c'"));
+        let unknown = "210: (b7) r2 = 1\n211: <invalid kfunc call>\n\
+            kfunc 'scx_bpf_kick_cpu' is referenced but wasn't resolved\n";
+        assert_eq!(unresolved(unknown), ["scx_bpf_kick_cpu"]);
         let refused = "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n0: R1=ctx()\n; x = y\n1: (85) call\n\
             invalid access\nprocessed 2 insns\n-- END PROG LOAD LOG --\nlibbpf: failed\n";
         assert_eq!(
