@@ -3,24 +3,18 @@
 use crate::FsError;
 use crate::made::Made;
 use crate::spec::{FsSpec, ProgramSpec};
+use q2c_host::program::{shell, start_on, wait};
 use q2c_model::CpuId;
 use q2c_result::fs::{FsProgram, ProgramCell, ProgramPoint};
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
 use q2c_stats::Interval;
-use q2c_sys::thread::allow;
 use regex_lite::Regex;
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::process::ExitStatus;
+use std::sync::atomic::AtomicBool;
 
-/// Time between looks at whether the program has ended.
-const LOOK: Duration = Duration::from_millis(20);
 /// Length of a trial before one has been measured, seconds.
 const EXPECTED_S: f64 = 10.0;
 /// Lines of the program's output that an error shows.
@@ -148,13 +142,14 @@ fn run(
     stop: &AtomicBool,
 ) -> io::Result<Option<(ExitStatus, String)>> {
     let mut output = tempfile::tempfile()?;
-    // A program starts with the CPUs of the thread that starts it.
-    let child = thread::scope(|scope| {
-        let started = scope.spawn(|| start(command, folder, cpus, &output));
-        started
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("its thread ended early")))
-    })?;
+    let all: Vec<CpuId> = cpus.iter().copied().map(CpuId).collect();
+    let mut shell = shell(command);
+    shell
+        .current_dir(folder)
+        .env("Q2C_CPUS", cpus.len().to_string())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?);
+    let child = start_on(&all, &mut shell)?;
     let Some(status) = wait(child, stop)? else {
         return Ok(None);
     };
@@ -162,36 +157,6 @@ fn run(
     output.rewind()?;
     output.read_to_end(&mut text)?;
     Ok(Some((status, String::from_utf8_lossy(&text).into_owned())))
-}
-
-fn start(command: &str, folder: &Path, cpus: &[u32], output: &File) -> io::Result<Child> {
-    let all: Vec<CpuId> = cpus.iter().copied().map(CpuId).collect();
-    allow(&all)?;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]).current_dir(folder);
-    shell.env("Q2C_CPUS", cpus.len().to_string());
-    // A group of its own, so that what it starts can be stopped with it.
-    shell.process_group(0).stdin(Stdio::null());
-    shell
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?)
-        .spawn()
-}
-
-fn wait(mut child: Child, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if stop.load(Ordering::Relaxed) {
-            if let Some(group) = Pid::from_raw(child.id() as i32) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(LOOK);
-    }
 }
 
 /// The program's figures.
@@ -256,43 +221,5 @@ mod tests {
                 .contains("expected a number")
         );
         assert!(metric("Throughput").is_err() && metric("(").is_err());
-    }
-
-    #[test]
-    fn a_program_is_stopped_with_what_it_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("child");
-        let cpus = q2c_sys::thread::allowed_cpus().unwrap();
-        let stop = AtomicBool::new(false);
-        let child = thread::scope(|scope| {
-            let stopper = scope.spawn(|| {
-                loop {
-                    match fs::read_to_string(&file) {
-                        Ok(pid) if pid.ends_with('\n') => {
-                            break stop.store(true, Ordering::Relaxed);
-                        }
-                        _ => thread::sleep(LOOK),
-                    }
-                }
-            });
-            let command = "sleep 1000 & echo $! >child; sleep 1000";
-            let ended = run(command, folder.path(), &[cpus[0].0], &stop).unwrap();
-            assert!(ended.is_none());
-            stopper.join().unwrap();
-            fs::read_to_string(&file).unwrap().trim().to_owned()
-        });
-        // A process that was killed may be waited for by nobody; it does nothing any more.
-        let state = || {
-            let stat = fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
-            stat.rsplit_once(") ")?.1.chars().next()
-        };
-        let gone = || matches!(state(), None | Some('Z' | 'X'));
-        for _ in 0..500 {
-            if gone() {
-                return;
-            }
-            thread::sleep(LOOK);
-        }
-        panic!("process {child} still runs: {:?}", state());
     }
 }

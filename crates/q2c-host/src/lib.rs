@@ -17,6 +17,7 @@ pub mod kernel_config;
 pub mod kernel_version;
 pub mod machine;
 pub mod own_folder;
+pub mod program;
 pub mod restore;
 pub mod signals;
 pub mod target;
