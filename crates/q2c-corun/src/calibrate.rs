@@ -102,21 +102,27 @@ pub fn siblings(
     if model.contains("QEMU TCG") {
         return Err(CalibrateError::Emulated { model });
     }
-    Ok(Siblings { own, other, trial })
+    Ok(Siblings {
+        own,
+        other,
+        trial,
+        device: None,
+    })
 }
 
 /// What is measured: a task, its neighbour, and whether both have the same CPU.
 type Cell = (Work, Option<Work>, bool);
 
-fn cells() -> Vec<Cell> {
+/// All pairs, with these kinds of polling.
+fn cells(polling: &[Work]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for own in Work::COMPUTE {
         cells.push((own, None, false));
         cells.push((own, Some(own), false));
-        cells.extend(Work::POLLING.map(|poll| (own, Some(poll), false)));
+        cells.extend(polling.iter().map(|poll| (own, Some(*poll), false)));
         cells.push((own, Some(Work::PollPause), true));
     }
-    for own in Work::POLLING {
+    for own in polling.iter().copied() {
         cells.push((own, None, false));
         cells.push((own, Some(own), false));
         cells.extend(Work::COMPUTE.map(|compute| (own, Some(compute), false)));
@@ -124,8 +130,8 @@ fn cells() -> Vec<Cell> {
     cells
 }
 
-/// Measures all pairs. Each trial of a pair is set against the trial alone of the same round, so
-/// that a drifting clock moves both.
+/// Measures all pairs, with those kinds of polling that the machine has. Each trial of a pair is
+/// set against the trial alone of the same round, so that a drifting clock moves both.
 ///
 /// # Errors
 /// A thread cannot be run, a signal came, or C beside C cannot be told from C alone.
@@ -135,7 +141,54 @@ pub fn measure(
     plan: Plan,
     stop: &AtomicBool,
 ) -> Result<(Vec<Pair>, Speeds), CalibrateError> {
-    let cells = cells();
+    let cells = cells(&machine.polling());
+    let speeds = rounds(machine, &cells, cpus, plan, stop)?;
+    tell_apart(&cells, &speeds)?;
+    let pairs = cells
+        .iter()
+        .zip(&speeds)
+        .filter(|((_, neighbour, _), _)| neighbour.is_some());
+    let pairs = pairs.map(|((own, neighbour, same_cpu), speeds)| Pair {
+        own: *own,
+        neighbour: *neighbour,
+        same_cpu: *same_cpu,
+        speed: Interval::of(speeds),
+    });
+    let pairs: Vec<Pair> = pairs.collect();
+    let table = table(&pairs);
+    Ok((pairs, table))
+}
+
+/// Checks that the logical CPUs share a pipeline: measures the classes of computing tasks alone and
+/// beside their own kind. Returns the speed beside its own kind of the class that loses most.
+///
+/// # Errors
+/// As [`measure`].
+pub fn shared_pipeline(
+    machine: &mut impl Machine,
+    cpus: (CpuId, CpuId),
+    plan: Plan,
+    stop: &AtomicBool,
+) -> Result<Interval, CalibrateError> {
+    let both = |own| [(own, None, false), (own, Some(own), false)];
+    let cells: Vec<Cell> = Work::COMPUTE.into_iter().flat_map(both).collect();
+    let speeds = rounds(machine, &cells, cpus, plan, stop)?;
+    tell_apart(&cells, &speeds)?;
+    let beside = cells.iter().zip(&speeds);
+    let beside = beside.filter(|((_, neighbour, _), _)| neighbour.is_some());
+    let all = beside.map(|(_, speeds)| Interval::of(speeds));
+    let most = all.min_by(|a, b| a.max.total_cmp(&b.max));
+    Ok(most.unwrap_or_default())
+}
+
+/// The speed of each cell as a share of that of its task alone, by trial.
+fn rounds(
+    machine: &mut impl Machine,
+    cells: &[Cell],
+    cpus: (CpuId, CpuId),
+    plan: Plan,
+    stop: &AtomicBool,
+) -> Result<Vec<Vec<f64>>, CalibrateError> {
     let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
     let mut rng = Rng::new(plan.seed);
     for _ in 0..plan.trials {
@@ -160,20 +213,7 @@ pub fn measure(
             speeds[cell].push(rates[cell] / alone);
         }
     }
-    tell_apart(&cells, &speeds)?;
-    let pairs = cells
-        .iter()
-        .zip(&speeds)
-        .filter(|((_, neighbour, _), _)| neighbour.is_some());
-    let pairs = pairs.map(|((own, neighbour, same_cpu), speeds)| Pair {
-        own: *own,
-        neighbour: *neighbour,
-        same_cpu: *same_cpu,
-        speed: Interval::of(speeds),
-    });
-    let pairs: Vec<Pair> = pairs.collect();
-    let table = table(&pairs);
-    Ok((pairs, table))
+    Ok(speeds)
 }
 
 /// Checks that computing tasks beside each other are slower than alone. The class that loses most

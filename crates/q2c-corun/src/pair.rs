@@ -1,7 +1,8 @@
 //! Two tasks at the same time on named CPUs.
 
 use crate::work::Task;
-use q2c_model::CpuId;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_model::{Bytes, CpuId};
 use q2c_result::corun::Work;
 use q2c_sys::thread::pin;
 use std::io;
@@ -18,10 +19,28 @@ pub trait Machine {
     /// # Errors
     /// A thread cannot be started or pinned.
     fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64>;
+
+    /// The kinds of polling that can be measured here.
+    fn polling(&self) -> Vec<Work> {
+        Work::POLLING.to_vec()
+    }
+}
+
+/// A device that tasks poll for in the kernel.
+#[derive(Clone, Debug)]
+pub struct PolledDevice {
+    /// The engine, which polls the device.
+    pub engine: EngineSpec,
+    /// The device or a file on it.
+    pub medium: Medium,
+    /// Bytes that are read, from the start.
+    pub span: Bytes,
+    /// Bytes of a read.
+    pub bs: u32,
 }
 
 /// Two logical CPUs of this machine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Siblings {
     /// The one that is measured.
     pub own: CpuId,
@@ -29,9 +48,16 @@ pub struct Siblings {
     pub other: CpuId,
     /// Length of a trial.
     pub trial: Duration,
+    /// The device of [`Work::Iopoll`]; `None` leaves it out.
+    pub device: Option<PolledDevice>,
 }
 
 impl Machine for Siblings {
+    fn polling(&self) -> Vec<Work> {
+        let device = self.device.iter().map(|_| Work::Iopoll);
+        Work::POLLING.into_iter().chain(device).collect()
+    }
+
     fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64> {
         let other = if same_cpu { self.own } else { self.other };
         let both = Barrier::new(1 + usize::from(neighbour.is_some()));
@@ -39,10 +65,11 @@ impl Machine for Siblings {
         thread::scope(|scope| {
             let beside = neighbour.map(|work| {
                 let (both, over) = (&both, &over);
-                scope.spawn(move || beside(work, other, both, over))
+                let device = self.device.as_ref();
+                scope.spawn(move || beside((work, device), other, both, over))
             });
             let rate = scope
-                .spawn(|| measured(own, self.own, self.trial, &both))
+                .spawn(|| measured((own, self.device.as_ref()), self.own, self.trial, &both))
                 .join();
             over.store(true, Ordering::Relaxed);
             let beside = beside.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
@@ -53,32 +80,40 @@ impl Machine for Siblings {
     }
 }
 
-fn measured(work: Work, cpu: CpuId, trial: Duration, both: &Barrier) -> io::Result<f64> {
-    let pinned = pin(cpu);
-    let mut task = Task::new(work, 1);
+/// A kind of work, with its device where it needs one.
+type On<'a> = (Work, Option<&'a PolledDevice>);
+
+/// Makes a task on a CPU. The other task is told, whether this one can be made or not.
+fn ready((work, device): On<'_>, seed: u64, cpu: CpuId, both: &Barrier) -> io::Result<Task> {
+    let task = pin(cpu).and_then(|()| match (work, device) {
+        (Work::Iopoll, Some(device)) => Task::polling(device, seed),
+        (Work::Iopoll, None) => Err(io::Error::other("there is no device to poll for")),
+        _ => Ok(Task::new(work, seed)),
+    });
     both.wait();
-    pinned?;
+    task
+}
+
+fn measured(on: On<'_>, cpu: CpuId, trial: Duration, both: &Barrier) -> io::Result<f64> {
+    let mut task = ready(on, 1, cpu, both)?;
     // A tenth of the trial brings caches and clocks to where they stay.
     let warm = Instant::now();
     while warm.elapsed() < trial / 10 {
-        task.block();
+        task.block()?;
     }
     let began = Instant::now();
     let mut blocks = 0_u64;
     while began.elapsed() < trial {
-        task.block();
+        task.block()?;
         blocks += 1;
     }
     Ok(blocks as f64 / began.elapsed().as_secs_f64())
 }
 
-fn beside(work: Work, cpu: CpuId, both: &Barrier, over: &AtomicBool) -> io::Result<()> {
-    let pinned = pin(cpu);
-    let mut task = Task::new(work, 2);
-    both.wait();
-    pinned?;
+fn beside(on: On<'_>, cpu: CpuId, both: &Barrier, over: &AtomicBool) -> io::Result<()> {
+    let mut task = ready(on, 2, cpu, both)?;
     while !over.load(Ordering::Relaxed) {
-        task.block();
+        task.block()?;
     }
     Ok(())
 }

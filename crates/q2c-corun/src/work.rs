@@ -1,9 +1,12 @@
 //! The tasks: each does blocks of work, and its speed is blocks per second.
 
+use crate::pair::PolledDevice;
+use q2c_engine::engine::{Engine, Operation, Request};
 use q2c_result::corun::Work;
 use q2c_stats::Rng;
 use q2c_sys::clock::monotonic_ns;
 use std::hint::{black_box, spin_loop};
+use std::io;
 
 /// Numbers of the arrays of [`Work::Vector`]: 16 KiB of each of two arrays fit a first-level cache
 /// that another task shares.
@@ -13,9 +16,10 @@ const MEMORY: usize = 64 << 20;
 /// Time of an I/O that the polling tasks poll for, ns.
 const IO_NS: u64 = 10_000;
 
-/// A task with its data.
+/// A task with its data. It stays in the thread in which it was made.
 pub struct Task {
     work: Work,
+    reads: Option<Reads>,
     rng: Rng,
     numbers: Vec<f32>,
     other: Vec<f32>,
@@ -32,6 +36,7 @@ impl Task {
         let has_vectors = work == Work::Vector;
         Task {
             work,
+            reads: None,
             numbers: if has_vectors { vector() } else { Vec::new() },
             other: if has_vectors { vector() } else { Vec::new() },
             chain: match work {
@@ -43,8 +48,33 @@ impl Task {
         }
     }
 
+    /// A task that reads a device and polls for the reads in the kernel.
+    ///
+    /// # Errors
+    /// The device cannot be opened by its engine.
+    pub fn polling(device: &PolledDevice, seed: u64) -> io::Result<Task> {
+        let open = device
+            .engine
+            .open(&device.medium, 1, device.bs as usize, seed);
+        let reads = Reads {
+            engine: open.map_err(io::Error::other)?,
+            blocks: device.span.0 / u64::from(device.bs),
+            bs: device.bs,
+        };
+        Ok(Task {
+            reads: Some(reads),
+            ..Task::new(Work::Iopoll, seed)
+        })
+    }
+
     /// Does a block of work: some tens of microseconds.
-    pub fn block(&mut self) {
+    ///
+    /// # Errors
+    /// A read of the device failed; no other work can fail.
+    pub fn block(&mut self) -> io::Result<()> {
+        if let Some(reads) = &mut self.reads {
+            return reads.one(&mut self.rng);
+        }
         match self.work {
             Work::Integer => integer(self.rng.next_u64()),
             Work::Branchy => branchy(&mut self.rng),
@@ -52,7 +82,35 @@ impl Task {
             Work::Vector => vector(&mut self.numbers, &self.other),
             Work::Memory => self.at = walk(&self.chain, self.at),
             Work::PollPause => poll(spin_loop),
-            Work::Poll => poll(|| ()),
+            // Without a device there is nothing to read.
+            Work::Poll | Work::Iopoll => poll(|| ()),
+        }
+        Ok(())
+    }
+}
+
+/// Random reads of a device, one in flight.
+struct Reads {
+    engine: Box<dyn Engine>,
+    blocks: u64,
+    bs: u32,
+}
+
+impl Reads {
+    fn one(&mut self, rng: &mut Rng) -> io::Result<()> {
+        let read = Request {
+            operation: Operation::Read,
+            offset: rng.below(self.blocks) * u64::from(self.bs),
+            length: self.bs,
+            slot: 0,
+        };
+        self.engine.submit(&[read]).map_err(io::Error::other)?;
+        loop {
+            match self.engine.poll().map_err(io::Error::other)? {
+                None => spin_loop(),
+                Some(done) if done.result >= 0 => return Ok(()),
+                Some(done) => return Err(io::Error::from_raw_os_error(-done.result)),
+            }
         }
     }
 }
@@ -134,7 +192,7 @@ mod tests {
         for work in Work::COMPUTE.into_iter().chain(Work::POLLING) {
             let mut task = Task::new(work, 1);
             let began = Instant::now();
-            (0..20).for_each(|_| task.block());
+            (0..20).for_each(|_| task.block().expect("work without a device"));
             let block = began.elapsed() / 20;
             assert!(block.as_millis() < 50, "{work:?} takes {block:?}");
             assert!(

@@ -3,7 +3,9 @@
 mod figures;
 mod published;
 
-pub use published::setups;
+pub use published::{
+    COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT, setups,
+};
 
 use crate::error::PlaceError;
 use crate::latency::PollTimes;

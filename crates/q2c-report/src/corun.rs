@@ -15,7 +15,7 @@ pub(crate) fn about(result: &CalibrateResult) -> String {
     )
 }
 
-fn work(of: Work) -> &'static str {
+pub(crate) fn work(of: Work) -> &'static str {
     match of {
         Work::Integer => "integer",
         Work::Branchy => "branchy",
@@ -24,6 +24,7 @@ fn work(of: Work) -> &'static str {
         Work::Memory => "memory",
         Work::PollPause => "polling, PAUSE",
         Work::Poll => "polling",
+        Work::Iopoll => "IOPOLL",
     }
 }
 

@@ -32,6 +32,7 @@ mod metric;
 pub mod mode;
 mod not_whole;
 mod place;
+mod place_run;
 mod place_watch;
 mod proof;
 mod quantity;

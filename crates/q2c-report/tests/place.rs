@@ -4,13 +4,17 @@
 #[expect(dead_code, reason = "other tests use the rest")]
 mod facts;
 
-use q2c_model::CpuId;
+use q2c_model::{Bytes, CpuId, Latencies};
 use q2c_report::terminal::{self, Screen};
 use q2c_result::Warning;
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 use q2c_result::place::{
     CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PollLatency, Published,
     PublishedFigure, SCHEMA, Setup, Speeds, SpeedsFrom, States,
+};
+use q2c_result::place_run::{
+    ClassRun, ComputeTask, PlaceRunResult, PlacementGain, PlacementLeftOut, PlacementRun,
+    PollFigures, PollTask,
 };
 use q2c_result::place_watch::{
     AdvisedMove, Detector, MoveReason, PlaceWatchResult, SeenBy, Stays, WatchedCore, WatchedCpu,
@@ -218,6 +222,7 @@ fn calibration() -> CalibrateResult {
         trial_s: 0.3,
         seed: 1,
         machine: facts::machine(),
+        target: None,
         pairs: vec![
             pair(Work::Integer, Work::Integer, false, &[0.6, 0.61, 0.59]),
             pair(Work::Integer, Work::PollPause, true, &[0.5, 0.5, 0.49]),
@@ -241,4 +246,113 @@ fn calibration_at_100_columns() {
         csv.lines().nth(2),
         Some("Integer,PollPause,true,0.5,0.49,0.5")
     );
+}
+
+/// One kind of work in three placements; all figures are chosen by hand.
+fn placements() -> PlaceRunResult {
+    let polls = |iops: f64, p99_us: f64| PollFigures {
+        iops: Interval::of(&[iops, iops * 1.01, iops * 0.99]),
+        bytes_per_s: Interval::of(&[iops * 4_096.0]),
+        latency: Latencies {
+            mean_ns: 81e3,
+            p50_ns: 80e3,
+            p99_ns: p99_us * 1e3,
+            p999_ns: 3.1e6,
+        }
+        .map(|ns| Interval::of(&[ns])),
+    };
+    let run = |policy, trials: &[f64]| PlacementRun {
+        policy,
+        c_slowdown: Interval::of(trials),
+        polls: Some(polls(11_500.0, 95.0)),
+        moves: None,
+        failures: Vec::new(),
+    };
+    let proposed = PlacementRun {
+        moves: Some(Interval::of(&[6.0, 5.0, 6.0])),
+        ..run(PolicyName::Proposed, &[1.25, 1.24, 1.26])
+    };
+    let failed = PlacementRun {
+        polls: None,
+        failures: vec![format!("run a computing task: {HOSTILE}")],
+        ..run(PolicyName::Bunch, &[])
+    };
+    let gain = |over, pct: f64, published_pct| PlacementGain {
+        of: PolicyName::Proposed,
+        over,
+        t_over_t_minus_1_pct: Interval::of(&[pct, pct - 1.0, pct + 1.0]),
+        one_minus_pct: Interval::of(&[pct - 0.5]),
+        published_pct,
+    };
+    PlaceRunResult {
+        schema: q2c_result::place_run::SCHEMA.into(),
+        version: "0.1.0".into(),
+        started_unix_s: 1_795_478_400,
+        complete: true,
+        machine: facts::machine(),
+        cores: 4,
+        cpus: 8,
+        compute: 8,
+        polling: 8,
+        polls: PollTask::Engine {
+            engine: "io_uring:iopoll".into(),
+            bs: Bytes(4_096),
+        },
+        target: None,
+        trials: 3,
+        trial_s: 3.0,
+        settle_s: 2.0,
+        seed: 1,
+        beside_own_kind: Interval::of(&[0.6, 0.61, 0.62]),
+        polling_alone: Some(polls(12_000.0, 92.0)),
+        classes: vec![ClassRun {
+            task: ComputeTask::Own(Work::Float),
+            placements: vec![run(PolicyName::Free, &[1.4, 1.38, 1.45]), failed, proposed],
+            gains: vec![
+                gain(PolicyName::Free, 12.0, Some(9.8)),
+                gain(PolicyName::Bunch, 0.5, None),
+            ],
+        }],
+        left_out: vec![PlacementLeftOut {
+            policy: PolicyName::Spread,
+            reason: HOSTILE.into(),
+        }],
+        warnings: Vec::new(),
+    }
+}
+
+#[test]
+fn measured_placements_at_100_columns() {
+    let screen = Screen {
+        width: 100,
+        colour: false,
+    };
+    insta::assert_snapshot!(terminal::place_run(&placements(), screen));
+    let page = q2c_report::html::place_run(&placements()).expect("make the page");
+    assert!(!page.contains(HOSTILE));
+    let csv = q2c_report::csv::place_run(&placements()).expect("make the CSV");
+    let first = csv.lines().nth(1).expect("a row");
+    assert!(
+        first.starts_with("floating point,free,1.4,1.38,1.45,3,11500,"),
+        "{first}"
+    );
+}
+
+#[test]
+fn a_gain_is_told_only_where_the_interval_leaves_out_nothing() {
+    let said = |trials: &[f64]| {
+        let mut result = placements();
+        result.classes[0].gains[0].t_over_t_minus_1_pct = Interval::of(trials);
+        terminal::place_run(
+            &result,
+            Screen {
+                width: 200,
+                colour: false,
+            },
+        )
+    };
+    assert!(said(&[2.0, 3.0]).contains("lets computing tasks run faster than the kernel's own"));
+    assert!(said(&[-1.0, 3.0]).contains("cannot be told from the kernel's own"));
+    assert!(said(&[-2.0, -1.0]).contains("makes computing tasks slower than"));
+    assert!(said(&[9.0]).contains("was tried once beside"));
 }

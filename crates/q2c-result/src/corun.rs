@@ -1,7 +1,7 @@
 //! The result of `q2c place calibrate`: schema `q2c.place-calibrate/1`.
 
 use crate::place::Speeds;
-use crate::{Machine, Warning};
+use crate::{Machine, Target, Warning};
 use q2c_model::CpuId;
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct CalibrateResult {
     pub seed: u64,
     /// Facts of the machine.
     pub machine: Machine,
+    /// The device that tasks polled for in the kernel; `None` without such tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
     /// The pairs.
     pub pairs: Vec<Pair>,
     /// The table for the simulator: means over the classes of computing tasks, and over the kinds
@@ -68,6 +71,8 @@ pub enum Work {
     PollPause,
     /// Polling of a clock, without a PAUSE.
     Poll,
+    /// Reads of a device, one in flight, polled for in the kernel (io_uring, IOPOLL).
+    Iopoll,
 }
 
 impl Work {
@@ -79,12 +84,12 @@ impl Work {
         Work::Vector,
         Work::Memory,
     ];
-    /// The kinds of polling.
+    /// The kinds of polling that need no device.
     pub const POLLING: [Work; 2] = [Work::PollPause, Work::Poll];
 
     /// Whether it polls.
     #[must_use]
     pub fn polls(self) -> bool {
-        Work::POLLING.contains(&self)
+        !Work::COMPUTE.contains(&self)
     }
 }

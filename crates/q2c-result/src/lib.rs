@@ -18,6 +18,7 @@ pub mod live;
 pub mod machine;
 pub mod mode;
 pub mod place;
+pub mod place_run;
 pub mod place_watch;
 pub mod proof;
 pub mod ramdisk;

@@ -47,7 +47,7 @@ fn the_truth_of_a_machine_is_found() {
     close(speeds.polling_beside_compute, 1.0);
     let shared = pairs.iter().find(|pair| pair.same_cpu).unwrap();
     close(shared.speed.median, 0.5);
-    assert_eq!(machine.turn as usize, 5 * cells().len());
+    assert_eq!(machine.turn as usize, 5 * cells(&Work::POLLING).len());
 }
 
 #[test]
@@ -93,6 +93,7 @@ fn a_pair_runs_on_this_machine() {
         own,
         other,
         trial: Duration::from_millis(60),
+        device: None,
     };
     let alone = pair.rate(Work::Integer, None, false).expect("a rate");
     let shared = pair

@@ -30,6 +30,11 @@ pub fn place_calibrate(result: &CalibrateResult) -> Result<String, RenderError> 
         ],
         told: vec![Told::new("What it means", corun::words(result))],
         charts: Vec::new(),
-        facts: vec![Facts::machine(&result.machine)],
+        facts: result
+            .target
+            .iter()
+            .map(Facts::target)
+            .chain([Facts::machine(&result.machine)])
+            .collect(),
     })
 }

@@ -33,7 +33,7 @@ pub use doctor::DoctorArgs;
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
 pub use place::{
-    DetectArgs, PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceSimArgs,
+    PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,
 };
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};

@@ -199,6 +199,8 @@ fn without_smt_nothing_is_calibrated_or_placed() {
         return;
     }
     q2c(at, &["place", "calibrate"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
+    q2c(at, &["place", "run"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
+    assert!(!at.join("runs").exists(), "no run was begun");
     let start = ["place", "start", "--journal", "journal"];
     q2c(at, &start).refused(
         4,
@@ -248,4 +250,39 @@ fn a_calibration_is_drawn_again() {
         2
     );
     assert_eq!(q2c(at, &["report", "c.json", "--html", "c.html"]).code, 0);
+}
+
+/// Nor can placements be measured on every machine.
+#[test]
+fn measured_placements_are_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
+    let kept = strict_json(&fs::read_to_string(kept).expect("the kept run"));
+    let of = |median: f64| json!({"median": median, "min": 0.6, "max": 3.63, "trials": 5});
+    let made = json!({
+        "schema": "q2c.place-run/1", "version": "0.1.0", "started_unix_s": 1_795_478_400,
+        "complete": true, "machine": kept["machine"], "cores": 1, "cpus": 2, "compute": 1,
+        "polling": 1, "polls": {"program": "spin"}, "target": null, "trials": 5, "trial_s": 3.0,
+        "settle_s": 2.0, "seed": 1, "beside_own_kind": of(0.61), "polling_alone": null,
+        "classes": [{
+            "task": {"own": "vector"},
+            "placements": [
+                {"policy": "free", "c_slowdown": of(1.31), "polls": null, "moves": null},
+                {"policy": "proposed", "c_slowdown": of(1.27), "polls": null, "moves": of(2.0)}
+            ],
+            "gains": [{
+                "of": "proposed", "over": "free", "t_over_t_minus_1_pct": of(3.14),
+                "one_minus_pct": of(3.04), "published_pct": 9.8
+            }]
+        }],
+        "left_out": [], "warnings": []
+    });
+    let at = folder.path();
+    fs::write(at.join("r.json"), made.to_string()).unwrap();
+    assert_eq!(q2c(at, &["report", "r.json", "--json"]).json(), made);
+    let table = q2c(at, &["report", "r.json"]).done();
+    assert!(table.contains("1.27") && table.contains("3.14"), "{table}");
+    let csv = q2c(at, &["report", "r.json", "--csv"]).done();
+    assert_eq!(csv.lines().count(), 3);
+    assert_eq!(q2c(at, &["report", "r.json", "--html", "r.html"]).code, 0);
 }

@@ -3,13 +3,22 @@
 use crate::args::PlaceCalibrateArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
+use crate::workbench::open_without_rest;
 use q2c_corun::calibrate::{CalibrateError, Plan, measure, siblings, widest};
+use q2c_corun::pair::{PolledDevice, Siblings};
+use q2c_engine::EngineSpec;
+use q2c_engine::engines::RingKind;
 use q2c_host::{Roots, machine};
+use q2c_model::Bytes;
 use q2c_place::speeds_file;
 use q2c_result::corun::{CalibrateResult, Pair, SCHEMA};
 use q2c_result::{Exit, Warning};
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
+
+/// Bytes of a read of tasks that poll a device.
+const BS: Bytes = Bytes(4_096);
 
 /// Trials of a pair that differ by more than this share of their median are worth a warning.
 const WIDE: f64 = 0.2;
@@ -21,6 +30,10 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let trial = Duration::from_nanos(args.trial.0);
     let mut pair = siblings(&roots, &allowed, trial).or_exit_of(CalibrateError::exit)?;
     let cpus = (pair.own, pair.other);
+    let bench = match &args.target {
+        Some(target) => Some(polled(target, &mut pair, stop)?),
+        None => None,
+    };
     let plan = Plan {
         trials: args.trials,
         trial,
@@ -37,6 +50,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
         trial_s: trial.as_secs_f64(),
         seed: args.seed,
         machine: machine::read(&roots),
+        target: bench.map(|bench| bench.target),
         warnings: warnings(&pairs),
         pairs,
         speeds,
@@ -51,6 +65,22 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
         false => print(&q2c_report::terminal::place_calibrate(&result, screen()))?,
     }
     Ok(Exit::Done)
+}
+
+/// Opens the target, which the tasks of the pair poll for in the kernel.
+fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Failure> {
+    let request = WorkloadRequest {
+        engine: Some(EngineSpec::ByDevice(RingKind::File).settled(true)),
+        ..super::reads(target, BS, pair.own)
+    };
+    let bench = open_without_rest(&request, None, stop)?;
+    pair.device = Some(PolledDevice {
+        engine: bench.workload.engine.clone(),
+        medium: bench.workload.medium.clone(),
+        span: bench.workload.span,
+        bs: BS.0 as u32,
+    });
+    Ok(bench)
 }
 
 fn warnings(pairs: &[Pair]) -> Vec<Warning> {

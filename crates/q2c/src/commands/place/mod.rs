@@ -1,18 +1,22 @@
 //! The commands of `q2c place`.
 
 mod calibrate;
+mod run;
 mod scx;
 mod sim;
 mod start;
 mod watch;
 
-use crate::args::{DetectArgs, PlaceArgs, PlaceCommand};
+use crate::args::{PlaceArgs, PlaceCommand};
 use crate::failure::Failure;
+use q2c_engine::Pattern;
+use q2c_model::{Bytes, CpuId};
 use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
 use q2c_run::whole_file;
 use q2c_scheduler::hints::Hints;
+use q2c_workbench::workbench::WorkloadRequest;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,6 +28,7 @@ pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         PlaceCommand::Watch(args) => watch::run(args, stop),
         PlaceCommand::Start(args) => start::run(args, stop),
         PlaceCommand::Calibrate(args) => calibrate::run(args, stop),
+        PlaceCommand::Run(args) => run::run(args, stop),
     }
 }
 
@@ -38,8 +43,8 @@ fn speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Failure> {
     Ok((speeds, SpeedsFrom::File(path.display().to_string())))
 }
 
-fn hints(args: &DetectArgs) -> Result<Hints, Failure> {
-    let Some(path) = &args.hints else {
+fn hints(file: Option<&Path>) -> Result<Hints, Failure> {
+    let Some(path) = file else {
         return Ok(Hints::default());
     };
     let read = Hints::read(&text_of(path)?);
@@ -49,6 +54,25 @@ fn hints(args: &DetectArgs) -> Result<Hints, Failure> {
 fn text_of(path: &Path) -> Result<String, Failure> {
     let text = whole_file::read_named_text(path, whole_file::BY_HAND);
     text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
+}
+
+/// Random reads of a target, as a workload of one job.
+fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
+    WorkloadRequest {
+        target: target.to_owned(),
+        engine: None,
+        pattern: Pattern {
+            random: true,
+            write: false,
+        },
+        sizes: vec![bs],
+        jobs: 1,
+        // A named CPU keeps the workbench from trying them.
+        cpus: vec![cpu],
+        background: Vec::new(),
+        allow_write: Vec::new(),
+        seed: 1,
+    }
 }
 
 /// The longest time for which a signal waits.

@@ -23,7 +23,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fail
     }
     // After a signal tasks get their CPUs back, and then the probe is taken off.
     let _orderly = Orderly::begin();
-    let hints = super::hints(&args.detect)?;
+    let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
     let daemon = Daemon::begin(&roots, hints, &journal, args.without_smt);

@@ -21,7 +21,7 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
     // After a signal the probe is taken off, and the last look is printed.
     let _orderly = Orderly::begin();
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
-    let hints = super::hints(&args.detect)?;
+    let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
     let map = machine(&roots).map_err(|why| Failure::new(Exit::Environment, why))?;
     let mut observer = Observer::begin(&roots, hints);

@@ -11,6 +11,7 @@ use q2c_result::corun::{self, CalibrateResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::place::{self, PlaceSimResult};
+use q2c_result::place_run::{self, PlaceRunResult};
 use q2c_result::place_watch::{self, PlaceWatchResult};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
@@ -124,6 +125,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::place_calibrate(result).or_exit(Exit::Internal),
         csv: |result| csv::place_calibrate(result).or_exit(Exit::Internal),
         table: terminal::place_calibrate,
+    },
+    &KindOf {
+        schema: place_run::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<PlaceRunResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::place_run(result).or_exit(Exit::Internal),
+        csv: |result| csv::place_run(result).or_exit(Exit::Internal),
+        table: terminal::place_run,
     },
     &KindOf {
         schema: place_watch::SCHEMA,

@@ -1,0 +1,166 @@
+//! The figures of all trials.
+
+use super::plan::RunTrial;
+use super::polls::PollTrial;
+use super::spec::{PlaceRunSpec, RunCell};
+use q2c_model::{Bytes, Latencies};
+use q2c_place::speed::SCATTER_OVER_BUNCH_PCT;
+use q2c_place::study::{COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT};
+use q2c_result::place::{Gain, PolicyName};
+use q2c_result::place_run::{ClassRun, ComputeTask, PlacementGain, PlacementRun, PollFigures};
+use q2c_run::runner::{CellRuns, Summary};
+use q2c_stats::{Interval, mean};
+use std::collections::BTreeMap;
+
+type Trials = Summary<RunCell, RunTrial>;
+
+/// The gains that are told, with the published ones. Bunch is the worst placement, by enumeration
+/// (`q2c place sim --published`).
+const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = [
+    (
+        PolicyName::Scatter,
+        PolicyName::Bunch,
+        Some(SCATTER_OVER_BUNCH_PCT),
+    ),
+    (
+        PolicyName::Colocate,
+        PolicyName::Spread,
+        Some(COLOCATE_OVER_SPREAD_PCT),
+    ),
+    (PolicyName::Scatter, PolicyName::Free, None),
+    (
+        PolicyName::Proposed,
+        PolicyName::Free,
+        Some(PROPOSED_OVER_FREE_PCT),
+    ),
+    (
+        PolicyName::Proposed,
+        PolicyName::Bunch,
+        Some(PROPOSED_OVER_WORST_PCT),
+    ),
+];
+
+/// The figures of each kind of C task.
+#[must_use]
+pub fn classes(
+    spec: &PlaceRunSpec,
+    policies: &[PolicyName],
+    bs: Option<Bytes>,
+    trials: &Trials,
+) -> Vec<ClassRun> {
+    let class = |task: &ComputeTask| {
+        let slowdowns: Vec<(PolicyName, BTreeMap<u32, f64>)> = policies
+            .iter()
+            .map(|policy| (*policy, slowdowns(trials, *policy, task)))
+            .collect();
+        ClassRun {
+            task: task.clone(),
+            placements: slowdowns
+                .iter()
+                .map(|(policy, slowdown)| placement(trials, *policy, task, slowdown, bs))
+                .collect(),
+            gains: gains(&slowdowns),
+        }
+    };
+    spec.tasks.iter().map(class).collect()
+}
+
+/// The P task alone; `None` where that was not measured.
+#[must_use]
+pub fn polling_alone(bs: Option<Bytes>, trials: &Trials) -> Option<PollFigures> {
+    polls(cell(trials, &RunCell::PollingAlone)?, bs?)
+}
+
+fn cell<'a>(trials: &'a Trials, wanted: &RunCell) -> Option<&'a CellRuns<RunCell, RunTrial>> {
+    trials.cells.iter().find(|runs| runs.plan.cell == *wanted)
+}
+
+/// The outcomes of a cell by the number of the trial, which is that of the round.
+fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTrial> {
+    let runs = cell(trials, wanted)
+        .into_iter()
+        .flat_map(|runs| &runs.trials);
+    runs.filter_map(|trial| Some((trial.trial, trial.result.ok()?)))
+        .collect()
+}
+
+/// Mean time of the C tasks of a placement over that alone, by round.
+fn slowdowns(trials: &Trials, policy: PolicyName, task: &ComputeTask) -> BTreeMap<u32, f64> {
+    let alone = outcomes(trials, &RunCell::ComputeAlone(task.clone()));
+    let placed = outcomes(trials, &RunCell::Placed(policy, task.clone()));
+    let ratio = |(round, trial): (u32, &RunTrial)| {
+        let alone = mean(&alone.get(&round)?.compute_s);
+        Some((round, mean(&trial.compute_s) / alone))
+    };
+    placed.into_iter().filter_map(ratio).collect()
+}
+
+fn placement(
+    trials: &Trials,
+    policy: PolicyName,
+    task: &ComputeTask,
+    slowdown: &BTreeMap<u32, f64>,
+    bs: Option<Bytes>,
+) -> PlacementRun {
+    let runs = cell(trials, &RunCell::Placed(policy, task.clone()));
+    let moves: Vec<f64> = runs
+        .into_iter()
+        .flat_map(CellRuns::outcomes)
+        .filter_map(|trial| trial.moves.map(f64::from))
+        .collect();
+    PlacementRun {
+        policy,
+        c_slowdown: interval(slowdown.values().copied()),
+        polls: runs.and_then(|runs| polls(runs, bs?)),
+        moves: (!moves.is_empty()).then(|| Interval::of(&moves)),
+        failures: runs
+            .into_iter()
+            .flat_map(CellRuns::failures)
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+fn polls(runs: &CellRuns<RunCell, RunTrial>, bs: Bytes) -> Option<PollFigures> {
+    let trials: Vec<PollTrial> = runs.outcomes().filter_map(|trial| trial.polls).collect();
+    if trials.is_empty() {
+        return None;
+    }
+    let over = |get: fn(&PollTrial) -> f64| interval(trials.iter().map(get));
+    Some(PollFigures {
+        iops: over(|trial| trial.iops),
+        bytes_per_s: interval(trials.iter().map(|trial| trial.iops * bs.0 as f64)),
+        latency: Latencies {
+            mean_ns: over(|trial| trial.latency.mean_ns),
+            p50_ns: over(|trial| trial.latency.p50_ns),
+            p99_ns: over(|trial| trial.latency.p99_ns),
+            p999_ns: over(|trial| trial.latency.p999_ns),
+        },
+    })
+}
+
+fn gains(slowdowns: &[(PolicyName, BTreeMap<u32, f64>)]) -> Vec<PlacementGain> {
+    let of = |policy| {
+        let found = slowdowns.iter().find(|(name, _)| *name == policy);
+        found.map(|(_, slowdown)| slowdown)
+    };
+    let gain = |(shorter, longer, published_pct): (PolicyName, PolicyName, Option<f64>)| {
+        let (short, long) = (of(shorter)?, of(longer)?);
+        let paired: Vec<Gain> = short
+            .iter()
+            .filter_map(|(round, time)| Some(Gain::of(*long.get(round)?, *time)))
+            .collect();
+        (!paired.is_empty()).then(|| PlacementGain {
+            of: shorter,
+            over: longer,
+            t_over_t_minus_1_pct: interval(paired.iter().map(|gain| gain.t_over_t_minus_1)),
+            one_minus_pct: interval(paired.iter().map(|gain| gain.one_minus)),
+            published_pct,
+        })
+    };
+    GAINS.into_iter().filter_map(gain).collect()
+}
+
+fn interval(values: impl Iterator<Item = f64>) -> Interval {
+    Interval::of(&values.collect::<Vec<f64>>())
+}

@@ -1,0 +1,289 @@
+//! The command `q2c place run`.
+
+use crate::args::PlaceRunArgs;
+use crate::commands::{restore, run_folder};
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::workbench::open_without_rest;
+use q2c_corun::calibrate::{CalibrateError, Plan, shared_pipeline, siblings};
+use q2c_corun::run::conclude::{classes, polling_alone};
+use q2c_corun::run::cores::Cores;
+use q2c_corun::run::plan::{PlaceRunPlan, RunTrial};
+use q2c_corun::run::spec::{PlaceRunSpec, RunCell};
+use q2c_host::signals::Orderly;
+use q2c_host::tasks::isolated;
+use q2c_host::topology::Topology;
+use q2c_host::{Roots, machine};
+use q2c_model::CpuId;
+use q2c_place::map::SmtMap;
+use q2c_result::place::PolicyName;
+use q2c_result::place_run::{ComputeTask, PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
+use q2c_result::{Exit, Target, Warning};
+use q2c_run::run_dir::RunDirError;
+use q2c_run::runner::{self, End, RunError, Runner, Settings, SystemClock};
+use q2c_run::{Identity, RunDir, Summary};
+use q2c_scheduler::map::of_topology;
+use q2c_stats::Interval;
+use q2c_sys::Clock;
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+/// Trials that show whether the CPUs of a core share a pipeline, and the length of each.
+const CHECKS: u32 = 3;
+const CHECK: Duration = Duration::from_millis(300);
+
+pub(super) fn run(args: &PlaceRunArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    // After a signal the daemon of `proposed` gives tasks their CPUs back.
+    let _orderly = Orderly::begin();
+    let roots = Roots::live();
+    let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
+    let beside_own_kind = checked(&roots, &allowed, args.seed, stop)?;
+    let map = map(&roots, &allowed);
+    let spec = spec(args, &map);
+    let bench = match &args.p {
+        None => Some(open_without_rest(&request(args, &map), None, stop)?),
+        Some(_) => None,
+    };
+    let (policies, left_out) = available(&spec, &roots, &allowed);
+    let run = PlacementsRun {
+        args,
+        spec,
+        map,
+        bench,
+        policies,
+        left_out,
+        beside_own_kind,
+        roots,
+    };
+    run.measure(stop)
+}
+
+/// Checks that a core's CPUs share a pipeline. Returns the speed beside its own kind of the class
+/// of work that loses most.
+fn checked(
+    roots: &Roots,
+    allowed: &[CpuId],
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Interval, Failure> {
+    let mut pair = siblings(roots, allowed, CHECK).or_exit_of(CalibrateError::exit)?;
+    say(&format!(
+        "checking whether CPUs {} and {} share a pipeline",
+        pair.own.0, pair.other.0
+    ));
+    let plan = Plan {
+        trials: CHECKS,
+        trial: CHECK,
+        seed,
+    };
+    let cpus = (pair.own, pair.other);
+    shared_pipeline(&mut pair, cpus, plan, stop).or_exit_of(CalibrateError::exit)
+}
+
+/// The cores with the CPUs that this process may use, without isolated ones.
+fn map(roots: &Roots, allowed: &[CpuId]) -> SmtMap {
+    let isolated = isolated(roots);
+    let usable = |cpu| allowed.contains(&cpu) && !isolated.contains(&cpu);
+    of_topology(&Topology::read(roots), usable)
+}
+
+fn spec(args: &PlaceRunArgs, map: &SmtMap) -> PlaceRunSpec {
+    let half = (map.cpus() as u32 / 2).max(1);
+    let own = args.work.iter().map(|work| ComputeTask::Own(*work));
+    PlaceRunSpec {
+        compute: args.compute.unwrap_or(half),
+        polling: args.polling.unwrap_or(half),
+        tasks: match &args.c {
+            Some(command) => vec![ComputeTask::Program(command.clone())],
+            None => own.collect(),
+        },
+        polls: args.p.clone(),
+        policies: args.placements.clone(),
+        trials: args.trials,
+        trial: args.trial,
+        settle: args.settle,
+        seed: args.seed,
+    }
+}
+
+fn request(args: &PlaceRunArgs, map: &SmtMap) -> WorkloadRequest {
+    WorkloadRequest {
+        engine: args.engine.clone(),
+        seed: args.seed,
+        // The placements choose the CPUs of each task.
+        ..super::reads(&args.target, args.bs, map.id(0))
+    }
+}
+
+/// The placements that can be had. The daemon takes tasks that have fewer CPUs than the machine for
+/// pinned ones, and moves none of them.
+fn available(
+    spec: &PlaceRunSpec,
+    roots: &Roots,
+    allowed: &[CpuId],
+) -> (Vec<PolicyName>, Vec<PlacementLeftOut>) {
+    let online = machine::online(roots);
+    let all = online.iter().all(|cpu| allowed.contains(cpu));
+    let (there, missing) = spec
+        .policies
+        .iter()
+        .copied()
+        .partition(|policy| all || *policy != PolicyName::Proposed);
+    let left_out = |policy| PlacementLeftOut {
+        policy,
+        reason: format!(
+            "q2c may use {} of {} CPUs, and its daemon moves no task that is kept to some CPUs; run it without taskset or cpuset",
+            allowed.len(),
+            online.len()
+        ),
+    };
+    let missing: Vec<PolicyName> = missing;
+    (there, missing.into_iter().map(left_out).collect())
+}
+
+struct PlacementsRun<'a> {
+    args: &'a PlaceRunArgs,
+    spec: PlaceRunSpec,
+    map: SmtMap,
+    bench: Option<Workbench>,
+    policies: Vec<PolicyName>,
+    left_out: Vec<PlacementLeftOut>,
+    beside_own_kind: Interval,
+    roots: Roots,
+}
+
+impl PlacementsRun<'_> {
+    fn measure(&self, stop: &AtomicBool) -> Result<Exit, Failure> {
+        let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let machine = machine::read(&self.roots);
+        let identity = Identity::default()
+            .with("kernel", &machine.kernel)
+            .with("program", run_folder::program());
+        let folder = RunDir::create(&self.args.out, "place", &self.spec, &identity);
+        let mut folder = folder.or_exit_of(RunDirError::exit)?;
+        let path = folder.path().to_owned();
+        say(&format!("run folder {}", path.display()));
+        let summary = self.trials(&mut folder, stop)?;
+        let result = PlaceRunResult {
+            started_unix_s: started.map_or(0, |since| since.as_secs()),
+            machine,
+            ..self.result(&summary)
+        };
+        let page = q2c_report::html::place_run(&result).or_exit(Exit::Internal)?;
+        run_folder::publish(folder, summary.state(), &result, &page)?;
+        match self.args.json {
+            true => print_json(&result)?,
+            false => print(&q2c_report::terminal::place_run(&result, screen()))?,
+        }
+        run_folder::tell_report(&path);
+        match summary.end {
+            End::Complete => Ok(Exit::Done),
+            End::Cancelled => {
+                say("stopped: the finished trials are in the report");
+                Ok(Exit::Interrupted)
+            }
+            End::Aborted { label, error, .. } => Err(Failure::new(
+                Exit::Environment,
+                format!("run {label}: {error}"),
+            )),
+        }
+    }
+
+    fn trials(
+        &self,
+        folder: &mut RunDir,
+        stop: &AtomicBool,
+    ) -> Result<Summary<RunCell, RunTrial>, Failure> {
+        let journal = restore::folder(self.args.journal.as_deref())?;
+        let hints = super::hints(self.args.hints.as_deref())?;
+        let workload = self.bench.as_ref().map(|bench| &bench.workload);
+        let mut plan = PlaceRunPlan {
+            spec: &self.spec,
+            policies: &self.policies,
+            runs: Cores {
+                map: &self.map,
+                spec: &self.spec,
+                polls: workload.map(|workload| (workload, self.args.bs)),
+                roots: &self.roots,
+                journal: &journal,
+                hints: &hints,
+                clock: workload.map_or_else(Clock::new, |workload| workload.clock),
+            },
+        };
+        let settings = Settings {
+            trials: self.spec.trials,
+            seed: self.spec.seed,
+            ..Settings::default()
+        };
+        let clock = SystemClock::default();
+        let mut progress = runner::progress::on_stderr();
+        let mut runner = Runner {
+            settings: &settings,
+            cancel: stop,
+            clock: &clock,
+            progress: progress.as_mut(),
+        };
+        runner.run(&mut plan, folder).or_exit_of(RunError::exit)
+    }
+
+    /// The result but for the facts of machine and time.
+    fn result(&self, summary: &Summary<RunCell, RunTrial>) -> PlaceRunResult {
+        let bs = self.bench.as_ref().map(|_| self.args.bs);
+        PlaceRunResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_s: 0,
+            complete: matches!(summary.end, End::Complete),
+            machine: q2c_result::Machine::default(),
+            cores: self.map.cores() as u32,
+            cpus: self.map.cpus() as u32,
+            compute: self.spec.compute,
+            polling: self.spec.polling,
+            polls: self.polls(),
+            target: self.target(),
+            trials: self.spec.trials,
+            trial_s: self.spec.trial.0 as f64 / 1e9,
+            settle_s: self.spec.settle.0 as f64 / 1e9,
+            seed: self.spec.seed,
+            beside_own_kind: self.beside_own_kind,
+            polling_alone: polling_alone(bs, summary),
+            classes: classes(&self.spec, &self.policies, bs, summary),
+            left_out: self.left_out.clone(),
+            warnings: self.warnings(summary),
+        }
+    }
+
+    fn polls(&self) -> PollTask {
+        match (&self.bench, &self.spec.polls) {
+            (None, Some(command)) => PollTask::Program(command.clone()),
+            (bench, _) => PollTask::Engine {
+                engine: bench
+                    .as_ref()
+                    .map_or_else(String::new, |bench| bench.workload.engine.to_string()),
+                bs: self.args.bs,
+            },
+        }
+    }
+
+    fn target(&self) -> Option<Target> {
+        self.bench.as_ref().map(|bench| bench.target.clone())
+    }
+
+    fn warnings(&self, summary: &Summary<RunCell, RunTrial>) -> Vec<Warning> {
+        let mut warnings = summary.warnings.clone();
+        if self.spec.polling > self.map.cores() as u32 {
+            warnings.push(Warning::new(
+                "polling-tasks-share-cpus",
+                format!(
+                    "{} polling tasks on {} cores",
+                    self.spec.polling,
+                    self.map.cores()
+                ),
+                "in colocate and proposed some of them share a CPU, and an I/O may wait for another task's whole slice",
+                "look at p99 and p99.9 of the polling tasks before using it",
+            ));
+        }
+        warnings
+    }
+}
