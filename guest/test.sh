@@ -127,17 +127,29 @@ ready() {
     alone open_archive
 }
 
-# Builds the engines' contract tests if a topic runs them, and prints the path of the program.
-contract() {
-    case ,${topics:-paths}, in *,passthrough,* | *,paths,*) ;; *) return ;; esac
-    cargo test --release --locked --package q2c-engine --test contract --no-run --message-format json </dev/null |
-        sed -n 's/.*"name":"contract".*"executable":"\([^"]*\)".*/\1/p'
+# Whether one of these topics is asked for.
+is_asked() { # TOPIC...
+    local topic
+    if [ -z "$topics" ]; then return; fi
+    for topic in "$@"; do
+        case ,$topics, in *,"$topic",*) return ;; esac
+    done
+    return 1
+}
+
+# Builds an integration test, and prints NAME=PATH of its program.
+test_program() { # PACKAGE, NAME
+    cargo test --release --locked --package "$1" --test "$2" --no-run --message-format json </dev/null |
+        sed -n 's/.*"name":"'"$2"'".*"executable":"\([^"]*\)".*/'"$2"'=\1/p'
 }
 
 cargo build --release --locked --package q2c --features scx </dev/null
 tools=$(alone tools_layer)
-contract=$(contract)
-own_layer "$work/own.cpio" "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")" ${contract:+"$contract"}
+programs=("q2c=$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")")
+# The engines' contract tests, and trials of placements.
+if is_asked passthrough paths; then programs+=("$(test_program q2c-engine contract)"); fi
+if is_asked place; then programs+=("$(test_program q2c-corun placements)"); fi
+own_layer "$work/own.cpio" "${programs[@]}"
 alone prune_cache
 if reason=$(ready); then
     for name in $kernels; do test_kernel "$name"; done

@@ -47,15 +47,14 @@ tools_layer() {
 
 # The layer of q2c, the engines' contract tests (if any are given), the guest's init and the tests; and programs that a developer
 # asks for in GUEST_PROGRAMS, paths separated by spaces.
-own_layer() { # TO, Q2C [CONTRACT]
-    local root to=$1
+own_layer() { # TO, NAME=PROGRAM...
+    local root program to=$1
     shift
     root=$(mktemp -d)
     mkdir -p "$root/q2c"
     # shellcheck disable=SC2086
-    copy_programs "$root" "$@" ${GUEST_PROGRAMS:-}
-    mv "$root$1" "$root/q2c/q2c"
-    if [ $# -gt 1 ]; then mv "$root$2" "$root/q2c/contract"; fi
+    copy_programs "$root" "${@#*=}" ${GUEST_PROGRAMS:-}
+    for program in "$@"; do mv "$root${program#*=}" "$root/q2c/${program%%=*}"; done
     strip "$root"/q2c/*
     cp guest/init "$root/init"
     cp guest/lib/check.sh "$root/q2c/"

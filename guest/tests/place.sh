@@ -1,6 +1,6 @@
 # Placement of polling tasks: who polls is seen by the kernel's poll functions. The machine has two
 # cores with two threads each: CPUs 0 and 1, 2 and 3.
-# limit: 240
+# limit: 300
 
 # Probes are put on and taken off only while nothing polls; poll_steer says why. So q2c starts
 # before the load, and the load ends, or is stopped by a signal, before q2c ends.
@@ -174,3 +174,9 @@ run calibrate-refused 4 /tmp/calibrate q2c place calibrate --trial 50ms --trials
     expect calibrate-refused "$(grep -c 'an emulated one' /tmp/calibrate)" = 1 "$(tail -n 1 /tmp/calibrate)"
 run run-refused 4 /tmp/run q2c place run --trials 1 &&
     expect run-refused "$(grep -c 'an emulated one' /tmp/run)" = 1 "$(tail -n 1 /tmp/run)"
+
+# A trial of q2c place run with its daemon, by the test that asks for no shared pipeline.
+Q2C_NO_SKIP=1 /q2c/placements --test-threads=1 >/tmp/placements 2>&1
+status=$?
+tail -n 20 /tmp/placements
+expect run-by-the-daemon $status = 0 "$(grep '^test result' /tmp/placements)"
