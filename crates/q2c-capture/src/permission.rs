@@ -2,16 +2,12 @@
 
 use crate::ProbeError;
 use q2c_host::Roots;
+use q2c_host::capabilities::{BPF, PERFMON, SYS_ADMIN, has};
 use q2c_host::kernel_version::{
     BPF_CAPABILITIES, BPF_MAPS_UNLOCKED, KernelVersion, kernel_version,
 };
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
-
-/// Numbers of capabilities: bits of `CapEff` (uapi/linux/capability.h).
-const SYS_ADMIN: u32 = 21;
-const PERFMON: u32 = 38;
-const BPF: u32 = 39;
 
 /// Fails when a capability is lacking, or when the kernel has no type information (BTF).
 pub fn check(roots: &Roots) -> Result<(), ProbeError> {
@@ -34,16 +30,9 @@ pub fn release(roots: &Roots) -> Option<KernelVersion> {
 }
 
 /// The capabilities that are lacking to load programs that read kernel memory. CAP_BPF and
-/// CAP_PERFMON exist since Linux
-/// 5.8; before, CAP_SYS_ADMIN is needed.
+/// CAP_PERFMON exist since Linux 5.8; before, CAP_SYS_ADMIN is needed.
 fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
-    let held = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-        .unwrap_or(0);
-    let has = |bit: u32| held >> bit & 1 == 1;
-    if has(SYS_ADMIN) {
+    if has(status, SYS_ADMIN) {
         return None;
     }
     if release.is_some_and(|r| r < BPF_CAPABILITIES) {
@@ -51,7 +40,7 @@ fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
     }
     let missing: Vec<&str> = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")]
         .into_iter()
-        .filter(|(bit, _)| !has(*bit))
+        .filter(|(number, _)| !has(status, *number))
         .map(|(_, name)| name)
         .collect();
     (!missing.is_empty()).then(|| format!("{} (or CAP_SYS_ADMIN)", missing.join(" and ")))

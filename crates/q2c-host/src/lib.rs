@@ -11,6 +11,7 @@ mod cpu_list;
 mod roots;
 
 pub mod block;
+pub mod capabilities;
 pub mod cpu_time;
 pub mod doctor;
 pub mod kernel_config;

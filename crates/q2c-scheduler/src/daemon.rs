@@ -14,7 +14,7 @@ use crate::observe::{Active, Observer};
 use crate::targets::targets;
 use q2c_host::restore::{Guard, Outcome, TaskId};
 use q2c_host::tasks::{allowed, thread};
-use q2c_host::{Roots, machine};
+use q2c_host::{Roots, capabilities, machine};
 use q2c_model::CpuId;
 use q2c_place::map::SmtMap;
 use q2c_result::place_watch::Stays;
@@ -26,9 +26,6 @@ use wishes::Wishes;
 
 /// Windows after which a task that is not active any more gets its own CPUs back.
 const SILENT: u32 = 20;
-
-/// Number of the capability to move tasks of other users (uapi/linux/capability.h).
-const CAP_SYS_NICE: u32 = 23;
 
 /// A task that has CPUs from the daemon.
 #[derive(Clone, Debug)]
@@ -100,9 +97,7 @@ impl Daemon {
     #[must_use]
     pub fn moves_all_users(&self) -> bool {
         let status = fs::read_to_string(self.roots.proc("self/status")).unwrap_or_default();
-        let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-        let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-        held.is_some_and(|held| held >> CAP_SYS_NICE & 1 == 1)
+        capabilities::has(&status, capabilities::SYS_NICE)
     }
 
     /// How polling is seen.
