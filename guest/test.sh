@@ -138,17 +138,20 @@ is_asked() { # TOPIC...
 }
 
 # Builds an integration test, and prints NAME=PATH of its program.
-test_program() { # PACKAGE, NAME
-    cargo test --release --locked --package "$1" --test "$2" --no-run --message-format json </dev/null |
-        sed -n 's/.*"name":"'"$2"'".*"executable":"\([^"]*\)".*/'"$2"'=\1/p'
+test_program() { # NAME, WHAT TO BUILD...
+    local name=$1
+    shift
+    cargo test --locked "$@" --test "$name" --no-run --message-format json </dev/null |
+        sed -n 's/.*"name":"'"$name"'".*"executable":"\([^"]*\)".*/'"$name"'=\1/p'
 }
 
 cargo build --release --locked --package q2c --features scx </dev/null
 tools=$(alone tools_layer)
 programs=("q2c=$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")")
 # The engines' contract tests, and trials of placements.
-if is_asked passthrough paths; then programs+=("$(test_program q2c-engine contract)"); fi
-if is_asked place; then programs+=("$(test_program q2c-corun placements)"); fi
+if is_asked passthrough paths; then programs+=("$(test_program contract --release --package q2c-engine)"); fi
+# With what `make test` has built there is nothing left to do here.
+if is_asked place; then programs+=("$(test_program placements --workspace)"); fi
 own_layer "$work/own.cpio" "${programs[@]}"
 alone prune_cache
 if reason=$(ready); then
