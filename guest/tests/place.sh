@@ -80,6 +80,14 @@ place() { # OPTIONS...
     DAEMON=$!
     until grep -q ' s ' /tmp/place || ! kill -0 $DAEMON 2>/dev/null; do sleep 0.1; done
 }
+# Waits until the daemon has said so, at most 20 s.
+told() { # WORDS
+    local tries=0
+    until grep -q "$1" /tmp/place || [ $tries = 100 ]; do
+        sleep 0.2
+        tries=$((tries + 1))
+    done
+}
 uptime_ds() { sed 's/^\([0-9]*\)[.]\(.\).*/\1\2/' /proc/uptime; } # in tenths of a second
 # Waits until four threads poll, and then until all tasks are placed, at most 20 s each. Sets PLACED to
 # the tenths of a second of the second wait; empty when they were not placed.
@@ -160,10 +168,10 @@ kill -STOP $LOAD
 
 # A CPU that goes takes nothing along, and comes back.
 echo 0 >/sys/devices/system/cpu/cpu3/online
-sleep 2
+told 'CPUs 0-2 are online'
 expect hotplug "$(grep -c 'CPUs 0-2 are online' /tmp/place)" = 1 "$(tail -n 2 /tmp/place | joined)"
 echo 1 >/sys/devices/system/cpu/cpu3/online
-sleep 2
+told 'CPUs 0-3 are online'
 expect hotplug-back "$(kill -0 $DAEMON && grep -c 'CPUs 0-3 are online' /tmp/place)" = 1 "$(tail -n 1 /tmp/place)"
 kill -TERM $DAEMON
 wait $DAEMON

@@ -93,6 +93,15 @@ impl Daemon {
         })
     }
 
+    /// Moves tasks of this process as well, which are left alone otherwise.
+    #[must_use]
+    pub fn with_itself(self) -> Daemon {
+        Daemon {
+            observer: self.observer.with_itself(),
+            ..self
+        }
+    }
+
     /// Whether tasks of other users can be moved, too.
     #[must_use]
     pub fn moves_all_users(&self) -> bool {

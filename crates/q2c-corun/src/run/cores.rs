@@ -114,7 +114,9 @@ impl Cores<'_> {
         hints.compute.push(compute::NAME.to_owned());
         let daemon = Daemon::begin(self.roots, hints, self.journal, false);
         Ok(Balancer {
-            daemon: daemon.map_err(|error| CellError::Cell(error.to_string()))?,
+            daemon: daemon
+                .map_err(|error| CellError::Cell(error.to_string()))?
+                .with_itself(),
             next: Instant::now() + WINDOW,
             moves: 0,
         })

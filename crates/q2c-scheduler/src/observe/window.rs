@@ -72,7 +72,7 @@ impl Observer {
     }
 
     /// Counts this process like any other.
-    #[cfg(test)]
+    #[must_use]
     pub fn with_itself(mut self) -> Observer {
         self.own = 0;
         self

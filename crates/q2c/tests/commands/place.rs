@@ -271,7 +271,7 @@ fn measured_placements_are_drawn_again() {
                 {"policy": "proposed", "c_slowdown": of(1.27), "polls": null, "moves": of(2.0)}
             ],
             "gains": [{
-                "of": "proposed", "over": "free", "t_over_t_minus_1_pct": of(3.14),
+                "of": "proposed", "over": "free", "t_over_t_minus_1_pct": of(3.25),
                 "one_minus_pct": of(3.04), "published_pct": 9.8
             }]
         }],
@@ -281,7 +281,7 @@ fn measured_placements_are_drawn_again() {
     fs::write(at.join("r.json"), made.to_string()).unwrap();
     assert_eq!(q2c(at, &["report", "r.json", "--json"]).json(), made);
     let table = q2c(at, &["report", "r.json"]).done();
-    assert!(table.contains("1.27") && table.contains("3.14"), "{table}");
+    assert!(table.contains("1.27") && table.contains("3.25"), "{table}");
     let csv = q2c(at, &["report", "r.json", "--csv"]).done();
     assert_eq!(csv.lines().count(), 3);
     assert_eq!(q2c(at, &["report", "r.json", "--html", "r.html"]).code, 0);

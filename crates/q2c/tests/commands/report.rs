@@ -163,3 +163,136 @@ fn results_of_earlier_versions_are_drawn_as_then() {
         assert_eq!(q2c(folder.path(), &["report", "."]).done(), then, "{name}");
     }
 }
+
+/// Latencies that two rules treat differently.
+fn latencies(folder: &Path) {
+    let lines: String = (0..3_000).map(|n| format!("{}\n", 50 + n % 40)).collect();
+    fs::write(folder.join("l.txt"), lines).unwrap();
+}
+
+/// What a command prints with `--json` is read back without a loss, and drawn as the command draws
+/// it. Forms that such a result does not have are refused.
+#[test]
+fn simulations_are_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    latencies(at);
+    let source = [
+        "l.txt",
+        "--unit",
+        "us",
+        "--policy",
+        "min:70%,10ms",
+        "--measure",
+        "100ms",
+    ];
+    for (command, forms) in [("sim", false), ("sweep", true)] {
+        let asked = |more: &[&str]| {
+            let args: Vec<&str> = ["poll", command].into_iter().chain(source).collect();
+            q2c(at, &[&args[..], more].concat())
+        };
+        let json = asked(&["--json"]).json();
+        fs::write(at.join("r.json"), json.to_string()).unwrap();
+        assert_eq!(
+            q2c(at, &["report", "r.json", "--json"]).json(),
+            json,
+            "{command}"
+        );
+        let drawn = q2c(at, &["report", "r.json"]).done();
+        let table = asked(&[]).done();
+        // A sweep tells how fast it was; the rest of its table is the same.
+        let head = |text: &str| text.lines().take(8).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(head(&drawn), head(&table), "{command}");
+        let page = q2c(
+            at,
+            &["report", "r.json", "--html", &format!("{command}.html")],
+        );
+        let csv = q2c(at, &["report", "r.json", "--csv"]);
+        match forms {
+            true => assert_eq!((page.code, csv.code), (0, 0), "{command}"),
+            false => {
+                page.refused(2, &["draw a page", "q2c.poll-sim/1"]);
+                csv.refused(2, &["draw CSV"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_watch_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let watch = [
+        "poll",
+        "watch",
+        "sim:50us",
+        "--seconds",
+        "0.6",
+        "--interval",
+        "100ms",
+        "--json",
+    ];
+    let json = q2c(at, &watch).json();
+    fs::write(at.join("w.json"), json.to_string()).unwrap();
+    assert_eq!(q2c(at, &["report", "w.json", "--json"]).json(), json);
+    let table = q2c(at, &["report", "w.json"]).done();
+    assert!(
+        table.contains("hybrid mean") || table.contains("poll"),
+        "{table}"
+    );
+}
+
+/// These need a kernel that polls, a module or ublk, so their results are made here.
+#[test]
+fn results_that_need_a_kernel_of_their_own_are_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
+    let kept = read(Path::new(kept));
+    let interval = |end_s: f64| {
+        serde_json::json!({
+            "end_s": end_s, "length_s": 1.0, "io_poll_delay": -1, "polled": 1_000, "slept": 900,
+            "missed": 250, "unknown": 3, "iops": 1_000.0, "cpu_pct": 37.5, "miss_rate": 0.25,
+            "effective_sleep_ns": 41_000.0, "asked_ns": 45_000.0, "slept_ns": 52_000.0,
+            "threads": 1, "busy_cpus": 0.5, "own_cpu_pct": 0.25
+        })
+    };
+    let device = serde_json::to_value(q2c_result::Device {
+        name: "nvme0n1".to_owned(),
+        ..q2c_result::Device::default()
+    });
+    let device = device.unwrap();
+    let watch = serde_json::json!({
+        "schema": "q2c.kernel-watch/1", "version": "0.1.0", "ended": "asked",
+        "machine": kept["machine"], "device": device, "total": interval(2.0),
+        "intervals": [interval(1.0), interval(2.0)], "not_kept": 0
+    });
+    let steer = serde_json::json!({
+        "schema": "q2c.steer/1", "version": "0.1.0", "ended": "signal", "device": device,
+        "policy": "min:ratio=70%,period=10ms", "seconds": 12.5, "completions": 123_456, "lost": 2,
+        "unpolled": 0, "writes": 17, "last_delay": 36, "mixed": true, "own_cpu_pct": 1.5,
+        "restored": "put back"
+    });
+    let devices = serde_json::json!({
+        "schema": "q2c.ramdisk/1",
+        "devices": [{
+            "name": "ublkb0", "via": "ublk", "size_bytes": 1_073_741_824, "block_bytes": 4_096,
+            "queues": 2, "poll_queues": 0, "depth": 64, "service": "constant:80us",
+            "server": 4_711, "state": "served"
+        }]
+    });
+    for (result, words) in [
+        (watch, ["classic", "25.0 %"]),
+        (steer, ["36 us", "several sizes"]),
+        (devices, ["ublkb0", "constant:80us"]),
+    ] {
+        fs::write(at.join("k.json"), result.to_string()).unwrap();
+        let again = q2c(at, &["report", "k.json", "--json"]).json();
+        assert_eq!(again["schema"], result["schema"]);
+        let table = q2c(at, &["report", "k.json"]).done();
+        words
+            .iter()
+            .for_each(|word| assert!(table.contains(word), "{word}: {table}"));
+        q2c(at, &["report", "k.json", "--html", "k.html"]).refused(2, &["draw a page"]);
+    }
+}

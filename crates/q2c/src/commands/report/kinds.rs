@@ -10,13 +10,19 @@ use q2c_result::compare::{self, CompareResult};
 use q2c_result::corun::{self, CalibrateResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
+use q2c_result::kernel_watch::{self, KernelWatchResult};
 use q2c_result::place::{self, PlaceSimResult};
 use q2c_result::place_run::{self, PlaceRunResult};
 use q2c_result::place_watch::{self, PlaceWatchResult};
+use q2c_result::ramdisk::{self, RamDevices};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
+use q2c_result::sim::{self, SimResult};
+use q2c_result::steer::{self, SteerResult};
+use q2c_result::sweep::{self, SweepResult};
 use q2c_result::tune::{self, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
+use q2c_result::watch::{self, WatchResult};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -144,7 +150,69 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         csv: |result| csv::place_watch(result).or_exit(Exit::Internal),
         table: terminal::place_watch,
     },
+    &KindOf {
+        schema: sweep::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<SweepResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::sweep(result).or_exit(Exit::Internal),
+        csv: |result| csv::sweep(result).or_exit(Exit::Internal),
+        table: terminal::sweep,
+    },
+    &KindOf {
+        schema: sim::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<SimResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", sim::SCHEMA),
+        csv: |_| none("CSV", sim::SCHEMA),
+        table: |result, _| terminal::sim(result),
+    },
+    &KindOf {
+        schema: watch::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<WatchResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", watch::SCHEMA),
+        csv: |_| none("CSV", watch::SCHEMA),
+        table: terminal::watch,
+    },
+    &KindOf {
+        schema: kernel_watch::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<KernelWatchResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", kernel_watch::SCHEMA),
+        csv: |_| none("CSV", kernel_watch::SCHEMA),
+        table: |result, _| terminal::kernel_watch(result),
+    },
+    &KindOf {
+        schema: steer::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<SteerResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", steer::SCHEMA),
+        csv: |_| none("CSV", steer::SCHEMA),
+        table: |result, _| terminal::steer(result),
+    },
+    &KindOf {
+        schema: ramdisk::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<RamDevices>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", ramdisk::SCHEMA),
+        csv: |_| none("CSV", ramdisk::SCHEMA),
+        table: |result, screen| terminal::ram_devices(&result.devices, screen),
+    },
 ];
+
+/// The refusal of a form that results of this schema do not have.
+fn none(form: &str, schema: &str) -> Result<String, Failure> {
+    Err(Failure::new(
+        Exit::Usage,
+        format!("draw {form}: a result of {schema} has a table and JSON only"),
+    ))
+}
 
 /// The kind of results with this version of a schema.
 pub(super) fn of(schema: &str) -> Option<&'static dyn Kind> {

@@ -1,0 +1,32 @@
+//! The capabilities of this process, from `status` of procfs.
+
+/// Number of CAP_SYS_ADMIN, a bit of `CapEff` (uapi/linux/capability.h).
+pub const SYS_ADMIN: u32 = 21;
+/// Number of CAP_SYS_NICE, with which tasks of other users can be moved.
+pub const SYS_NICE: u32 = 23;
+/// Number of CAP_PERFMON.
+pub const PERFMON: u32 = 38;
+/// Number of CAP_BPF.
+pub const BPF: u32 = 39;
+
+/// Whether a task with this `status` has the capability in force. A status without the line has
+/// none.
+#[must_use]
+pub fn has(status: &str, number: u32) -> bool {
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    held.is_some_and(|held| held >> number & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_capabilities() {
+        let status = "Name:\tq2c\nCapPrm:\t000001ffffffffff\nCapEff:\t0000008000200000\n";
+        assert!(has(status, SYS_ADMIN) && has(status, BPF));
+        assert!(!has(status, SYS_NICE) && !has(status, PERFMON));
+        assert!(!has("nothing here", SYS_ADMIN));
+    }
+}
