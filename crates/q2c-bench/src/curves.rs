@@ -164,6 +164,10 @@ fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Ev
         workers: helpers.map(|t| t.helpers.1),
         softirq_share: mid(&|t| t.softirq_share),
         steal_share: mid(&|t| t.steal_share),
+        own_cpus: mid(&|t| {
+            let read = !t.helpers_unread && t.wall_s > 0.0;
+            read.then(|| (t.job_cpu_s + t.helper_cpu_s) / t.wall_s)
+        }),
         throttles: None,
     }
 }

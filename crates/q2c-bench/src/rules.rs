@@ -92,11 +92,19 @@ fn within(bend: &Bend, first: &Evidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
 
-/// With more runnable threads than CPUs, polling threads take CPU time from each other.
+/// Jobs that use a smaller share of their CPUs than this are not limited by them.
+const BUSY_SHARE: f64 = 0.9;
+
+/// With more runnable threads than CPUs, polling threads take CPU time from each other. Jobs that
+/// sleep share CPUs without harm.
 fn oversubscribed(bend: &Bend) -> Says {
     let Some(cpus) = bend.site.cpus else {
         return Says::NotLooked;
     };
+    let room = |own: f64| own < BUSY_SHARE * f64::from(cpus);
+    if bend.bad.own_cpus.is_some_and(room) {
+        return Says::Clear;
+    }
     let polling = bend.bad.submission_threads;
     let threads = |e: &Evidence| e.jobs + e.submission_threads.unwrap_or(0);
     let first = bend.all.iter().find(|e| threads(e) > cpus);

@@ -28,6 +28,8 @@ pub struct Evidence {
     pub softirq_share: Option<f64>,
     /// Time stolen by the hypervisor over all CPU time, 0..=1.
     pub steal_share: Option<f64>,
+    /// CPUs that the jobs and the threads that work for them used.
+    pub own_cpus: Option<f64>,
     /// Thermal throttle events during the point's trials.
     pub throttles: Option<u64>,
 }

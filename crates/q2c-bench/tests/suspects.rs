@@ -30,6 +30,7 @@ fn innocent(jobs: u32) -> Evidence {
         workers: Some(0),
         softirq_share: Some(0.02),
         steal_share: Some(0.0),
+        own_cpus: Some(f64::from(jobs.min(24))),
         throttles: Some(0),
     }
 }
@@ -109,9 +110,19 @@ fn each_by_its_evidence() {
         "{workers:?}"
     );
     // 14 jobs with a thread each need 28 CPUs, 10 jobs 20; there are 24.
-    let threads = only(&with(|e| e.submission_threads = Some(e.jobs)));
+    let busy = |e: &mut Evidence| {
+        e.submission_threads = Some(e.jobs);
+        e.own_cpus = Some(f64::from((2 * e.jobs).min(24)));
+    };
+    let threads = only(&with(busy));
     assert_eq!((threads.0.as_str(), threads.1), ("oversubscribed", 14));
     assert!(threads.2.contains("14 jobs and 14 threads"), "{threads:?}");
+    // As many threads that leave their CPUs room, because they sleep, are no suspect.
+    let asleep = |e: &mut Evidence| {
+        e.submission_threads = Some(e.jobs);
+        e.own_cpus = Some(0.2 * f64::from(e.jobs));
+    };
+    assert_eq!(with(asleep), Suspects::default());
     // From six jobs on there are too few CPUs, but throughput rose up to ten jobs.
     let early = |e: &mut Evidence| e.submission_threads = Some(if e.jobs > 2 { 20 } else { 0 });
     assert_eq!(with(early), Suspects::default());

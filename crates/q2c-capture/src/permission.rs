@@ -3,6 +3,7 @@
 use crate::ProbeError;
 use q2c_host::Roots;
 use q2c_host::capabilities::{BPF, PERFMON, SYS_ADMIN, has};
+use q2c_host::kernel_config::KernelConfig;
 use q2c_host::kernel_version::{
     BPF_CAPABILITIES, BPF_MAPS_UNLOCKED, KernelVersion, kernel_version,
 };
@@ -67,6 +68,20 @@ pub fn hints(roots: &Roots) -> String {
     }
     if release(roots).is_some_and(|r| r < BPF_MAPS_UNLOCKED) {
         hints.push("before Linux 5.11 maps need locked memory: see `ulimit -l`");
+    }
+    let config = KernelConfig::read(roots);
+    let lacks = |option: &str| config.as_ref().is_some_and(|config| !config.has(option));
+    let missing: Vec<String> = ["FUNCTION_TRACER", "KPROBES"]
+        .into_iter()
+        .filter(|option| lacks(option))
+        .map(|option| format!("CONFIG_{option}"))
+        .collect();
+    let untraced = format!(
+        "this kernel is built without {}, and may refuse programs on its functions",
+        missing.join(" and ")
+    );
+    if !missing.is_empty() {
+        hints.push(&untraced);
     }
     hints.push("a container or a seccomp filter may forbid bpf() or perf_event_open()");
     hints.join("; ")

@@ -21,12 +21,12 @@ const LEAST_LOSS: f64 = 0.05;
 pub enum CalibrateError {
     /// No two CPUs that may be used share a core.
     #[error(
-        "calibrate: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off"
+        "measure what neighbours cost: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off; q2c place sim needs none"
     )]
     NoSmt,
     /// The CPUs are emulated.
     #[error(
-        "calibrate: expected a processor, found an emulated one ({model}): its CPUs share no pipeline"
+        "measure what neighbours cost: expected a processor, found an emulated one ({model}): its CPUs share no pipeline; q2c place sim needs none"
     )]
     Emulated {
         /// The model's name.
@@ -34,14 +34,14 @@ pub enum CalibrateError {
     },
     /// The logical CPUs do not slow each other down.
     #[error(
-        "calibrate: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
+        "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
     )]
     NoDifference {
         /// The speed of C beside C, percent of alone.
         percent: f64,
     },
     /// A thread could not be started or pinned.
-    #[error("calibrate: run a task on CPUs {own} and {other}: {source}")]
+    #[error("run a task on CPUs {own} and {other}: {source}")]
     Threads {
         /// The measured CPU.
         own: CpuId,
@@ -51,7 +51,7 @@ pub enum CalibrateError {
         source: io::Error,
     },
     /// A signal came.
-    #[error("calibrate: stopped by a signal before all pairs were measured")]
+    #[error("measure all pairs: stopped by a signal before that")]
     Stopped,
 }
 

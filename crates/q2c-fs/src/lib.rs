@@ -115,10 +115,15 @@ impl FsBench<'_> {
         ))?;
         let (mut made, mut left_out) = (Vec::new(), Vec::new());
         for &fs in &self.spec.file_systems {
-            progress.event(&Event::Note(format!("making {fs}")));
+            if self.spec.device.is_none() {
+                progress.event(&Event::Note(format!("making {fs}")));
+            }
             match self.make_one(fs, folder) {
                 Ok(one) => made.push(one),
-                Err(error) if self.all_or_nothing => return Err(error),
+                // What is wrong with a named device is wrong with every file system on it.
+                Err(error) if self.all_or_nothing || self.spec.device.is_some() => {
+                    return Err(error);
+                }
                 Err(error) => left_out.push(FsLeftOut {
                     fs,
                     what: None,

@@ -103,6 +103,7 @@ impl FsSpec {
         if let Some(program) = &self.program {
             return self.check_program(program);
         }
+        self.check_pairs()?;
         let needed = if self.mix { Bytes(0) } else { self.room() };
         if self.device.is_none() && needed > self.size {
             return wrong(format!(
@@ -198,6 +199,23 @@ impl FsSpec {
                     }));
                 }
             }
+        }
+    }
+}
+
+impl FsSpec {
+    /// Checks that some access has points at some level of sharing.
+    fn check_pairs(&self) -> Result<(), FsError> {
+        let of = |&access: &Access| {
+            let levels = self.sharing.iter();
+            levels.map(move |&sharing| senseless(access, sharing))
+        };
+        let reasons: Option<Vec<&str>> = self.access.iter().flat_map(of).collect();
+        match reasons.as_deref() {
+            Some([why, ..]) if !self.mix => Err(FsError::Wrong(format!(
+                "begin: {why}; name other levels with --sharing"
+            ))),
+            _ => Ok(()),
         }
     }
 }

@@ -15,6 +15,8 @@ use std::process::Command;
 pub const MODULE: &str = "ramdisk_mq";
 /// How to get it.
 const BUILD: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
+/// Why there is nothing to be loaded or built.
+const NO_MODULES: &str = "this kernel loads no modules; boot one that does, or use a loop device, or a simulated device (sim:) where no block device is needed";
 /// The longest service time that it takes.
 const LONGEST: Nanos = Nanos(1_000_000_000);
 
@@ -22,6 +24,9 @@ const LONGEST: Nanos = Nanos(1_000_000_000);
 /// loaded. `file` is the module's file, where it is not installed.
 #[must_use]
 pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
+    if !roots.proc("modules").exists() {
+        return Some(NO_MODULES.to_owned());
+    }
     if roots.sys(&format!("module/{MODULE}")).exists() {
         return Some(format!(
             "the module {MODULE} is loaded already, and makes its devices when it is loaded; delete them first (q2c ramdisk list)"

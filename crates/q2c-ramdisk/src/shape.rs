@@ -2,6 +2,7 @@
 
 use crate::RamdiskError;
 use q2c_host::Roots;
+use q2c_host::kernel_config::KernelConfig;
 use q2c_model::Bytes;
 use q2c_sys::clock;
 use q2c_sys::ublk::{CONTROL, Control};
@@ -83,6 +84,11 @@ fn available(roots: &Roots) -> Option<Bytes> {
     Some(Bytes(kib * 1024))
 }
 
+fn built_without_ublk() -> bool {
+    let config = KernelConfig::read(&Roots::live());
+    config.is_some_and(|config| !config.has("BLK_DEV_UBLK"))
+}
+
 /// Refuses where this kernel has no ublk that fits.
 ///
 /// # Errors
@@ -90,9 +96,12 @@ fn available(roots: &Roots) -> Option<Bytes> {
 pub fn check_ublk() -> Result<(), RamdiskError> {
     let lacking = |why: String| Err(RamdiskError::Lacking(why));
     match Control::open() {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => lacking(format!(
-            "expected {CONTROL}, found none: this kernel has no ublk, or its module is not loaded (modprobe ublk_drv; CONFIG_BLK_DEV_UBLK, Linux 6.5 and later)"
-        )),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => lacking(match built_without_ublk() {
+            true => "this kernel is built without ublk (CONFIG_BLK_DEV_UBLK)".to_owned(),
+            false => format!(
+                "expected {CONTROL}, found none: this kernel has no ublk, or its module is not loaded (modprobe ublk_drv; CONFIG_BLK_DEV_UBLK, Linux 6.5 and later)"
+            ),
+        }),
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => lacking(format!(
             "open {CONTROL}: {e}; run as root"
         )),

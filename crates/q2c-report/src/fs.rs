@@ -4,7 +4,7 @@ mod watched;
 
 pub(crate) use watched::{locks, profiles};
 
-use crate::quantity::{NOTHING, iops, median, number, range};
+use crate::quantity::{NOTHING, iops, median, number, range, trials};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
     FileSystem, FsCell, FsPoint, FsProgram, FsResult, ProgramCell, ProgramPoint, SharedRatio,
@@ -45,7 +45,14 @@ pub(crate) fn about(result: &FsResult) -> String {
         ),
     };
     let cpus: Vec<String> = job.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-    format!("{} trials{files} · CPUs {}", job.trials, cpus.join(", "))
+    let cells = result.cells.iter().map(|cell| cell.iops.trials);
+    let program = result.program.iter().flat_map(|program| &program.cells);
+    let run = cells.chain(program.map(|cell| cell.value.trials));
+    format!(
+        "{}{files} · CPUs {}",
+        trials(job.trials, run),
+        cpus.join(", ")
+    )
 }
 
 /// What the points of a table have in common.
@@ -151,7 +158,7 @@ pub(crate) fn ratios(result: &FsResult) -> Table {
         let at = |&jobs: &u32| {
             let point = FsPoint { jobs, ..of.clone() };
             let own = result.ratios.iter().find(|ratio| ratio.point == point);
-            own.map_or_else(|| NOTHING.into(), ratio)
+            own.map_or_else(|| NOTHING.into(), |own| ratio(result, own))
         };
         let name = format!("{} {}, {}", of.fs, of.sharing, kind(of));
         std::iter::once(name.into())
@@ -161,13 +168,29 @@ pub(crate) fn ratios(result: &FsResult) -> Table {
     Table {
         head: head("shared to private", &jobs),
         rows: seen.iter().map(row).collect(),
-        legend: "Throughput of jobs on one file over that of as many jobs with a file each, with its 95 % bootstrap interval; \
+        legend: "Throughput of jobs on one file over that of as many jobs with a file each, with its 95 % bootstrap interval, where there are two trials or more; \
                  below it the ratio of the control.",
     }
 }
 
-fn ratio(of: &SharedRatio) -> Field {
-    let text = |ratio: Ratio| format!("{:.2} [{:.2}, {:.2}]", ratio.ratio, ratio.low, ratio.high);
+/// Whether a point, or the one beside it with private files, has a single trial, so that nothing is
+/// known of the ratio's scatter.
+fn tried_once(result: &FsResult, point: &FsPoint) -> bool {
+    let private = FsPoint {
+        sharing: Sharing::Private,
+        ..point.clone()
+    };
+    let few = |cell: &&FsCell| cell.point == *point || cell.point == private;
+    let mut cells = result.cells.iter().filter(few);
+    cells.any(|cell| cell.iops.trials < 2)
+}
+
+fn ratio(result: &FsResult, of: &SharedRatio) -> Field {
+    let once = tried_once(result, &of.point);
+    let text = |ratio: Ratio| match once {
+        true => format!("{:.2}", ratio.ratio),
+        false => format!("{:.2} [{:.2}, {:.2}]", ratio.ratio, ratio.low, ratio.high),
+    };
     Field {
         text: text(of.shared_to_private),
         below: of.of_control.map_or_else(String::new, |control| {
@@ -456,5 +479,9 @@ mod tests {
         let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
         assert_eq!(names, ["ext4 private", "ext4 same"]);
         assert_eq!(ratios(&result).rows[0][1].text, "0.26 [0.25, 0.27]");
+        // One trial says nothing of the scatter.
+        let mut once = result.clone();
+        once.cells[1].iops.trials = 1;
+        assert_eq!(ratios(&once).rows[0][1].text, "0.26");
     }
 }

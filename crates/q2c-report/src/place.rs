@@ -93,7 +93,7 @@ pub(crate) fn policies(setup: &Setup) -> Table {
     .without_empty_columns()
 }
 
-const LEGEND: &str = "C: computing tasks, P: polling tasks. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
+const LEGEND: &str = "C: computing tasks, P: polling tasks. C time: mean run time of the C tasks, over the starts of a balancer; 95 % of the starts lie in [ ]. T: run time in the first of two placements, T': in the second. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
 
 fn row(setup: &Setup, of: &PolicyFigures) -> Vec<Field> {
     let time = |slowdown: f64| ratio(slowdown / setup.c_time_unit);
@@ -152,9 +152,12 @@ pub(crate) fn verdict(setup: &Setup) -> Vec<Said> {
         .best
         .map(|_| Said::plain("best run time", unit));
     let mut said: Vec<Said> = best.into_iter().collect();
-    said.extend([Said::plain("over free", gain(setup.gain_over_free_pct))]);
+    said.extend([Said::plain(
+        "proposed over free",
+        gain(setup.gain_over_free_pct),
+    )]);
     if let Some(over) = setup.gain_over_worst_pct {
-        said.push(Said::plain("over worst", gain(over)));
+        said.push(Said::plain("proposed over worst", gain(over)));
     }
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let named = setup.worst_is.iter().map(|name| policy(*name));

@@ -101,6 +101,11 @@ pub(crate) fn advice(result: &PlaceWatchResult) -> Vec<Said> {
             "{polling} tasks poll, {computing} compute: nothing {none}, so there is nothing to keep apart"
         );
         said.push(Said::plain("placement", words));
+    } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
+        let words = format!(
+            "{polling} polling and {computing} computing tasks; no core has two logical CPUs, and the kernel's own balancing is enough"
+        );
+        said.push(Said::plain("placement", words));
     } else if result.moves.is_empty() {
         let words = format!(
             "{polling} polling and {computing} computing tasks are placed as well as they may be"

@@ -48,7 +48,11 @@ impl View {
             .map(|core| self.core(core, &places, tasks))
             .collect();
         let before = speed::c_slowdown(&self.speeds, places.tally());
-        let planned = places.settle(Rules::PROPOSED);
+        // Without SMT the kernel's own balancing is enough, as q2c place start says.
+        let planned = match self.map.cpus() > self.map.cores() {
+            true => places.settle(Rules::PROPOSED),
+            false => Vec::new(),
+        };
         PlaceWatchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -107,14 +111,14 @@ impl View {
                 "polling-not-seen",
                 format!("the kernel's poll functions are not watched: failed to {why}"),
                 "only tasks with known names or hints count as polling",
-                "run as root on a kernel with type information (BTF), or name pollers with --hints",
+                "name pollers with --hints; watching takes root and a kernel with type information (BTF) whose functions can be traced (CONFIG_FUNCTION_TRACER, CONFIG_KPROBES)",
             ));
         }
         if self.map.cpus() == self.map.cores() {
             warnings.push(Warning::new(
                 "no-smt",
                 "no core has more than one logical CPU in use".to_owned(),
-                "tasks share no pipeline here; only time on a CPU is shared",
+                "tasks share no pipeline here, only the time of a CPU; no moves are advised",
                 "",
             ));
         }
@@ -162,6 +166,23 @@ pub fn machine(roots: &Roots) -> Result<SmtMap, String> {
 mod tests {
     use super::*;
     use crate::made::active;
+
+    #[test]
+    fn without_smt_no_move_is_advised() {
+        let view = View {
+            map: SmtMap::regular(4, 1, 1),
+            speeds: speed::published(),
+            speeds_from: SpeedsFrom::Published,
+            detector: Detector {
+                functions: vec!["blk_mq_poll".into()],
+                missing: None,
+            },
+        };
+        let look = view.look(&active(&["PPCC", "", "", ""]), 0, 0.5);
+        assert_eq!(look.moves, Vec::new());
+        assert_eq!(look.c_slowdown, look.c_slowdown_after);
+        assert!(look.warnings.iter().any(|warning| warning.id == "no-smt"));
+    }
 
     #[test]
     fn a_look_names_costs_and_moves() {

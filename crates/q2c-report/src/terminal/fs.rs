@@ -11,6 +11,10 @@ use q2c_result::fs::FsResult;
 pub fn fs(result: &FsResult, screen: Screen) -> String {
     let about = format!("· {}", fs::about(result));
     let mut text = screen.note(Tone::Strong, &fs::title(result), &about);
+    if !result.complete {
+        let what = "the run was stopped early; what is shown is valid, trials are missing";
+        text += &screen.note(Tone::Bad, "incomplete:", what);
+    }
     for (title, table) in fs::throughput(result) {
         text += &format!("\n{}\n", screen.paint(Tone::Strong, &title));
         text += &said::table(&table, screen);

@@ -241,6 +241,12 @@ fn what_makes_no_sense_is_refused() {
         ),
         (vec!["--jobs", "200"], 2, "raise --size or lower --file"),
         (vec!["--bs", "32m"], 2, "do not fit files of 16 MiB"),
+        (
+            vec!["--rw", "append", "--sharing", "blocks"],
+            2,
+            "no blocks of their own in a shared file",
+        ),
+        (vec!["--rw", "scan", "--sharing", "same"], 2, "--sharing"),
         (vec!["--macro", "x"], 2, "--metric"),
         (vec!["--macro", "x", "--metric", "y"], 2, "expected a group"),
         (
@@ -290,6 +296,13 @@ fn a_device_must_be_named_twice() {
     );
     assert_eq!(first.code, 5, "{}", first.stderr);
     assert!(first.stderr.contains("--allow-write"), "{}", first.stderr);
+    assert!(!first.stderr.contains("making"), "{}", first.stderr);
+    // Without a named file system it is the same.
+    let unnamed = q2c(
+        folder.path(),
+        &[&["fs", "bench", &name], &options[..]].concat(),
+    );
+    assert_eq!(unnamed.code, 5, "{}", unnamed.stderr);
     assert!(fs::read(&backing).unwrap().iter().all(|&byte| byte == 7));
 }
 
