@@ -4,6 +4,7 @@ mod corun;
 mod fs;
 mod kernel_tune;
 mod place;
+mod poll_study;
 mod replay;
 mod scale;
 mod stages;
@@ -12,6 +13,7 @@ pub use corun::place_calibrate;
 pub use fs::fs;
 pub use kernel_tune::kernel_tune;
 pub use place::{place_sim, place_watch};
+pub use poll_study::poll_study;
 pub use replay::{compare, replay};
 pub use scale::scale;
 

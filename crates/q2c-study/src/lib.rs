@@ -3,7 +3,9 @@
 mod answer;
 mod expected;
 mod lanes;
+mod leave_out;
 mod notes;
+mod poll_study;
 mod service;
 mod sim;
 mod source;

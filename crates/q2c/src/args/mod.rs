@@ -36,7 +36,7 @@ pub use place::{
     DetectArgs, PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,
 };
-pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
+pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, StudyArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};

@@ -1,7 +1,7 @@
-//! The simulations that the arguments of `q2c poll sim` and `q2c poll sweep` ask for, and the rule
+//! The simulations that the arguments of `q2c poll sim`, `sweep` and `study` ask for, and the rule
 //! of `q2c poll steer`.
 
-use crate::args::{RuleArg, SimArgs, SteerArgs, SweepArgs};
+use crate::args::{RuleArg, SimArgs, SteerArgs, StudyArgs, SweepArgs};
 use q2c_model::Nanos;
 use q2c_policy::{Family, FamilyError, PolicySpec, RULES, SpecError};
 use q2c_sim::{Arrival, Grid};
@@ -53,6 +53,30 @@ pub fn sweep_policies(
     let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
     all.extend(own);
     Ok(or_standard(all, p50))
+}
+
+/// The simulated time of `q2c poll study`.
+pub fn study_timing(args: &StudyArgs) -> Timing {
+    Timing {
+        warm_up: args.warm_up,
+        measure: args.measure,
+        seed: args.seed,
+    }
+}
+
+/// The policies of `q2c poll study`: those asked for, and behind them those of the standard grid
+/// that are not among them. Its fixed sleeps are for this median latency; they are named in the
+/// result, not ranked.
+pub fn study_policies(args: &StudyArgs, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
+    let families = args.rules.iter().map(Family::spell_out);
+    let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
+    all.extend(args.simulated.own.policies()?);
+    if !args.only {
+        let standard = standard(p50).into_iter();
+        let asked = all.clone();
+        all.extend(standard.filter(|policy| !asked.contains(policy)));
+    }
+    Ok(all)
 }
 
 /// The policies that were asked for; where there are none, those of the standard grid for a trace

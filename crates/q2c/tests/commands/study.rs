@@ -1,0 +1,114 @@
+//! Tests of `q2c poll study`.
+
+use crate::program::{close, number, q2c};
+use q2c_testkit::strict_json;
+use std::fs;
+use std::path::Path;
+
+/// Writes a folder with a list of latencies for each device, which always takes the same time, us.
+fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
+    let write = |(name, us): &(&str, u32)| {
+        let list = format!("{us}\n").repeat(300);
+        fs::write(folder.join(name), list).expect("a list");
+        (*name).to_owned()
+    };
+    devices.iter().map(write).collect()
+}
+
+const STUDY: [&str; 8] = [
+    "poll",
+    "study",
+    "--only",
+    "--rules",
+    "min:50%|80%,1ms",
+    "--rule",
+    "min - 4us",
+    "--unit",
+];
+
+/// Sleeps end 2 us late, nothing else costs. Of 100 us, 80 % leaves 18 us to poll, the formula 2
+/// us; of 200 us 38 and 2. Alone, the formula is scored without a choice; `min` takes 80 %.
+#[test]
+fn a_study_is_scored_and_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
+    let study = [&STUDY[..], &["us", "--patterns", "a.txt", "b.txt"]].concat();
+    let said = q2c(folder.path(), &[&study[..], &["--json"]].concat()).done();
+    let result = strict_json(&said);
+    assert_eq!(result["schema"], "q2c.poll-study/1");
+    let rules = result["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), 2);
+    assert_eq!(rules[0]["rule"], "min - 4us");
+    close(number(&rules[0], "/sources_left_out/mean_loss"), 0.0);
+    let min = (1.0 - 2.0 / 18.0 + 1.0 - 2.0 / 38.0) / 2.0;
+    close(number(&rules[1], "/sources_left_out/mean_loss"), min);
+    close(number(&rules[1], "/patterns_left_out/mean_loss"), min);
+    assert_eq!(result["patterns"][1]["name"], "b");
+    assert_eq!(result["published"]["verdict"], "cannot-judge");
+
+    fs::write(folder.path().join("study.json"), &said).unwrap();
+    let table = q2c(folder.path(), &["report", "study.json"]).done();
+    // Only the speed differs between two runs, and the table does not have it.
+    assert_eq!(q2c(folder.path(), &study).done(), table);
+    assert!(
+        table.contains("best on average: rule:period=10ms"),
+        "{table}"
+    );
+    let again = q2c(folder.path(), &["report", "study.json", "--json"]).json();
+    assert_eq!(again, result);
+    let csv = q2c(folder.path(), &["report", "study.json", "--csv"]).done();
+    assert_eq!(csv.lines().count(), 1 + 3 * 2, "{csv}");
+    let html = ["report", "study.json", "--html", "study.html"];
+    assert_eq!(q2c(folder.path(), &html).code, 0);
+    let page = fs::read_to_string(folder.path().join("study.html")).unwrap();
+    assert!(page.contains("Loss of each rule on each pattern"));
+}
+
+/// Without `--only` the standard grid competes, too: 304 configurations of `min` and `mean`, and
+/// the other rules that may be ranked.
+#[test]
+fn a_new_rule_competes_with_the_standard_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
+    let study = [
+        "poll",
+        "study",
+        "--rule",
+        "min - 4us",
+        "--unit",
+        "us",
+        "--measure",
+        "100ms",
+        "--patterns",
+        "a.txt",
+        "b.txt",
+        "--html",
+        "s.html",
+        "--csv",
+        "s.csv",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &study).json();
+    let rules: Vec<&str> = result["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["rule"].as_str().unwrap())
+        .collect();
+    for rule in ["min - 4us", "mean", "min", "pas", "qt"] {
+        assert!(rules.contains(&rule), "{rules:?}");
+    }
+    assert!(result["configurations"].as_array().unwrap().len() > 304);
+    assert!(folder.path().join("s.html").exists() && folder.path().join("s.csv").exists());
+}
+
+#[test]
+fn what_cannot_be_studied_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    lists(folder.path(), &[("a.txt", 100)]);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let study = ["poll", "study", "--patterns", "empty"];
+    q2c(folder.path(), &study).refused(3, &["patterns in empty", ".parquet"]);
+    let study = ["poll", "study", "--patterns", "a.txt"];
+    q2c(folder.path(), &study).refused(2, &["unit"]);
+}
