@@ -231,6 +231,10 @@ pub(crate) fn words(result: &PollStudyResult) -> Vec<Said> {
         "their sleep does not follow the device, so what is chosen on one says nothing of another",
     ));
     said.extend(not(
+        WhyNotRanked::TakesInterrupts,
+        "they take interrupts, and where the floor lets an interrupt through no sleep takes as little CPU; --interrupts ranks them",
+    ));
+    said.extend(not(
         WhyNotRanked::FreeInterrupts,
         "they take interrupts, whose cost a constant wake-up delay does not tell; give --cost",
     ));

@@ -167,6 +167,9 @@ pub struct NotRanked {
 pub enum WhyNotRanked {
     /// Its sleep does not follow the device, so it cannot be carried from pattern to pattern.
     DoesNotFollow,
+    /// It takes interrupts, and was not asked to be ranked: where the floor lets an interrupt
+    /// through, no sleep takes as little CPU.
+    TakesInterrupts,
     /// It takes interrupts, whose cost a constant wake-up delay does not tell.
     FreeInterrupts,
 }

@@ -4,6 +4,7 @@ mod answer;
 mod expected;
 mod lanes;
 mod leave_out;
+mod library;
 mod notes;
 mod poll_study;
 mod service;
@@ -13,6 +14,7 @@ mod sweep;
 mod timing;
 
 pub use lanes::{Holding, LaneFile, NewFile};
+pub use library::{LIBRARY, Shipped};
 pub use service::service_times;
 pub use sim::Simulation;
 pub use source::{SourceError, SourceOptions, Trace, read};

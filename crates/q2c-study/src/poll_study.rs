@@ -41,17 +41,21 @@ pub(crate) struct Ranked<'a> {
 
 impl Study<'_> {
     /// Simulates every policy on every trace and scores the rules on what was left out of their
-    /// choice. `told` is called with the number of cells that are done.
+    /// choice. Rules that take interrupts are ranked with `interrupts` alone: where the floor lets
+    /// an interrupt through, no sleep takes as little CPU. `told` is called with the number of cells
+    /// that are done.
     ///
     /// # Errors
     /// No I/O counts on one of the traces, or `stop` is raised.
     pub fn leave_out(
         &self,
+        interrupts: bool,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
     ) -> Result<PollStudyResult, StudyError> {
         let cells = self.simulate(stop, told)?;
-        let ranked = Ranked::of(self, &cells)?;
+        let whys = why_not(self, interrupts);
+        let ranked = Ranked::of(self, &whys, &cells)?;
         let all: Vec<usize> = (0..ranked.policies.len()).collect();
         Ok(PollStudyResult {
             schema: SCHEMA.to_owned(),
@@ -63,7 +67,7 @@ impl Study<'_> {
             objective: self.objective.to_string(),
             limits: self.limits.in_words(),
             configurations: all.iter().map(|&c| ranked.scored(c)).collect(),
-            not_ranked: not_ranked(self),
+            not_ranked: not_ranked(self, &whys),
             all: ranked.rule("", &all),
             rules: ranked.rules(),
             published: published::judged(&ranked),
@@ -76,8 +80,12 @@ impl Study<'_> {
 
 impl<'a> Ranked<'a> {
     /// Ranks the simulated cells of a study.
-    pub fn of(study: &'a Study<'a>, cells: &SimulatedCells) -> Result<Self, StudyError> {
-        let eligible = eligible(study);
+    pub fn of(
+        study: &'a Study<'a>,
+        whys: &[Option<WhyNotRanked>],
+        cells: &SimulatedCells,
+    ) -> Result<Self, StudyError> {
+        let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
         let policies: Vec<usize> = (0..eligible.len()).filter(|&p| eligible[p]).collect();
         let mut patterns = Vec::new();
         let mut kept = vec![Vec::new(); policies.len()];
@@ -300,17 +308,26 @@ fn described(
     }
 }
 
+/// Why each policy of the study is not ranked; `None` for one that is.
+pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotRanked>> {
+    let eligible = eligible(study).into_iter();
+    let each = study.policies.iter().zip(eligible);
+    each.map(|(policy, eligible)| match eligible {
+        _ if takes_free_interrupts(study, policy) => Some(WhyNotRanked::FreeInterrupts),
+        _ if policy.rule().interrupts && !interrupts => Some(WhyNotRanked::TakesInterrupts),
+        false => Some(WhyNotRanked::DoesNotFollow),
+        true => None,
+    })
+    .collect()
+}
+
 /// The rules of the study that are not ranked, each once.
-fn not_ranked(study: &Study<'_>) -> Vec<NotRanked> {
+fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {
     let mut found: Vec<NotRanked> = Vec::new();
-    let eligible = eligible(study);
-    for (policy, _) in study.policies.iter().zip(eligible).filter(|(_, e)| !e) {
-        let why = match takes_free_interrupts(study, policy) {
-            true => WhyNotRanked::FreeInterrupts,
-            false => WhyNotRanked::DoesNotFollow,
-        };
+    for (policy, why) in study.policies.iter().zip(whys) {
         let rule = rule_name(policy);
-        if found.iter().all(|known| known.rule != rule) {
+        let known = found.iter().any(|known| known.rule == rule);
+        if let (Some(why), false) = (*why, known) {
             found.push(NotRanked { rule, why });
         }
     }

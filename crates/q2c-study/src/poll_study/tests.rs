@@ -59,7 +59,7 @@ fn studied(traces: &[Trace], rules: &[&str]) -> PollStudyResult {
         follow: None,
     };
     study
-        .leave_out(&AtomicBool::new(false), &mut |_| {})
+        .leave_out(true, &AtomicBool::new(false), &mut |_| {})
         .unwrap()
 }
 

@@ -48,7 +48,7 @@ pub use rule::RuleArgs;
 pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
 pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
-pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
+pub use trace::{CopyArgs, ExportArgs, ImportArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;

@@ -23,8 +23,8 @@ pub enum PollCommand {
     /// Simulate whole families of sleep rules, and find the best
     #[command(after_help = families())]
     Sweep(SweepArgs),
-    /// Set every rule against every pattern of a set, and score each on patterns that had no part in
-    /// the choice of its parameters
+    /// Set every rule against every pattern of a set, and score each on patterns that had no part
+    /// in the choice of its parameters
     #[command(after_help = families())]
     Study(StudyArgs),
     /// Watch a workload while it runs; its method, ratio and background are changed by key
@@ -138,8 +138,9 @@ pub struct SweepArgs {
 /// Which rules on which patterns, and what counts as best.
 #[derive(Clone, Debug, Args)]
 pub struct StudyArgs {
-    /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files
-    #[arg(long, value_name = "PATH", num_args = 1.., required = true)]
+    /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files [default: the
+    /// patterns that q2c brings along]
+    #[arg(long, value_name = "PATH", num_args = 1..)]
     pub patterns: Vec<PathBuf>,
     /// Rule or family of rules that competes with the standard grid of q2c poll sweep, such as pas
     /// or min:ratio=5%..95%/5%,period=1ms|10ms (may be given again)
@@ -148,7 +149,11 @@ pub struct StudyArgs {
     /// Leave the standard grid out
     #[arg(long)]
     pub only: bool,
-    /// Own rules, the reading of the patterns, and costs.
+    /// Rank the rules that take interrupts, too
+    #[arg(long)]
+    pub interrupts: bool,
+    /// Own rules, the reading of the patterns, and costs: without an option those of --cost
+    /// published.
     #[command(flatten)]
     pub simulated: SimulatedArgs,
     /// What is best.

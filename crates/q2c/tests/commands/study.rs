@@ -15,7 +15,7 @@ fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
     devices.iter().map(write).collect()
 }
 
-const STUDY: [&str; 8] = [
+const STUDY: [&str; 10] = [
     "poll",
     "study",
     "--only",
@@ -23,6 +23,8 @@ const STUDY: [&str; 8] = [
     "min:50%|80%,1ms",
     "--rule",
     "min - 4us",
+    "--wake-delay",
+    "2us",
     "--unit",
 ];
 
@@ -111,4 +113,39 @@ fn what_cannot_be_studied_is_refused() {
     q2c(folder.path(), &study).refused(3, &["patterns in empty", ".parquet"]);
     let study = ["poll", "study", "--patterns", "a.txt"];
     q2c(folder.path(), &study).refused(2, &["unit"]);
+}
+
+/// Without patterns the library is studied; the costs are those of the published machine.
+#[test]
+fn the_library_is_studied_when_nothing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = [
+        "poll",
+        "study",
+        "--only",
+        "--rules",
+        "pas",
+        "--rules",
+        "min:70%,10ms",
+        "--rules",
+        "ehp",
+        "--measure",
+        "100ms",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &study).json();
+    let patterns = result["patterns"].as_array().unwrap();
+    assert!(patterns.len() >= 20, "{}", patterns.len());
+    assert!(
+        result["cost"]
+            .as_str()
+            .unwrap()
+            .starts_with("published machine")
+    );
+    assert_eq!(patterns[0]["path"], "bimodal-30us-300us.parquet");
+    assert_eq!(patterns[0]["source"], "model:bimodal-30us-300us");
+    assert_eq!(result["not_ranked"][0]["why"], "takes-interrupts");
+    let with = [&study[..], &["--interrupts"]].concat();
+    let result = q2c(folder.path(), &with).json();
+    assert_eq!(result["rules"].as_array().unwrap().len(), 3);
 }

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 /// The chart of a study: what each rule loses on each pattern when its parameters are chosen
 /// without the pattern's source, and when they are chosen on all patterns.
 pub(in crate::html) fn chart(result: &PollStudyResult) -> Chart {
-    let left_out = |rule: &RuleScore| losses_left_out(result, rule);
-    let on_all = |rule: &RuleScore| of_policy(&rule.on_average);
     let mut views = vec![
-        view(result, "source left out", &left_out),
-        view(result, "chosen on all", &on_all),
+        view(result, "source left out", losses_left_out),
+        view(result, "chosen on all", |_, rule| {
+            of_policy(&rule.on_average)
+        }),
     ];
     views.retain(|view| !view.traces.is_empty());
     Chart {
@@ -25,22 +25,34 @@ pub(in crate::html) fn chart(result: &PollStudyResult) -> Chart {
     }
 }
 
-/// The losses of one rule, by pattern, with the policy they belong to; no number where the pattern
-/// does not count.
-fn of_policy(scored: &ScoredPolicy) -> Vec<(Option<f64>, String)> {
-    let each = scored.losses.iter();
-    each.map(|loss| (*loss, scored.policy.clone())).collect()
+/// The loss on one pattern; `None` where a limit is broken, and where the pattern does not count.
+#[derive(Default)]
+struct Loss<'a> {
+    loss: Option<f64>,
+    policy: &'a str,
 }
 
-fn losses_left_out(result: &PollStudyResult, rule: &RuleScore) -> Vec<(Option<f64>, String)> {
+/// The losses of one rule by pattern.
+type Losses<'a> = Vec<Loss<'a>>;
+
+fn of_policy(scored: &ScoredPolicy) -> Losses<'_> {
+    let of = |loss: &Option<f64>| Loss {
+        loss: *loss,
+        policy: &scored.policy,
+    };
+    scored.losses.iter().map(of).collect()
+}
+
+fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Losses<'a> {
     let left_out: &LeftOut = rule
         .sources_left_out
         .as_ref()
         .unwrap_or(&rule.patterns_left_out);
     let of = |pattern: usize| {
         let found = left_out.each.iter().find(|each| each.pattern == pattern);
-        found.map_or((None, String::new()), |each| {
-            (each.loss, each.policy.clone())
+        found.map_or_else(Loss::default, |each| Loss {
+            loss: each.loss,
+            policy: &each.policy,
         })
     };
     (0..result.patterns.len()).map(of).collect()
@@ -49,18 +61,18 @@ fn losses_left_out(result: &PollStudyResult, rule: &RuleScore) -> Vec<(Option<f6
 fn view(
     result: &PollStudyResult,
     label: &'static str,
-    losses: &dyn Fn(&RuleScore) -> Vec<(Option<f64>, String)>,
+    losses: for<'a> fn(&PollStudyResult, &'a RuleScore) -> Losses<'a>,
 ) -> View {
     let counts = |pattern: usize| result.patterns[pattern].own_best.is_some();
     let (mut z, mut text) = (Vec::new(), Vec::new());
     for rule in &result.rules {
-        let row = losses(rule).into_iter().enumerate();
+        let row = losses(result, rule).into_iter().enumerate();
         let (numbers, about): (Vec<Value>, Vec<Value>) = row
-            .map(|(pattern, (loss, policy))| match counts(pattern) {
+            .map(|(pattern, Loss { loss, policy })| match counts(pattern) {
                 false => (Value::Null, json!("")),
                 true => (
                     value(loss.unwrap_or(1.0) * 100.0),
-                    json!(hover(result, pattern, loss, &policy)),
+                    json!(hover(result, pattern, loss, policy)),
                 ),
             })
             .unzip();

@@ -1,9 +1,9 @@
 //! The command `q2c poll study`.
 
-use super::cost::costs;
+use super::cost::{PUBLISHED, costs};
 use super::source::trace;
 use super::sweep::{progress, write};
-use crate::args::{SimulatedArgs, StudyArgs};
+use crate::args::{SimulatedArgs, StudyArgs, temporary};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, screen};
 use crate::requests::LONG_S;
@@ -13,9 +13,10 @@ use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_result::Exit;
 use q2c_result::poll_study::PollStudyResult;
 use q2c_sim::start_threads;
-use q2c_study::{Study, StudyError, Trace};
+use q2c_study::{LIBRARY, Shipped, Study, StudyError, Trace};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -58,7 +59,12 @@ fn studied(
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let (cost, cost_in_words) = costs(cost, source.recording.bs, &sizes)?;
+    // A rule that sleeps must not sleep for nothing, or each loss would be a loss of everything.
+    let mut cost = cost.clone();
+    if cost.wake_delay.is_none() {
+        cost.cost.get_or_insert_with(|| PUBLISHED.into());
+    }
+    let (cost, cost_in_words) = costs(&cost, source.recording.bs, &sizes)?;
     few_enough(args, traces.len())?;
     let policies = study_policies(args, median(traces)).or_exit(Exit::Usage)?;
     let study = Study {
@@ -75,7 +81,9 @@ fn studied(
     };
     worth_it(args.yes, &study)?;
     let bar = progress(study.cells());
-    let result = study.leave_out(stop, &mut |done| bar.set_position(done as u64));
+    let result = study.leave_out(args.interrupts, stop, &mut |done| {
+        bar.set_position(done as u64)
+    });
     bar.finish_and_clear();
     result.or_exit_of(StudyError::exit)
 }
@@ -120,13 +128,36 @@ fn refused(why: &str) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, format!("study: {why}")))
 }
 
-/// Reads the patterns.
+/// Reads the patterns: those asked for, else the library.
 fn patterns(args: &StudyArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
+    if args.patterns.is_empty() {
+        return library(args, stop);
+    }
     let files = args.patterns.iter().map(|path| files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
     let source = &args.simulated.source;
     let read = |path: &PathBuf| trace(path, source, files.len(), stop);
     files.iter().map(read).collect()
+}
+
+/// Reads the library, through files that are removed again: traces are read from files.
+fn library(args: &StudyArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
+    let failed = |error: io::Error| {
+        let why = format!(
+            "put the patterns of q2c into {}: {error}",
+            temporary().display()
+        );
+        Failure::new(Exit::of_output(&error), why)
+    };
+    let folder = tempfile::tempdir_in(temporary()).map_err(failed)?;
+    let read = |shipped: &Shipped| {
+        let path = folder.path().join(shipped.file);
+        fs::write(&path, shipped.bytes).map_err(failed)?;
+        let mut trace = trace(&path, &args.simulated.source, LIBRARY.len(), stop)?;
+        shipped.file.clone_into(&mut trace.input.path);
+        Ok(trace)
+    };
+    LIBRARY.iter().map(read).collect()
 }
 
 /// The patterns at a path: the file, or the Parquet files of a folder by name.
