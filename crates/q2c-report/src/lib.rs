@@ -33,6 +33,7 @@ pub mod mode;
 mod not_whole;
 mod place;
 mod place_watch;
+mod poll_search;
 mod poll_study;
 mod proof;
 mod quantity;

@@ -19,6 +19,7 @@ pub mod machine;
 pub mod mode;
 pub mod place;
 pub mod place_watch;
+pub mod poll_search;
 pub mod poll_study;
 pub mod proof;
 pub mod ramdisk;

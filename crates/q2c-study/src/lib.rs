@@ -7,6 +7,7 @@ mod leave_out;
 mod library;
 mod notes;
 mod poll_study;
+mod search;
 mod service;
 mod sim;
 mod source;
@@ -15,6 +16,7 @@ mod timing;
 
 pub use lanes::{Holding, LaneFile, NewFile};
 pub use library::{LIBRARY, Shipped};
+pub use search::Search;
 pub use service::service_times;
 pub use sim::Simulation;
 pub use source::{SourceError, SourceOptions, Trace, read};

@@ -39,11 +39,28 @@ pub(crate) struct Ranked<'a> {
     pub losses: Losses,
 }
 
+impl Trace {
+    /// The name of the trace as a pattern: that of its file, without the ending.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let path = Path::new(&self.input.path);
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The source of the trace as a pattern: what its facts say, else its name.
+    #[must_use]
+    pub fn source(&self) -> String {
+        let stated = self.facts.get(&format!("{PREFIX}{SOURCE}"));
+        stated.cloned().unwrap_or_else(|| self.name())
+    }
+}
+
 impl Study<'_> {
     /// Simulates every policy on every trace and scores the rules on what was left out of their
     /// choice. Rules that take interrupts are ranked with `interrupts` alone: where the floor lets
-    /// an interrupt through, no sleep takes as little CPU. `told` is called with the number of cells
-    /// that are done.
+    /// an interrupt through, no sleep takes as little CPU. `told` is called with the number of
+    /// cells that are done.
     ///
     /// # Errors
     /// No I/O counts on one of the traces, or `stop` is raised.
@@ -286,18 +303,14 @@ fn described(
     choice: &Choice,
     own_best: Option<OwnBest>,
 ) -> StudiedPattern {
-    let path = Path::new(&trace.input.path);
-    let name = path.file_stem().unwrap_or(path.as_os_str());
-    let name = name.to_string_lossy().into_owned();
     let facts = trace.facts.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix(PREFIX)?;
         Some((name.to_owned(), value.clone()))
     });
-    let facts: BTreeMap<String, String> = facts.collect();
     StudiedPattern {
-        source: facts.get(SOURCE).unwrap_or(&name).clone(),
-        name,
-        facts,
+        source: trace.source(),
+        name: trace.name(),
+        facts: facts.collect(),
         input: trace.input.clone(),
         measured_ns: study.on(trace).drive.measure,
         poll: bounds.poll.gives,

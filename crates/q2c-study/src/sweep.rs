@@ -80,6 +80,20 @@ pub(super) struct SimulatedCells {
     pub seconds: f64,
 }
 
+impl SimulatedCells {
+    /// Adds the outcomes of other policies on the same traces.
+    pub fn add(&mut self, others: SimulatedCells) {
+        self.seconds += others.seconds;
+        if self.outcomes.is_empty() {
+            (self.outcomes, self.bounds) = (others.outcomes, others.bounds);
+            return;
+        }
+        for (all, some) in self.outcomes.iter_mut().zip(others.outcomes) {
+            all.extend(some);
+        }
+    }
+}
+
 /// Policies that are simulated together. Progress is reported and the stop flag is read between two
 /// such groups.
 const AT_ONCE: usize = 1024;

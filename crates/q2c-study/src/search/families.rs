@@ -88,7 +88,12 @@ pub(super) const FAMILIES: &[RuleFamily] = &[
     RuleFamily {
         text: "A * (min + B * (p50 - min))",
         axes: &[SHARE, linear(0.0, 0.9), PERIOD],
-        policy: |x| rule(x[2], &format!("{:.3} * (min + {:.3} * (p50 - min))", x[0], x[1])),
+        policy: |x| {
+            rule(
+                x[2],
+                &format!("{:.3} * (min + {:.3} * (p50 - min))", x[0], x[1]),
+            )
+        },
     },
     RuleFamily {
         text: "if(misses / count > T, A * min, B * mean)",
@@ -130,7 +135,12 @@ pub(super) const FAMILIES: &[RuleFamily] = &[
     RuleFamily {
         text: "min(A * last, B * mean)",
         axes: &[SHARE, SHARE, PERIOD],
-        policy: |x| rule(x[2], &format!("min({:.3} * last, {:.3} * mean)", x[0], x[1])),
+        policy: |x| {
+            rule(
+                x[2],
+                &format!("min({:.3} * last, {:.3} * mean)", x[0], x[1]),
+            )
+        },
     },
     RuleFamily {
         text: "pas:up=U,down=D,adaptive=on",
@@ -150,12 +160,18 @@ pub(super) const FAMILIES: &[RuleFamily] = &[
     RuleFamily {
         text: "ewma:A,W",
         axes: &[SHARE, factor(0.002, 0.9)],
-        policy: |x| format!("ewma:ratio={:.1}%,weight={:.2}%", 100.0 * x[0], 100.0 * x[1]),
+        policy: |x| {
+            format!(
+                "ewma:ratio={:.1}%,weight={:.2}%",
+                100.0 * x[0],
+                100.0 * x[1]
+            )
+        },
     },
     RuleFamily {
         text: "lmd:D,PERIOD",
-        axes: &[factor(0.3, 12.0), PERIOD],
-        policy: |x| format!("lmd:deviations={:.2},period={:.0}us", x[0], x[1]),
+        axes: &[factor(1.0, 12.0), PERIOD],
+        policy: |x| format!("lmd:deviations={:.0},period={:.0}us", x[0], x[1]),
     },
 ];
 

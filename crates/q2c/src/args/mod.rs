@@ -20,6 +20,7 @@ mod rule;
 mod scale;
 mod source;
 mod steer;
+mod study;
 mod trace;
 mod tune;
 mod tune_kernel;
@@ -36,7 +37,7 @@ pub use place::{
     DetectArgs, PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,
 };
-pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, StudyArgs, SweepArgs};
+pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
@@ -48,6 +49,7 @@ pub use rule::RuleArgs;
 pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
 pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
+pub use study::{PatternsArgs, SearchArgs, StudyArgs};
 pub use trace::{CopyArgs, ExportArgs, ImportArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 pub use tune_kernel::TuneKernelArgs;

@@ -1,6 +1,9 @@
-//! Arguments of `q2c poll sim`, `sweep` and `study`, and the commands of `q2c poll`.
+//! Arguments of `q2c poll sim` and `q2c poll sweep`, and the commands of `q2c poll`.
 
-use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, TuneKernelArgs, WatchArgs};
+use super::{
+    CostArgs, GoalArgs, RuleArgs, SearchArgs, SourceArgs, SteerArgs, StudyArgs, TuneKernelArgs,
+    WatchArgs,
+};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
@@ -27,6 +30,9 @@ pub enum PollCommand {
     /// in the choice of its parameters
     #[command(after_help = families())]
     Study(StudyArgs),
+    /// Search families of rules for a better one: on some patterns of a set, and then, once, on
+    /// those of sources that were held out
+    Search(SearchArgs),
     /// Watch a workload while it runs; its method, ratio and background are changed by key
     #[command(after_help = rules())]
     Watch(WatchArgs),
@@ -130,59 +136,6 @@ pub struct SweepArgs {
     /// Write every cell as Parquet to this file
     #[arg(long, value_name = "FILE")]
     pub parquet: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Which rules on which patterns, and what counts as best.
-#[derive(Clone, Debug, Args)]
-pub struct StudyArgs {
-    /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files [default: the
-    /// patterns that q2c brings along]
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    pub patterns: Vec<PathBuf>,
-    /// Rule or family of rules that competes with the standard grid of q2c poll sweep, such as pas
-    /// or min:ratio=5%..95%/5%,period=1ms|10ms (may be given again)
-    #[arg(long, value_name = "FAMILY")]
-    pub rules: Vec<Family>,
-    /// Leave the standard grid out
-    #[arg(long)]
-    pub only: bool,
-    /// Rank the rules that take interrupts, too
-    #[arg(long)]
-    pub interrupts: bool,
-    /// Own rules, the reading of the patterns, and costs: without an option those of --cost
-    /// published.
-    #[command(flatten)]
-    pub simulated: SimulatedArgs,
-    /// What is best.
-    #[command(flatten)]
-    pub goal: GoalArgs,
-    /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
-    pub warm_up: Nanos,
-    /// Simulated time that counts; a pattern is repeated as long [default: each pattern's length,
-    /// at least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub measure: Option<Nanos>,
-    /// Open loop: submissions come when they came in the recording, not when the last completion
-    /// allows
-    #[arg(long)]
-    pub open: bool,
-    /// Seed of the drawn wake-up delays and of the resampled sets
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Study even when it takes long
-    #[arg(long)]
-    pub yes: bool,
-    /// Write a report with charts to this file, a name that is not taken yet
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Write the loss of every configuration on every pattern as CSV to this file, a name that is
-    /// not taken yet
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

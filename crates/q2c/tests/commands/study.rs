@@ -149,3 +149,67 @@ fn the_library_is_studied_when_nothing_is_named() {
     let result = q2c(folder.path(), &with).json();
     assert_eq!(result["rules"].as_array().unwrap().len(), 3);
 }
+
+/// A device that always takes the same time is met best by a rule that keeps near it. The search
+/// may not look at what is held out, and its result is drawn again.
+#[test]
+fn a_search_holds_sources_out_and_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let devices = [("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)];
+    lists(folder.path(), &devices);
+    let search = [
+        "poll",
+        "search",
+        "--patterns",
+        "a.txt",
+        "b.txt",
+        "c.txt",
+        "d.txt",
+        "--unit",
+        "us",
+        "--measure",
+        "50ms",
+        "--warm-up",
+        "20ms",
+        "--points",
+        "4",
+        "--rounds",
+        "2",
+        "--finalists",
+        "1",
+    ];
+    let named = [&search[..], &["--hold-out", "b", "--hold-out", "d"]].concat();
+    let said = q2c(folder.path(), &[&named[..], &["--json"]].concat()).done();
+    let result = strict_json(&said);
+    let names = |of: &str| -> Vec<String> {
+        let patterns = result[of].as_array().unwrap().iter();
+        patterns
+            .map(|p| p["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        (names("searched"), names("held_out")),
+        (vec!["a".into(), "c".into()], vec!["b".into(), "d".into()])
+    );
+    let roles: Vec<&str> = result["contenders"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["role"].as_str().unwrap())
+        .collect();
+    let count = |role: &str| roles.iter().filter(|r| **r == role).count();
+    assert_eq!((count("finalist"), count("reference")), (1, 3), "{roles:?}");
+    fs::write(folder.path().join("search.json"), &said).unwrap();
+    let table = q2c(folder.path(), &["report", "search.json"]).done();
+    assert_eq!(q2c(folder.path(), &named).done(), table);
+    assert!(table.contains("opened on what was held out"), "{table}");
+    let again = q2c(folder.path(), &["report", "search.json", "--json"]).json();
+    assert_eq!(again, result);
+    let html = ["report", "search.json", "--html", "search.html"];
+    assert_eq!(q2c(folder.path(), &html).code, 0);
+    // A third of four sources is one, drawn by the seed.
+    let drawn = q2c(folder.path(), &[&search[..], &["--json"]].concat()).json();
+    assert_eq!(drawn["held_out"].as_array().unwrap().len(), 1);
+    let unknown = [&search[..], &["--hold-out", "e"]].concat();
+    q2c(folder.path(), &unknown).refused(2, &["`e`", "a, b, c, d"]);
+}

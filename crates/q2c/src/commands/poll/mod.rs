@@ -2,6 +2,8 @@
 
 mod cost;
 mod kernel;
+mod patterns;
+mod search;
 mod sim;
 mod source;
 mod steer;
@@ -25,6 +27,7 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
         PollCommand::Study(args) => study::run(args, stop),
+        PollCommand::Search(args) => search::run(args, stop),
         PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),
         PollCommand::Watch(args) => super::watch::run(args, stop),
         PollCommand::Steer(args) => steer::run(args, stop),

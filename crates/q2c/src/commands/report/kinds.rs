@@ -12,6 +12,7 @@ use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::place::{self, PlaceSimResult};
 use q2c_result::place_watch::{self, PlaceWatchResult};
+use q2c_result::poll_search::{self, PollSearchResult};
 use q2c_result::poll_study::{self, PollStudyResult};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
@@ -143,6 +144,15 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::poll_study(result).or_exit(Exit::Internal),
         csv: |result| csv::poll_study(result).or_exit(Exit::Internal),
         table: terminal::poll_study,
+    },
+    &KindOf {
+        schema: poll_search::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<PollSearchResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::poll_search(result).or_exit(Exit::Internal),
+        csv: |result| csv::poll_search(result).or_exit(Exit::Internal),
+        table: terminal::poll_search,
     },
 ];
 
