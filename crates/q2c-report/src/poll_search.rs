@@ -134,8 +134,11 @@ pub(crate) fn both(result: &PollSearchResult) -> Table {
                 .as_ref()
                 .map_or_else(String::new, |least| least.policy.clone()),
         }];
+        let which = if both.held_out { "held out" } else { "" };
+        fields.push(which.into());
         fields.extend(figures(&both.linux));
-        fields.push(count(both.configurations as u64).into());
+        let of = |number: usize| count(number as u64);
+        fields.push(format!("{} of {}", of(both.configurations), of(both.tried)).into());
         fields.extend(match &both.least {
             Some(least) => figures(&least.gives),
             None => [NOTHING.into(), NOTHING.into()],
@@ -144,7 +147,8 @@ pub(crate) fn both(result: &PollSearchResult) -> Table {
     };
     Table {
         head: [
-            "searched pattern",
+            "pattern",
+            "",
             "Linux\nmissed %",
             "CPU %",
             "better\nin both",

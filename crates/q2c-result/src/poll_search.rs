@@ -1,5 +1,5 @@
-//! The result of `q2c poll search`: families of rules that were searched on some patterns, and their
-//! best set against known rules on patterns of sources that had been held out.
+//! The result of `q2c poll search`: families of rules that were searched on some patterns, and
+//! their best set against known rules on patterns of sources that had been held out.
 //!
 //! Patterns, sources and losses are those of [`poll_study`](crate::poll_study).
 
@@ -42,7 +42,8 @@ pub struct PollSearchResult {
     pub families: Vec<SearchedFamily>,
     /// What was opened on the patterns held out: finalists, references, the other families' best.
     pub contenders: Vec<Contender>,
-    /// Whether rules had fewer misses and less CPU than Linux's rule, by searched pattern.
+    /// Whether rules had fewer misses and less CPU than Linux's rule, by pattern: the searched
+    /// ones, then those held out, on which fewer configurations were simulated.
     pub both: Vec<Both>,
     /// Wall time of the simulations, seconds.
     pub seconds: f64,
@@ -131,6 +132,10 @@ impl Contender {
 pub struct Both {
     /// Name of the pattern.
     pub pattern: String,
+    /// Whether its source was held out.
+    pub held_out: bool,
+    /// Configurations that were simulated on it, and are ranked.
+    pub tried: usize,
     /// Figures of Linux's rule.
     pub linux: Simulated,
     /// Configurations that keep the limits, miss less and take less CPU than Linux's rule.

@@ -121,7 +121,7 @@ impl Search<'_> {
             held_out: opened.patterns,
             rounds: self.rounds,
             configurations: ranked.policies.len(),
-            both: both::by_pattern(ranked, &pool.cells),
+            both: [both::by_pattern(ranked, &pool.cells, false), opened.both].concat(),
             families,
             contenders: opened.contenders,
             seconds: pool.cells.seconds + opened.seconds,
@@ -255,7 +255,7 @@ impl Search<'_> {
         let cells = study.simulate(stop, &mut |_| {})?;
         let opened = ranked(&study, &cells)?;
         let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
-        let mut found = against::opened(&opened, &roles, cells.seconds);
+        let mut found = against::opened(&opened, &roles, &cells);
         for contender in &mut found.contenders {
             contender.searched = of_policy(searched, contender);
         }

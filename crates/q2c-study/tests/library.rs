@@ -19,7 +19,7 @@ const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
 const DISTANCE: f64 = 0.05;
 
 fn library() -> Vec<Trace> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let options = SourceOptions {
         format: None,
         import: ImportOptions::default(),
@@ -32,7 +32,7 @@ fn library() -> Vec<Trace> {
     };
     let load = |shipped: &q2c_study::Shipped| {
         let path = folder.path().join(shipped.file);
-        fs::write(&path, shipped.bytes).unwrap();
+        fs::write(&path, shipped.bytes).expect("write a pattern");
         let read = read(&path, &options, &AtomicBool::new(false));
         read.unwrap_or_else(|error| panic!("{}: {error}", shipped.file))
     };

@@ -1,7 +1,9 @@
 //! Contenders on the patterns that were held out.
 
+use super::both;
 use crate::poll_study::Ranked;
-use q2c_result::poll_search::{Against, Contender, ContenderRole};
+use crate::sweep::SimulatedCells;
+use q2c_result::poll_search::{Against, Both, Contender, ContenderRole};
 use q2c_result::poll_study::StudiedPattern;
 use q2c_stats::Rng;
 use std::collections::BTreeMap;
@@ -15,12 +17,18 @@ const ENDS: [f64; 2] = [0.025, 0.975];
 pub(super) struct Opened {
     pub patterns: Vec<StudiedPattern>,
     pub contenders: Vec<Contender>,
+    /// Misses and CPU against Linux's rule.
+    pub both: Vec<Both>,
     /// Wall time of the simulation.
     pub seconds: f64,
 }
 
 /// The contenders, which are the first policies of the ranked study, with these roles.
-pub(super) fn opened(ranked: &Ranked<'_>, roles: &[ContenderRole], seconds: f64) -> Opened {
+pub(super) fn opened(
+    ranked: &Ranked<'_>,
+    roles: &[ContenderRole],
+    cells: &SimulatedCells,
+) -> Opened {
     let place = |policy: usize| ranked.policies.binary_search(&policy).ok();
     let places: Vec<Option<usize>> = (0..roles.len()).map(place).collect();
     let references: Vec<usize> = roles
@@ -51,7 +59,8 @@ pub(super) fn opened(ranked: &Ranked<'_>, roles: &[ContenderRole], seconds: f64)
     Opened {
         contenders: contenders.collect(),
         patterns: ranked.patterns.clone(),
-        seconds,
+        both: both::by_pattern(ranked, cells, true),
+        seconds: cells.seconds,
     }
 }
 

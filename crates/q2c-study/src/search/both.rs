@@ -6,15 +6,19 @@ use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::poll_search::{Both, Figures};
 use q2c_sim::{Outcome, sweep};
 
-/// For each pattern, the ranked configurations that keep the limits and better Linux's rule in both.
-pub(super) fn by_pattern(ranked: &Ranked<'_>, cells: &SimulatedCells) -> Vec<Both> {
+/// For each pattern, the ranked configurations that keep the limits and better Linux's rule in
+/// both.
+pub(super) fn by_pattern(ranked: &Ranked<'_>, cells: &SimulatedCells, held_out: bool) -> Vec<Both> {
     let traces = ranked.study.traces.iter();
     traces
         .enumerate()
         .map(|(pattern, trace)| {
             let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
             let linux = sweep(&[linux], &ranked.study.on(trace))[0];
-            on(ranked, pattern, &linux, &cells.outcomes[pattern])
+            Both {
+                held_out,
+                ..on(ranked, pattern, &linux, &cells.outcomes[pattern])
+            }
         })
         .collect()
 }
@@ -31,6 +35,8 @@ fn on(ranked: &Ranked<'_>, pattern: usize, linux: &Outcome, outcomes: &[Outcome]
     let least = better.iter().min_by(|a, b| cpu(a).total_cmp(&cpu(b)));
     Both {
         pattern: ranked.patterns[pattern].name.clone(),
+        held_out: false,
+        tried: ranked.policies.len(),
         linux: linux.gives,
         configurations: better.len(),
         least: least.map(|&c| Figures {
