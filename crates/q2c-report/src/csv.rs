@@ -5,6 +5,8 @@ mod fs;
 mod kernel_tune;
 mod place;
 mod place_run;
+mod poll_search;
+mod poll_study;
 mod replay;
 mod scale;
 mod stages;
@@ -14,6 +16,8 @@ pub use fs::fs;
 pub use kernel_tune::kernel_tune;
 pub use place::{place_sim, place_watch};
 pub use place_run::place_run;
+pub use poll_search::poll_search;
+pub use poll_study::poll_study;
 pub use replay::{compare, replay};
 pub use scale::scale;
 

@@ -34,6 +34,8 @@ mod not_whole;
 mod place;
 mod place_run;
 mod place_watch;
+mod poll_search;
+mod poll_study;
 mod proof;
 mod quantity;
 mod replay;

@@ -20,6 +20,8 @@ pub mod mode;
 pub mod place;
 pub mod place_run;
 pub mod place_watch;
+pub mod poll_search;
+pub mod poll_study;
 pub mod proof;
 pub mod ramdisk;
 pub mod replay;

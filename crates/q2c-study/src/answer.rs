@@ -54,7 +54,7 @@ fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
 }
 
 /// The objective as a number above 0 that is larger for a better cell.
-fn score(outcome: &Outcome, objective: Objective) -> f64 {
+pub(super) fn score(outcome: &Outcome, objective: Objective) -> f64 {
     match objective {
         Objective::KiopsPerCore => outcome.gives.kiops_per_core,
         Objective::Iops => outcome.gives.rates.iops,
@@ -147,7 +147,7 @@ pub(super) fn takes_free_interrupts(study: &Study<'_>, policy: &PolicySpec) -> b
 
 /// Whether each policy may be chosen. Those that do not follow the device are chosen only when the
 /// sweep has no other.
-fn eligible(study: &Study<'_>) -> Vec<bool> {
+pub(super) fn eligible(study: &Study<'_>) -> Vec<bool> {
     let any = study.policies.iter().any(PolicySpec::follows_the_device);
     let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(study, p);
     study.policies.iter().map(may).collect()

@@ -78,6 +78,7 @@ mod tests {
     use q2c_policy::Io;
     use q2c_result::sweep::SweepInput;
     use q2c_sim::{Arrival, Limits, Objective, Recording};
+    use std::collections::BTreeMap;
 
     const READ: Io = Io {
         direction: Direction::Read,
@@ -104,6 +105,7 @@ mod tests {
                 latency_ns: [100e3; 5],
             },
             lanes,
+            facts: BTreeMap::new(),
         }
     }
 

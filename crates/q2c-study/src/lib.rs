@@ -3,7 +3,11 @@
 mod answer;
 mod expected;
 mod lanes;
+mod leave_out;
+mod library;
 mod notes;
+mod poll_study;
+mod search;
 mod service;
 mod sim;
 mod source;
@@ -11,6 +15,8 @@ mod sweep;
 mod timing;
 
 pub use lanes::{Holding, LaneFile, NewFile};
+pub use library::{LIBRARY, Shipped};
+pub use search::Search;
 pub use service::service_times;
 pub use sim::Simulation;
 pub use source::{SourceError, SourceOptions, Trace, read};

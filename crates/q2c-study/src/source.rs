@@ -7,6 +7,7 @@ use q2c_sim::{Closed, Recording, RecordingError, Taking};
 use q2c_stats::{Histogram, percentile};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +34,8 @@ pub struct Trace {
     pub input: SweepInput,
     /// The recorded requests of each lane.
     pub lanes: Vec<Recording>,
+    /// The facts that the trace's description holds, by name.
+    pub facts: BTreeMap<String, String>,
 }
 
 /// The reasons for which a trace cannot be simulated.
@@ -130,6 +133,7 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
     Ok(Trace {
         input: described(path, taken_as, &lanes, closed),
         lanes,
+        facts: meta.facts,
     })
 }
 

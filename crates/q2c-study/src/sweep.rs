@@ -69,6 +69,31 @@ impl StudyError {
     }
 }
 
+/// The outcomes of every policy on every trace.
+#[derive(Debug, Default)]
+pub(super) struct SimulatedCells {
+    /// By trace, in the order of the policies.
+    pub outcomes: Vec<Vec<Outcome>>,
+    /// The bounds of each trace.
+    pub bounds: Vec<Bounds>,
+    /// Wall time of the policies, seconds.
+    pub seconds: f64,
+}
+
+impl SimulatedCells {
+    /// Adds the outcomes of other policies on the same traces.
+    pub fn add(&mut self, others: SimulatedCells) {
+        self.seconds += others.seconds;
+        if self.outcomes.is_empty() {
+            (self.outcomes, self.bounds) = (others.outcomes, others.bounds);
+            return;
+        }
+        for (all, some) in self.outcomes.iter_mut().zip(others.outcomes) {
+            all.extend(some);
+        }
+    }
+}
+
 /// Policies that are simulated together. Progress is reported and the stop flag is read between two
 /// such groups.
 const AT_ONCE: usize = 1024;
@@ -91,9 +116,20 @@ impl Study<'_> {
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
     ) -> Result<SweepResult, StudyError> {
-        let mut seconds = 0.0;
-        let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
-        let mut bounds = Vec::new();
+        let simulated = self.simulate(stop, told)?;
+        self.conclude(&simulated)
+    }
+
+    /// Simulates every cell, and the bounds of each trace.
+    ///
+    /// # Errors
+    /// `stop` is raised.
+    pub(super) fn simulate(
+        &self,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<SimulatedCells, StudyError> {
+        let mut cells = SimulatedCells::default();
         let mut done = 0;
         for trace in self.traces {
             // The oracle has one thread, which the last of the cells need not wait for. Where no
@@ -110,26 +146,27 @@ impl Study<'_> {
                     done += some.len();
                     told(done);
                 }
-                seconds += begun.elapsed().as_secs_f64();
+                cells.seconds += begun.elapsed().as_secs_f64();
                 let bounds = match beside {
                     Ok(beside) => beside.join().expect("a simulation does not panic"),
                     Err(_) => self.on(trace).bounds(),
                 };
                 Ok((of_trace, bounds))
             })?;
-            outcomes.push(of_trace);
-            bounds.push(of_bounds);
+            cells.outcomes.push(of_trace);
+            cells.bounds.push(of_bounds);
         }
-        let simulated: u64 = outcomes.iter().flatten().map(|o| o.ios).sum();
-        self.conclude(
-            &outcomes,
-            &bounds,
-            Speed {
-                io_configs_per_s: simulated as f64 / seconds,
-                seconds,
-                reading_s: self.reading_s,
-            },
-        )
+        Ok(cells)
+    }
+
+    /// The speed at which the cells were simulated.
+    pub(super) fn speed(&self, cells: &SimulatedCells) -> Speed {
+        let simulated: u64 = cells.outcomes.iter().flatten().map(|o| o.ios).sum();
+        Speed {
+            io_configs_per_s: simulated as f64 / cells.seconds,
+            seconds: cells.seconds,
+            reading_s: self.reading_s,
+        }
     }
 
     /// One trace with the costs, the time and the arrivals of the study.
@@ -142,12 +179,10 @@ impl Study<'_> {
         }
     }
 
-    fn conclude(
-        &self,
-        outcomes: &[Vec<Outcome>],
-        bounds: &[Bounds],
-        speed: Speed,
-    ) -> Result<SweepResult, StudyError> {
+    fn conclude(&self, simulated: &SimulatedCells) -> Result<SweepResult, StudyError> {
+        let SimulatedCells {
+            outcomes, bounds, ..
+        } = simulated;
         let answered = answer::all(self, outcomes, bounds)?;
         let mut inputs = Vec::new();
         let mut cells = Vec::with_capacity(self.cells());
@@ -160,11 +195,7 @@ impl Study<'_> {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             cost: self.cost_in_words.clone(),
-            arrival: match self.arrival {
-                Arrival::Think => "closed",
-                Arrival::Recorded => "open",
-            }
-            .to_owned(),
+            arrival: self.loop_name().to_owned(),
             warm_up_ns: self.timing.warm_up,
             measure_ns: self.timing.measure,
             measured_ns: self
@@ -187,12 +218,20 @@ impl Study<'_> {
             answers: answered.answers,
             inputs,
             cells,
-            speed,
+            speed: self.speed(simulated),
             warnings: self.free_interrupts().into_iter().collect(),
         })
     }
 
-    fn free_interrupts(&self) -> Option<Warning> {
+    /// `closed` or `open`, for the result.
+    pub(super) fn loop_name(&self) -> &'static str {
+        match self.arrival {
+            Arrival::Think => "closed",
+            Arrival::Recorded => "open",
+        }
+    }
+
+    pub(super) fn free_interrupts(&self) -> Option<Warning> {
         let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self, policy);
         let mut rules: Vec<&str> = self
             .policies

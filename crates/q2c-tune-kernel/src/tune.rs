@@ -19,6 +19,7 @@ use q2c_result::{Device, Machine};
 use q2c_sim::{Arrival, Configuration, Drive, Recording, Waiting};
 use q2c_stats::{Rng, percentile, sorted};
 use q2c_study::{Study, Timing, Trace};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -124,6 +125,7 @@ impl TuneKernel<'_> {
         let traces = [Trace {
             input: recorded.input.clone(),
             lanes: of_one_class(&recorded.lanes),
+            facts: BTreeMap::new(),
         }];
         let study = Study {
             traces: &traces,

@@ -1,6 +1,9 @@
 //! Arguments of `q2c poll sim` and `q2c poll sweep`, and the commands of `q2c poll`.
 
-use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, TuneKernelArgs, WatchArgs};
+use super::{
+    CostArgs, GoalArgs, RuleArgs, SearchArgs, SourceArgs, SteerArgs, StudyArgs, TuneKernelArgs,
+    WatchArgs,
+};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
@@ -23,6 +26,13 @@ pub enum PollCommand {
     /// Simulate whole families of sleep rules, and find the best
     #[command(after_help = families())]
     Sweep(SweepArgs),
+    /// Set every rule against every pattern of a set, and score each on patterns that had no part
+    /// in the choice of its parameters
+    #[command(after_help = families())]
+    Study(StudyArgs),
+    /// Search families of rules for a better one: on some patterns of a set, and then, once, on
+    /// those of sources that were held out
+    Search(SearchArgs),
     /// Watch a workload while it runs; its method, ratio and background are changed by key
     #[command(after_help = rules())]
     Watch(WatchArgs),

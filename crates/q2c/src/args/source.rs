@@ -68,10 +68,11 @@ impl SourceArgs {
 #[derive(Clone, Debug, Args)]
 pub struct CostArgs {
     /// Costs from this calibration: calibration.json of a run, or what `q2c calibrate --json`
-    /// prints
+    /// prints; or `published`, a machine as the published measurements of hybrid polling describe
+    /// it
     #[arg(long, value_name = "FILE")]
     pub cost: Option<PathBuf>,
-    /// Without --cost: every sleep ends this much late, and nothing else costs
-    #[arg(long, value_name = "DURATION", default_value = "2us", value_parser = parse_duration, conflicts_with = "cost")]
-    pub wake_delay: Nanos,
+    /// Every sleep ends this much late, and nothing else costs [default: 2us, without --cost]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "cost")]
+    pub wake_delay: Option<Nanos>,
 }

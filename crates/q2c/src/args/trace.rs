@@ -1,4 +1,4 @@
-//! Arguments of `q2c trace import`, `export` and `info`, and the commands of `q2c trace`.
+//! Arguments of `q2c trace import`, `copy`, `export` and `info`, and the commands of `q2c trace`.
 
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
@@ -24,6 +24,8 @@ pub enum TraceCommand {
     Import(ImportArgs),
     /// Record every I/O of a device, from queued to complete, by BPF
     Record(RecordArgs),
+    /// Copy a q2c trace, or a part of it, with facts of your own in its description
+    Copy(CopyArgs),
     /// Write a q2c trace in the format of another tool
     #[command(after_help = export_formats())]
     Export(ExportArgs),
@@ -47,6 +49,39 @@ pub struct ImportArgs {
     /// Print the trace's description as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What to copy, and what to say of it.
+#[derive(Clone, Debug, Args)]
+pub struct CopyArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// A fact for the description, such as pattern.source=nvme0n1; it replaces one of the same name
+    /// (may be given again)
+    #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
+    pub facts: Vec<(String, String)>,
+    /// Only requests that start at this time of the trace or later, such as 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub from: Option<Nanos>,
+    /// Only requests that start before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub to: Option<Nanos>,
+    /// Only so many of them, from the first on
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub first: Option<u64>,
+    /// The trace to make, a name that is not taken yet
+    #[arg(long, value_name = "TRACE")]
+    pub out: PathBuf,
+    /// Print the new trace's description as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn fact(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("expected NAME=VALUE, found `{text}`")),
+    }
 }
 
 /// What to export, and as what.

@@ -1,5 +1,6 @@
 //! The commands of `q2c trace`.
 
+mod copy;
 mod export;
 mod import;
 
@@ -19,6 +20,7 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         TraceCommand::Import(args) => import::run(args, stop),
         TraceCommand::Record(args) => super::record::run(args, stop),
+        TraceCommand::Copy(args) => copy::run(args, stop),
         TraceCommand::Export(args) => export::run(args, stop),
         TraceCommand::Info(args) => info_of(&args.trace, args.json, stop),
     }

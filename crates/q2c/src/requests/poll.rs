@@ -1,7 +1,7 @@
-//! The simulations that the arguments of `q2c poll sim` and `q2c poll sweep` ask for, and the rule
-//! of `q2c poll steer`.
+//! The simulations that the arguments of `q2c poll sim`, `sweep`, `study` and `search` ask for, and
+//! the rule of `q2c poll steer`.
 
-use crate::args::{RuleArg, SimArgs, SteerArgs, SweepArgs};
+use crate::args::{PatternsArgs, RuleArg, SimArgs, SteerArgs, StudyArgs, SweepArgs};
 use q2c_model::Nanos;
 use q2c_policy::{Family, FamilyError, PolicySpec, RULES, SpecError};
 use q2c_sim::{Arrival, Grid};
@@ -55,6 +55,30 @@ pub fn sweep_policies(
     Ok(or_standard(all, p50))
 }
 
+/// The simulated time of `q2c poll study` and `search`.
+pub fn study_timing(args: &PatternsArgs) -> Timing {
+    Timing {
+        warm_up: args.warm_up,
+        measure: args.measure,
+        seed: args.seed,
+    }
+}
+
+/// The policies of `q2c poll study`: those asked for, and behind them those of the standard grid
+/// that are not among them. Its fixed sleeps are for this median latency; they are named in the
+/// result, not ranked.
+pub fn study_policies(args: &StudyArgs, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
+    let families = args.rules.iter().map(Family::spell_out);
+    let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
+    all.extend(args.on.simulated.own.policies()?);
+    if !args.only {
+        let standard = standard(p50).into_iter();
+        let asked = all.clone();
+        all.extend(standard.filter(|policy| !asked.contains(policy)));
+    }
+    Ok(all)
+}
+
 /// The policies that were asked for; where there are none, those of the standard grid for a trace
 /// of this median latency.
 pub fn or_standard(asked: Vec<PolicySpec>, p50: Nanos) -> Vec<PolicySpec> {
@@ -65,7 +89,7 @@ pub fn or_standard(asked: Vec<PolicySpec>, p50: Nanos) -> Vec<PolicySpec> {
 }
 
 /// The simulator's grid, and with default parameters every rule that is not in it.
-fn standard(p50: Nanos) -> Vec<PolicySpec> {
+pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
     let mut all = Grid::standard(p50).policies;
     let has = |all: &[PolicySpec], name: &str| all.iter().any(|p| p.rule().name == name);
     for rule in RULES {

@@ -38,6 +38,7 @@ mod replay;
 #[cfg(test)]
 mod report;
 mod scale;
+mod study;
 mod sweep;
 #[cfg(test)]
 mod trace;

@@ -74,6 +74,32 @@ fn constant_latencies_have_closed_forms() {
     }
 }
 
+/// On the published machine a sleep of 20 us takes a context switch and an interrupt handler, 2.563
+/// us, ends at 22 us, and adds 0.4 us to the latency of 30: so 8.4 us are polled.
+#[test]
+fn a_sleep_on_the_published_machine_costs_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let args = [
+        "poll",
+        "sweep",
+        "a.txt",
+        "--unit",
+        "us",
+        "--policy",
+        "fixed:20us",
+        "--cost",
+        "published",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &args).json();
+    let slept = cell(&result, "fixed:sleep=20us");
+    close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
+    close_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
+    let words = result["cost"].as_str().unwrap();
+    assert!(words.contains("wake-ups 2 us late, 2.56 us"), "{words}");
+}
+
 /// A sleep of 25 us ends at 27 us: right for the device of 30 us, and 23 us too early for the one
 /// of 50 us. A sleep of 40 us is best for 50 us and too late for 30 us.
 #[test]

@@ -219,3 +219,61 @@ fn errors_of_imports_name_the_option_that_mends_them() {
     let right = format!("{csv} --columns submit_ns=start,latency=took");
     analyze(&right, 3, &["--skip-bad"]);
 }
+
+/// Of a list of five latencies the first three; the description keeps its facts and gets new ones.
+#[test]
+fn a_part_is_copied_with_facts_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.txt"), "10\n20\n30\n40\n50\n").unwrap();
+    let import = ["trace", "import", "in.txt", "--op", "read", "--bs", "4k"];
+    q2c(folder.path(), &[&import[..], &LIST].concat()).done();
+    let copy = [
+        "trace",
+        "copy",
+        "list.trace",
+        "--out",
+        "part.trace",
+        "--json",
+    ];
+    let facts = [
+        "--first",
+        "3",
+        "--fact",
+        "pattern.source=a disk",
+        "--fact",
+        "terms=a=b",
+    ];
+    let info = q2c(folder.path(), &[&copy[..], &facts].concat()).json();
+    assert_eq!(number(&info, "/summary/records"), 3.0);
+    assert_eq!(number(&info, "/summary/u2c/max_ns"), 30_000.0);
+    let known = &info["meta"]["facts"];
+    assert_eq!(known["pattern.source"], "a disk");
+    assert_eq!(known["terms"], "a=b");
+    assert_eq!(known["imported_from"], "in.txt");
+    let again = q2c(folder.path(), &["trace", "info", "part.trace", "--json"]);
+    assert_eq!(again.json(), info);
+    // The first starts at 0, the second at 10 us.
+    let later = [
+        "trace",
+        "copy",
+        "list.trace",
+        "--from",
+        "10us",
+        "--out",
+        "later.trace",
+        "--json",
+    ];
+    let info = q2c(folder.path(), &later).json();
+    assert_eq!(number(&info, "/summary/records"), 4.0);
+    q2c(folder.path(), &copy).refused(2, &["part.trace"]);
+    let nothing = [
+        "trace",
+        "copy",
+        "list.trace",
+        "--out",
+        "x.trace",
+        "--fact",
+        "alone",
+    ];
+    q2c(folder.path(), &nothing).refused(2, &["NAME=VALUE"]);
+}

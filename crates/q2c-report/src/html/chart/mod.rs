@@ -18,6 +18,8 @@ mod over_time;
 mod pareto;
 pub(super) mod phases;
 pub(super) mod place;
+pub(super) mod poll_search;
+pub(super) mod poll_study;
 pub(super) mod replay;
 pub(super) mod scale;
 pub(super) mod stages_over_jobs;

@@ -2,10 +2,15 @@
 
 use crate::args::CostArgs;
 use crate::failure::Failure;
-use q2c_model::{Bytes, CostModel};
+use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_run::whole_file;
+
+/// The wake-up delay of `q2c poll sim` and `sweep` without an option.
+const WAKE_DELAY: Nanos = Nanos(2_000);
+/// The value of `--cost` that stands for a machine as publications describe it.
+pub(super) const PUBLISHED: &str = "published";
 
 /// The costs, and in words where they come from. A file of calibrations has one per block size:
 /// `bs` names the one to use; without it the traces must have a single block size, the one in
@@ -15,10 +20,14 @@ pub(super) fn costs(
     bs: Option<Bytes>,
     sizes: &[Bytes],
 ) -> Result<(CostModel, String), Failure> {
-    let Some(path) = &args.cost else {
-        let delay = args.wake_delay;
-        let words = format!("every sleep ends {delay} late, nothing else costs");
-        return Ok((CostModel::delayed(delay), words));
+    let path = match (args.wake_delay, &args.cost) {
+        (None, Some(path)) if path.as_os_str() == PUBLISHED => return Ok(published()),
+        (None, Some(path)) => path,
+        (delay, _) => {
+            let delay = delay.unwrap_or(WAKE_DELAY);
+            let words = format!("every sleep ends {delay} late, nothing else costs");
+            return Ok((CostModel::delayed(delay), words));
+        }
     };
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text =
@@ -57,4 +66,17 @@ pub(super) fn costs(
         path.display()
     );
     Ok((found.cost.clone(), words))
+}
+
+/// The machine of the publications, and its costs in words.
+fn published() -> (CostModel, String) {
+    let cost = CostModel::published();
+    let us = |ns: f64| ns / 1e3;
+    let words = format!(
+        "published machine: wake-ups {} us late, {:.2} us of CPU per sleep, {:.2} us per I/O by interrupt",
+        us(cost.wake_clear.base_ns.at(0.0)),
+        us(cost.sleep_cpu_clear_ns.at(0.0)),
+        us(cost.interrupt_cpu_ns)
+    );
+    (cost, words)
 }

@@ -2,9 +2,12 @@
 
 mod cost;
 mod kernel;
+mod patterns;
+mod search;
 mod sim;
 mod source;
 mod steer;
+mod study;
 mod sweep;
 mod tune_kernel;
 
@@ -23,6 +26,8 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
+        PollCommand::Study(args) => study::run(args, stop),
+        PollCommand::Search(args) => search::run(args, stop),
         PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),
         PollCommand::Watch(args) => super::watch::run(args, stop),
         PollCommand::Steer(args) => steer::run(args, stop),

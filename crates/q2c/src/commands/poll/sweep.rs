@@ -97,16 +97,28 @@ fn worth_it(
 }
 
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
-    let bar = ProgressBar::with_draw_target(
-        Some(study.cells() as u64),
-        ProgressDrawTarget::stderr_with_hz(4),
-    );
-    let style =
-        ProgressStyle::with_template("{wide_bar} {pos} of {len} configurations, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress(study.cells());
     let result = study.run(stop, &mut |done| bar.set_position(done as u64));
     bar.finish_and_clear();
     result.or_exit_of(StudyError::exit)
+}
+
+/// A bar on stderr for so many cells.
+pub(super) fn progress(cells: usize) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(4);
+    let bar = ProgressBar::with_draw_target(Some(cells as u64), target);
+    let style =
+        ProgressStyle::with_template("{wide_bar} {pos} of {len} configurations, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// Writes one of the files that were asked for, and says so.
+pub(super) fn write(file: NewFile, bytes: &[u8]) -> Result<(), Failure> {
+    let path = file.path().to_owned();
+    file.write(bytes)?;
+    say(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 /// The files that the result is to be written to.
@@ -126,12 +138,6 @@ impl Files {
     }
 
     fn write(self, result: &SweepResult) -> Result<(), Failure> {
-        let write = |file: NewFile, bytes: &[u8]| {
-            let path = file.path().to_owned();
-            file.write(bytes)?;
-            say(&format!("wrote {}", path.display()));
-            Ok::<(), Failure>(())
-        };
         if let Some(file) = self.html {
             let page = q2c_report::html::sweep(result).or_exit(Exit::Internal)?;
             write(file, page.as_bytes())?;

@@ -14,6 +14,8 @@ use q2c_result::kernel_watch::{self, KernelWatchResult};
 use q2c_result::place::{self, PlaceSimResult};
 use q2c_result::place_run::{self, PlaceRunResult};
 use q2c_result::place_watch::{self, PlaceWatchResult};
+use q2c_result::poll_search::{self, PollSearchResult};
+use q2c_result::poll_study::{self, PollStudyResult};
 use q2c_result::ramdisk::{self, RamDevices};
 use q2c_result::replay::{self, ReplayResult};
 use q2c_result::scale::{self, ScaleResult};
@@ -203,6 +205,24 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |_| none("a page", ramdisk::SCHEMA),
         csv: |_| none("CSV", ramdisk::SCHEMA),
         table: |result, screen| terminal::ram_devices(&result.devices, screen),
+    },
+    &KindOf {
+        schema: poll_study::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<PollStudyResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::poll_study(result).or_exit(Exit::Internal),
+        csv: |result| csv::poll_study(result).or_exit(Exit::Internal),
+        table: terminal::poll_study,
+    },
+    &KindOf {
+        schema: poll_search::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<PollSearchResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::poll_search(result).or_exit(Exit::Internal),
+        csv: |result| csv::poll_search(result).or_exit(Exit::Internal),
+        table: terminal::poll_search,
     },
 ];
 

@@ -1,0 +1,117 @@
+//! The reports of `q2c poll search`.
+
+use q2c_report::terminal::{self, Screen};
+use q2c_result::poll_search::{
+    Against, Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily,
+};
+use q2c_result::poll_study::{OwnBest, ScoredPolicy, StudiedPattern};
+
+const HOSTILE: &str = "</script><b>x";
+const SCREEN: Screen = Screen {
+    width: 120,
+    colour: false,
+};
+
+fn scored(policy: &str, mean_loss: f64) -> ScoredPolicy {
+    ScoredPolicy {
+        policy: policy.to_owned(),
+        mean_loss,
+        worst_loss: 0.5,
+        kept: 1,
+        losses: vec![Some(mean_loss), None],
+    }
+}
+
+fn contender(policy: &str, role: ContenderRole, losses: [f64; 2]) -> Contender {
+    Contender {
+        policy: policy.to_owned(),
+        role,
+        searched: Some(scored(policy, losses[0])),
+        held_out: scored(policy, losses[1]),
+        against: Vec::new(),
+    }
+}
+
+/// A finalist against one reference; all figures are chosen by hand.
+fn result(low: f64) -> PollSearchResult {
+    let pattern = |name: &str, oracle_over: f64| StudiedPattern {
+        name: name.to_owned(),
+        source: name.to_owned(),
+        own_best: Some(OwnBest {
+            oracle_over,
+            ..OwnBest::default()
+        }),
+        ..StudiedPattern::default()
+    };
+    let mut finalist = contender("rule:0.8 * p10", ContenderRole::Finalist, [0.11, 0.22]);
+    finalist.against = vec![Against {
+        reference: "pas".to_owned(),
+        better: 1,
+        of: 2,
+        gain: 0.15,
+        low,
+        high: 0.3,
+    }];
+    PollSearchResult {
+        schema: SCHEMA.to_owned(),
+        searched: vec![pattern(HOSTILE, 1.5)],
+        held_out: vec![pattern("disk", 2.5), pattern("zram", 3.5)],
+        configurations: 3_900,
+        families: vec![SearchedFamily {
+            family: "A * p10".to_owned(),
+            configurations: 240,
+            best: scored("rule:0.8 * p10", 0.11),
+            left_out_loss: Some(0.125),
+        }],
+        contenders: vec![
+            contender("pas", ContenderRole::Reference, [0.33, 0.375]),
+            finalist,
+        ],
+        ..PollSearchResult::default()
+    }
+}
+
+#[test]
+fn a_search_in_a_terminal() {
+    let text = terminal::poll_search(&result(0.05), SCREEN);
+    for said in [
+        "900 configurations on 1 patterns of 1 sources",
+        "held out: disk, zram (2 patterns)",
+        "11.0        12.5",
+        "finalist      11.0      22.0",
+        "better than every reference on what was held out: rule:0.8 * p10",
+        "2.50 to 3.50",
+    ] {
+        assert!(text.contains(said), "{said} is not in\n{text}");
+    }
+    // The least loss on what was held out comes first.
+    let at = |said: &str| text.find(said).unwrap();
+    assert!(at("finalist") < at("reference"), "{text}");
+    let one_line = text.replace("\n  ", " ");
+    let said = "better than pas by 15.0 points of loss (95 % of resampled sets of sources: 5.0 to 30.0), on 1 of 2 patterns";
+    assert!(one_line.contains(said), "{text}");
+}
+
+/// An interval that holds zero is no win, and neither is a reference without losses.
+#[test]
+fn what_is_not_told_apart_has_not_won() {
+    let text = terminal::poll_search(&result(-0.01), SCREEN);
+    assert!(text.contains("no winner"), "{text}");
+}
+
+#[test]
+fn page_and_csv_have_what_was_held_out() {
+    let page = q2c_report::html::poll_search(&result(0.05)).expect("make the page");
+    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
+    let (figures, _) = figures.split_once("</script>").expect("their end");
+    let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
+    let finalist = &figures["poll-search"][0]["data"][0];
+    assert_eq!(finalist["x"], serde_json::json!([11.0]));
+    assert_eq!(finalist["y"], serde_json::json!([22.0]));
+    assert!(!page.contains(HOSTILE));
+    let csv = q2c_report::csv::poll_search(&result(0.05)).expect("make the CSV");
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 5, "{csv}");
+    assert_eq!(rows[1], "pas,reference,disk,disk,0.375");
+    assert_eq!(rows[4], "rule:0.8 * p10,finalist,zram,zram,");
+}

@@ -1,0 +1,138 @@
+//! The reports of `q2c poll study`.
+
+use q2c_report::terminal::{self, Screen};
+use q2c_result::poll_study::{
+    ClaimVerdict, LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, Published,
+    RuleScore, SCHEMA, ScoredPolicy, StudiedPattern, WhyNotRanked,
+};
+
+const HOSTILE: &str = "</script><b>x";
+const SCREEN: Screen = Screen {
+    width: 120,
+    colour: false,
+};
+
+fn pattern(name: &str, counts: bool) -> StudiedPattern {
+    StudiedPattern {
+        name: name.to_owned(),
+        source: "disk".to_owned(),
+        own_best: counts.then(|| OwnBest {
+            policy: "min:ratio=80%,period=10ms".to_owned(),
+            oracle_over: 1.27,
+            ..OwnBest::default()
+        }),
+        ..StudiedPattern::default()
+    }
+}
+
+fn scored(policy: &str, losses: [Option<f64>; 3], mean_loss: f64) -> ScoredPolicy {
+    ScoredPolicy {
+        policy: policy.to_owned(),
+        mean_loss,
+        worst_loss: 1.0,
+        kept: losses.iter().flatten().count(),
+        losses: losses.to_vec(),
+    }
+}
+
+/// One rule on three patterns, the last of which does not count; all figures are chosen by hand.
+fn result() -> PollStudyResult {
+    let min = scored(
+        "min:ratio=80%,period=10ms",
+        [Some(0.125), None, None],
+        0.5625,
+    );
+    let rule = RuleScore {
+        rule: "min".to_owned(),
+        configurations: 2,
+        on_average: min.clone(),
+        worst_case: min.clone(),
+        patterns_left_out: LeftOut {
+            mean_loss: 0.75,
+            worst_loss: 1.0,
+            kept: 1,
+            each: vec![
+                LeftOutPattern {
+                    pattern: 0,
+                    policy: "min:ratio=70%,period=10ms".to_owned(),
+                    loss: Some(0.5),
+                },
+                LeftOutPattern {
+                    pattern: 1,
+                    policy: min.policy.clone(),
+                    loss: None,
+                },
+            ],
+        },
+        sources_left_out: None,
+    };
+    PollStudyResult {
+        schema: SCHEMA.to_owned(),
+        patterns: vec![
+            pattern(HOSTILE, true),
+            pattern("second", true),
+            pattern("third", false),
+        ],
+        objective: "kiops-per-core".to_owned(),
+        configurations: vec![min],
+        not_ranked: vec![NotRanked {
+            rule: "fixed".to_owned(),
+            why: WhyNotRanked::DoesNotFollow,
+        }],
+        all: Some(RuleScore {
+            rule: String::new(),
+            ..rule.clone()
+        }),
+        rules: vec![rule],
+        published: Published::default(),
+        ..PollStudyResult::default()
+    }
+}
+
+#[test]
+fn a_study_in_a_terminal() {
+    let text = terminal::poll_study(&result(), SCREEN);
+    for said in [
+        "3 patterns of 1 sources",
+        "none keeps the limits: does not count",
+        "56.2    100.0        75.0    100.0           -        -  1 of 2",
+        "best on average: min:ratio=80%,period=10ms (mean loss 56.2 %",
+        "not ranked: fixed",
+        "cannot be judged",
+    ] {
+        assert!(text.contains(said), "{said} is not in\n{text}");
+    }
+    let mut judged = result();
+    judged.published.verdict = ClaimVerdict::DoesNotHold;
+    judged.published.resamples = 1_000;
+    judged.published.share = 0.013;
+    let text = terminal::poll_study(&judged, SCREEN).replace('\n', " ");
+    assert!(text.contains("does not hold"), "{text}");
+    assert!(text.contains("1.3 % of 1000 resampled sets"), "{text}");
+    judged.all = None;
+    let text = terminal::poll_study(&judged, SCREEN);
+    assert!(text.contains("no answer"), "{text}");
+}
+
+/// A broken limit is drawn as a loss of 100 %, and a pattern that does not count as a gap.
+#[test]
+fn the_map_shows_what_was_left_out() {
+    let page = q2c_report::html::poll_study(&result()).expect("make the page");
+    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
+    let (figures, _) = figures.split_once("</script>").expect("their end");
+    let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
+    let views = &figures["poll-study"];
+    let losses = |view: usize| views[view]["data"][0]["z"][0].clone();
+    assert_eq!(losses(0), serde_json::json!([50.0, 100.0, null]));
+    assert_eq!(losses(1), serde_json::json!([12.5, 100.0, null]));
+    assert!(!page.contains(HOSTILE));
+}
+
+#[test]
+fn a_broken_limit_has_no_loss_in_csv() {
+    let csv = q2c_report::csv::poll_study(&result()).expect("make the CSV");
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 3, "{csv}");
+    assert!(rows[1].ends_with(",disk,0.125"), "{csv}");
+    assert!(rows[2].ends_with("second,disk,"), "{csv}");
+}

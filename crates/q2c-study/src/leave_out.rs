@@ -1,0 +1,172 @@
+//! Choosing a configuration on some patterns and scoring it on others.
+
+/// The losses of configurations on patterns. A loss is a share of the objective: 0 is the pattern's
+/// own best, 1 is nothing, or a broken limit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Losses {
+    /// Row by configuration, column by pattern.
+    rows: Vec<Vec<f64>>,
+    /// The source of each pattern, as a number.
+    sources: Vec<usize>,
+}
+
+/// What a choice looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The least mean loss.
+    Mean,
+    /// The least greatest loss.
+    Worst,
+}
+
+impl Losses {
+    /// The table of these rows, all of which have a column for each pattern.
+    pub fn new(rows: Vec<Vec<f64>>, sources: Vec<usize>) -> Self {
+        debug_assert!(rows.iter().all(|row| row.len() == sources.len()));
+        Losses { rows, sources }
+    }
+
+    /// Number of patterns.
+    pub fn patterns(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The losses of a configuration.
+    pub fn row(&self, configuration: usize) -> &[f64] {
+        &self.rows[configuration]
+    }
+
+    /// Number of different sources.
+    pub fn sources(&self) -> usize {
+        let mut all = self.sources.clone();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    }
+
+    /// The best of the configurations `among` on the patterns `on`; of equal ones the first. `None`
+    /// when there is nothing to choose from or on.
+    pub fn best(&self, among: &[usize], on: &[usize], by: By) -> Option<usize> {
+        if on.is_empty() {
+            return None;
+        }
+        let score = |&&c: &&usize| {
+            let losses = on.iter().map(|&pattern| self.rows[c][pattern]);
+            match by {
+                By::Mean => losses.sum::<f64>(),
+                By::Worst => losses.fold(f64::NEG_INFINITY, f64::max),
+            }
+        };
+        let least = among.iter().map(|c| (score(&c), c));
+        let least = least.reduce(|best, next| if next.0 < best.0 { next } else { best });
+        least.map(|(_, &configuration)| configuration)
+    }
+
+    /// For each pattern the best configuration on average on all others; with a single pattern
+    /// none.
+    pub fn without_pattern(&self, among: &[usize]) -> Option<Vec<usize>> {
+        self.each(among, |left_out, pattern| left_out != pattern)
+    }
+
+    /// For each pattern the best configuration on average on the patterns of all other sources;
+    /// with a single source none.
+    pub fn without_source(&self, among: &[usize]) -> Option<Vec<usize>> {
+        self.each(among, |left_out, pattern| {
+            self.sources[left_out] != self.sources[pattern]
+        })
+    }
+
+    fn each(&self, among: &[usize], takes: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
+        let chosen = (0..self.patterns()).map(|left_out| {
+            let on: Vec<usize> = (0..self.patterns())
+                .filter(|&pattern| takes(left_out, pattern))
+                .collect();
+            self.best(among, &on, By::Mean)
+        });
+        chosen.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_stats::Rng;
+
+    /// Three configurations on four patterns of two sources, by hand. Sums: a 1.2, b 1.3, c 1.4.
+    ///
+    /// | | p0 (X) | p1 (X) | p2 (Y) | p3 (Y) |
+    /// |---|---|---|---|---|
+    /// | a | 0.0 | 0.0 | 0.2 | 1.0 |
+    /// | b | 0.5 | 0.4 | 0.3 | 0.1 |
+    /// | c | 0.4 | 0.6 | 0.0 | 0.4 |
+    fn by_hand() -> Losses {
+        let rows = vec![
+            vec![0.0, 0.0, 0.2, 1.0],
+            vec![0.5, 0.4, 0.3, 0.1],
+            vec![0.4, 0.6, 0.0, 0.4],
+        ];
+        Losses::new(rows, vec![0, 0, 1, 1])
+    }
+
+    /// Without p0 the sums are a 1.2, b 0.8, c 1.0; without p1 a 1.2, b 0.9, c 0.8; without p2 a
+    /// 1.0, b 1.0, c 1.4 (the first of equals); without p3 a 0.2, b 1.2, c 1.0. Without X the sums
+    /// over Y are a 1.2, b 0.4, c 0.4 (the first), without Y over X a 0.0, b 0.9, c 1.0.
+    #[test]
+    fn choices_by_hand() {
+        let losses = by_hand();
+        let all = [0, 1, 2];
+        let on = [0, 1, 2, 3];
+        assert_eq!(losses.best(&all, &on, By::Mean), Some(0));
+        assert_eq!(losses.best(&all, &on, By::Worst), Some(1));
+        assert_eq!(losses.without_pattern(&all), Some(vec![1, 2, 0, 0]));
+        assert_eq!(losses.without_source(&all), Some(vec![1, 1, 0, 0]));
+        assert_eq!(losses.without_source(&[2]), Some(vec![2; 4]));
+    }
+
+    #[test]
+    fn nothing_is_chosen_on_nothing() {
+        let one = Losses::new(vec![vec![0.0], vec![0.1]], vec![7]);
+        assert_eq!(one.without_pattern(&[0, 1]), None);
+        assert_eq!(one.without_source(&[0, 1]), None);
+        assert_eq!(one.best(&[], &[0], By::Mean), None);
+        let two = Losses::new(vec![vec![0.0, 0.1]], vec![3, 3]);
+        assert_eq!((two.sources(), two.without_source(&[0])), (1, None));
+        assert_eq!(two.without_pattern(&[0]), Some(vec![0, 0]));
+    }
+
+    /// The same by another way: the patterns that are left out are deleted from a copy of the
+    /// table, and the means of what is left are sorted.
+    #[test]
+    fn as_with_the_patterns_deleted() {
+        let mut rng = Rng::new(21);
+        for _ in 0..50 {
+            let (count, patterns) = (2 + rng.below(9) as usize, 3 + rng.below(9) as usize);
+            let sources: Vec<usize> = (0..patterns).map(|p| p % 3).collect();
+            let rows: Vec<Vec<f64>> = (0..count)
+                .map(|_| (0..patterns).map(|_| rng.unit()).collect())
+                .collect();
+            let deleted = |left: &dyn Fn(usize) -> bool| -> usize {
+                let mean = |row: &Vec<f64>| {
+                    let mut rest = row.clone();
+                    let mut at = 0;
+                    rest.retain(|_| {
+                        at += 1;
+                        !left(at - 1)
+                    });
+                    rest.iter().sum::<f64>() / rest.len() as f64
+                };
+                let mut order: Vec<usize> = (0..count).collect();
+                order.sort_by(|&a, &b| mean(&rows[a]).total_cmp(&mean(&rows[b])));
+                order[0]
+            };
+            let by_pattern = (0..patterns).map(|out| deleted(&|p| p == out)).collect();
+            let by_source = (0..patterns)
+                .map(|out| deleted(&|p| sources[p] == sources[out]))
+                .collect();
+            let losses = Losses::new(rows.clone(), sources.clone());
+            let all: Vec<usize> = (0..count).collect();
+            assert_eq!(losses.without_pattern(&all), Some(by_pattern));
+            assert_eq!(losses.without_source(&all), Some(by_source));
+        }
+    }
+}

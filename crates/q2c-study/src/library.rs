@@ -1,0 +1,52 @@
+//! The patterns that q2c brings along. How each was made stands in `patterns/README.md`, and in the
+//! facts of each file.
+
+/// A pattern of the library: a q2c trace as bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped {
+    /// Name of its file, with the ending.
+    pub file: &'static str,
+    /// The file's content.
+    pub bytes: &'static [u8],
+}
+
+/// Takes the files of these names from `patterns/`.
+macro_rules! library {
+    ($($name:literal,)*) => {
+        /// The library, by name in alphabetical order.
+        pub static LIBRARY: &[Shipped] = &[$(Shipped {
+            file: concat!($name, ".parquet"),
+            bytes: include_bytes!(concat!("../patterns/", $name, ".parquet")),
+        },)*];
+    };
+}
+
+library! {
+    "bimodal-30us-300us",
+    "constant-50us",
+    "disk-mixed-4-threads",
+    "disk-mixed-4k-quiet",
+    "disk-mixed-sizes",
+    "disk-read-256k-quiet",
+    "disk-read-4k-heavy",
+    "disk-read-4k-light",
+    "disk-read-4k-quiet",
+    "disk-read-64k-heavy",
+    "disk-read-64k-light",
+    "disk-read-64k-quiet",
+    "disk-write-4k-quiet",
+    "heavy-tail-60us",
+    "lognormal-80us",
+    "loop-read-4k-heavy",
+    "loop-read-4k-quiet",
+    "loop-read-64k-quiet",
+    "optane-p5800x",
+    "p41-tlc",
+    "phases-30us-120us",
+    "steps-40us-100us",
+    "waves-40us-140us",
+    "zram-read-256k-heavy",
+    "zram-read-256k-quiet",
+    "zram-read-64k-quiet",
+    "zssd-983zet",
+}

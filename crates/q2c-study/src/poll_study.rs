@@ -1,0 +1,351 @@
+//! A study of rules over a set of patterns: every configuration on every pattern, and each rule on
+//! the patterns that had no part in the choice of its parameters.
+
+mod published;
+
+use crate::answer::{eligible, score, takes_free_interrupts};
+use crate::leave_out::{By, Losses};
+use crate::source::Trace;
+use crate::sweep::{SimulatedCells, Study, StudyError};
+use q2c_policy::PolicySpec;
+use q2c_result::poll_study::{
+    LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA, ScoredPolicy,
+    StudiedPattern, WhyNotRanked,
+};
+use q2c_sim::{Bounds, Choice, Outcome, choose};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// What the names of the facts that describe a pattern begin with.
+const PREFIX: &str = "pattern.";
+/// The fact that names the source of a pattern.
+const SOURCE: &str = "source";
+/// The loss on a pattern on which a configuration breaks a limit.
+const BROKEN: f64 = 1.0;
+
+/// The configurations that are ranked, with their losses on the patterns that count.
+pub(crate) struct Ranked<'a> {
+    pub study: &'a Study<'a>,
+    /// The patterns, with their own bests.
+    pub patterns: Vec<StudiedPattern>,
+    /// The patterns that count: those on which a configuration keeps the limits.
+    pub counting: Vec<usize>,
+    /// Index of each ranked configuration among the policies of the study.
+    pub policies: Vec<usize>,
+    /// By ranked configuration and pattern: the loss, `None` where a limit is broken.
+    pub kept: Vec<Vec<Option<f64>>>,
+    /// By ranked configuration and pattern that counts.
+    pub losses: Losses,
+}
+
+impl Trace {
+    /// The name of the trace as a pattern: that of its file, without the ending.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let path = Path::new(&self.input.path);
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The source of the trace as a pattern: what its facts say, else its name.
+    #[must_use]
+    pub fn source(&self) -> String {
+        let stated = self.facts.get(&format!("{PREFIX}{SOURCE}"));
+        stated.cloned().unwrap_or_else(|| self.name())
+    }
+}
+
+impl Study<'_> {
+    /// Simulates every policy on every trace and scores the rules on what was left out of their
+    /// choice. Rules that take interrupts are ranked with `interrupts` alone: where the floor lets
+    /// an interrupt through, no sleep takes as little CPU. `told` is called with the number of
+    /// cells that are done.
+    ///
+    /// # Errors
+    /// No I/O counts on one of the traces, or `stop` is raised.
+    pub fn leave_out(
+        &self,
+        interrupts: bool,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<PollStudyResult, StudyError> {
+        let cells = self.simulate(stop, told)?;
+        let whys = why_not(self, interrupts);
+        let ranked = Ranked::of(self, &whys, &cells)?;
+        let all: Vec<usize> = (0..ranked.policies.len()).collect();
+        Ok(PollStudyResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            cost: self.cost_in_words.clone(),
+            arrival: self.loop_name().to_owned(),
+            warm_up_ns: self.timing.warm_up,
+            seed: self.timing.seed,
+            objective: self.objective.to_string(),
+            limits: self.limits.in_words(),
+            configurations: all.iter().map(|&c| ranked.scored(c)).collect(),
+            not_ranked: not_ranked(self, &whys),
+            all: ranked.rule("", &all),
+            rules: ranked.rules(),
+            published: published::judged(&ranked),
+            speed: self.speed(&cells),
+            warnings: self.free_interrupts().into_iter().collect(),
+            patterns: ranked.patterns,
+        })
+    }
+}
+
+impl<'a> Ranked<'a> {
+    /// Ranks the simulated cells of a study.
+    pub fn of(
+        study: &'a Study<'a>,
+        whys: &[Option<WhyNotRanked>],
+        cells: &SimulatedCells,
+    ) -> Result<Self, StudyError> {
+        let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
+        let policies: Vec<usize> = (0..eligible.len()).filter(|&p| eligible[p]).collect();
+        let mut patterns = Vec::new();
+        let mut kept = vec![Vec::new(); policies.len()];
+        for (trace, (outcomes, bounds)) in study
+            .traces
+            .iter()
+            .zip(cells.outcomes.iter().zip(&cells.bounds))
+        {
+            let (pattern, losses) = on_pattern(study, trace, outcomes, bounds, &eligible)?;
+            patterns.push(pattern);
+            for (row, &policy) in kept.iter_mut().zip(&policies) {
+                row.push(losses[policy]);
+            }
+        }
+        let counting: Vec<usize> = (0..patterns.len())
+            .filter(|&p| patterns[p].own_best.is_some())
+            .collect();
+        let counted = |row: &Vec<Option<f64>>| -> Vec<f64> {
+            let each = counting.iter().map(|&p| row[p].unwrap_or(BROKEN));
+            each.collect()
+        };
+        let rows = kept.iter().map(counted).collect();
+        Ok(Ranked {
+            losses: Losses::new(rows, sources(&patterns, &counting)),
+            study,
+            patterns,
+            counting,
+            policies,
+            kept,
+        })
+    }
+
+    /// The policy of a ranked configuration.
+    pub fn policy(&self, configuration: usize) -> &PolicySpec {
+        &self.study.policies[self.policies[configuration]]
+    }
+
+    /// A ranked configuration with its losses.
+    pub fn scored(&self, configuration: usize) -> ScoredPolicy {
+        let row = self.losses.row(configuration);
+        let losses = &self.kept[configuration];
+        ScoredPolicy {
+            policy: self.policy(configuration).to_string(),
+            mean_loss: q2c_stats::mean(row),
+            worst_loss: greatest(row),
+            kept: self
+                .counting
+                .iter()
+                .filter(|&&p| losses[p].is_some())
+                .count(),
+            losses: losses.clone(),
+        }
+    }
+
+    /// The rules, each with its parameters free.
+    fn rules(&self) -> Vec<RuleScore> {
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        for configuration in 0..self.policies.len() {
+            let name = rule_name(self.policy(configuration));
+            match groups.iter_mut().find(|(of, _)| *of == name) {
+                Some((_, some)) => some.push(configuration),
+                None => groups.push((name, vec![configuration])),
+            }
+        }
+        let scored = groups.iter().filter_map(|(name, of)| self.rule(name, of));
+        let mut rules: Vec<RuleScore> = scored.collect();
+        rules.sort_by(|a, b| ordering_loss(a).total_cmp(&ordering_loss(b)));
+        rules
+    }
+
+    /// A rule that consists of the configurations `among`; `None` without a pattern to choose on.
+    pub fn rule(&self, name: &str, among: &[usize]) -> Option<RuleScore> {
+        let on: Vec<usize> = (0..self.counting.len()).collect();
+        let best = |by| self.losses.best(among, &on, by).map(|c| self.scored(c));
+        let several = self.losses.sources() > 1;
+        let sources = several.then(|| self.losses.without_source(among)).flatten();
+        Some(RuleScore {
+            rule: name.to_owned(),
+            configurations: among.len(),
+            on_average: best(By::Mean)?,
+            worst_case: best(By::Worst)?,
+            patterns_left_out: self
+                .losses
+                .without_pattern(among)
+                .map_or_else(LeftOut::default, |chosen| self.left_out(&chosen)),
+            sources_left_out: sources.map(|chosen| self.left_out(&chosen)),
+        })
+    }
+
+    /// The losses of what was chosen without each pattern that counts.
+    fn left_out(&self, chosen: &[usize]) -> LeftOut {
+        let of = |(column, &c): (usize, &usize)| self.losses.row(c)[column];
+        let losses: Vec<f64> = chosen.iter().enumerate().map(of).collect();
+        let each = chosen.iter().zip(&self.counting);
+        let each = each.map(|(&configuration, &pattern)| LeftOutPattern {
+            pattern,
+            policy: self.policy(configuration).to_string(),
+            loss: self.kept[configuration][pattern],
+        });
+        let each: Vec<LeftOutPattern> = each.collect();
+        LeftOut {
+            mean_loss: q2c_stats::mean(&losses),
+            worst_loss: greatest(&losses),
+            kept: each.iter().filter(|pattern| pattern.loss.is_some()).count(),
+            each,
+        }
+    }
+}
+
+fn greatest(losses: &[f64]) -> f64 {
+    losses.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The loss by which rules are put in order.
+fn ordering_loss(rule: &RuleScore) -> f64 {
+    let sources = rule.sources_left_out.as_ref();
+    match (sources, rule.patterns_left_out.each.is_empty()) {
+        (Some(left_out), _) => left_out.mean_loss,
+        (None, false) => rule.patterns_left_out.mean_loss,
+        (None, true) => rule.on_average.mean_loss,
+    }
+}
+
+/// The name of a rule; a formula is one of its own, whatever its period.
+fn rule_name(policy: &PolicySpec) -> String {
+    policy
+        .formula()
+        .map_or_else(|| policy.rule().name.to_owned(), ToString::to_string)
+}
+
+/// The source of each pattern that counts, as a number.
+fn sources(patterns: &[StudiedPattern], counting: &[usize]) -> Vec<usize> {
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut number = |&pattern: &usize| {
+        let next = numbers.len();
+        let source = patterns[pattern].source.as_str();
+        *numbers.entry(source).or_insert(next)
+    };
+    counting.iter().map(&mut number).collect()
+}
+
+/// A pattern with its own best, and the loss of every policy on it.
+fn on_pattern(
+    study: &Study<'_>,
+    trace: &Trace,
+    outcomes: &[Outcome],
+    bounds: &Bounds,
+    eligible: &[bool],
+) -> Result<(StudiedPattern, Vec<Option<f64>>), StudyError> {
+    if bounds.poll.ios == 0 {
+        return Err(StudyError::NothingCounted {
+            path: trace.input.path.clone(),
+        });
+    }
+    let choice = choose(
+        outcomes,
+        eligible,
+        &bounds.poll,
+        study.objective,
+        &study.limits,
+    );
+    let scores = scores(study, outcomes, eligible, &choice);
+    let most = scores
+        .iter()
+        .flatten()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
+    let losses = scores.iter().map(|s| s.map(|s| 1.0 - s / most)).collect();
+    // `choose` takes of near equals the one that misses least; a loss counts from the very most.
+    let best = scores.iter().position(|score| *score == Some(most));
+    let own_best = best.map(|best| OwnBest {
+        policy: study.policies[best].to_string(),
+        gives: outcomes[best].gives,
+        oracle_over: score(&bounds.oracle, study.objective) / most,
+    });
+    Ok((described(study, trace, bounds, &choice, own_best), losses))
+}
+
+/// The objective of each policy; `None` where it is not ranked or breaks a limit.
+fn scores(
+    study: &Study<'_>,
+    outcomes: &[Outcome],
+    eligible: &[bool],
+    choice: &Choice,
+) -> Vec<Option<f64>> {
+    let each = outcomes.iter().zip(eligible);
+    each.map(|(outcome, &ranked)| {
+        let counts = ranked && study.limits.kept_by(outcome, choice.floor_iops);
+        counts.then(|| score(outcome, study.objective))
+    })
+    .collect()
+}
+
+fn described(
+    study: &Study<'_>,
+    trace: &Trace,
+    bounds: &Bounds,
+    choice: &Choice,
+    own_best: Option<OwnBest>,
+) -> StudiedPattern {
+    let facts = trace.facts.iter().filter_map(|(name, value)| {
+        let name = name.strip_prefix(PREFIX)?;
+        Some((name.to_owned(), value.clone()))
+    });
+    StudiedPattern {
+        source: trace.source(),
+        name: trace.name(),
+        facts: facts.collect(),
+        input: trace.input.clone(),
+        measured_ns: study.on(trace).drive.measure,
+        poll: bounds.poll.gives,
+        oracle: bounds.oracle.gives,
+        floor_iops: choice.floor_iops,
+        floor: choice.floor.clone(),
+        own_best,
+    }
+}
+
+/// Why each policy of the study is not ranked; `None` for one that is.
+pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotRanked>> {
+    let eligible = eligible(study).into_iter();
+    let each = study.policies.iter().zip(eligible);
+    each.map(|(policy, eligible)| match eligible {
+        _ if takes_free_interrupts(study, policy) => Some(WhyNotRanked::FreeInterrupts),
+        _ if policy.rule().interrupts && !interrupts => Some(WhyNotRanked::TakesInterrupts),
+        false => Some(WhyNotRanked::DoesNotFollow),
+        true => None,
+    })
+    .collect()
+}
+
+/// The rules of the study that are not ranked, each once.
+fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {
+    let mut found: Vec<NotRanked> = Vec::new();
+    for (policy, why) in study.policies.iter().zip(whys) {
+        let rule = rule_name(policy);
+        let known = found.iter().any(|known| known.rule == rule);
+        if let (Some(why), false) = (*why, known) {
+            found.push(NotRanked { rule, why });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! The published conclusion: `min` with 70 to 90 % is best on average over many patterns.
+
+use super::Ranked;
+use crate::leave_out::By;
+use q2c_policy::PolicySpec;
+use q2c_result::poll_study::{ClaimVerdict, Published};
+use q2c_stats::Rng;
+use std::collections::BTreeMap;
+
+/// The rule and the ratios of the conclusion.
+const RULE: &str = "min";
+const RATIOS: std::ops::RangeInclusive<f64> = 0.70..=0.90;
+/// A ratio read from a text may differ from the bounds by rounding.
+const ROUNDING: f64 = 1e-9;
+/// Sets of sources that are drawn.
+const RESAMPLES: u32 = 1_000;
+/// Fewest sources on which the conclusion is judged.
+const FEWEST: usize = 3;
+/// Shares of the sets from which, and up to which, the conclusion is judged.
+const JUDGED: [f64; 2] = [0.025, 0.975];
+
+/// The conclusion beside the ranked configurations.
+pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
+    let all: Vec<usize> = (0..ranked.policies.len()).collect();
+    let (named, others): (Vec<usize>, Vec<usize>) =
+        all.iter().partition(|&&c| is_named(ranked.policy(c)));
+    let on: Vec<usize> = (0..ranked.counting.len()).collect();
+    let best = |among: &[usize]| {
+        let best = ranked.losses.best(among, &on, By::Mean);
+        best.map(|c| ranked.scored(c))
+    };
+    let (of_named, of_others) = (best(&named), best(&others));
+    let both = of_named.is_some() && of_others.is_some();
+    let share = (both && ranked.losses.sources() >= FEWEST).then(|| share(ranked, &all));
+    Published {
+        named: of_named,
+        others: of_others,
+        resamples: share.map_or(0, |_| RESAMPLES),
+        share: share.unwrap_or_default(),
+        verdict: match share {
+            None => ClaimVerdict::CannotJudge,
+            Some(share) if share >= JUDGED[1] => ClaimVerdict::Holds,
+            Some(share) if share <= JUDGED[0] => ClaimVerdict::DoesNotHold,
+            Some(_) => ClaimVerdict::Undecided,
+        },
+    }
+}
+
+fn is_named(policy: &PolicySpec) -> bool {
+    let ratio = policy
+        .params()
+        .into_iter()
+        .find(|(name, _)| *name == "ratio");
+    let within =
+        |ratio: f64| RATIOS.contains(&(ratio - ROUNDING)) || RATIOS.contains(&(ratio + ROUNDING));
+    policy.rule().name == RULE && ratio.is_some_and(|(_, ratio)| within(ratio))
+}
+
+/// The share of sets of sources in which a configuration of the conclusion is best on average.
+fn share(ranked: &Ranked<'_>, all: &[usize]) -> f64 {
+    let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (column, &pattern) in ranked.counting.iter().enumerate() {
+        let source = ranked.patterns[pattern].source.as_str();
+        of_source.entry(source).or_default().push(column);
+    }
+    let sources: Vec<&Vec<usize>> = of_source.values().collect();
+    let mut rng = Rng::new(ranked.study.timing.seed);
+    let mut holds = 0;
+    for _ in 0..RESAMPLES {
+        let drawn = (0..sources.len()).map(|_| sources[rng.below(sources.len() as u64) as usize]);
+        let on: Vec<usize> = drawn.flatten().copied().collect();
+        let best = ranked.losses.best(all, &on, By::Mean);
+        holds += u32::from(best.is_some_and(|c| is_named(ranked.policy(c))));
+    }
+    f64::from(holds) / f64::from(RESAMPLES)
+}

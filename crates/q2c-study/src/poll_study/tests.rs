@@ -1,0 +1,208 @@
+use super::*;
+use crate::timing::Timing;
+use q2c_model::{Bytes, CostModel, Direction, Nanos, TakenAs};
+use q2c_policy::Io;
+use q2c_result::poll_study::ClaimVerdict;
+use q2c_result::sweep::SweepInput;
+use q2c_sim::{Arrival, Limits, Objective, Recording};
+
+const READ: Io = Io {
+    direction: Direction::Read,
+    bytes: 4096,
+};
+
+/// A pattern of `source` whose every request takes `us`.
+fn pattern(name: &str, source: &str, us: f64) -> Trace {
+    let mut lane = Recording::default();
+    (0..2_000).for_each(|_| lane.push(READ, 0.0, us as f32 * 1e3, 0.0));
+    Trace {
+        input: SweepInput {
+            path: format!("patterns/{name}.parquet"),
+            taken_as: TakenAs::default(),
+            lanes: 1,
+            ios: 2_000,
+            sizes: vec![Bytes(4096)],
+            span_ns: Nanos((2e6 * us) as u64),
+            latency_ns: [us * 1e3; 5],
+        },
+        lanes: vec![lane],
+        facts: BTreeMap::from([("pattern.source".to_owned(), source.to_owned())]),
+    }
+}
+
+/// The three patterns whose figures the tests work out by hand.
+fn patterns() -> [Trace; 3] {
+    [
+        pattern("slow", "disk", 100.0),
+        pattern("slower", "disk", 200.0),
+        pattern("fast", "memory", 15.0),
+    ]
+}
+
+fn studied(traces: &[Trace], rules: &[&str]) -> PollStudyResult {
+    let policies: Vec<PolicySpec> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    let cost = CostModel::delayed(Nanos(2_000));
+    let study = Study {
+        traces,
+        reading_s: 0.0,
+        policies: &policies,
+        cost: &cost,
+        cost_in_words: "by hand".to_owned(),
+        timing: Timing {
+            warm_up: Nanos::from_millis(50),
+            measure: Some(Nanos::from_millis(200)),
+            seed: 1,
+        },
+        arrival: Arrival::Think,
+        objective: Objective::default(),
+        limits: Limits::default(),
+        follow: None,
+    };
+    study
+        .leave_out(true, &AtomicBool::new(false), &mut |_| {})
+        .unwrap()
+}
+
+fn close(got: f64, wanted: f64) {
+    assert!((got - wanted).abs() < 2e-3, "got {got}, wanted {wanted}");
+}
+
+fn all_close(got: &[Option<f64>], wanted: &[Option<f64>]) {
+    assert_eq!(got.len(), wanted.len());
+    for (got, wanted) in got.iter().zip(wanted) {
+        assert_eq!(got.is_some(), wanted.is_some(), "{got:?} {wanted:?}");
+        close(got.unwrap_or_default(), wanted.unwrap_or_default());
+    }
+}
+
+/// Wake-ups are 2 us late and nothing else costs, so the CPU of an I/O of L us is L - r L - 2 us.
+/// Of 100 us: 48, 18 and 8 us at 50, 80 and 90 %; of 200 us: 98, 38 and 18; of 15 us: 5.5 and 1,
+/// and at 90 % the wake-up comes at 15.5 us, which the rule then learns, and grows to 20 us: below
+/// the floor. A loss is 1 - (least CPU / CPU).
+#[test]
+fn losses_and_choices_by_hand() {
+    let rules = ["min:50%,1ms", "min:80%,1ms", "min:90%,1ms"];
+    let result = studied(&patterns(), &rules);
+    let wanted = [
+        [
+            Some(1.0 - 8.0 / 48.0),
+            Some(1.0 - 18.0 / 98.0),
+            Some(1.0 - 1.0 / 5.5),
+        ],
+        [Some(1.0 - 8.0 / 18.0), Some(1.0 - 18.0 / 38.0), Some(0.0)],
+        [Some(0.0), Some(0.0), None],
+    ];
+    for (scored, wanted) in result.configurations.iter().zip(&wanted) {
+        all_close(&scored.losses, wanted);
+    }
+    let all = result.all.as_ref().unwrap();
+    // Means: 0.82, 0.36 and 0.33; greatest losses: 0.83, 0.56 and 1.
+    assert!(all.on_average.policy.contains("90%"), "{all:?}");
+    close(all.on_average.mean_loss, 1.0 / 3.0);
+    assert_eq!((all.on_average.worst_loss, all.on_average.kept), (1.0, 2));
+    assert!(all.worst_case.policy.contains("80%"), "{all:?}");
+    // Without one of the disk's patterns 80 % is best on average, without the memory's 90 %.
+    let left_out = &all.patterns_left_out;
+    let losses: Vec<Option<f64>> = left_out.each.iter().map(|each| each.loss).collect();
+    all_close(&losses, &[wanted[1][0], wanted[1][1], None]);
+    close(left_out.mean_loss, (0.5556 + 0.5263 + 1.0) / 3.0);
+    assert_eq!((left_out.worst_loss, left_out.kept), (1.0, 2));
+    // Sources as wholes: the same here.
+    assert_eq!(all.sources_left_out.as_ref(), Some(left_out));
+    let own: Vec<&str> = result
+        .patterns
+        .iter()
+        .map(|p| p.own_best.as_ref().unwrap().policy.as_str())
+        .collect();
+    let expected = ["90%", "90%", "80%"];
+    for (own, expected) in own.iter().zip(expected) {
+        assert!(own.contains(expected), "{own} {expected}");
+    }
+    // Two sources are too few for the published conclusion.
+    assert_eq!(result.published.verdict, ClaimVerdict::CannotJudge);
+}
+
+/// Every pattern is best served by one rule, which an outsider loses to on each of them: a formula
+/// that sleeps all but 4 us, so that 2 us are polled.
+#[test]
+fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
+    let rules = [
+        "min:50%,1ms",
+        "min:80%,1ms",
+        "rule:period=1ms,sleep=min - 4us",
+    ];
+    let mut traces = patterns().to_vec();
+    traces.push(pattern("other", "loop", 60.0));
+    let result = studied(&traces, &rules);
+    let first = &result.rules[0];
+    assert_eq!(first.rule, "min - 4us");
+    // On 15 us 80 % leaves 1 us to poll, the formula 2 us: it loses half there.
+    let left_out = first.sources_left_out.as_ref().unwrap();
+    close(left_out.mean_loss, 0.5 / 4.0);
+    assert_eq!((result.rules[1].rule.as_str(), left_out.kept), ("min", 4));
+    let all = result.all.as_ref().unwrap();
+    assert!(all.on_average.policy.contains("min - 4us"), "{all:?}");
+    // Losses of 80 %: 0.89 and 0.95 on the disk, 0 in memory, 0.8 on the loop device; of the
+    // formula 0.5 in memory. 80 % is best on average where all three sources drawn are the memory,
+    // and where two are and the third is the loop device: in 4 of 27 sets.
+    let share = result.published.share;
+    assert!((share - 4.0 / 27.0).abs() < 0.04, "{share}");
+    assert_eq!(result.published.resamples, 1_000);
+    assert_eq!(result.published.verdict, ClaimVerdict::Undecided);
+}
+
+/// A ratio of the conclusion is best on all patterns, so in every set of them.
+#[test]
+fn the_published_conclusion_holds_where_it_is_made_to() {
+    let traces = [
+        pattern("a", "a", 100.0),
+        pattern("b", "b", 120.0),
+        pattern("c", "c", 90.0),
+    ];
+    let rules = ["min:50%,1ms", "min:90%,1ms", "mean:50%,1ms"];
+    let result = studied(&traces, &rules);
+    assert_eq!(result.published.verdict, ClaimVerdict::Holds);
+    let rules = ["min:70%,1ms", "min:95%,1ms", "mean:50%,1ms"];
+    let result = studied(&traces, &rules);
+    assert_eq!(result.published.verdict, ClaimVerdict::DoesNotHold);
+    assert_eq!(result.published.share, 0.0);
+}
+
+/// What cannot be carried from pattern to pattern, or costs nothing here, is named and not ranked.
+#[test]
+fn what_is_not_ranked_is_named() {
+    let rules = ["min:50%,1ms", "fixed:10us", "fixed:20us", "ehp"];
+    let result = studied(&patterns(), &rules);
+    let not = |rule: &str, why| NotRanked {
+        rule: rule.to_owned(),
+        why,
+    };
+    assert_eq!(
+        result.not_ranked,
+        [
+            not("fixed", WhyNotRanked::DoesNotFollow),
+            not("ehp", WhyNotRanked::FreeInterrupts)
+        ]
+    );
+    assert_eq!(result.configurations.len(), 1);
+    assert!(
+        result
+            .warnings
+            .iter()
+            .any(|w| w.id == "interrupts-cost-nothing")
+    );
+}
+
+/// On a device of 1 us no sleep keeps the floor, so the pattern counts for nothing.
+#[test]
+fn a_pattern_without_a_best_counts_for_nothing() {
+    let mut traces = patterns().to_vec();
+    traces.push(pattern("too fast", "ram", 1.0));
+    let result = studied(&traces, &["min:50%,1ms", "min:80%,1ms"]);
+    assert_eq!(result.patterns[3].own_best, None);
+    let all = result.all.as_ref().unwrap();
+    assert_eq!(all.on_average.losses.len(), 4);
+    assert_eq!(all.on_average.losses[3], None);
+    assert_eq!(all.patterns_left_out.each.len(), 3);
+    close(all.on_average.mean_loss, 0.0);
+}

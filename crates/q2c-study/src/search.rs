@@ -1,0 +1,309 @@
+//! A search for a better rule: families of rules are tried on some patterns, first anywhere, then
+//! near what was best; then their best are opened, once, on patterns of sources that were held out.
+
+mod against;
+mod both;
+mod families;
+
+use crate::poll_study::{Ranked, why_not};
+use crate::source::Trace;
+use crate::sweep::{SimulatedCells, Study, StudyError};
+use families::{FAMILIES, RuleFamily};
+use q2c_policy::PolicySpec;
+use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily};
+use q2c_result::poll_study::{RuleScore, ScoredPolicy};
+use q2c_stats::Rng;
+use std::sync::atomic::AtomicBool;
+
+/// Best configurations of a family near which the next round tries others.
+const KEPT: usize = 6;
+/// How far the points of the second round lie from these, as a share of the range of each number.
+const REACH: f64 = 0.15;
+/// By how much they lie nearer from round to round.
+const NEARER: f64 = 0.5;
+
+/// What is searched on what.
+pub struct Search<'a> {
+    /// The patterns that are searched on, the costs, the objective and the limits. Its policies are
+    /// the standard grid, which competes, too.
+    pub study: &'a Study<'a>,
+    /// The patterns of the sources that are held out.
+    pub held_out: &'a [Trace],
+    /// Known rules that a new one has to beat.
+    pub references: &'a [PolicySpec],
+    /// Rounds, at least one.
+    pub rounds: u32,
+    /// Points of each family and round.
+    pub points: usize,
+    /// Number of families whose best may win.
+    pub finalists: usize,
+}
+
+/// A point that was tried.
+struct Tried {
+    family: usize,
+    point: Vec<f64>,
+    /// Index of its policy.
+    policy: usize,
+}
+
+/// Everything that was simulated on the searched patterns.
+struct Pool {
+    policies: Vec<PolicySpec>,
+    cells: SimulatedCells,
+    tried: Vec<Tried>,
+}
+
+impl Search<'_> {
+    /// Cells of the search: each configuration on each searched pattern.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        let points = FAMILIES.len() * self.points * self.rounds as usize;
+        (self.study.policies.len() + self.references.len() + points) * self.study.traces.len()
+    }
+
+    /// A sample of the families, for an estimate of the time.
+    #[must_use]
+    pub fn sample(&self) -> Vec<PolicySpec> {
+        let middle = |family: &RuleFamily| family.at(&vec![0.5; family.numbers()]);
+        FAMILIES.iter().filter_map(middle).collect()
+    }
+
+    /// Searches, then opens what was held out. `told` is called with the number of cells that are
+    /// done.
+    ///
+    /// # Errors
+    /// No I/O counts on one of the patterns, or `stop` is raised.
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<PollSearchResult, StudyError> {
+        let mut pool = Pool {
+            policies: Vec::new(),
+            cells: SimulatedCells::default(),
+            tried: Vec::new(),
+        };
+        let known = [self.study.policies, self.references].concat();
+        self.simulate(&mut pool, known, stop, told)?;
+        let mut rng = Rng::new(self.study.timing.seed);
+        for round in 0..self.rounds {
+            let points = match round {
+                0 => self.anywhere(&mut rng),
+                _ => self.near_the_best(&pool, round, &mut rng)?,
+            };
+            self.try_points(&mut pool, points, stop, told)?;
+        }
+        let study = self.with(self.study.traces, &pool.policies);
+        let ranked = ranked(&study, &pool.cells)?;
+        let families = self.families(&pool, &ranked);
+        let opened = self.open(&ranked, &families, stop)?;
+        Ok(self.concluded(&pool, &ranked, families, opened))
+    }
+
+    fn concluded(
+        &self,
+        pool: &Pool,
+        ranked: &Ranked<'_>,
+        families: Vec<SearchedFamily>,
+        opened: against::Opened,
+    ) -> PollSearchResult {
+        PollSearchResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            cost: self.study.cost_in_words.clone(),
+            arrival: self.study.loop_name().to_owned(),
+            warm_up_ns: self.study.timing.warm_up,
+            seed: self.study.timing.seed,
+            objective: self.study.objective.to_string(),
+            limits: self.study.limits.in_words(),
+            searched: ranked.patterns.clone(),
+            held_out: opened.patterns,
+            rounds: self.rounds,
+            configurations: ranked.policies.len(),
+            both: [both::by_pattern(ranked, &pool.cells, false), opened.both].concat(),
+            families,
+            contenders: opened.contenders,
+            seconds: pool.cells.seconds + opened.seconds,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The study of other policies, on other traces, in all else the same.
+    fn with<'s>(&'s self, traces: &'s [Trace], policies: &'s [PolicySpec]) -> Study<'s> {
+        Study {
+            traces,
+            policies,
+            reading_s: self.study.reading_s,
+            cost: self.study.cost,
+            cost_in_words: self.study.cost_in_words.clone(),
+            timing: self.study.timing,
+            arrival: self.study.arrival,
+            objective: self.study.objective,
+            limits: self.study.limits,
+            follow: None,
+        }
+    }
+
+    /// Simulates policies on the searched patterns and adds them to the pool.
+    fn simulate(
+        &self,
+        pool: &mut Pool,
+        policies: Vec<PolicySpec>,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<(), StudyError> {
+        let before = pool.policies.len() * self.study.traces.len();
+        let study = self.with(self.study.traces, &policies);
+        let cells = study.simulate(stop, &mut |done| told(before + done))?;
+        pool.cells.add(cells);
+        pool.policies.extend(policies);
+        Ok(())
+    }
+
+    /// Tries points: pairs of a family and a place in it. Points whose policy was tried before, or
+    /// which make none, are passed over.
+    fn try_points(
+        &self,
+        pool: &mut Pool,
+        points: Vec<(usize, Vec<f64>)>,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<(), StudyError> {
+        let mut new: Vec<PolicySpec> = Vec::new();
+        for (family, point) in points {
+            let Some(policy) = FAMILIES[family].at(&point) else {
+                continue;
+            };
+            if new.contains(&policy) || pool.policies.contains(&policy) {
+                continue;
+            }
+            pool.tried.push(Tried {
+                family,
+                point,
+                policy: pool.policies.len() + new.len(),
+            });
+            new.push(policy);
+        }
+        self.simulate(pool, new, stop, told)
+    }
+
+    fn anywhere(&self, rng: &mut Rng) -> Vec<(usize, Vec<f64>)> {
+        let mut points = Vec::new();
+        for (index, family) in FAMILIES.iter().enumerate() {
+            points.extend((0..self.points).map(|_| (index, family.anywhere(rng))));
+        }
+        points
+    }
+
+    /// Points near the best of each family so far.
+    fn near_the_best(
+        &self,
+        pool: &Pool,
+        round: u32,
+        rng: &mut Rng,
+    ) -> Result<Vec<(usize, Vec<f64>)>, StudyError> {
+        let study = self.with(self.study.traces, &pool.policies);
+        let ranked = ranked(&study, &pool.cells)?;
+        let reach = REACH * NEARER.powi(round as i32 - 1);
+        let mut points = Vec::new();
+        for (index, family) in FAMILIES.iter().enumerate() {
+            let best = best_points(pool, &ranked, index);
+            for n in 0..self.points {
+                let near = best.get(n % KEPT.min(best.len()).max(1));
+                points.extend(near.map(|&point| (index, family.near(point, reach, rng))));
+            }
+        }
+        Ok(points)
+    }
+
+    /// The families, the least loss on sources left out first.
+    fn families(&self, pool: &Pool, ranked: &Ranked<'_>) -> Vec<SearchedFamily> {
+        let of = |(index, family): (usize, &RuleFamily)| {
+            let among = configurations(pool, ranked, index);
+            let score = ranked.rule(family.text, &among)?;
+            Some(searched(score))
+        };
+        let mut families: Vec<SearchedFamily> =
+            FAMILIES.iter().enumerate().filter_map(of).collect();
+        let loss = |family: &SearchedFamily| family.left_out_loss.unwrap_or(family.best.mean_loss);
+        families.sort_by(|a, b| loss(a).total_cmp(&loss(b)));
+        families
+    }
+
+    /// Opens the patterns that were held out: for the best of each family, the references and the
+    /// standard grid, among which each pattern's own best is found.
+    fn open(
+        &self,
+        searched: &Ranked<'_>,
+        families: &[SearchedFamily],
+        stop: &AtomicBool,
+    ) -> Result<against::Opened, StudyError> {
+        let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
+        for (place, family) in families.iter().enumerate() {
+            let role = match place < self.finalists {
+                true => ContenderRole::Finalist,
+                false => ContenderRole::Other,
+            };
+            contenders.extend(family.best.policy.parse().ok().map(|policy| (policy, role)));
+        }
+        let references = self.references.iter().cloned();
+        contenders.extend(references.map(|policy| (policy, ContenderRole::Reference)));
+        let own = contenders.iter().map(|(policy, _)| policy.clone());
+        let policies: Vec<PolicySpec> = own.chain(self.study.policies.iter().cloned()).collect();
+        let study = self.with(self.held_out, &policies);
+        let cells = study.simulate(stop, &mut |_| {})?;
+        let opened = ranked(&study, &cells)?;
+        let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
+        let mut found = against::opened(&opened, &roles, &cells);
+        for contender in &mut found.contenders {
+            contender.searched = of_policy(searched, contender);
+        }
+        Ok(found)
+    }
+}
+
+/// Ranks cells; no family takes interrupts, and what does is not ranked.
+fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, StudyError> {
+    Ranked::of(study, &why_not(study, false), cells)
+}
+
+fn searched(score: RuleScore) -> SearchedFamily {
+    SearchedFamily {
+        family: score.rule,
+        configurations: score.configurations,
+        best: score.on_average,
+        left_out_loss: score.sources_left_out.map(|left_out| left_out.mean_loss),
+    }
+}
+
+/// The losses of a contender on the searched patterns.
+fn of_policy(searched: &Ranked<'_>, contender: &Contender) -> Option<ScoredPolicy> {
+    let all = 0..searched.policies.len();
+    let mut same = all.filter(|&c| searched.policy(c).to_string() == contender.policy);
+    same.next().map(|c| searched.scored(c))
+}
+
+/// The ranked configurations of a family.
+fn configurations(pool: &Pool, ranked: &Ranked<'_>, family: usize) -> Vec<usize> {
+    let of_family = pool.tried.iter().filter(|tried| tried.family == family);
+    let rank = |tried: &Tried| ranked.policies.binary_search(&tried.policy).ok();
+    of_family.filter_map(rank).collect()
+}
+
+/// The points of a family with the least mean loss, the best first.
+fn best_points<'p>(pool: &'p Pool, ranked: &Ranked<'_>, family: usize) -> Vec<&'p [f64]> {
+    let of_family = pool.tried.iter().filter(|tried| tried.family == family);
+    let scored = of_family.filter_map(|tried| {
+        let rank = ranked.policies.binary_search(&tried.policy).ok()?;
+        let loss = q2c_stats::mean(ranked.losses.row(rank));
+        Some((loss, tried.point.as_slice()))
+    });
+    let mut scored: Vec<(f64, &[f64])> = scored.collect();
+    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    scored.truncate(KEPT);
+    scored.into_iter().map(|(_, point)| point).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Contenders on the patterns that were held out.
+
+use super::both;
+use crate::poll_study::Ranked;
+use crate::sweep::SimulatedCells;
+use q2c_result::poll_search::{Against, Both, Contender, ContenderRole};
+use q2c_result::poll_study::StudiedPattern;
+use q2c_stats::Rng;
+use std::collections::BTreeMap;
+
+/// Sets of sources that are drawn for an interval.
+const RESAMPLES: usize = 2_000;
+/// The ends of the interval.
+const ENDS: [f64; 2] = [0.025, 0.975];
+
+/// What was seen when the held-out patterns were opened.
+pub(super) struct Opened {
+    pub patterns: Vec<StudiedPattern>,
+    pub contenders: Vec<Contender>,
+    /// Misses and CPU against Linux's rule.
+    pub both: Vec<Both>,
+    /// Wall time of the simulation.
+    pub seconds: f64,
+}
+
+/// The contenders, which are the first policies of the ranked study, with these roles.
+pub(super) fn opened(
+    ranked: &Ranked<'_>,
+    roles: &[ContenderRole],
+    cells: &SimulatedCells,
+) -> Opened {
+    let place = |policy: usize| ranked.policies.binary_search(&policy).ok();
+    let places: Vec<Option<usize>> = (0..roles.len()).map(place).collect();
+    let references: Vec<usize> = roles
+        .iter()
+        .zip(&places)
+        .filter(|(role, _)| **role == ContenderRole::Reference)
+        .filter_map(|(_, place)| *place)
+        .collect();
+    let each = roles.iter().zip(&places);
+    let contenders = each.filter_map(|(&role, place)| {
+        let own = (*place)?;
+        let scored = ranked.scored(own);
+        let against = match role {
+            ContenderRole::Finalist => references
+                .iter()
+                .map(|&reference| against(ranked, own, reference))
+                .collect(),
+            ContenderRole::Reference | ContenderRole::Other => Vec::new(),
+        };
+        Some(Contender {
+            policy: scored.policy.clone(),
+            role,
+            searched: None,
+            held_out: scored,
+            against,
+        })
+    });
+    Opened {
+        contenders: contenders.collect(),
+        patterns: ranked.patterns.clone(),
+        both: both::by_pattern(ranked, cells, true),
+        seconds: cells.seconds,
+    }
+}
+
+fn against(ranked: &Ranked<'_>, own: usize, reference: usize) -> Against {
+    let own = ranked.losses.row(own).iter();
+    let gains: Vec<f64> = ranked
+        .losses
+        .row(reference)
+        .iter()
+        .zip(own)
+        .map(|(of_reference, own)| of_reference - own)
+        .collect();
+    let sources = ranked
+        .counting
+        .iter()
+        .map(|&p| ranked.patterns[p].source.as_str());
+    let (low, high) = interval(&gains, sources, ranked.study.timing.seed);
+    Against {
+        reference: ranked.policy(reference).to_string(),
+        better: gains.iter().filter(|gain| **gain > 0.0).count(),
+        of: gains.len(),
+        gain: q2c_stats::mean(&gains),
+        low,
+        high,
+    }
+}
+
+/// The interval of the mean gain over resampled sets of sources: a source comes with all of its
+/// patterns. With a single source there is nothing to resample, so the interval is without bounds.
+fn interval<'s>(gains: &[f64], sources: impl Iterator<Item = &'s str>, seed: u64) -> (f64, f64) {
+    let mut of_source: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (source, gain) in sources.zip(gains) {
+        of_source.entry(source).or_default().push(*gain);
+    }
+    let of_source: Vec<Vec<f64>> = of_source.into_values().collect();
+    if of_source.len() < 2 {
+        return (f64::MIN, f64::MAX);
+    }
+    let mut rng = Rng::new(seed);
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            let drawn = (0..of_source.len())
+                .flat_map(|_| &of_source[rng.below(of_source.len() as u64) as usize]);
+            let all: Vec<f64> = drawn.copied().collect();
+            q2c_stats::mean(&all)
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    let [low, high] = ENDS.map(|end| q2c_stats::percentile(&means, end));
+    (low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sources of one pattern each: the means of the draws are -0.1 (a quarter of them), 0.2
+    /// (half) and 0.5 (a quarter). With both patterns of one source there is one set.
+    #[test]
+    fn sources_are_drawn_as_wholes() {
+        let gains = [0.5, -0.1];
+        assert_eq!(interval(&gains, ["a", "b"].into_iter(), 1), (-0.1, 0.5));
+        let same = [0.3, 0.3];
+        let (low, high) = interval(&same, ["a", "b"].into_iter(), 1);
+        assert!((low - 0.3).abs() < 1e-12 && (high - 0.3).abs() < 1e-12);
+        let one = interval(&gains, ["a", "a"].into_iter(), 1);
+        assert_eq!(one, (f64::MIN, f64::MAX));
+    }
+}

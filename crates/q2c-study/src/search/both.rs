@@ -1,0 +1,47 @@
+//! Fewer misses and less CPU than Linux's rule, together: the open question of the published work.
+
+use crate::poll_study::Ranked;
+use crate::sweep::SimulatedCells;
+use q2c_policy::{LINUX, PolicySpec};
+use q2c_result::poll_search::{Both, Figures};
+use q2c_sim::{Outcome, sweep};
+
+/// For each pattern, the ranked configurations that keep the limits and better Linux's rule in
+/// both.
+pub(super) fn by_pattern(ranked: &Ranked<'_>, cells: &SimulatedCells, held_out: bool) -> Vec<Both> {
+    let traces = ranked.study.traces.iter();
+    traces
+        .enumerate()
+        .map(|(pattern, trace)| {
+            let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
+            let linux = sweep(&[linux], &ranked.study.on(trace))[0];
+            Both {
+                held_out,
+                ..on(ranked, pattern, &linux, &cells.outcomes[pattern])
+            }
+        })
+        .collect()
+}
+
+fn on(ranked: &Ranked<'_>, pattern: usize, linux: &Outcome, outcomes: &[Outcome]) -> Both {
+    let theirs = &linux.gives.rates;
+    let better = |&c: &usize| {
+        let own = &outcomes[ranked.policies[c]].gives.rates;
+        let kept = ranked.kept[c][pattern].is_some();
+        kept && own.miss_rate < theirs.miss_rate && own.cpu_pct < theirs.cpu_pct
+    };
+    let better: Vec<usize> = (0..ranked.policies.len()).filter(better).collect();
+    let cpu = |c: &usize| outcomes[ranked.policies[*c]].gives.rates.cpu_pct;
+    let least = better.iter().min_by(|a, b| cpu(a).total_cmp(&cpu(b)));
+    Both {
+        pattern: ranked.patterns[pattern].name.clone(),
+        held_out: false,
+        tried: ranked.policies.len(),
+        linux: linux.gives,
+        configurations: better.len(),
+        least: least.map(|&c| Figures {
+            policy: ranked.policy(c).to_string(),
+            gives: outcomes[ranked.policies[c]].gives,
+        }),
+    }
+}

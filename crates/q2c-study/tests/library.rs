@@ -1,0 +1,99 @@
+//! The pattern library: every file can be simulated, says how it was made, and differs from the
+//! others.
+
+use q2c_model::Bytes;
+use q2c_sim::Taking;
+use q2c_study::{Holding, LIBRARY, SourceOptions, Trace, read};
+use q2c_trace::import::ImportOptions;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Most bytes of all patterns together, since they are part of the program and the repository.
+const MOST: usize = 3 << 20;
+/// Facts that every pattern has.
+const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
+/// Two patterns whose latencies have a Kolmogorov-Smirnov distance below this are the same one.
+const DISTANCE: f64 = 0.05;
+
+fn library() -> Vec<Trace> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = SourceOptions {
+        format: None,
+        import: ImportOptions::default(),
+        taking: Taking::default(),
+        holding: Holding {
+            memory: Bytes(1 << 30),
+            folder: folder.path().to_owned(),
+            new_file: |_| Err(io::ErrorKind::Unsupported.into()),
+        },
+    };
+    let load = |shipped: &q2c_study::Shipped| {
+        let path = folder.path().join(shipped.file);
+        fs::write(&path, shipped.bytes).expect("write a pattern");
+        let read = read(&path, &options, &AtomicBool::new(false));
+        read.unwrap_or_else(|error| panic!("{}: {error}", shipped.file))
+    };
+    LIBRARY.iter().map(load).collect()
+}
+
+#[test]
+fn the_library_is_the_folder_and_small() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("patterns");
+    let files = fs::read_dir(folder).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let names: BTreeSet<String> = names.filter(|name| name.ends_with(".parquet")).collect();
+    let shipped: Vec<&str> = LIBRARY.iter().map(|shipped| shipped.file).collect();
+    assert!(shipped.is_sorted());
+    assert_eq!(
+        names.iter().map(String::as_str).collect::<Vec<_>>(),
+        shipped
+    );
+    let bytes: usize = LIBRARY.iter().map(|shipped| shipped.bytes.len()).sum();
+    assert!(bytes <= MOST, "{bytes} bytes");
+}
+
+#[test]
+fn every_pattern_says_how_it_was_made() {
+    for trace in library() {
+        let path = &trace.input.path;
+        assert!(trace.input.ios >= 1_000, "{path}: {}", trace.input.ios);
+        for fact in FACTS {
+            let value = trace.facts.get(&format!("pattern.{fact}"));
+            assert!(value.is_some_and(|v| !v.is_empty()), "{path}: {fact}");
+        }
+        // Recordings of sleeping methods contain their own oversleep.
+        assert_ne!(trace.input.taken_as.kernel_slept, Some(true), "{path}");
+    }
+}
+
+/// The greatest distance between the distribution functions of two samples, which are sorted.
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let below = |of: &[f32], x: f32| of.partition_point(|&v| v <= x) as f64 / of.len() as f64;
+    let at = a.iter().chain(b);
+    at.map(|&x| (below(a, x) - below(b, x)).abs())
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn no_two_patterns_are_the_same() {
+    let waits = |trace: &Trace| -> Vec<f32> {
+        let lanes = trace.lanes.iter().flat_map(|lane| lane.wait.iter());
+        let mut all: Vec<f32> = lanes.copied().collect();
+        all.sort_unstable_by(f32::total_cmp);
+        all
+    };
+    let all = library();
+    let all: Vec<(&str, Vec<f32>)> = all
+        .iter()
+        .map(|trace| (trace.input.path.as_str(), waits(trace)))
+        .collect();
+    for (n, (name, a)) in all.iter().enumerate() {
+        for (other, b) in &all[n + 1..] {
+            let apart = distance(a, b);
+            assert!(apart > DISTANCE, "{name} and {other}: {apart}");
+        }
+    }
+}

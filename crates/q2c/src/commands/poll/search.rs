@@ -1,0 +1,85 @@
+//! The command `q2c poll search`.
+
+use super::patterns::{Outputs, Patterns, worth_it};
+use super::sweep::progress;
+use crate::args::SearchArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{say, screen};
+use crate::requests::poll::standard;
+use q2c_report::{csv, html, terminal};
+use q2c_result::Exit;
+use q2c_sim::start_threads;
+use q2c_stats::Rng;
+use q2c_study::{Search, StudyError, Trace};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+/// One in so many sources is held out when none is named.
+const ONE_IN: usize = 3;
+
+/// Searches on the patterns that are not held out, opens those that are, and prints what was found.
+pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
+    let outputs = Outputs::make(&args.on)?;
+    let mut patterns = Patterns::read(&args.on, stop)?;
+    let held_out = held_out(args, &patterns.traces)?;
+    let all = std::mem::take(&mut patterns.traces);
+    let (held_out, searched): (Vec<Trace>, Vec<Trace>) = all
+        .into_iter()
+        .partition(|trace| held_out.contains(&trace.source()));
+    let own = args.on.simulated.own.policies().or_exit(Exit::Usage)?;
+    let references = [args.reference.clone(), own].concat();
+    patterns.traces = searched;
+    let standard = standard(patterns.median());
+    let study = patterns.study(&args.on, &patterns.traces, &standard);
+    let search = Search {
+        study: &study,
+        held_out: &held_out,
+        references: &references,
+        rounds: args.rounds,
+        points: args.points as usize,
+        finalists: args.finalists as usize,
+    };
+    let count = search.cells() / study.traces.len();
+    worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
+    let bar = progress(search.cells());
+    let result = search.run(stop, &mut |done| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    outputs.write(
+        &result.or_exit_of(StudyError::exit)?,
+        html::poll_search,
+        |result| csv::poll_search(result).or_exit(Exit::Internal),
+        |result| terminal::poll_search(result, screen()),
+    )?;
+    Ok(Exit::Done)
+}
+
+/// The sources that are held out: those that are named, else a third of all, drawn by the seed
+/// before anything is simulated.
+fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Failure> {
+    let all: BTreeSet<String> = traces.iter().map(Trace::source).collect();
+    let refused = |why: String| {
+        let sources: Vec<&str> = all.iter().map(String::as_str).collect();
+        let why = format!("search: {why}; the sources are {}", sources.join(", "));
+        Err(Failure::new(Exit::Usage, why))
+    };
+    if let Some(unknown) = args.hold_out.iter().find(|source| !all.contains(*source)) {
+        return refused(format!("expected a source to hold out, found `{unknown}`"));
+    }
+    let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
+    if drawn.is_empty() {
+        let mut sources: Vec<String> = all.iter().cloned().collect();
+        Rng::new(args.on.seed).shuffle(&mut sources);
+        drawn.extend(sources.into_iter().take(all.len() / ONE_IN));
+        let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
+        say(&format!("held out: {}", names.join(", ")));
+    }
+    match drawn.is_empty() || drawn.len() == all.len() {
+        false => Ok(drawn),
+        true => refused(format!(
+            "expected sources on both sides, found {} of {} held out",
+            drawn.len(),
+            all.len()
+        )),
+    }
+}

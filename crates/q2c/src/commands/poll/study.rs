@@ -1,0 +1,58 @@
+//! The command `q2c poll study`.
+
+use super::patterns::{Outputs, Patterns, worth_it};
+use super::sweep::progress;
+use crate::args::StudyArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::screen;
+use crate::requests::poll::study_policies;
+use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
+use q2c_report::{csv, html, terminal};
+use q2c_result::Exit;
+use q2c_sim::start_threads;
+use q2c_study::StudyError;
+use std::sync::atomic::AtomicBool;
+
+/// Policies that are simulated beforehand to estimate the time of a study.
+const SAMPLE: usize = 64;
+
+/// Simulates every rule on every pattern, writes the files asked for, and prints the scores.
+pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
+    let outputs = Outputs::make(&args.on)?;
+    let patterns = Patterns::read(&args.on, stop)?;
+    few_enough(args, patterns.traces.len())?;
+    let policies = study_policies(args, patterns.median()).or_exit(Exit::Usage)?;
+    let study = patterns.study(&args.on, &patterns.traces, &policies);
+    let every = policies.len().div_ceil(SAMPLE).max(1);
+    let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
+    worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
+    let bar = progress(study.cells());
+    let result = study.leave_out(args.interrupts, stop, &mut |done| {
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    outputs.write(
+        &result.or_exit_of(StudyError::exit)?,
+        html::poll_study,
+        |result| csv::poll_study(result).or_exit(Exit::Internal),
+        |result| terminal::poll_study(result, screen()),
+    )?;
+    Ok(Exit::Done)
+}
+
+/// Refuses families whose result would not fit into memory, before they are spelled out.
+fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Failure> {
+    let asked: u64 = args.rules.iter().map(Family::count).sum();
+    let cells = asked.saturating_mul(patterns as u64);
+    match cells > MOST_CONFIGURATIONS {
+        false => Ok(()),
+        true => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "study: expected at most {MOST_CONFIGURATIONS} configurations over all patterns, found {cells}; study \
+                 fewer, for instance with a wider step"
+            ),
+        )),
+    }
+}

@@ -1,0 +1,55 @@
+//! The command `q2c trace copy`.
+
+use super::tell;
+use crate::args::CopyArgs;
+use crate::exit::trace_exit;
+use crate::failure::{Fails, Failure};
+use q2c_model::Nanos;
+use q2c_result::Exit;
+use q2c_trace::{Counting, Scan, TraceReader, TraceWriter};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Copies a trace, or a part of it, with the facts asked for in its description.
+pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
+    let mut meta = reader.meta().clone();
+    meta.facts.extend(args.facts.iter().cloned());
+    let writer = TraceWriter::create(&args.out, meta.clone());
+    let mut writer = writer.or_exit_of(trace_exit)?;
+    let mut counting = Counting::default();
+    let mut left = args.first.unwrap_or(u64::MAX);
+    for records in reader.records(&window(args)?).or_exit(Exit::Input)? {
+        if stop.load(Ordering::Relaxed) {
+            let path = args.trace.display();
+            let why = format!("copy trace {path}: stopped by a signal; nothing was kept");
+            return Err(Failure::new(Exit::Interrupted, why));
+        }
+        let mut records = records.or_exit(Exit::Input)?;
+        records.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        left -= records.len() as u64;
+        counting.add(&records);
+        writer.push(&records).or_exit_of(trace_exit)?;
+        if left == 0 {
+            break;
+        }
+    }
+    writer.finish().or_exit_of(trace_exit)?;
+    tell(&args.out, &meta, counting.finish(), args.json)
+}
+
+/// The records that are copied, by their start.
+fn window(args: &CopyArgs) -> Result<Scan, Failure> {
+    let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
+    if window.is_empty() {
+        let words = format!(
+            "copy trace: expected --from before --to, found {} and {}",
+            window.start, window.end
+        );
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    let whole = args.from.is_none() && args.to.is_none();
+    Ok(match whole {
+        true => Scan::new(),
+        false => Scan::new().starting_in(window),
+    })
+}

@@ -1,0 +1,215 @@
+//! Tests of `q2c poll study`.
+
+use crate::program::{close, number, q2c};
+use q2c_testkit::strict_json;
+use std::fs;
+use std::path::Path;
+
+/// Writes a folder with a list of latencies for each device, which always takes the same time, us.
+fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
+    let write = |(name, us): &(&str, u32)| {
+        let list = format!("{us}\n").repeat(300);
+        fs::write(folder.join(name), list).expect("a list");
+        (*name).to_owned()
+    };
+    devices.iter().map(write).collect()
+}
+
+const STUDY: [&str; 10] = [
+    "poll",
+    "study",
+    "--only",
+    "--rules",
+    "min:50%|80%,1ms",
+    "--rule",
+    "min - 4us",
+    "--wake-delay",
+    "2us",
+    "--unit",
+];
+
+/// Sleeps end 2 us late, nothing else costs. Of 100 us, 80 % leaves 18 us to poll, the formula 2
+/// us; of 200 us 38 and 2. Alone, the formula is scored without a choice; `min` takes 80 %.
+#[test]
+fn a_study_is_scored_and_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
+    let study = [&STUDY[..], &["us", "--patterns", "a.txt", "b.txt"]].concat();
+    let said = q2c(folder.path(), &[&study[..], &["--json"]].concat()).done();
+    let result = strict_json(&said);
+    assert_eq!(result["schema"], "q2c.poll-study/1");
+    let rules = result["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), 2);
+    assert_eq!(rules[0]["rule"], "min - 4us");
+    close(number(&rules[0], "/sources_left_out/mean_loss"), 0.0);
+    let min = (1.0 - 2.0 / 18.0 + 1.0 - 2.0 / 38.0) / 2.0;
+    close(number(&rules[1], "/sources_left_out/mean_loss"), min);
+    close(number(&rules[1], "/patterns_left_out/mean_loss"), min);
+    assert_eq!(result["patterns"][1]["name"], "b");
+    assert_eq!(result["published"]["verdict"], "cannot-judge");
+
+    fs::write(folder.path().join("study.json"), &said).unwrap();
+    let table = q2c(folder.path(), &["report", "study.json"]).done();
+    // Only the speed differs between two runs, and the table does not have it.
+    assert_eq!(q2c(folder.path(), &study).done(), table);
+    assert!(
+        table.contains("best on average: rule:period=10ms"),
+        "{table}"
+    );
+    let again = q2c(folder.path(), &["report", "study.json", "--json"]).json();
+    assert_eq!(again, result);
+    let csv = q2c(folder.path(), &["report", "study.json", "--csv"]).done();
+    assert_eq!(csv.lines().count(), 1 + 3 * 2, "{csv}");
+    let html = ["report", "study.json", "--html", "study.html"];
+    assert_eq!(q2c(folder.path(), &html).code, 0);
+    let page = fs::read_to_string(folder.path().join("study.html")).unwrap();
+    assert!(page.contains("Loss of each rule on each pattern"));
+}
+
+/// Without `--only` the standard grid competes, too: 304 configurations of `min` and `mean`, and
+/// the other rules that may be ranked.
+#[test]
+fn a_new_rule_competes_with_the_standard_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
+    let study = [
+        "poll",
+        "study",
+        "--rule",
+        "min - 4us",
+        "--unit",
+        "us",
+        "--measure",
+        "100ms",
+        "--patterns",
+        "a.txt",
+        "b.txt",
+        "--html",
+        "s.html",
+        "--csv",
+        "s.csv",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &study).json();
+    let rules: Vec<&str> = result["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["rule"].as_str().unwrap())
+        .collect();
+    for rule in ["min - 4us", "mean", "min", "pas", "qt"] {
+        assert!(rules.contains(&rule), "{rules:?}");
+    }
+    assert!(result["configurations"].as_array().unwrap().len() > 304);
+    assert!(folder.path().join("s.html").exists() && folder.path().join("s.csv").exists());
+}
+
+#[test]
+fn what_cannot_be_studied_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    lists(folder.path(), &[("a.txt", 100)]);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let study = ["poll", "study", "--patterns", "empty"];
+    q2c(folder.path(), &study).refused(3, &["patterns in empty", ".parquet"]);
+    let study = ["poll", "study", "--patterns", "a.txt"];
+    q2c(folder.path(), &study).refused(2, &["unit"]);
+}
+
+/// Without patterns the library is studied; the costs are those of the published machine.
+#[test]
+fn the_library_is_studied_when_nothing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = [
+        "poll",
+        "study",
+        "--only",
+        "--rules",
+        "pas",
+        "--rules",
+        "min:70%,10ms",
+        "--rules",
+        "ehp",
+        "--measure",
+        "100ms",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &study).json();
+    let patterns = result["patterns"].as_array().unwrap();
+    assert!(patterns.len() >= 20, "{}", patterns.len());
+    assert!(
+        result["cost"]
+            .as_str()
+            .unwrap()
+            .starts_with("published machine")
+    );
+    assert_eq!(patterns[0]["path"], "bimodal-30us-300us.parquet");
+    assert_eq!(patterns[0]["source"], "model:bimodal-30us-300us");
+    assert_eq!(result["not_ranked"][0]["why"], "takes-interrupts");
+    let with = [&study[..], &["--interrupts"]].concat();
+    let result = q2c(folder.path(), &with).json();
+    assert_eq!(result["rules"].as_array().unwrap().len(), 3);
+}
+
+/// A device that always takes the same time is met best by a rule that keeps near it. The search
+/// may not look at what is held out, and its result is drawn again.
+#[test]
+fn a_search_holds_sources_out_and_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let devices = [("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)];
+    lists(folder.path(), &devices);
+    let search = [
+        "poll",
+        "search",
+        "--patterns",
+        "a.txt",
+        "b.txt",
+        "c.txt",
+        "d.txt",
+        "--unit",
+        "us",
+        "--measure",
+        "50ms",
+        "--warm-up",
+        "20ms",
+        "--points",
+        "4",
+        "--rounds",
+        "2",
+        "--finalists",
+        "1",
+    ];
+    let named = [&search[..], &["--hold-out", "b", "--hold-out", "d"]].concat();
+    let said = q2c(folder.path(), &[&named[..], &["--json"]].concat()).done();
+    let result = strict_json(&said);
+    let names = |of: &str| -> Vec<String> {
+        let patterns = result[of].as_array().unwrap().iter();
+        patterns
+            .map(|p| p["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        (names("searched"), names("held_out")),
+        (vec!["a".into(), "c".into()], vec!["b".into(), "d".into()])
+    );
+    let roles: Vec<&str> = result["contenders"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["role"].as_str().unwrap())
+        .collect();
+    let count = |role: &str| roles.iter().filter(|r| **r == role).count();
+    assert_eq!((count("finalist"), count("reference")), (1, 3), "{roles:?}");
+    fs::write(folder.path().join("search.json"), &said).unwrap();
+    let table = q2c(folder.path(), &["report", "search.json"]).done();
+    assert_eq!(q2c(folder.path(), &named).done(), table);
+    assert!(table.contains("opened on what was held out"), "{table}");
+    let again = q2c(folder.path(), &["report", "search.json", "--json"]).json();
+    assert_eq!(again, result);
+    let html = ["report", "search.json", "--html", "search.html"];
+    assert_eq!(q2c(folder.path(), &html).code, 0);
+    // A third of four sources is one, drawn by the seed.
+    let drawn = q2c(folder.path(), &[&search[..], &["--json"]].concat()).json();
+    assert_eq!(drawn["held_out"].as_array().unwrap().len(), 1);
+    let unknown = [&search[..], &["--hold-out", "e"]].concat();
+    q2c(folder.path(), &unknown).refused(2, &["`e`", "a, b, c, d"]);
+}
