@@ -5,6 +5,7 @@ mod fs;
 mod kernel_tune;
 mod place;
 mod replay;
+mod reproduce;
 mod scale;
 mod stages;
 
@@ -13,6 +14,7 @@ pub use fs::fs;
 pub use kernel_tune::kernel_tune;
 pub use place::{place_sim, place_watch};
 pub use replay::{compare, replay};
+pub use reproduce::{reproduce, reproduce_all};
 pub use scale::scale;
 
 use crate::columns::{self, Column as Whole};

@@ -36,6 +36,7 @@ mod place_watch;
 mod proof;
 mod quantity;
 mod replay;
+pub mod reproduce;
 mod said;
 mod scale;
 mod service;

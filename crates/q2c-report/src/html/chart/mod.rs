@@ -19,6 +19,7 @@ mod pareto;
 pub(super) mod phases;
 pub(super) mod place;
 pub(super) mod replay;
+pub(super) mod reproduce;
 pub(super) mod scale;
 pub(super) mod stages_over_jobs;
 pub(super) mod timeline;

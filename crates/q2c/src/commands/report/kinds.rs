@@ -13,6 +13,7 @@ use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::place::{self, PlaceSimResult};
 use q2c_result::place_watch::{self, PlaceWatchResult};
 use q2c_result::replay::{self, ReplayResult};
+use q2c_result::reproduce::{self, AllResult, ReproduceResult};
 use q2c_result::scale::{self, ScaleResult};
 use q2c_result::tune::{self, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
@@ -133,6 +134,24 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::place_watch(result).or_exit(Exit::Internal),
         csv: |result| csv::place_watch(result).or_exit(Exit::Internal),
         table: terminal::place_watch,
+    },
+    &KindOf {
+        schema: reproduce::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<ReproduceResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::reproduce(result).or_exit(Exit::Internal),
+        csv: |result| csv::reproduce(result).or_exit(Exit::Internal),
+        table: terminal::reproduce,
+    },
+    &KindOf {
+        schema: reproduce::ALL_SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<AllResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::reproduce_all(result).or_exit(Exit::Internal),
+        csv: |result| csv::reproduce_all(result).or_exit(Exit::Internal),
+        table: terminal::reproduce_all,
     },
 ];
 

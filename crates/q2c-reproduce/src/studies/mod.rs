@@ -1,0 +1,3 @@
+//! Studies other than that of jobs.
+
+pub mod place;
