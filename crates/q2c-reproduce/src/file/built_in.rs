@@ -3,9 +3,25 @@
 use super::{Experiment, ExperimentError};
 
 /// The texts of the experiments, in the order of the list.
-const TEXTS: [&str; 2] = [
+const TEXTS: [&str; 18] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
+    include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
+    include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
     include_str!("../../../../experiments/sleep-ratio-interference.toml"),
+    include_str!("../../../../experiments/sleep-ratio-interference-2cpu.toml"),
+    include_str!("../../../../experiments/interfaces-by-jobs.toml"),
+    include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
+    include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
+    include_str!("../../../../experiments/hybrid-tuned.toml"),
+    include_str!("../../../../experiments/placement-between-cores.toml"),
+    include_str!("../../../../experiments/placement-within-core.toml"),
+    include_str!("../../../../experiments/placement-balancer.toml"),
+    include_str!("../../../../experiments/blkmq-kernel-version.toml"),
+    include_str!("../../../../experiments/blkmq-core-scaling.toml"),
+    include_str!("../../../../experiments/blkmq-macro-scaling.toml"),
+    include_str!("../../../../experiments/hwqueue-scaling.toml"),
+    include_str!("../../../../experiments/nr-requests-scaling.toml"),
+    include_str!("../../../../experiments/ramdisk-verification.toml"),
 ];
 
 /// All built-in experiments.

@@ -5,7 +5,7 @@ use super::raw::{
     At, OneOrMore, RawChart, RawClaim, RawFile, RawNeeds, RawPhase, RawSettings, Text,
 };
 use super::settings::{DeviceAsked, SettingsText, TARGET};
-use super::{DeviceOf, Experiment, Job, KernelBound, Needs, Phase, SCHEMA, filled};
+use super::{DeviceOf, Experiment, Job, KernelBound, Needs, Phase, SCHEMA, With, filled};
 use q2c_claim::judge::Claim;
 use q2c_claim::parse;
 use q2c_claim::scope::Context;
@@ -76,6 +76,7 @@ impl Check<'_> {
             windows: self.windows(),
             devices: Vec::new(),
             axes: self.axes(),
+            with: self.with(),
             phases: self.phases(),
             jobs: Vec::new(),
             place: self.place(),
@@ -181,6 +182,28 @@ impl Check<'_> {
         axes
     }
 
+    fn with(&mut self) -> Vec<With> {
+        let mut all = Vec::new();
+        for axis in &self.raw.axes {
+            let values = axis.values.get_ref().len();
+            for (name, texts) in &axis.with {
+                let found = texts.get_ref().len();
+                if found != values {
+                    let words = format!(
+                        "the axis has {values} values, and there are {found} of `{name}`; write one for each"
+                    );
+                    self.problems.add(&texts.span(), words);
+                }
+                all.push(With {
+                    axis: axis.name.get_ref().clone(),
+                    name: name.clone(),
+                    texts: texts.get_ref().iter().map(|text| text.0.clone()).collect(),
+                });
+            }
+        }
+        all
+    }
+
     fn phases(&mut self) -> Vec<Phase> {
         let mut phases: Vec<Phase> = Vec::new();
         for raw in &self.raw.phases {
@@ -214,7 +237,8 @@ impl Check<'_> {
                 self.problems.add(&raw.name.span(), words);
             }
             for point in experiment.points() {
-                let made = filled(raw.make.get_ref(), &point).parse::<DeviceAsked>();
+                let made =
+                    filled(raw.make.get_ref(), &experiment.full(&point)).parse::<DeviceAsked>();
                 if self.problems.ok(&raw.make.span(), made).is_none() {
                     break;
                 }
@@ -297,10 +321,21 @@ impl Check<'_> {
             cpus: number(&raw.cpus),
         };
         for point in experiment.points() {
-            let at = settings.at(&point);
+            let at = settings.at(&experiment.full(&point));
             let Some(at) = self.problems.ok(&place_of(raw, &at, span), at) else {
                 break;
             };
+            if at
+                .methods
+                .iter()
+                .any(|method| method.name() == "hybrid-kernel")
+            {
+                let span = raw.method.as_ref().map_or(span.clone(), At::span);
+                let words = "hybrid-kernel sleeps in the kernel, where the series of a job do not see it; \
+                             write hybrid:RULE, or watch the kernel with q2c poll watch --kernel";
+                self.problems.add(&span, words);
+                break;
+            }
             let known = experiment
                 .devices
                 .iter()

@@ -44,6 +44,8 @@ pub struct Experiment {
     pub devices: Vec<DeviceOf>,
     /// The axes.
     pub axes: Vec<Axis>,
+    /// What goes with the values of axes.
+    pub with: Vec<With>,
     /// The phases.
     pub phases: Vec<Phase>,
     /// The jobs; none in studies without jobs.
@@ -56,6 +58,17 @@ pub struct Experiment {
     pub claims: Vec<(Claim, Needs)>,
     /// The charts.
     pub charts: Vec<ChartAsked>,
+}
+
+/// Texts that go with the values of an axis: `{axis.name}` stands for the one of its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct With {
+    /// The axis.
+    pub axis: String,
+    /// The name behind the point.
+    pub name: String,
+    /// A text for each value, in the order of the values.
+    pub texts: Vec<String>,
 }
 
 /// A device that is made for the run.
@@ -173,6 +186,21 @@ impl Experiment {
         points
     }
 
+    /// A point with what goes with its values.
+    #[must_use]
+    pub fn full(&self, at: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut full = at.clone();
+        for with in &self.with {
+            let axis = self.axes.iter().find(|axis| axis.name == with.axis);
+            let value = at.get(&with.axis);
+            let nth = axis.and_then(|axis| axis.values.iter().position(|own| Some(own) == value));
+            if let Some(text) = nth.and_then(|nth| with.texts.get(nth)) {
+                full.insert(format!("{}.{}", with.axis, with.name), text.clone());
+            }
+        }
+        full
+    }
+
     /// Length of one trial of a point at full scale, seconds.
     #[must_use]
     pub fn trial_s(&self) -> f64 {
@@ -188,7 +216,7 @@ impl Experiment {
         let points = self.points();
         let texts = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
         let texts = texts.filter(|settings| settings.on_target());
-        let all = texts.flat_map(|settings| points.iter().map(|at| settings.at(at)));
+        let all = texts.flat_map(|settings| points.iter().map(|at| settings.at(&self.full(at))));
         all.collect()
     }
 
@@ -211,7 +239,7 @@ impl Experiment {
                 .jobs
                 .iter()
                 .filter_map(|job| job.phases[phase].as_ref());
-            let settings = jobs.filter_map(|settings| settings.at(at).ok());
+            let settings = jobs.filter_map(|settings| settings.at(&self.full(at)).ok());
             settings.map(|of| of.cpus).sum()
         };
         let points = self.points();

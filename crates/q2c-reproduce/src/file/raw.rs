@@ -58,6 +58,8 @@ pub struct RawDevice {
 pub struct RawAxis {
     pub name: At<String>,
     pub values: At<Vec<Text>>,
+    #[serde(default)]
+    pub with: BTreeMap<String, At<Vec<Text>>>,
 }
 
 /// The settings of a job. In a phase, those that are given take the place of the job's own.

@@ -72,7 +72,7 @@ impl JobsPlan<'_> {
 
     /// The wishes of all jobs, phase by phase.
     fn wishes(&self, at: &At) -> Result<Vec<Vec<Option<Wish>>>, String> {
-        let jobs = &self.experiment.jobs;
+        let (jobs, at) = (&self.experiment.jobs, &self.experiment.full(at));
         let wish = |job: &crate::file::Job, phase: usize| {
             let settings = job.phases[phase].as_ref().map(|settings| settings.at(at));
             let settings = settings.transpose()?;
@@ -88,6 +88,7 @@ impl JobsPlan<'_> {
     /// What every job does in every phase.
     fn courses(&self, at: &At, made: &BTreeMap<String, Made>) -> Result<Vec<Course>, String> {
         let wishes = self.wishes(at)?;
+        let at = &self.experiment.full(at);
         let cpus: Vec<Vec<Vec<CpuId>>> = wishes
             .iter()
             .map(|wishes| placed(wishes, self.ground.cpus))
@@ -132,7 +133,8 @@ impl JobsPlan<'_> {
     }
 
     fn trial(&self, at: &At, context: &Context<'_>) -> Result<PointTrial, CellError> {
-        let made = self.ground.maker.make(&self.experiment.devices, at);
+        let full = self.experiment.full(at);
+        let made = self.ground.maker.make(&self.experiment.devices, &full);
         let made = made.map_err(CellError::Cell)?;
         let courses = self.courses(at, &made).map_err(CellError::Cell)?;
         let names: Vec<String> = self
