@@ -23,7 +23,8 @@ pub(crate) fn about(result: &ReproduceResult) -> String {
     );
     words.push(match result.study {
         StudyKind::Place => "by the simulator of placements".to_owned(),
-        _ => format!("{} trials of each point", result.trials),
+        StudyKind::Compare => "from a result of q2c compare".to_owned(),
+        StudyKind::Jobs | StudyKind::Stages => format!("{} trials of each point", result.trials),
     });
     if result.scale != 1.0 {
         words.push(format!("all times multiplied by {}", result.scale));
@@ -87,7 +88,9 @@ fn figures(claim: &JudgedClaim) -> String {
         let left = left_side(&expected.text);
         Some(format!("{left} {}", in_unit(value, &expected.unit)))
     });
-    let all: Vec<String> = each.collect();
+    let mut all: Vec<String> = each.collect();
+    // Two bounds of one figure show it once.
+    all.dedup();
     match all.is_empty() {
         true => NOTHING.to_owned(),
         false => all.join("; "),
@@ -329,6 +332,8 @@ pub(crate) fn unit_of(figure: &str) -> &'static str {
         "kiops_per_core" => "KIOPS per core",
         "effective_sleep" | "latency" | "p50" | "p99" => "µs",
         "interrupts_per_io" => "per I/O",
+        "completion" | "sum_q2c" | "sum_u2c" => "s",
+        "q2g" | "g2i" | "i2d" | "d2c" | "q2c" => "µs",
         _ => "%",
     }
 }
@@ -338,6 +343,7 @@ pub(crate) fn factor_of(unit: &str) -> f64 {
     match unit {
         "KIOPS" | "µs" => 1e3,
         "%" => 0.01,
+        "s" => 1e9,
         _ => 1.0,
     }
 }
@@ -345,7 +351,7 @@ pub(crate) fn factor_of(unit: &str) -> f64 {
 /// The points with what was seen of each job in each phase.
 pub(crate) fn points(result: &ReproduceResult) -> Table {
     let mut rows = Vec::new();
-    for point in result.points.iter().take(ROWS * 4) {
+    for point in &result.points {
         rows.extend(rows_of(point, result));
     }
     Table {

@@ -47,7 +47,19 @@ pub fn answer(
         cpus: cpus(&runs.plan.cell),
         predicted,
     });
-    let points: Vec<Point> = cells.collect();
+    let complete = matches!(summary.end, End::Complete);
+    let result = judged(experiment, about, cells.collect());
+    ReproduceResult {
+        complete,
+        warnings: [result.warnings.clone(), summary.warnings.clone()].concat(),
+        ..result
+    }
+}
+
+/// The result of points that were seen elsewhere, or by the runner.
+#[must_use]
+pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) -> ReproduceResult {
+    let predicted = experiment.study() == StudyKind::Place;
     let windows = windows(experiment, about.scale);
     let scope = q2c_claim::scope::Scope {
         windows: windows.clone(),
@@ -55,7 +67,10 @@ pub fn answer(
     };
     let run = Run {
         points: &points,
-        scale: if predicted { 1.0 } else { about.scale },
+        scale: match experiment.study() {
+            StudyKind::Place | StudyKind::Compare => 1.0,
+            StudyKind::Jobs | StudyKind::Stages => about.scale,
+        },
         model: predicted.then(place::stated),
     };
     let judged = experiment.claims.iter().map(|(claim, own)| {
@@ -76,7 +91,7 @@ pub fn answer(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: about.started_unix_s,
         seconds: about.seconds,
-        complete: matches!(summary.end, End::Complete),
+        complete: true,
         seed: about.seed,
         name: experiment.name.clone(),
         title: experiment.title.clone(),
@@ -95,7 +110,7 @@ pub fn answer(
         points,
         claims,
         charts,
-        warnings: warnings(about.scale, &summary.warnings),
+        warnings: warnings(about.scale),
     }
 }
 
@@ -158,8 +173,8 @@ fn windows(experiment: &Experiment, scale: f64) -> Vec<Window> {
     experiment.windows.iter().map(window).collect()
 }
 
-fn warnings(scale: f64, of_runner: &[Warning]) -> Vec<Warning> {
-    let mut all = of_runner.to_vec();
+fn warnings(scale: f64) -> Vec<Warning> {
+    let mut all = Vec::new();
     if scale != 1.0 {
         all.push(Warning::new(
             "times-scaled",

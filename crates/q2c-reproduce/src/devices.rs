@@ -5,9 +5,11 @@ use crate::file::{DeviceAsked, DeviceOf, RamDevice, filled};
 use q2c_bench::way::Abilities;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
+use q2c_fs::OneFile;
 use q2c_host::Roots;
 use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
 use q2c_model::Bytes;
+use q2c_result::fs::FileSystem;
 use q2c_sys::loop_device::{LoopDevice, attach};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,6 +29,8 @@ pub struct Maker {
     simulated: SimDevices,
     /// Loop devices are kept for the whole run: their files take long to fill.
     loops: RefCell<BTreeMap<u64, Rc<LoopMade>>>,
+    /// So are file systems.
+    files: RefCell<BTreeMap<(FileSystem, u64), Rc<OneFile>>>,
 }
 
 /// A device that was made.
@@ -50,6 +54,8 @@ struct LoopMade {
 }
 
 impl Kept for LoopMade {}
+
+impl Kept for OneFile {}
 
 /// A module that was loaded for its device. It is unloaded with this value.
 struct Loaded {
@@ -78,6 +84,7 @@ impl Maker {
             seed,
             simulated,
             loops: RefCell::default(),
+            files: RefCell::default(),
         }
     }
 
@@ -111,6 +118,7 @@ impl Maker {
                 _kept: None,
             }),
             DeviceAsked::Loop(size) => self.on_loop(*size),
+            DeviceAsked::FileOn(fs, size) => self.file_on(*fs, *size),
             DeviceAsked::RamdiskMq(ram) => {
                 self.module("ramdisk_mq", "/dev/rdmq0", ram, &ramdisk_mq(ram))
             }
@@ -145,6 +153,27 @@ impl Maker {
         };
         Ok(Made {
             medium: made.medium.clone(),
+            span: size,
+            abilities: Abilities::default(),
+            engine: None,
+            _kept: Some(made),
+        })
+    }
+
+    fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<Made, String> {
+        let key = (fs, size.0);
+        let there = self.files.borrow().get(&key).cloned();
+        let made = match there {
+            Some(made) => made,
+            None => {
+                let made = OneFile::make(&self.roots, fs, &self.folder, size, self.seed);
+                let made = Rc::new(made.map_err(|e| e.to_string())?);
+                self.files.borrow_mut().insert(key, Rc::clone(&made));
+                made
+            }
+        };
+        Ok(Made {
+            medium: Medium::File(made.file()),
             span: size,
             abilities: Abilities::default(),
             engine: None,

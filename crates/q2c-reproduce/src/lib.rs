@@ -8,6 +8,6 @@ pub mod jobs;
 pub mod needs;
 pub mod studies;
 
-pub use answer::{About, answer};
+pub use answer::{About, answer, judged};
 pub use devices::Maker;
 pub use file::{Experiment, ExperimentError};

@@ -14,7 +14,10 @@ pub fn reproduce(result: &ReproduceResult) -> Result<String, RenderError> {
     let mut tables = vec![Table::new("Claims", reproduce::claims(result))];
     let own = reproduce::chart_tables(result).into_iter();
     tables.extend(own.map(|(title, table)| Table::new(title, table)));
-    tables.push(Table::new("Points", reproduce::points(result)));
+    let points = reproduce::points(result);
+    if !points.rows.is_empty() {
+        tables.push(Table::new("Points", points));
+    }
     let mut facts: Vec<Facts> = result.target.iter().map(Facts::target).collect();
     facts.push(Facts::machine(&result.machine));
     let verdict = result.claims.iter().map(|claim| {

@@ -12,8 +12,11 @@ pub fn reproduce(result: &ReproduceResult, screen: Screen) -> String {
     let about = format!("· {}", reproduce::about(result));
     let mut text = screen.note(Tone::Strong, &result.name, &about);
     text += &said::all(&reproduce::setting(result), screen);
-    text.push('\n');
-    text += &said::table(&reproduce::points(result), screen);
+    let points = reproduce::points(result);
+    if !points.rows.is_empty() {
+        text.push('\n');
+        text += &said::table(&points, screen);
+    }
     for (title, table) in reproduce::chart_tables(result) {
         text.push('\n');
         text += &screen.note(Tone::Strong, &title, "");

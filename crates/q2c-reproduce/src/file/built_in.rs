@@ -3,12 +3,13 @@
 use super::{Experiment, ExperimentError};
 
 /// The texts of the experiments, in the order of the list.
-const TEXTS: [&str; 18] = [
+const TEXTS: [&str; 22] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
     include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
     include_str!("../../../../experiments/sleep-ratio-interference.toml"),
     include_str!("../../../../experiments/sleep-ratio-interference-2cpu.toml"),
+    include_str!("../../../../experiments/replay-ssd-comparison.toml"),
     include_str!("../../../../experiments/interfaces-by-jobs.toml"),
     include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
     include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
@@ -21,6 +22,9 @@ const TEXTS: [&str; 18] = [
     include_str!("../../../../experiments/blkmq-macro-scaling.toml"),
     include_str!("../../../../experiments/hwqueue-scaling.toml"),
     include_str!("../../../../experiments/nr-requests-scaling.toml"),
+    include_str!("../../../../experiments/fs-shared-file-scaling.toml"),
+    include_str!("../../../../experiments/stage-bottleneck.toml"),
+    include_str!("../../../../experiments/queue-balance.toml"),
     include_str!("../../../../experiments/ramdisk-verification.toml"),
 ];
 

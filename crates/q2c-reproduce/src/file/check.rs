@@ -73,6 +73,7 @@ impl Check<'_> {
             }),
             trials: self.trials(),
             interval: self.interval(),
+            capture: raw.capture,
             windows: self.windows(),
             devices: Vec::new(),
             axes: self.axes(),
@@ -80,10 +81,12 @@ impl Check<'_> {
             phases: self.phases(),
             jobs: Vec::new(),
             place: self.place(),
+            compare: self.raw.compare.as_ref().map(|of| of.command.clone()),
             needs: self.needs(&raw.needs),
             claims: Vec::new(),
             charts: Vec::new(),
         };
+        self.compared(&mut experiment);
         self.devices(&mut experiment);
         self.jobs(&mut experiment);
         self.kind(&experiment);
@@ -380,22 +383,50 @@ impl Check<'_> {
         })
     }
 
+    /// The axes of a comparison: its traces, devices and modes.
+    fn compared(&mut self, experiment: &mut Experiment) {
+        let Some(of) = &self.raw.compare else {
+            return;
+        };
+        let known = ["timed", "outstanding", "closed"];
+        let other = of
+            .modes
+            .get_ref()
+            .iter()
+            .find(|mode| !known.contains(&mode.as_str()));
+        if let Some(mode) = other {
+            let words = format!("there is no mode `{mode}`; there are {}", known.join(", "));
+            self.problems.add(&of.modes.span(), words);
+        }
+        let lists = [
+            ("trace", &of.traces),
+            ("device", &of.devices),
+            ("mode", of.modes.get_ref()),
+        ];
+        let axes = lists.map(|(name, values)| Axis {
+            name: name.to_owned(),
+            values: values.clone(),
+        });
+        experiment.axes.extend(axes);
+    }
+
     /// Checks that the file is of one study, and has what that needs.
     fn kind(&mut self, experiment: &Experiment) {
         let name = self.raw.name.span();
         let jobs = !experiment.jobs.is_empty() || !experiment.phases.is_empty();
-        match (&experiment.place, jobs) {
-            (Some(_), true) => self.problems.add(
+        let other = experiment.place.is_some() || experiment.compare.is_some();
+        match (other, jobs) {
+            (true, true) => self.problems.add(
                 &name,
-                "a file has jobs in phases or [place], not both; split it into two files",
+                "a file has jobs in phases, [place] or [compare], and only one of them; split it",
             ),
-            (None, _) if experiment.jobs.is_empty() => {
+            (false, _) if experiment.jobs.is_empty() => {
                 self.problems.add(
                     &name,
-                    "there is no job; write [[job]] with a name, or [place]",
+                    "there is no job; write [[job]] with a name, [place] or [compare]",
                 );
             }
-            (None, _) if experiment.phases.is_empty() => {
+            (false, _) if experiment.phases.is_empty() => {
                 self.problems.add(
                     &name,
                     "there is no phase; write [[phase]] with a name and a length",

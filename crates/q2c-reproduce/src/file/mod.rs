@@ -38,6 +38,8 @@ pub struct Experiment {
     pub trials: u32,
     /// Length of the intervals of its series.
     pub interval: Nanos,
+    /// Whether the block layer is captured beside the jobs, for figures of stages and queues.
+    pub capture: bool,
     /// Windows of a phase, at full length.
     pub windows: Vec<Window>,
     /// Devices that are made for the run.
@@ -52,6 +54,8 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// The machine and tasks of the simulator of placements.
     pub place: Option<SetupOf>,
+    /// The command of the user's whose result is judged.
+    pub compare: Option<String>,
     /// What all claims need.
     pub needs: Needs,
     /// The claims, each with what it needs itself.
@@ -146,9 +150,11 @@ impl Experiment {
     /// The study that makes the figures.
     #[must_use]
     pub fn study(&self) -> StudyKind {
-        match self.place {
-            Some(_) => StudyKind::Place,
-            None => StudyKind::Jobs,
+        match (&self.place, &self.compare) {
+            (Some(_), _) => StudyKind::Place,
+            (_, Some(_)) => StudyKind::Compare,
+            _ if self.capture => StudyKind::Stages,
+            _ => StudyKind::Jobs,
         }
     }
 
@@ -156,8 +162,10 @@ impl Experiment {
     #[must_use]
     pub fn scope(&self) -> Scope {
         let figures = match self.study() {
-            StudyKind::Place => crate::studies::place::FIGURES.as_slice(),
-            _ => FIGURES.as_slice(),
+            StudyKind::Place => crate::studies::place::FIGURES.to_vec(),
+            StudyKind::Stages => [FIGURES.as_slice(), &crate::jobs::STAGE_FIGURES].concat(),
+            StudyKind::Compare => crate::studies::compare::FIGURES.to_vec(),
+            StudyKind::Jobs => FIGURES.to_vec(),
         };
         Scope {
             windows: self.windows.clone(),

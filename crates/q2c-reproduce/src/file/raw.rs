@@ -21,6 +21,8 @@ pub struct RawFile {
     pub trials: Option<At<u32>>,
     pub interval: Option<At<String>>,
     #[serde(default)]
+    pub capture: bool,
+    #[serde(default)]
     pub windows: BTreeMap<String, At<String>>,
     #[serde(default, rename = "device")]
     pub devices: Vec<RawDevice>,
@@ -31,6 +33,7 @@ pub struct RawFile {
     #[serde(default, rename = "phase")]
     pub phases: Vec<RawPhase>,
     pub place: Option<RawPlace>,
+    pub compare: Option<RawCompare>,
     #[serde(default)]
     pub needs: RawNeeds,
     #[serde(rename = "claim")]
@@ -150,6 +153,16 @@ pub struct RawPlace {
     pub compute: At<u32>,
     pub polling: At<u32>,
     pub work: At<String>,
+}
+
+/// A run of `q2c compare` whose result is judged.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawCompare {
+    pub command: String,
+    pub traces: Vec<String>,
+    pub devices: Vec<String>,
+    pub modes: At<Vec<String>>,
 }
 
 /// What is needed of the machine.

@@ -5,6 +5,7 @@ use q2c_bench::interface::Interface;
 use q2c_engine::{EngineSpec, Pattern};
 use q2c_model::{Bytes, parse_size};
 use q2c_policy::Method;
+use q2c_result::fs::FileSystem;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -129,6 +130,8 @@ pub enum DeviceAsked {
     Simulated(EngineSpec),
     /// A loop device over a file without a name, of this size.
     Loop(Bytes),
+    /// A file of this size on a file system that is made for it, which all threads share.
+    FileOn(FileSystem, Bytes),
     /// The module `ramdisk_mq`.
     RamdiskMq(RamDevice),
     /// The module `null_blk`, memory-backed.
@@ -164,10 +167,15 @@ impl FromStr for DeviceAsked {
                 let size = parse_size(rest).map_err(|e| format!("{e}; write for example loop:1g"));
                 size.map(DeviceAsked::Loop)
             }
+            fs if fs.parse::<FileSystem>().is_ok() => {
+                let size =
+                    parse_size(rest).map_err(|e| format!("{e}; write for example {fs}:256m"));
+                Ok(DeviceAsked::FileOn(fs.parse()?, size?))
+            }
             "ramdisk_mq" => Ok(DeviceAsked::RamdiskMq(ram(rest)?)),
             "null_blk" => Ok(DeviceAsked::NullBlk(ram(rest)?)),
             _ => Err(format!(
-                "there is no kind of device `{kind}`; write sim:50us,servers=4, loop:1g, ramdisk_mq:size=1g,queues=8 or null_blk:size=1g,queues=8"
+                "there is no kind of device `{kind}`; write sim:50us,servers=4, loop:1g, ext4:256m, ramdisk_mq:size=1g,queues=8 or null_blk:size=1g,queues=8"
             )),
         }
     }

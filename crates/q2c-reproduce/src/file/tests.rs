@@ -127,6 +127,33 @@ fn what_is_wrong_is_told_with_line_and_remedy() {
 }
 
 #[test]
+fn texts_go_with_the_values_of_an_axis() {
+    let text = SOUND
+        .replace(
+            "values = [1, 2]",
+            "values = [1, 2]\nwith.way = [\"poll\", \"interrupt\"]",
+        )
+        .replace("method = \"poll\"", "method = \"{n.way}\"");
+    let found = Experiment::parse(&text).unwrap();
+    let deep = found.jobs[0].phases[1].as_ref().unwrap();
+    let points = found.points();
+    let methods = points.iter().map(|at| {
+        let settings = deep.at(&found.full(at)).unwrap();
+        settings.methods[0].to_string()
+    });
+    assert_eq!(methods.collect::<Vec<_>>(), ["poll", "interrupt"]);
+    let short = text.replace("[\"poll\", \"interrupt\"]", "[\"poll\"]");
+    let told = problems(&short);
+    assert!(
+        told.iter()
+            .any(|p| p.line == 16 && p.words.contains("write one for each")),
+        "{told:?}"
+    );
+    let kernel = SOUND.replace("method = \"poll\"", "method = \"hybrid-kernel\"");
+    assert!(problems(&kernel)[0].words.contains("hybrid:RULE"));
+}
+
+#[test]
 fn all_problems_are_told_in_order() {
     let text = SOUND
         .replace("depth = 4", "depth = 0")

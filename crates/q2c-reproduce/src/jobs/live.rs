@@ -46,8 +46,8 @@ const MOST_SAMPLES: f64 = 40_000.0;
 const LEAST_SAMPLES: f64 = 256.0;
 /// I/Os per second and CPU that are expected at most.
 const IOPS_PER_CPU: f64 = 600e3;
-/// A slice of a thread may come this many slices late at the end of the run.
-const PATIENCE: u64 = 3;
+/// A slice of a thread may come this much late at the end of the run, ns.
+const PATIENCE: u64 = 300_000_000;
 
 impl Trial<'_> {
     /// Runs the trial.
@@ -100,6 +100,7 @@ impl Trial<'_> {
         };
         let start = ears.start_ns();
         ran.heap.start_ns = start;
+        ran.heap.tids = ears.tids().to_vec();
         let mut end = 0;
         for phase in 0..self.phases.len() {
             end += self.slices(phase);
@@ -119,7 +120,7 @@ impl Trial<'_> {
             }
             ran.boundaries.push(Boundary::read(self.site));
         }
-        let late = start + (end + PATIENCE) * self.slice.0;
+        let late = start + end * self.slice.0 + PATIENCE;
         while !ran.heap.all_reached(end) && self.clock.now() < late {
             if !self.hear_until(self.clock.now() + self.slice.0 / 4, ears, &mut ran, stop) {
                 break;

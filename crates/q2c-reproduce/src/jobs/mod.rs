@@ -5,8 +5,10 @@ mod ground;
 mod lanes;
 mod live;
 mod series;
+mod stages;
 
 pub use ground::{Ground, OpenTarget};
+pub use stages::STAGE_FIGURES;
 
 use crate::devices::Made;
 use crate::file::Experiment;
@@ -16,7 +18,9 @@ use live::Trial;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::reproduce::{CpuUse, PointTrial};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use q2c_sys::Clock;
 use series::Run;
+use stages::Capture;
 use std::collections::BTreeMap;
 
 /// The value of each axis.
@@ -144,6 +148,11 @@ impl JobsPlan<'_> {
             .map(|job| job.name.clone())
             .collect();
         let strands = strands(&courses);
+        // Times of the kernel's capture are those of CLOCK_MONOTONIC.
+        let clock = match self.experiment.capture {
+            true => Clock::monotonic(),
+            false => self.ground.clock,
+        };
         let trial = Trial {
             courses: &courses,
             names: &names,
@@ -151,9 +160,10 @@ impl JobsPlan<'_> {
             slice: self.slice(),
             listener: self.listener(&courses),
             site: self.ground.site,
-            clock: self.ground.clock,
+            clock,
             seed: context.seed >> 1,
         };
+        let capture = Capture::begin(self.experiment.capture, &trial)?;
         let ran = trial.run(&strands, context.cancel);
         let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
         if let Some(fault) = ran.fault {
@@ -162,14 +172,16 @@ impl JobsPlan<'_> {
         if ran.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        let phases = ran.heap.phases(&Run {
+        let run = Run {
             courses: &courses,
             strands: &strands,
             names: &names,
             orders: &ran.orders,
             boundaries: &ran.boundaries,
             site: self.ground.site,
-        });
+        };
+        let mut phases = ran.heap.phases(&run);
+        capture.end(&mut phases, &ran.heap, &run, clock)?;
         Ok(PointTrial {
             trial: context.trial,
             phases,

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Heap {
     /// The common start on the run's clock, ns.
     pub start_ns: u64,
+    /// Ids of the threads, as the kernel has them.
+    pub tids: Vec<u32>,
     slice: Nanos,
     slices: Vec<Part>,
     /// The number of the next slice of each thread.
@@ -28,6 +30,8 @@ struct Part {
     /// The first and the last slice of time that it stands for.
     numbers: (u64, u64),
     order: u64,
+    /// Begin and end on the run's clock, ns.
+    span: (u64, u64),
     wall_ns: f64,
     ios: f64,
     cpu_ns: f64,
@@ -42,6 +46,7 @@ impl Heap {
     pub fn new(lanes: usize, slice: Nanos) -> Self {
         Heap {
             start_ns: 0,
+            tids: Vec::new(),
             slice,
             slices: Vec::new(),
             next: vec![0; lanes],
@@ -61,6 +66,7 @@ impl Heap {
             lane: slice.lane,
             numbers: (first, slice.number),
             order: slice.order,
+            span: slice.span,
             wall_ns: stats.wall_ns,
             ios: stats.ios as f64,
             cpu_ns: (stats.cpu_ns + stats.helper_cpu_ns) as f64,
@@ -69,6 +75,23 @@ impl Heap {
             polls_by: slice.facts.polls_by,
             latencies: latencies.collect(),
         });
+    }
+
+    /// Begin and end of each thread of a job in a phase, on the run's clock, and its I/Os.
+    pub fn spans(&self, job: usize, phase: usize, run: &Run<'_>) -> Vec<(usize, (u64, u64), u64)> {
+        let order = run.orders[phase];
+        let threads = run.strands.iter().enumerate();
+        let mine = threads.filter(|(_, strand)| strand.job == job && strand.works[phase]);
+        let span = |(lane, _): (usize, &Strand)| {
+            let own = || {
+                let all = self.slices.iter();
+                all.filter(move |part| part.lane == lane && part.order == order)
+            };
+            let begin = own().map(|part| part.span.0).min()?;
+            let end = own().map(|part| part.span.1).max()?;
+            Some((lane, (begin, end), own().map(|part| part.ios as u64).sum()))
+        };
+        mine.filter_map(span).collect()
     }
 
     /// Whether every thread has handed over its slices before number `end`.

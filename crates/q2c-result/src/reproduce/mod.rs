@@ -93,10 +93,8 @@ pub enum StudyKind {
     Stages,
     /// The simulator of placements.
     Place,
-    /// File systems that jobs share.
-    FileSystems,
-    /// A trace replayed on devices.
-    Replay,
+    /// The result of `q2c compare`, which is read and not made.
+    Compare,
 }
 
 /// A device that was made for the run.

@@ -41,6 +41,9 @@ pub struct ReproduceArgs {
     /// names]
     #[arg(long)]
     pub engine: Option<EngineSpec>,
+    /// For an experiment that judges a result of another command: the folder or file of that result
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
+    pub from: Option<PathBuf>,
     /// Go on with this interrupted run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "all"])]
     pub resume: Option<PathBuf>,

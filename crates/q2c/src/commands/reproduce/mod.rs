@@ -13,7 +13,7 @@ use q2c_reproduce::{Experiment, file};
 use q2c_result::Exit;
 use q2c_run::run_dir::{CheckedPlan, PlanFault, RunDirError, read_checked_plan};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// A run as its `plan.toml` has it.
@@ -29,6 +29,8 @@ pub struct PlanAsRun {
     pub scratch: bool,
     /// The engine of jobs that name none.
     pub engine: Option<String>,
+    /// The result of another command that the experiment judges.
+    pub from: Option<PathBuf>,
     /// Factor of all times.
     pub scale: f64,
     /// Trials of each point; `None` for those of the files.
@@ -93,6 +95,7 @@ fn plan(
         target,
         scratch: args.scratch.is_some(),
         engine: args.engine.as_ref().map(ToString::to_string),
+        from: args.from.clone(),
         scale: args.scale,
         trials: args.trials,
         cpus: args.cpus.0.clone(),

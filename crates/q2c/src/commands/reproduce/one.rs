@@ -11,13 +11,14 @@ use q2c_reproduce::jobs::{At, JobsPlan};
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::{About, Experiment, answer};
 use q2c_result::Exit;
+use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{PointTrial, ReproduceResult};
 use q2c_run::run_dir::{RunDirError, RunState};
 use q2c_run::runner::{self, End, Plan, RunError, Runner, Settings, SystemClock};
-use q2c_run::{RunDir, Summary};
+use q2c_run::{RunDir, Summary, whole_file};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Begins a run of one experiment.
 pub(super) fn run(
@@ -118,6 +119,22 @@ pub(super) fn measured(
         ..Settings::default()
     };
     let ground = place.ground(folder.path());
+    let about = |seconds: f64| About {
+        present: &place.present,
+        target: place.target().filter(|_| experiment.takes_target()),
+        scale: plan.scale,
+        trials,
+        seed: plan.seed,
+        started_unix_s: started.as_ref().map_or(0, Duration::as_secs),
+        seconds,
+    };
+    if experiment.compare.is_some() {
+        let from = plan.from.as_deref().map(compared).transpose()?;
+        let points = q2c_reproduce::studies::compare::points(experiment, from.as_ref());
+        let about = about(begun.elapsed().as_secs_f64());
+        let result = q2c_reproduce::judged(experiment, &about, points);
+        return Ok((result, End::Complete));
+    }
     let mut jobs = JobsPlan {
         experiment,
         ground: &ground,
@@ -127,20 +144,33 @@ pub(super) fn measured(
         Some(setup) => trials_of(&mut PlacePlan { setup }, &settings, folder, stop)?,
         None => trials_of(&mut jobs, &settings, folder, stop)?,
     };
-    let about = About {
-        present: &place.present,
-        target: place.target().filter(|_| experiment.takes_target()),
-        scale: plan.scale,
-        trials,
-        seed: plan.seed,
-        started_unix_s: started.map_or(0, |time| time.as_secs()),
-        seconds: begun.elapsed().as_secs_f64(),
-    };
+    let about = about(begun.elapsed().as_secs_f64());
     let cpus = |at: &At| match experiment.place {
         Some(_) => Vec::new(),
         None => jobs.cpus(at),
     };
     Ok((answer(experiment, &about, &summary, cpus), summary.end))
+}
+
+/// The result of `q2c compare` in a run folder or a file.
+fn compared(run: &Path) -> Result<CompareResult, Failure> {
+    let path = match run.is_dir() {
+        true => run.join("result.json"),
+        false => run.to_owned(),
+    };
+    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let text = text.map_err(|e| bad(e.to_string()))?;
+    let result: CompareResult = serde_json::from_str(&text)
+        .map_err(|e| bad(format!("expected a result of q2c compare, found {e}")))?;
+    match result.schema == compare::SCHEMA || compare::EARLIER.contains(&result.schema.as_str()) {
+        true => Ok(result),
+        false => Err(bad(format!(
+            "expected schema {}, found `{}`",
+            compare::SCHEMA,
+            result.schema.escape_debug()
+        ))),
+    }
 }
 
 fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
