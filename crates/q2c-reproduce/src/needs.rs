@@ -28,90 +28,100 @@ impl Present {
     /// All needs of a claim, those of its experiment first.
     #[must_use]
     pub fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
-        let merged = experiment.and(claim);
-        let mut needs = Vec::new();
-        let mut add = |kind, needed: String, present: String, met| {
-            needs.push(Need {
-                kind,
-                needed,
-                present,
-                met,
-            });
-        };
-        if let Some(cpus) = merged.cpus {
-            add(
-                NeedKind::Cpus,
-                cpus.to_string(),
-                self.cpus.to_string(),
-                self.cpus >= cpus,
-            );
-        }
-        let counts = [
+        let needs = experiment.and(claim);
+        let mut all: Vec<Need> = self.counts(&needs);
+        all.extend(self.kernel(&needs));
+        all.extend(needs.poll_queues.then(|| self.poll_queues()));
+        all.extend(needs.module.as_ref().map(|module| self.module(module)));
+        all.extend(needs.file_systems.iter().map(|fs| self.file_system(fs)));
+        all.extend(needs.spdk.then(|| self.spdk()));
+        all.extend(needs.devices.as_ref().map(|devices| Need {
+            kind: NeedKind::Device,
+            needed: devices.clone(),
+            present: "not among what an experiment can make or take here".to_owned(),
+            met: false,
+        }));
+        all
+    }
+
+    fn counts(&self, needs: &Needs) -> Vec<Need> {
+        let (machine, cpus) = (&self.machine, Some(self.cpus));
+        let all = [
+            (NeedKind::Cpus, needs.cpus, cpus),
             (
                 NeedKind::ThreadsPerCore,
-                merged.threads_per_core,
-                self.machine.threads_per_core,
+                needs.threads_per_core,
+                machine.threads_per_core,
             ),
-            (
-                NeedKind::NumaNodes,
-                merged.numa_nodes,
-                self.machine.numa_nodes,
-            ),
-            (NeedKind::HwQueues, merged.hw_queues, self.hw_queues),
+            (NeedKind::NumaNodes, needs.numa_nodes, machine.numa_nodes),
+            (NeedKind::HwQueues, needs.hw_queues, self.hw_queues),
         ];
-        for (kind, needed, present) in counts {
-            if let Some(needed) = needed {
-                let met = present.is_some_and(|present| present >= needed);
-                add(kind, needed.to_string(), known(present), met);
-            }
+        let need = |(kind, needed, present): (NeedKind, Option<u32>, Option<u32>)| {
+            let needed = needed?;
+            Some(Need {
+                kind,
+                needed: needed.to_string(),
+                present: known(present),
+                met: present.is_some_and(|present| present >= needed),
+            })
+        };
+        all.into_iter().filter_map(need).collect()
+    }
+
+    fn kernel(&self, needs: &Needs) -> Option<Need> {
+        let bound = needs.kernel?;
+        let (major, minor) = bound.version;
+        let words = if bound.below { "below" } else { "from" };
+        let version = kernel_version(&self.machine.kernel);
+        Some(Need {
+            kind: NeedKind::Kernel,
+            needed: format!("{words} {major}.{minor}"),
+            present: self.machine.kernel.clone(),
+            met: version.is_some_and(|version| (version < bound.version) == bound.below),
+        })
+    }
+
+    fn poll_queues(&self) -> Need {
+        let present = match self.poll_queues {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "no target",
+        };
+        Need {
+            kind: NeedKind::PollQueues,
+            needed: "yes".to_owned(),
+            present: present.to_owned(),
+            met: self.poll_queues == Some(true),
         }
-        if let Some(bound) = merged.kernel {
-            let (major, minor) = bound.version;
-            let words = if bound.below { "below" } else { "from" };
-            let version = kernel_version(&self.machine.kernel);
-            let met = version.is_some_and(|v| (v < bound.version) == bound.below);
-            let needed = format!("{words} {major}.{minor}");
-            add(NeedKind::Kernel, needed, self.machine.kernel.clone(), met);
+    }
+
+    fn module(&self, module: &String) -> Need {
+        let met = self.modules.contains(module);
+        Need {
+            kind: NeedKind::Module,
+            needed: module.clone(),
+            present: if met { "there" } else { "not there" }.to_owned(),
+            met,
         }
-        if merged.poll_queues {
-            let present = match self.poll_queues {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "no target",
-            };
-            let met = self.poll_queues == Some(true);
-            add(
-                NeedKind::PollQueues,
-                "yes".to_owned(),
-                present.to_owned(),
-                met,
-            );
+    }
+
+    fn file_system(&self, fs: &String) -> Need {
+        Need {
+            kind: NeedKind::FileSystem,
+            needed: fs.clone(),
+            present: self.file_systems.join(", "),
+            met: self.file_systems.contains(fs),
         }
-        if let Some(module) = &merged.module {
-            let met = self.modules.contains(module);
-            let present = if met { "there" } else { "not there" };
-            add(NeedKind::Module, module.clone(), present.to_owned(), met);
+    }
+
+    fn spdk(&self) -> Need {
+        let why = self.no_spdk.clone();
+        Need {
+            kind: NeedKind::Spdk,
+            needed: "spdk_nvme_perf and a controller for it".to_owned(),
+            met: why.is_none(),
+            present: why.unwrap_or_else(|| "there".to_owned()),
         }
-        for fs in &merged.file_systems {
-            let met = self.file_systems.contains(fs);
-            let present = self.file_systems.join(", ");
-            add(NeedKind::FileSystem, fs.clone(), present, met);
-        }
-        if merged.spdk {
-            let why = self.no_spdk.clone();
-            let met = why.is_none();
-            add(
-                NeedKind::Spdk,
-                "spdk_nvme_perf and a controller for it".to_owned(),
-                why.unwrap_or_else(|| "there".to_owned()),
-                met,
-            );
-        }
-        if let Some(devices) = &merged.devices {
-            let present = "not among what an experiment can make or take here";
-            add(NeedKind::Device, devices.clone(), present.to_owned(), false);
-        }
-        needs
     }
 }
 
@@ -166,96 +176,44 @@ mod tests {
         }
     }
 
+    /// The need of a claim that has only one.
+    fn only(change: impl FnOnce(&mut Needs)) -> Need {
+        let mut needs = Needs::default();
+        change(&mut needs);
+        present().meets(&Needs::default(), &needs).remove(0)
+    }
+
     #[test]
     fn needs_are_told_with_what_there_is() {
         let kernel = |below, major, minor| {
-            Some(KernelBound {
-                below,
-                version: (major, minor),
+            only(|needs| {
+                needs.kernel = Some(KernelBound {
+                    below,
+                    version: (major, minor),
+                });
             })
         };
-        let none = Needs::default();
-        let needs: [(Needs, &str, bool); 9] = [
+        for (found, has, met) in [
+            (only(|n| n.cpus = Some(2)), "2", true),
+            (only(|n| n.cpus = Some(120)), "2", false),
+            (only(|n| n.threads_per_core = Some(2)), "1", false),
+            (kernel(true, 5, 0), "6.18.5-x", false),
+            (kernel(false, 5, 0), "6.18.5-x", true),
+            (only(|n| n.hw_queues = Some(4)), "4", true),
             (
-                Needs {
-                    cpus: Some(2),
-                    ..none.clone()
-                },
-                "2",
-                true,
-            ),
-            (
-                Needs {
-                    cpus: Some(120),
-                    ..none.clone()
-                },
-                "2",
-                false,
-            ),
-            (
-                Needs {
-                    threads_per_core: Some(2),
-                    ..none.clone()
-                },
-                "1",
-                false,
-            ),
-            (
-                Needs {
-                    kernel: kernel(true, 5, 0),
-                    ..none.clone()
-                },
-                "6.18.5-x",
-                false,
-            ),
-            (
-                Needs {
-                    kernel: kernel(false, 5, 0),
-                    ..none.clone()
-                },
-                "6.18.5-x",
-                true,
-            ),
-            (
-                Needs {
-                    hw_queues: Some(4),
-                    ..none.clone()
-                },
-                "4",
-                true,
-            ),
-            (
-                Needs {
-                    module: Some("ramdisk_mq".to_owned()),
-                    ..none.clone()
-                },
+                only(|n| n.module = Some("ramdisk_mq".to_owned())),
                 "not there",
                 false,
             ),
             (
-                Needs {
-                    file_systems: vec!["f2fs".to_owned()],
-                    ..none.clone()
-                },
+                only(|n| n.file_systems = vec!["f2fs".to_owned()]),
                 "ext4",
                 false,
             ),
-            (
-                Needs {
-                    poll_queues: true,
-                    ..none.clone()
-                },
-                "no",
-                false,
-            ),
-        ];
-        for (wanted, has, met) in needs {
-            let found = present().meets(&none, &wanted).remove(0);
-            assert_eq!(
-                (found.present.as_str(), found.met),
-                (has, met),
-                "{wanted:?}"
-            );
+            (only(|n| n.poll_queues = true), "no", false),
+            (only(|n| n.spdk = true), "there is no spdk_nvme_perf", false),
+        ] {
+            assert_eq!((found.present.as_str(), found.met), (has, met), "{found:?}");
         }
     }
 

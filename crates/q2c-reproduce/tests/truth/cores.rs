@@ -1,7 +1,7 @@
 //! Scaling over cores: devices whose number of servers says where it ends, and how many requests it
 //! does in a second.
 
-use crate::{changed, run, verdicts, without_needs};
+use crate::harness::{changed, run, verdicts, without_needs};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::ReproduceResult;
 use q2c_result::reproduce::Verdict::{DoesNotHold, Holds};

@@ -1,6 +1,6 @@
 //! Interference and the methods of one job, on devices whose queue is known.
 
-use crate::{changed, run, verdicts};
+use crate::harness::{changed, run, verdicts};
 use q2c_result::reproduce::Verdict::{CannotJudge, DoesNotHold, Holds};
 use q2c_testkit::alone;
 
@@ -27,8 +27,8 @@ fn misses_and_throughput_follow_the_devices_queue() {
                 ("about a tenth", DoesNotHold),
             ],
         );
-        // The published load with a fixed sleep in the place of the rule: at 15 ms nothing is missed
-        // as long as requests take 20 ms, and everything where they take 10 ms.
+        // The published load with a fixed sleep of 15 ms in the place of the rule: everything is
+        // missed where requests take 10 ms.
         let fixed = |rule: &str| {
             changed(
                 "miss-rate-interference",

@@ -1,6 +1,6 @@
 //! The placements: the simulator is the truth, and machines without its effects turn it round.
 
-use crate::{changed, run, verdicts, without_needs};
+use crate::harness::{changed, run, verdicts, without_needs};
 use Verdict::{CannotJudge, DoesNotHold, Holds};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::{Basis, ReproduceResult, Verdict};

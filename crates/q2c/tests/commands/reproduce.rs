@@ -216,8 +216,8 @@ fn a_stopped_run_goes_on() {
     assert_eq!(result["complete"], true);
 }
 
-/// A trace of 40 reads, 50 ms apart, that loads neither device: it takes 2 s on both, and the sum of
-/// U2C tells them apart.
+/// A trace of 40 reads, 50 ms apart, that loads neither device: it takes 2 s on both, and the sum
+/// of U2C tells them apart.
 const COMPARED: &str = r#"schema = "q2c.reproduce/2"
 name = "compared"
 title = "Which device is better?"
