@@ -547,3 +547,95 @@ pub(crate) fn list(result: &ListResult) -> Table {
         legend: "Takes: at full length with all trials.",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::reproduce::{Missing, StatedError};
+
+    fn claim(reasons: Vec<Reason>) -> JudgedClaim {
+        JudgedClaim {
+            says: "it is so".to_owned(),
+            published: None,
+            read_as: Some("so is so".to_owned()),
+            verdict: Verdict::CannotJudge,
+            basis: Basis::Measured,
+            expects: Vec::new(),
+            needs: vec![Need {
+                kind: NeedKind::Cpus,
+                needed: "120".to_owned(),
+                present: "2".to_owned(),
+                met: false,
+            }],
+            reasons,
+        }
+    }
+
+    #[test]
+    fn the_left_side_ends_at_the_comparison_and_not_within_brackets() {
+        for (text, left) in [
+            ("steady.miss_rate > 10 %", "steady.miss_rate"),
+            ("max(iops over jobs=1..8) <= 3", "max(iops over jobs=1..8)"),
+            ("ratio(iops, none) ~ 0.1 +- 0.05", "ratio(iops, none)"),
+            ("iops[disk=\"a>b\"] > 3", "iops[disk=\"a>b\"]"),
+        ] {
+            assert_eq!(left_side(text), left);
+        }
+    }
+
+    #[test]
+    fn figures_are_in_the_unit_of_their_claim() {
+        let value = Interval::of(&[0.1, 0.2, 0.3]);
+        assert_eq!(in_unit(&value, "%"), "20.0 [10.0, 30.0] %");
+        assert_eq!(in_unit(&Interval::of(&[2_500.0]), "us"), "2.50 us");
+        assert_eq!(in_unit(&Interval::of(&[0.8]), ""), "0.80");
+    }
+
+    #[test]
+    fn every_reason_has_its_words() {
+        let text = || "iops > 1".to_owned();
+        let missing = Missing {
+            figure: "iops".to_owned(),
+            at: BTreeMap::from([("jobs".to_owned(), "8".to_owned())]),
+            why: "the device is gone".to_owned(),
+        };
+        let stated = StatedError {
+            model: "a model".to_owned(),
+            error: "5 % off".to_owned(),
+        };
+        for (reason, words) in [
+            (Reason::Lacks, "CPUs (needed: 120, present: 2)"),
+            (
+                Reason::Missing(missing),
+                "no iops at jobs=8: the device is gone",
+            ),
+            (
+                Reason::FewTrials {
+                    trials: 1,
+                    least: 3,
+                },
+                "needs 3 trials, and there are 1",
+            ),
+            (
+                Reason::Across { text: text() },
+                "across the edge of `iops > 1`",
+            ),
+            (
+                Reason::Outside { text: text() },
+                "`iops > 1` is wholly missed",
+            ),
+            (
+                Reason::Fitted {
+                    model: "it".to_owned(),
+                },
+                "it was fitted to this very figure",
+            ),
+            (Reason::Predicted(stated), "predicted by a model: 5 % off"),
+            (Reason::Scaled { scale: 0.1 }, "multiplied by 0.1"),
+        ] {
+            let told = why(&claim(vec![reason]));
+            assert!(told.contains(words), "{told}");
+            assert!(told.ends_with("read as: so is so"), "{told}");
+        }
+    }
+}
