@@ -1,13 +1,16 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
-use crate::quantity::{NOTHING, duration, number, seconds};
+mod points;
+
+pub(crate) use points::points;
+
+use crate::quantity::{NOTHING, number, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::reproduce::{
     AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, ListResult, MeasuredFigure,
-    Need, NeedKind, OurCurve, Point, PublishedCurve, Reason, ReproduceResult, StudyKind, Verdict,
+    Need, NeedKind, OurCurve, PublishedCurve, Reason, ReproduceResult, StudyKind, Verdict,
 };
 use q2c_stats::Interval;
-use std::collections::BTreeMap;
 
 /// Rows of a chart's table at most.
 const ROWS: usize = 24;
@@ -44,6 +47,15 @@ pub(crate) fn setting(result: &ReproduceResult) -> Vec<Said> {
     if let Some(of) = &result.variant_of {
         let words = format!("{}: {}", of.name, of.reason);
         said.push(Said::new(Weight::Caution, "variant of", words));
+    }
+    for job in &result.jobs {
+        let mut each: Vec<&String> = job.phases.iter().flatten().collect();
+        each.dedup();
+        let words: Vec<&str> = each.into_iter().map(String::as_str).collect();
+        said.push(Said::plain(
+            &format!("job {}", job.name),
+            words.join("; then "),
+        ));
     }
     for device in &result.devices {
         said.push(match &device.made {
@@ -348,95 +360,6 @@ pub(crate) fn factor_of(unit: &str) -> f64 {
     }
 }
 
-/// The points with what was seen of each job in each phase.
-pub(crate) fn points(result: &ReproduceResult) -> Table {
-    let mut rows = Vec::new();
-    for point in &result.points {
-        rows.extend(rows_of(point, result));
-    }
-    Table {
-        head: [
-            "point",
-            "phase",
-            "job",
-            "KIOPS",
-            "miss rate %",
-            "CPU %",
-            "mean U2C",
-        ]
-        .map(String::from)
-        .to_vec(),
-        rows,
-        legend: "Median over the trials, whole phase from its begin. CPU: of each thread.",
-    }
-    .without_empty_columns()
-}
-
-fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<Field>> {
-    let at: Vec<String> = point
-        .at
-        .iter()
-        .map(|(axis, value)| format!("{axis}={value}"))
-        .collect();
-    let at = if at.is_empty() {
-        "all".to_owned()
-    } else {
-        at.join(" ")
-    };
-    if point.trials.is_empty() {
-        let why = point.failures.first().cloned();
-        let why = why.unwrap_or_else(|| "no trial was finished".to_owned());
-        return vec![vec![at.into(), format!("not run: {why}").into()]];
-    }
-    let mut sums: BTreeMap<(usize, String), Vec<[f64; 4]>> = BTreeMap::new();
-    for trial in &point.trials {
-        for (n, phase) in trial.phases.iter().enumerate() {
-            for job in &phase.jobs {
-                let ios: f64 = job.ticks.iter().map(|tick| tick.ios).sum();
-                let length: f64 = job.ticks.iter().map(|tick| tick.seconds).sum();
-                let handled: f64 = job.ticks.iter().map(|tick| tick.handled).sum();
-                let missed: f64 = job
-                    .ticks
-                    .iter()
-                    .map(|tick| tick.handled * tick.rates.miss_rate)
-                    .sum();
-                let cpu: f64 = job.ticks.iter().map(|t| t.seconds * t.rates.cpu_pct).sum();
-                let latency: f64 = job.ticks.iter().map(|t| t.ios * t.mean_ns).sum();
-                let miss = if handled > 0.0 {
-                    100.0 * missed / handled
-                } else {
-                    f64::NAN
-                };
-                let figures = [ios / length / 1e3, miss, cpu / length, latency / ios];
-                sums.entry((n, job.job.clone())).or_default().push(figures);
-            }
-        }
-    }
-    let median = |all: &[[f64; 4]], of: usize| {
-        Interval::of(&all.iter().map(|figures| figures[of]).collect::<Vec<_>>())
-    };
-    let shown = |value: Interval, text: fn(f64) -> String| match value.trials {
-        0 => String::new(),
-        _ => text(value.median),
-    };
-    let row = |((phase, job), all): (&(usize, String), &Vec<[f64; 4]>)| {
-        let phase = result
-            .phases
-            .get(*phase)
-            .map_or("", |phase| phase.label.as_str());
-        vec![
-            at.clone().into(),
-            phase.into(),
-            job.clone().into(),
-            shown(median(all, 0), number).into(),
-            shown(median(all, 1), number).into(),
-            shown(median(all, 2), number).into(),
-            shown(median(all, 3), |ns| duration(ns, "u")).into(),
-        ]
-    };
-    sums.iter().map(row).collect()
-}
-
 /// The claims of an experiment as lines of the verdicts of all.
 #[must_use]
 pub fn line(result: &ReproduceResult) -> ExperimentLine {
@@ -552,6 +475,7 @@ pub(crate) fn list(result: &ListResult) -> Table {
 mod tests {
     use super::*;
     use q2c_result::reproduce::{Missing, StatedError};
+    use std::collections::BTreeMap;
 
     fn claim(reasons: Vec<Reason>) -> JudgedClaim {
         JudgedClaim {
