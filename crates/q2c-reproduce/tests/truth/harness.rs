@@ -25,12 +25,31 @@ const TRIALS: u32 = 3;
 
 /// The file of a built-in experiment with parts of its text changed. Each change must be one.
 pub fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
-    let mut text = named(name).unwrap().text;
+    changed_text(name, named(name).unwrap().text, changes)
+}
+
+/// A text with parts of it changed, as an experiment.
+pub fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> Experiment {
     for (from, to) in changes {
         assert!(text.contains(from), "{name} has no `{from}`");
         text = text.replace(from, to);
     }
     Experiment::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The text of an experiment with only those of its claims that say one of these. Axes can then be
+/// left without the values that the others name.
+pub fn only(name: &str, says: &[&str]) -> String {
+    let text = named(name).unwrap().text;
+    let mut parts = text.split("\n[[");
+    let head = parts.next().unwrap_or_default().to_owned();
+    let kept = |part: &&str| {
+        let claim = part.starts_with("claim]]");
+        !claim || says.iter().any(|says| part.contains(says))
+    };
+    parts
+        .filter(kept)
+        .fold(head, |text, part| format!("{text}\n[[{part}"))
 }
 
 /// The text without its needs: `[needs]` to the next empty line, and `needs = ...` of claims.

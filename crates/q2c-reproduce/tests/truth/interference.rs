@@ -108,7 +108,7 @@ fn the_sleep_follows_the_ratio() {
     alone("the_sleep_follows_the_ratio", || {
         let experiment = changed("sleep-ratio-interference", &[]);
         verdicts(
-            || run(&experiment, WIDE, 5, SCALE),
+            || run(&experiment, WIDE, 5, SCALE / 2.0),
             &[
                 ("the effective sleep falls", Holds),
                 ("considerable misses", DoesNotHold),
@@ -125,7 +125,7 @@ fn the_sleep_follows_the_ratio() {
             ],
         );
         verdicts(
-            || run(&turned, WIDE, 5, SCALE),
+            || run(&turned, WIDE, 5, SCALE / 2.0),
             &[("the effective sleep falls", DoesNotHold)],
         );
     });
