@@ -11,6 +11,7 @@ mod locks;
 mod made;
 mod maker;
 mod mix;
+mod one_file;
 mod plan;
 mod program;
 mod readahead;
@@ -18,6 +19,7 @@ mod scan;
 mod spec;
 
 pub use error::FsError;
+pub use one_file::OneFile;
 pub use plan::FsTrial;
 pub use spec::{FsSpec, ProgramSpec};
 

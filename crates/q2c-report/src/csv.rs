@@ -8,6 +8,7 @@ mod place_run;
 mod poll_search;
 mod poll_study;
 mod replay;
+mod reproduce;
 mod scale;
 mod stages;
 
@@ -19,6 +20,7 @@ pub use place_run::place_run;
 pub use poll_search::poll_search;
 pub use poll_study::poll_study;
 pub use replay::{compare, replay};
+pub use reproduce::{reproduce, reproduce_all};
 pub use scale::scale;
 
 use crate::columns::{self, Column as Whole};

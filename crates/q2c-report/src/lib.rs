@@ -39,6 +39,7 @@ mod poll_study;
 mod proof;
 mod quantity;
 mod replay;
+pub mod reproduce;
 mod said;
 mod scale;
 mod service;

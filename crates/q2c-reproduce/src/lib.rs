@@ -1,10 +1,13 @@
-//! Published experiments from files: phases in time in which background jobs come and go, shown
-//! beside the published figures.
+//! Published experiments from files: what they ran, what this machine gives, and each published
+//! claim judged.
 
-mod file;
-mod plan;
-mod result;
+mod answer;
+mod devices;
+pub mod file;
+pub mod jobs;
+pub mod needs;
+pub mod studies;
 
-pub use file::{Experiment, ExperimentError, PhaseSpec, Published};
-pub use plan::PhasePlan;
-pub use result::{result, table};
+pub use answer::{About, answer, judged};
+pub use devices::Maker;
+pub use file::{Experiment, ExperimentError};

@@ -62,6 +62,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
         Command::Doctor(args) => commands::doctor::run(&args, &stop),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
+        Command::Experiment(args) => commands::experiment::run(&args),
         Command::Restore(args) => commands::restore::run(&args),
     }
 }

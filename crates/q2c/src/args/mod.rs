@@ -5,6 +5,7 @@ mod bench;
 mod calibrate;
 mod common;
 mod doctor;
+mod experiment;
 mod fs;
 mod goal;
 mod place;
@@ -31,6 +32,7 @@ pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
+pub use experiment::{ExperimentArgs, ExperimentCommand};
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
 pub use place::{
@@ -105,8 +107,10 @@ pub enum Command {
     Ramdisk(RamdiskArgs),
     /// List what this machine can and cannot do, why, and the line that would change it
     Doctor(DoctorArgs),
-    /// Run a published experiment here, its figures beside the published ones
+    /// Run published experiments here, and judge each published claim
     Reproduce(ReproduceArgs),
+    /// Check an experiment file of your own
+    Experiment(ExperimentArgs),
     /// Put back settings that a killed run left changed
     Restore(RestoreArgs),
 }

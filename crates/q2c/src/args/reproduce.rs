@@ -1,23 +1,87 @@
 //! Arguments of `q2c reproduce`.
 
-use super::{JobsArg, WorkloadArgs};
+use super::{Cpus, RunArgs};
 use clap::Args;
+use q2c_engine::EngineSpec;
+use q2c_model::{Bytes, parse_size};
+use std::path::PathBuf;
 
-/// Run a published experiment here and print its figures beside the published ones.
+/// Run published experiments here, and judge each published claim.
 #[derive(Clone, Debug, Args)]
 pub struct ReproduceArgs {
-    /// The experiment: miss-rate-interference, or a file like those in experiments/
-    pub name: String,
-    /// Target, job and place.
+    /// The experiment: a name of --list, or a file like those in experiments/
+    #[arg(required_unless_present_any = ["list", "all", "resume"], conflicts_with_all = ["list", "all", "resume"])]
+    pub name: Option<String>,
+    /// List the experiments: what they ask, what they need, how long they take
+    #[arg(long, conflicts_with_all = ["all", "resume"])]
+    pub list: bool,
+    /// Run all experiments
+    #[arg(long)]
+    pub all: bool,
+    /// File or block device, or a simulated device such as sim:50us, for jobs whose file makes no
+    /// device
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Use a scratch file of this size instead, made now, filled with random data, removed at the
+    /// end
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
+    pub scratch: Option<Bytes>,
+    /// Shorten all times: a factor such as 0.1 or 10%, or small, which is 2 %. Block sizes, depths
+    /// and CPUs stay, and the result says so
+    #[arg(long, default_value = "1", value_parser = scale)]
+    pub scale: f64,
+    /// Trials of each point [default: those of the file, mostly 5]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: Option<u32>,
+    /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
+    /// siblings
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cpus: Cpus,
+    /// I/O interface of jobs whose file names none [default: io_uring, or what a simulated target
+    /// names]
+    #[arg(long)]
+    pub engine: Option<EngineSpec>,
+    /// For an experiment that judges a result of another command: the folder or file of that result
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
+    pub from: Option<PathBuf>,
+    /// Go on with this interrupted run
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "all"])]
+    pub resume: Option<PathBuf>,
+    /// Place of the run.
     #[command(flatten)]
-    pub workload: WorkloadArgs,
-    /// Number of jobs.
-    #[command(flatten)]
-    pub jobs: JobsArg,
-    /// Length of a phase, seconds, after its settling
-    #[arg(long, default_value_t = 20.0, value_parser = super::tune::seconds)]
-    pub seconds: f64,
-    /// Trials of the whole experiment
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub trials: u32,
+    pub run: RunArgs,
+}
+
+/// The factor that `small` stands for.
+const SMALL: f64 = 0.02;
+/// The least factor.
+const LEAST: f64 = 0.001;
+
+fn scale(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(percent) => (percent, 0.01),
+        None => (text, 1.0),
+    };
+    let value = match text {
+        "small" => Some(SMALL),
+        _ => number.trim().parse().ok().map(|number: f64| number * unit),
+    };
+    let value = value.filter(|value| (LEAST..=1.0).contains(value));
+    value
+        .ok_or_else(|| "expected a factor from 0.001 to 1, such as 0.1 or 10%, or small".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_shorten_and_never_lengthen() {
+        assert_eq!(scale("0.1"), Ok(0.1));
+        assert_eq!(scale("10%"), Ok(0.1));
+        assert_eq!(scale("small"), Ok(0.02));
+        for wrong in ["2", "0", "-1", "nan", "x", ""] {
+            assert!(scale(wrong).unwrap_err().contains("0.001"), "{wrong}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod capture;
 pub mod doctor;
+pub mod experiment;
 pub mod fs;
 pub mod place;
 pub mod poll;

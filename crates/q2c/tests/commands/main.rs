@@ -37,6 +37,8 @@ mod record;
 mod replay;
 #[cfg(test)]
 mod report;
+#[cfg(test)]
+mod reproduce;
 mod scale;
 mod study;
 mod sweep;

@@ -103,7 +103,7 @@ fn a_cpu_named_twice() {
         &["tune", SIM][..],
         &["calibrate", SIM],
         &["bench", SIM],
-        &["reproduce", "miss-rate-interference", SIM],
+        &["reproduce", "miss-rate-interference", "--target", SIM],
         &["poll", "watch", SIM],
         &["replay", "trace.parquet", SIM],
         &["compare", "trace.parquet", SIM, SIM],
@@ -247,8 +247,9 @@ fn too_few_open_files_for_a_run() {
             &[
                 "reproduce",
                 "miss-rate-interference",
+                "--target",
                 SIM,
-                "--seconds=0.1",
+                "--scale=0.005",
                 "--trials=1",
             ],
         ] {

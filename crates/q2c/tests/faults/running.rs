@@ -38,11 +38,12 @@ fn an_io_error_in_a_reproduction() {
     let args = [
         "reproduce",
         "miss-rate-interference",
+        "--target",
         SIM,
         "--engine",
         &engine,
     ];
-    let outcome = bench.q2c(&[&args[..], &["--seconds", "0.2", "--trials", "1"]].concat());
+    let outcome = bench.q2c(&[&args[..], &["--scale", "0.01", "--trials", "1"]].concat());
     outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
     bench.run_is("interrupted");
 }

@@ -204,7 +204,13 @@ fn a_stopped_reproduction() {
         return crate::skip("a_stopped_reproduction", "one CPU only");
     }
     let bench = Bench::new();
-    let args = ["reproduce", "miss-rate-interference", SIM, "--seconds", "2"];
+    let args = [
+        "reproduce",
+        "miss-rate-interference",
+        "--target",
+        SIM,
+        "--scale=0.1",
+    ];
     let outcome = stopped(&bench, &args, "run folder", Signal::INT);
     outcome.exits(Exit::Interrupted);
     bench.run_is("interrupted");

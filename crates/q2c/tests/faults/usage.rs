@@ -28,7 +28,7 @@ fn unknown_words_are_refused_with_those_that_would_do() {
         &["x=3", "rw", "depth"],
     );
     refused(
-        &["reproduce", "moon", SIM],
+        &["reproduce", "moon", "--target", SIM],
         &["`moon`", "miss-rate-interference"],
     );
     refused(&["tnue", SIM], &["tnue", "tune"]);

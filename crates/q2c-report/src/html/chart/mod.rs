@@ -21,6 +21,7 @@ pub(super) mod place;
 pub(super) mod poll_search;
 pub(super) mod poll_study;
 pub(super) mod replay;
+pub(super) mod reproduce;
 pub(super) mod scale;
 pub(super) mod stages_over_jobs;
 pub(super) mod timeline;

@@ -284,7 +284,8 @@ fn bench(
     done.or_exit_of(|error| error.exit())
 }
 
-fn abilities(place: &Workbench, media: &Media) -> Abilities {
+/// What the target's device and the kernel can do.
+pub fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
     let target_disk = place.workload.site.target_disk.as_ref();
     let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));

@@ -18,6 +18,7 @@ use q2c_result::poll_search::{self, PollSearchResult};
 use q2c_result::poll_study::{self, PollStudyResult};
 use q2c_result::ramdisk::{self, RamDevices};
 use q2c_result::replay::{self, ReplayResult};
+use q2c_result::reproduce::{self, AllResult, ReproduceResult};
 use q2c_result::scale::{self, ScaleResult};
 use q2c_result::sim::{self, SimResult};
 use q2c_result::steer::{self, SteerResult};
@@ -223,6 +224,24 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         page: |result| html::poll_search(result).or_exit(Exit::Internal),
         csv: |result| csv::poll_search(result).or_exit(Exit::Internal),
         table: terminal::poll_search,
+    },
+    &KindOf {
+        schema: reproduce::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<ReproduceResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::reproduce(result).or_exit(Exit::Internal),
+        csv: |result| csv::reproduce(result).or_exit(Exit::Internal),
+        table: terminal::reproduce,
+    },
+    &KindOf {
+        schema: reproduce::ALL_SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<AllResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |result| html::reproduce_all(result).or_exit(Exit::Internal),
+        csv: |result| csv::reproduce_all(result).or_exit(Exit::Internal),
+        table: terminal::reproduce_all,
     },
 ];
 

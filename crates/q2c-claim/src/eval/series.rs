@@ -1,0 +1,145 @@
+//! The figures of a trial at a place: of a study without phases, or of a job's intervals.
+
+use crate::scope::Place;
+use q2c_result::reproduce::{JobSeries, PhaseTrial, PointTrial, Tick};
+use q2c_stats::{median, sorted};
+
+/// The figures that jobs have in every phase, and what each is.
+pub const FIGURES: [(&str, &str); 9] = [
+    ("iops", "I/Os per second"),
+    (
+        "miss_rate",
+        "misses over the I/Os that a sleep rule handled, 0..1",
+    ),
+    (
+        "effective_sleep",
+        "sum of sleeps asked over the I/Os that a sleep rule handled, ns",
+    ),
+    (
+        "cpu",
+        "CPU time of the job's threads over time, per thread, 0..1",
+    ),
+    ("latency", "mean U2C, ns"),
+    (
+        "p50",
+        "median over the intervals of each interval's median of U2C, ns",
+    ),
+    (
+        "p99",
+        "median over the intervals of each interval's 99th percentile of U2C, ns",
+    ),
+    (
+        "kiops_per_core",
+        "thousand I/Os per second and CPU that was busy for the job, whole phase",
+    ),
+    (
+        "interrupts_per_io",
+        "interrupts of the target's device over the I/Os of all jobs, whole phase",
+    ),
+];
+
+/// A trial's part at a place.
+pub(crate) struct Whole<'a> {
+    trial: &'a PointTrial,
+    phase: Option<&'a PhaseTrial>,
+    job: Option<&'a JobSeries>,
+}
+
+impl<'a> Whole<'a> {
+    pub fn of(trial: &'a PointTrial, place: &Place) -> Self {
+        let phase = trial.phases.get(place.phase);
+        let job = phase.and_then(|phase| phase.jobs.iter().find(|job| job.job == place.job));
+        Whole { trial, phase, job }
+    }
+
+    /// The intervals whose middle lies in the place's window.
+    fn ticks(&self, place: &Place) -> Result<Vec<&'a Tick>, String> {
+        let job = self
+            .job
+            .ok_or_else(|| format!("the job {} did no I/O in this phase", place.job))?;
+        let inside = |tick: &&Tick| {
+            let middle = tick.end_s - tick.seconds / 2.0;
+            let window = place.window.as_ref();
+            window.is_none_or(|w| middle >= w.from_s && w.to_s.is_none_or(|to| middle < to))
+        };
+        let ticks: Vec<&Tick> = job.ticks.iter().filter(inside).collect();
+        match ticks.is_empty() {
+            true => Err("no interval lies in the window".to_owned()),
+            false => Ok(ticks),
+        }
+    }
+}
+
+/// A figure of a trial over the place's window.
+pub(crate) fn of_window(name: &str, place: &Place, whole: &Whole<'_>) -> Result<f64, String> {
+    if let Some(value) = whole.trial.figures.get(name) {
+        return Ok(*value);
+    }
+    if let Some(value) = whole.job.and_then(|job| job.figures.get(name)) {
+        return Ok(*value);
+    }
+    match name {
+        "kiops_per_core" => per_core(whole, place),
+        "interrupts_per_io" => interrupts(whole),
+        _ => over(name, &whole.ticks(place)?),
+    }
+}
+
+/// A figure interval by interval, with the interval's end, seconds since the phase's begin.
+pub(crate) fn over_time(
+    name: &str,
+    place: &Place,
+    whole: &Whole<'_>,
+) -> Result<Vec<(f64, f64)>, String> {
+    let ticks = whole.ticks(place)?;
+    let each = ticks
+        .into_iter()
+        .map(|tick| Ok((tick.end_s, over(name, &[tick])?)));
+    each.collect()
+}
+
+fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
+    let seconds: f64 = ticks.iter().map(|tick| tick.seconds).sum();
+    let by = |weight: fn(&Tick) -> f64, value: fn(&Tick) -> f64| {
+        let sum: f64 = ticks.iter().map(|tick| weight(tick)).sum();
+        let all: f64 = ticks.iter().map(|tick| weight(tick) * value(tick)).sum();
+        (sum > 0.0).then(|| all / sum)
+    };
+    let percentile = |of: fn(&Tick) -> f64| {
+        let busy = ticks.iter().filter(|tick| tick.ios > 0.0);
+        let values = sorted(&busy.map(|tick| of(tick)).collect::<Vec<_>>());
+        (!values.is_empty()).then(|| median(&values))
+    };
+    let found = match name {
+        "iops" => Some(ticks.iter().map(|tick| tick.ios).sum::<f64>() / seconds),
+        "cpu" => by(|tick| tick.seconds, |tick| tick.rates.cpu_pct / 100.0),
+        "miss_rate" => by(|tick| tick.handled, |tick| tick.rates.miss_rate),
+        "effective_sleep" => by(|tick| tick.handled, |tick| tick.rates.effective_sleep_ns),
+        "latency" => by(|tick| tick.ios, |tick| tick.mean_ns),
+        "p50" => percentile(|tick| tick.p50_ns),
+        "p99" => percentile(|tick| tick.p99_ns),
+        _ => return Err(format!("this study has no figure `{name}`")),
+    };
+    found.ok_or_else(|| match name {
+        "miss_rate" | "effective_sleep" => "no sleep rule handled an I/O".to_owned(),
+        _ => "no I/O was done".to_owned(),
+    })
+}
+
+fn per_core(whole: &Whole<'_>, place: &Place) -> Result<f64, String> {
+    let busy = whole.job.and_then(|job| job.busy_cpus);
+    let busy = busy.ok_or("the machine's busy CPUs could not be read")?;
+    let all = Place {
+        window: None,
+        ..place.clone()
+    };
+    Ok(over("iops", &whole.ticks(&all)?)? / 1e3 / busy)
+}
+
+fn interrupts(whole: &Whole<'_>) -> Result<f64, String> {
+    let none = "the device's interrupts could not be read";
+    let phase = whole.phase.ok_or(none)?;
+    let count = phase.interrupts.ok_or(none)? as f64;
+    let ticks = phase.jobs.iter().flat_map(|job| &job.ticks);
+    Ok(count / ticks.map(|tick| tick.ios).sum::<f64>())
+}

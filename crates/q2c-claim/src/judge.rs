@@ -1,0 +1,188 @@
+//! Verdicts: the interval over the trials against the claim.
+
+use crate::eval::{Evaluated, Sample, Side, evaluate};
+use crate::expr::Expect;
+use crate::scope::{Context, Scope};
+use q2c_result::reproduce::{
+    Basis, CpuUse, Expected, JudgedClaim, Need, NeedKind, Point, Reason, StatedError, Verdict,
+};
+use q2c_stats::Interval;
+
+/// The least trials for a verdict: with three, `[min, max]` covers the true median with 75 %.
+pub const LEAST_TRIALS: u32 = 3;
+
+/// A claim as it is judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claim {
+    /// The claim in words.
+    pub says: String,
+    /// The published figures.
+    pub published: Option<String>,
+    /// How the words were made into expressions.
+    pub read_as: Option<String>,
+    /// What it expects. All of it must be true.
+    pub expects: Vec<Expect>,
+    /// What it names for all its figures.
+    pub context: Context,
+    /// What it needs of the machine, with what there is.
+    pub needs: Vec<Need>,
+    /// The model that was fitted to the very figure of the claim; `None` for none.
+    pub fitted: Option<String>,
+}
+
+/// What is true of all claims of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run<'a> {
+    /// The points.
+    pub points: &'a [Point],
+    /// The factor by which times were multiplied.
+    pub scale: f64,
+    /// The error that the study's model states of itself; `None` where it measures.
+    pub model: Option<StatedError>,
+}
+
+/// Judges a claim. Its expressions must have been [checked](Scope::check).
+#[must_use]
+pub fn judge(claim: &Claim, scope: &Scope, run: &Run<'_>) -> JudgedClaim {
+    let expects = claim.expects.iter();
+    let all: Vec<Looked<'_>> = expects
+        .map(|expect| Looked::at(expect, claim, scope, run))
+        .collect();
+    let mut needs = claim.needs.clone();
+    needs.extend(cpus(&all, &needs));
+    let lacks = needs.iter().any(|need| !need.met);
+    let cannot = lacks || claim.fitted.is_some();
+    let verdicts: Vec<Verdict> = all.iter().map(|of| of.verdict).collect();
+    let verdict = match cannot {
+        true => Verdict::CannotJudge,
+        false => together(&verdicts),
+    };
+    let predicted = all.iter().any(|of| of.found.predicted);
+    let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
+    let fitted = claim.fitted.iter().cloned();
+    reasons.extend(fitted.map(|model| Reason::Fitted { model }));
+    if !cannot {
+        reasons.extend(all.iter().filter_map(|of| of.because(verdict)));
+    }
+    if predicted {
+        reasons.extend(run.model.clone().map(Reason::Predicted));
+    }
+    let seen = all.iter().any(|of| !of.found.samples.is_empty());
+    if run.scale != 1.0 && !predicted && seen {
+        reasons.push(Reason::Scaled { scale: run.scale });
+    }
+    JudgedClaim {
+        says: claim.says.clone(),
+        published: claim.published.clone(),
+        read_as: claim.read_as.clone(),
+        verdict,
+        basis: match predicted {
+            true => Basis::Predicted,
+            false => Basis::Measured,
+        },
+        expects: all.iter().map(|of| of.expected(cannot)).collect(),
+        needs,
+        reasons,
+    }
+}
+
+/// The verdict on one expression: wholly inside holds, wholly outside does not, else it is
+/// undecided.
+#[must_use]
+pub fn verdict(samples: &[Sample], missing: bool) -> Verdict {
+    let all = |side: Side| samples.iter().all(|sample| sample.side == side);
+    match samples.len() {
+        0 if missing => Verdict::CannotJudge,
+        n if n < LEAST_TRIALS as usize => Verdict::Undecided,
+        _ if all(Side::Inside) => Verdict::Holds,
+        _ if all(Side::Below) || all(Side::Above) => Verdict::DoesNotHold,
+        _ => Verdict::Undecided,
+    }
+}
+
+/// The verdict on a claim all of whose expressions must be true: one that is wholly outside decides
+/// it, whatever is known of the others.
+#[must_use]
+pub fn together(verdicts: &[Verdict]) -> Verdict {
+    let order = [
+        Verdict::DoesNotHold,
+        Verdict::CannotJudge,
+        Verdict::Undecided,
+    ];
+    let first = order.into_iter().find(|verdict| verdicts.contains(verdict));
+    first.unwrap_or(match verdicts.is_empty() {
+        true => Verdict::CannotJudge,
+        false => Verdict::Holds,
+    })
+}
+
+/// The CPUs that the looked-at points need and do not have, where a claim does not say itself that
+/// there are too few.
+fn cpus(all: &[Looked<'_>], named: &[Need]) -> Option<Need> {
+    let measured = all.iter().filter(|of| !of.found.predicted);
+    let most = measured.filter_map(|of| of.found.cpus);
+    let most: CpuUse = most.max_by_key(|of| of.needed)?;
+    let told = |need: &Need| need.kind == NeedKind::Cpus && !need.met;
+    (most.needed > most.present && !named.iter().any(told)).then(|| Need {
+        kind: NeedKind::Cpus,
+        needed: most.needed.to_string(),
+        present: most.present.to_string(),
+        met: false,
+    })
+}
+
+/// An expression of a claim with what was found.
+struct Looked<'a> {
+    expect: &'a Expect,
+    found: Evaluated,
+    verdict: Verdict,
+}
+
+impl<'a> Looked<'a> {
+    fn at(expect: &'a Expect, claim: &Claim, scope: &Scope, run: &Run<'_>) -> Self {
+        let found = evaluate(expect, scope, &claim.context, run.points);
+        Looked {
+            expect,
+            verdict: verdict(&found.samples, found.missing.is_some()),
+            found,
+        }
+    }
+
+    fn expected(&self, cannot: bool) -> Expected {
+        let values: Vec<f64> = self
+            .found
+            .samples
+            .iter()
+            .map(|sample| sample.left)
+            .collect();
+        Expected {
+            text: self.expect.text.clone(),
+            measured: (!values.is_empty()).then(|| Interval::of(&values)),
+            unit: self.expect.unit.to_owned(),
+            verdict: match cannot {
+                true => Verdict::CannotJudge,
+                false => self.verdict,
+            },
+        }
+    }
+
+    /// Why this expression has led to the claim's verdict; `None` where it has not.
+    fn because(&self, of: Verdict) -> Option<Reason> {
+        let text = self.expect.text.clone();
+        let trials = self.found.samples.len() as u32;
+        match self.verdict {
+            own if own != of => None,
+            Verdict::Holds => None,
+            Verdict::DoesNotHold => Some(Reason::Outside { text }),
+            Verdict::CannotJudge => self.found.missing.clone().map(Reason::Missing),
+            Verdict::Undecided if trials < LEAST_TRIALS => Some(Reason::FewTrials {
+                trials,
+                least: LEAST_TRIALS,
+            }),
+            Verdict::Undecided => Some(Reason::Across { text }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+use super::*;
+use crate::parse::expect;
+use proptest::prelude::*;
+use q2c_result::reproduce::{Missing, PointTrial};
+use std::collections::BTreeMap;
+
+/// One point with the figure `x`, a value for each trial.
+fn points(values: &[f64]) -> Vec<Point> {
+    let trial = |(n, value): (usize, &f64)| PointTrial {
+        trial: n as u32,
+        figures: BTreeMap::from([("x".to_owned(), *value)]),
+        ..PointTrial::default()
+    };
+    vec![Point {
+        trials: values.iter().enumerate().map(trial).collect(),
+        ..Point::default()
+    }]
+}
+
+fn claim(expects: &[&str]) -> Claim {
+    Claim {
+        says: "x is as expected".to_owned(),
+        expects: expects.iter().map(|text| expect(text).unwrap()).collect(),
+        ..Claim::default()
+    }
+}
+
+fn judged(claim: &Claim, points: &[Point]) -> JudgedClaim {
+    let scope = Scope {
+        figures: vec!["x".to_owned(), "y".to_owned()],
+        ..Scope::default()
+    };
+    let run = Run {
+        points,
+        scale: 1.0,
+        model: None,
+    };
+    judge(claim, &scope, &run)
+}
+
+fn verdict_of(text: &str, values: &[f64]) -> Verdict {
+    judged(&claim(&[text]), &points(values)).verdict
+}
+
+#[test]
+fn wholly_inside_holds_wholly_outside_does_not_and_across_is_undecided() {
+    for (text, values, wanted) in [
+        ("x > 10 %", [0.11, 0.2, 0.3], Verdict::Holds),
+        ("x > 10 %", [0.10, 0.2, 0.3], Verdict::Undecided),
+        ("x >= 10 %", [0.10, 0.2, 0.3], Verdict::Holds),
+        ("x > 10 %", [0.02, 0.05, 0.10], Verdict::DoesNotHold),
+        ("x < 3", [1.0, 2.0, 2.9], Verdict::Holds),
+        ("x <= 3", [3.0, 4.0, 5.0], Verdict::Undecided),
+        ("x ~ 0.1 +- 0.05", [0.06, 0.10, 0.15], Verdict::Holds),
+        ("x ~ 0.1 +- 0.05", [0.16, 0.3, 0.9], Verdict::DoesNotHold),
+        ("x ~ 0.1 +- 0.05", [0.01, 0.02, 0.04], Verdict::DoesNotHold),
+        // All trials are outside, but their interval goes across the claim.
+        ("x ~ 0.1 +- 0.05", [0.01, 0.3, 0.9], Verdict::Undecided),
+    ] {
+        assert_eq!(verdict_of(text, &values), wanted, "{text} {values:?}");
+    }
+}
+
+#[test]
+fn one_expression_outside_decides_and_one_across_leaves_it_open() {
+    let values = points(&[1.0, 2.0, 3.0]);
+    let found = judged(&claim(&["x > 0", "x < 10"]), &values);
+    assert_eq!((found.verdict, found.reasons.len()), (Verdict::Holds, 0));
+    let found = judged(&claim(&["x > 0", "x < 2"]), &values);
+    let across = Reason::Across {
+        text: "x < 2".to_owned(),
+    };
+    assert_eq!(found.verdict, Verdict::Undecided);
+    assert_eq!(found.reasons, [across]);
+    let found = judged(&claim(&["x < 2", "x > 5", "y > 1"]), &values);
+    assert_eq!(found.verdict, Verdict::DoesNotHold);
+    let figures = found.expects.iter().map(|expected| expected.measured);
+    let medians: Vec<Option<f64>> = figures.map(|of| of.map(|i| i.median)).collect();
+    assert_eq!(medians, [Some(2.0), Some(2.0), None]);
+}
+
+#[test]
+fn too_few_trials_are_no_interval() {
+    let found = judged(&claim(&["x > 0"]), &points(&[1.0, 2.0]));
+    assert_eq!(found.verdict, Verdict::Undecided);
+    let few = Reason::FewTrials {
+        trials: 2,
+        least: 3,
+    };
+    assert_eq!(found.reasons, [few]);
+}
+
+#[test]
+fn what_the_machine_lacks_is_never_scored_and_still_shown() {
+    let mut wanting = claim(&["x > 0"]);
+    wanting.needs = vec![Need {
+        kind: NeedKind::Kernel,
+        needed: "below 5.0".to_owned(),
+        present: "6.1".to_owned(),
+        met: false,
+    }];
+    let values = points(&[1.0, 2.0, 3.0]);
+    let found = judged(&wanting, &values);
+    assert_eq!(found.verdict, Verdict::CannotJudge);
+    assert_eq!(found.expects[0].verdict, Verdict::CannotJudge);
+    assert_eq!(found.expects[0].measured.unwrap().median, 2.0);
+    assert_eq!(found.reasons, [Reason::Lacks]);
+    wanting.needs[0].met = true;
+    assert_eq!(judged(&wanting, &values).verdict, Verdict::Holds);
+}
+
+#[test]
+fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
+    let mut values = points(&[1.0, 2.0, 3.0]);
+    let few = CpuUse {
+        needed: 5,
+        present: 2,
+    };
+    values[0].cpus = vec![few];
+    let found = judged(&claim(&["x > 0"]), &values);
+    assert_eq!(found.verdict, Verdict::CannotJudge);
+    let need = &found.needs[0];
+    assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
+    values[0].predicted = true;
+    let found = judged(&claim(&["x > 0"]), &values);
+    assert_eq!(
+        (found.verdict, found.basis),
+        (Verdict::Holds, Basis::Predicted)
+    );
+}
+
+#[test]
+fn a_model_says_nothing_of_what_it_was_fitted_to() {
+    let mut circular = claim(&["x > 0"]);
+    circular.fitted = Some("the speeds".to_owned());
+    let found = judged(&circular, &points(&[1.0, 2.0, 3.0]));
+    assert_eq!(found.verdict, Verdict::CannotJudge);
+}
+
+#[test]
+fn a_missing_figure_is_named() {
+    let found = judged(&claim(&["y > 0"]), &points(&[1.0, 2.0, 3.0]));
+    assert_eq!(found.verdict, Verdict::CannotJudge);
+    let [Reason::Missing(Missing { figure, .. })] = &found.reasons[..] else {
+        panic!("{:?}", found.reasons);
+    };
+    assert_eq!(figure, "y");
+}
+
+/// A second, tiny implementation: the interval `[least, largest]` against `[low, high]`.
+fn by_intervals(values: &[f64], low: f64, high: f64) -> Verdict {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match (
+        low <= least && largest <= high,
+        largest < low || high < least,
+    ) {
+        (true, _) => Verdict::Holds,
+        (_, true) => Verdict::DoesNotHold,
+        _ => Verdict::Undecided,
+    }
+}
+
+proptest! {
+    #[test]
+    fn verdicts_are_those_of_intervals(
+        values in prop::collection::vec(-8i32..8, 3..9), middle in -8i32..8, within in 0i32..6,
+    ) {
+        let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+        let (middle, within) = (f64::from(middle), f64::from(within));
+        let text = |of: &str| of.replace('M', &format!("({middle})")).replace('W', &within.to_string());
+        for (claim, low, high) in [
+            ("x ~ M +- W", middle - within, middle + within),
+            ("x >= M", middle, f64::INFINITY),
+            ("x <= M", f64::NEG_INFINITY, middle),
+        ] {
+            let wanted = by_intervals(&values, low, high);
+            prop_assert_eq!(verdict_of(&text(claim), &values), wanted, "{} {:?}", claim, values);
+        }
+    }
+
+    /// A claim and its opposite: what one holds, the other does not; undecided are both.
+    #[test]
+    fn the_opposite_claim_has_the_opposite_verdict(
+        values in prop::collection::vec(-9i32..9, 3..9), edge in -9i32..9,
+    ) {
+        let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+        let above = verdict_of(&format!("x > ({edge})"), &values);
+        let below = verdict_of(&format!("x <= ({edge})"), &values);
+        let opposite = match above {
+            Verdict::Holds => Verdict::DoesNotHold,
+            Verdict::DoesNotHold => Verdict::Holds,
+            other => other,
+        };
+        prop_assert_eq!(below, opposite);
+    }
+
+    /// More trials inside never turn a claim that holds.
+    #[test]
+    fn order_of_trials_means_nothing(mut values in prop::collection::vec(-9i32..9, 3..9)) {
+        let as_is: Vec<f64> = values.iter().copied().map(f64::from).collect();
+        values.reverse();
+        let turned: Vec<f64> = values.into_iter().map(f64::from).collect();
+        prop_assert_eq!(verdict_of("x > 0", &as_is), verdict_of("x > 0", &turned));
+    }
+}

@@ -1,0 +1,313 @@
+//! Reads expressions: `steady.miss_rate > 10 %`, `ratio(iops, phase1) ~ 0.1 +- 0.05`,
+//! `argmax(iops over jobs) >= 45`.
+
+mod token;
+
+use crate::expr::{Aggregate, Compare, Expect, Expr, Extreme, Figure, Join};
+use token::{Kind, Token, tokens};
+
+/// A text that is no expression.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("understand `{text}` at column {column}: {problem}")]
+pub struct ParseError {
+    /// The text.
+    pub text: String,
+    /// Where it is wrong, in characters from 1.
+    pub column: usize,
+    /// What is wrong, and what to write instead.
+    pub problem: String,
+}
+
+/// Units of numbers, and the factor of each: times become ns, shares 0..1.
+const UNITS: [(&str, f64); 7] = [
+    ("%", 0.01),
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("K", 1e3),
+    ("M", 1e6),
+];
+
+/// The factor of a unit.
+#[must_use]
+pub fn unit_factor(unit: &str) -> f64 {
+    let known = UNITS.iter().find(|(name, _)| *name == unit);
+    known.map_or(1.0, |(_, factor)| *factor)
+}
+
+/// Reads a comparison.
+///
+/// # Errors
+/// The text is none; the error says where and what to write.
+pub fn expect(text: &str) -> Result<Expect, ParseError> {
+    let mut reader = Reader::new(text)?;
+    let left = reader.sum()?;
+    let sign = reader.next_of(&[">", ">=", "<", "<=", "~"]);
+    let sign = sign.ok_or_else(|| {
+        reader.wrong("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
+    })?;
+    let unit_from = reader.units.len();
+    let right = reader.sum()?;
+    let compare = match sign {
+        ">" => Compare::Above(right),
+        ">=" => Compare::AtLeast(right),
+        "<" => Compare::Below(right),
+        "<=" => Compare::AtMost(right),
+        _ => {
+            let near = reader.next_of(&["+-"]);
+            near.ok_or_else(|| {
+                reader.wrong("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`")
+            })?;
+            Compare::Near(right, reader.sum()?)
+        }
+    };
+    reader.end()?;
+    Ok(Expect {
+        text: text.to_owned(),
+        left,
+        compare,
+        unit: reader.units.get(unit_from).copied().unwrap_or(""),
+    })
+}
+
+/// Reads a figure, such as `steady.miss_rate` or `iops[phase=none]`.
+///
+/// # Errors
+/// As [`expect`].
+pub fn figure(text: &str) -> Result<Figure, ParseError> {
+    let mut reader = Reader::new(text)?;
+    let first = reader.word("the name of a figure, such as iops")?;
+    let figure = reader.figure(first)?;
+    reader.end()?;
+    Ok(figure)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    /// The unit of each number so far; nothing for one without.
+    units: Vec<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Result<Self, ParseError> {
+        let tokens = tokens(text).map_err(|(column, problem)| ParseError {
+            text: text.to_owned(),
+            column,
+            problem,
+        })?;
+        Ok(Reader {
+            text,
+            tokens,
+            at: 0,
+            units: Vec::new(),
+        })
+    }
+
+    fn wrong(&self, problem: &str) -> ParseError {
+        let here = self.tokens.get(self.at);
+        ParseError {
+            text: self.text.to_owned(),
+            column: here.map_or(self.text.chars().count() + 1, |token| token.column),
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn peek(&self) -> Option<&Kind> {
+        self.tokens.get(self.at).map(|token| &token.kind)
+    }
+
+    /// Takes one of these signs, if it comes next.
+    fn next_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
+        match self.peek() {
+            Some(Kind::Sign(sign)) if signs.contains(sign) => {
+                let sign = *sign;
+                self.at += 1;
+                Some(sign)
+            }
+            _ => None,
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str) -> Result<(), ParseError> {
+        match self.next_of(&[sign]) {
+            Some(_) => Ok(()),
+            None => Err(self.wrong(&format!("expected `{sign}`"))),
+        }
+    }
+
+    fn word(&mut self, what: &str) -> Result<String, ParseError> {
+        match self.peek() {
+            Some(Kind::Word(word)) => {
+                let word = word.clone();
+                self.at += 1;
+                Ok(word)
+            }
+            _ => Err(self.wrong(&format!("expected {what}"))),
+        }
+    }
+
+    /// A word, a number or a text in quotes, as text.
+    fn value(&mut self, what: &str) -> Result<String, ParseError> {
+        let value = match self.peek() {
+            Some(Kind::Word(text) | Kind::Quoted(text)) => text.clone(),
+            Some(Kind::Number(number)) => number.to_string(),
+            _ => return Err(self.wrong(&format!("expected {what}"))),
+        };
+        self.at += 1;
+        Ok(value)
+    }
+
+    fn end(&self) -> Result<(), ParseError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.wrong("expected the end of the expression")),
+        }
+    }
+
+    fn sum(&mut self) -> Result<Expr, ParseError> {
+        let mut sum = self.product()?;
+        while let Some(sign) = self.next_of(&["+", "-"]) {
+            let join = if sign == "+" { Join::Plus } else { Join::Minus };
+            sum = joined(join, sum, self.product()?);
+        }
+        Ok(sum)
+    }
+
+    fn product(&mut self) -> Result<Expr, ParseError> {
+        let mut product = self.factor()?;
+        while let Some(sign) = self.next_of(&["*", "/"]) {
+            let join = if sign == "*" { Join::Times } else { Join::By };
+            product = joined(join, product, self.factor()?);
+        }
+        Ok(product)
+    }
+
+    fn factor(&mut self) -> Result<Expr, ParseError> {
+        if self.next_of(&["-"]).is_some() {
+            return Ok(Expr::Minus(Box::new(self.factor()?)));
+        }
+        if self.next_of(&["("]).is_some() {
+            let inner = self.sum()?;
+            self.sign(")")?;
+            return Ok(inner);
+        }
+        if let Some(Kind::Number(number)) = self.peek() {
+            let number = *number;
+            self.at += 1;
+            return Ok(Expr::Number(number * self.unit()));
+        }
+        let first = self.word("a number, a figure such as steady.miss_rate, or `(`")?;
+        match self.next_of(&["("]) {
+            Some(_) => self.call(&first),
+            None => self.figure(first).map(Expr::Figure),
+        }
+    }
+
+    /// The factor of the unit that comes next, or 1.
+    fn unit(&mut self) -> f64 {
+        let name = match self.peek() {
+            Some(Kind::Sign("%")) => "%",
+            Some(Kind::Word(word)) => word.as_str(),
+            _ => "",
+        };
+        let known = UNITS.iter().find(|(unit, _)| *unit == name);
+        self.at += usize::from(known.is_some());
+        self.units.push(known.map_or("", |(unit, _)| unit));
+        known.map_or(1.0, |(_, factor)| *factor)
+    }
+
+    /// A figure whose first word was taken.
+    fn figure(&mut self, first: String) -> Result<Figure, ParseError> {
+        let mut words = vec![first];
+        while self.next_of(&["."]).is_some() {
+            words.push(self.word("a name behind the point")?);
+        }
+        let name = words.pop().unwrap_or_default();
+        let mut at = Vec::new();
+        if self.next_of(&["["]).is_some() {
+            loop {
+                let axis = self.word("the name of an axis, or phase, job or window")?;
+                self.sign("=")?;
+                at.push((axis, self.value("a value of it")?));
+                if self.next_of(&[","]).is_none() {
+                    break;
+                }
+            }
+            self.sign("]")?;
+        }
+        Ok(Figure { name, words, at })
+    }
+
+    /// A call whose name and bracket were taken.
+    fn call(&mut self, name: &str) -> Result<Expr, ParseError> {
+        let extreme = match name {
+            "highest" => Some(Extreme::Highest),
+            "lowest" => Some(Extreme::Lowest),
+            _ => None,
+        };
+        if let Some(extreme) = extreme {
+            let first = self.word("a figure")?;
+            let figure = self.figure(first)?;
+            self.sign(")")?;
+            return Ok(Expr::OverTime(extreme, figure));
+        }
+        if name == "ratio" {
+            return self.ratio();
+        }
+        let of = Aggregate::ALL.iter().find(|(known, _)| *known == name);
+        let Some((_, of)) = of else {
+            self.at = self.at.saturating_sub(2);
+            return Err(self.wrong(&format!(
+                "there is no `{name}(`; there are ratio, highest, lowest, min, max, mean, spread, argmax and argmin"
+            )));
+        };
+        let each = Box::new(self.sum()?);
+        match self.peek() {
+            Some(Kind::Word(word)) if word == "over" => self.at += 1,
+            _ => {
+                return Err(self.wrong(&format!(
+                    "expected `over` and an axis, as in `{name}(iops over jobs)`"
+                )));
+            }
+        }
+        let axis = self.word("an axis, or phase")?;
+        let range = match self.next_of(&["="]) {
+            None => None,
+            Some(_) => {
+                let from = self.value("the first value of the axis that counts")?;
+                self.sign("..")?;
+                Some((from, self.value("the last value that counts")?))
+            }
+        };
+        self.sign(")")?;
+        Ok(Expr::Over {
+            of: *of,
+            each,
+            axis,
+            range,
+        })
+    }
+
+    /// `ratio(FIGURE, PHASE)`: the figure here over the same figure in that phase.
+    fn ratio(&mut self) -> Result<Expr, ParseError> {
+        let first = self.word("a figure")?;
+        let here = self.figure(first)?;
+        self.sign(",")?;
+        let phase = self.value("the phase to compare with")?;
+        self.sign(")")?;
+        let mut there = here.clone();
+        there.at.retain(|(kind, _)| kind != "phase");
+        there.at.push(("phase".to_owned(), phase));
+        Ok(joined(Join::By, Expr::Figure(here), Expr::Figure(there)))
+    }
+}
+
+fn joined(join: Join, one: Expr, other: Expr) -> Expr {
+    Expr::Join(join, Box::new(one), Box::new(other))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use super::*;
+
+fn figure_of(text: &str) -> Expr {
+    Expr::Figure(figure(text).unwrap())
+}
+
+#[test]
+fn the_claims_of_the_documentation_are_read() {
+    let first = expect("steady.miss_rate > 10 %").unwrap();
+    assert_eq!(first.left, figure_of("steady.miss_rate"));
+    assert_eq!(first.compare, Compare::Above(Expr::Number(0.1)));
+    assert_eq!(first.unit, "%");
+    let near = expect("ratio(iops, phase1) ~ 0.1 +- 0.05").unwrap();
+    let there = figure_of("iops[phase=phase1]");
+    assert_eq!(near.left, joined(Join::By, figure_of("iops"), there));
+    assert_eq!(
+        near.compare,
+        Compare::Near(Expr::Number(0.1), Expr::Number(0.05))
+    );
+    let same = expect("ratio(iops, phase1) ~ 0.1 \u{b1} 0.05").unwrap();
+    assert_eq!(same.compare, near.compare);
+}
+
+#[test]
+fn products_bind_before_sums_and_signs_before_both() {
+    let found = expect("1 + 2 * -3 - 4 < (5 - 1) / 2").unwrap();
+    let number = Expr::Number;
+    let product = joined(Join::Times, number(2.0), Expr::Minus(Box::new(number(3.0))));
+    let sum = joined(Join::Plus, number(1.0), product);
+    assert_eq!(found.left, joined(Join::Minus, sum, number(4.0)));
+    let inner = joined(Join::Minus, number(5.0), number(1.0));
+    let right = joined(Join::By, inner, number(2.0));
+    assert_eq!(found.compare, Compare::Below(right));
+}
+
+#[test]
+fn numbers_have_units() {
+    let right = |text: &str| match expect(&format!("iops >= {text}")).unwrap().compare {
+        Compare::AtLeast(Expr::Number(number)) => number,
+        other => panic!("{other:?}"),
+    };
+    for (text, value) in [
+        ("550 K", 550e3),
+        ("1.5M", 1.5e6),
+        ("57us", 57e3),
+        ("711 s", 711e9),
+        ("2.4 %", 0.024),
+        ("7", 7.0),
+    ] {
+        assert!((right(text) - value).abs() < 1e-9 * value, "{text}");
+    }
+}
+
+#[test]
+fn figures_name_phases_jobs_axes_and_values_with_spaces() {
+    let found = figure("heavy.foreground.steady.iops[jobs=8, engine=\"io_uring:iopoll\"]").unwrap();
+    assert_eq!(found.words, ["heavy", "foreground", "steady"]);
+    let at = |axis: &str, value: &str| (axis.to_owned(), value.to_owned());
+    let wanted = [at("jobs", "8"), at("engine", "io_uring:iopoll")];
+    assert_eq!(found.at, wanted);
+}
+
+#[test]
+fn aggregates_run_over_an_axis_or_a_part_of_it() {
+    let found = expect("spread(iops over jobs=1..8) < 10 %").unwrap();
+    let Expr::Over {
+        of, axis, range, ..
+    } = found.left
+    else {
+        panic!("{:?}", found.left);
+    };
+    assert_eq!((of, axis.as_str()), (Aggregate::Spread, "jobs"));
+    assert_eq!(range, Some(("1".to_owned(), "8".to_owned())));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_column_and_a_remedy() {
+    for (text, column, part) in [
+        ("steady.miss_rate", 17, "comparison"),
+        ("iops > ", 8, "a number"),
+        ("iops ~ 3", 9, "+-"),
+        ("median(iops) > 3", 1, "no `median(`"),
+        ("max(iops) > 3", 9, "over"),
+        ("iops > 3 4", 10, "the end"),
+        ("iops $ 3", 6, "no meaning"),
+        ("iops[jobs] > 1", 10, "`=`"),
+        ("iops[phase=\"x] > 1", 12, "quotes"),
+    ] {
+        let error = expect(text).unwrap_err();
+        assert_eq!(error.column, column, "{text}: {error}");
+        assert!(error.problem.contains(part), "{text}: {error}");
+    }
+}
+
+proptest::proptest! {
+    /// Whatever is typed, the reader answers and does not panic.
+    #[test]
+    fn any_text_is_read_or_refused(text in "[a-z0-9 .%()\\[\\]+~<>=,*/\"-]{0,40}") {
+        let _ = expect(&text);
+        let _ = figure(&text);
+    }
+}

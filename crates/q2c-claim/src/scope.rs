@@ -1,0 +1,332 @@
+//! The names that expressions may use, and the place that a figure of an expression means.
+
+use crate::expr::{Aggregate, Expect, Expr, Figure};
+use q2c_result::reproduce::{Axis, Window};
+use std::collections::BTreeMap;
+
+/// The names of an experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scope {
+    /// The windows of a phase.
+    pub windows: Vec<Window>,
+    /// The phases, in order; empty in studies without phases.
+    pub phases: Vec<String>,
+    /// The jobs; the first one is meant where none is named.
+    pub jobs: Vec<String>,
+    /// The axes.
+    pub axes: Vec<Axis>,
+    /// The figures.
+    pub figures: Vec<String>,
+}
+
+/// What a claim names for all its figures. What a figure names itself goes first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Context {
+    /// The window.
+    pub window: Option<String>,
+    /// The phase.
+    pub phase: Option<String>,
+    /// The job.
+    pub job: Option<String>,
+    /// Values of axes.
+    pub at: BTreeMap<String, String>,
+}
+
+/// The place that a figure means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its window; `None` for the whole phase.
+    pub window: Option<Window>,
+    /// Number of its phase; 0 in studies without phases.
+    pub phase: usize,
+    /// Its job; empty in studies without jobs.
+    pub job: String,
+    /// The value of each axis.
+    pub at: BTreeMap<String, String>,
+}
+
+/// The axis of an aggregate that means the phases.
+const PHASE: &str = "phase";
+
+impl Scope {
+    /// Checks that an expression names only what there is, and everything that it has to name.
+    ///
+    /// # Errors
+    /// What is wrong, and what to write instead.
+    pub fn check(&self, expect: &Expect, context: &Context) -> Result<(), String> {
+        let mut sides = expect.sides().into_iter();
+        sides.try_for_each(|side| self.check_expr(side, context))
+    }
+
+    fn check_expr(&self, expr: &Expr, context: &Context) -> Result<(), String> {
+        match expr {
+            Expr::Number(_) => Ok(()),
+            Expr::Figure(figure) | Expr::OverTime(_, figure) => {
+                self.place(figure, context).map(drop)
+            }
+            Expr::Minus(inner) => self.check_expr(inner, context),
+            Expr::Join(_, one, other) => {
+                self.check_expr(one, context)?;
+                self.check_expr(other, context)
+            }
+            Expr::Over {
+                of,
+                each,
+                axis,
+                range,
+            } => {
+                let values = self.values(axis, range.as_ref())?;
+                let numbers = matches!(of, Aggregate::ArgMax | Aggregate::ArgMin);
+                if let Some(word) = values.iter().find(|v| numbers && v.parse::<f64>().is_err()) {
+                    return Err(format!(
+                        "argmax and argmin need an axis of numbers, and `{axis}` has the value `{word}`"
+                    ));
+                }
+                let mut values = values.iter();
+                values.try_for_each(|value| self.check_expr(each, &context.with(axis, value)))
+            }
+        }
+    }
+
+    /// The values of an axis, or the names of the phases.
+    ///
+    /// # Errors
+    /// There is no such axis, or no such value.
+    pub fn values(
+        &self,
+        axis: &str,
+        range: Option<&(String, String)>,
+    ) -> Result<Vec<String>, String> {
+        let all: &[String] = match self.axis(axis) {
+            Some(axis) => &axis.values,
+            None if axis == PHASE => &self.phases,
+            None => {
+                let names = self.axes.iter().map(|axis| axis.name.as_str());
+                let names: Vec<&str> = names.chain([PHASE]).collect();
+                return Err(format!(
+                    "there is no axis `{axis}`; there are {}",
+                    names.join(", ")
+                ));
+            }
+        };
+        let Some((from, to)) = range else {
+            return Ok(all.to_vec());
+        };
+        let at = |value: &String| {
+            let found = all.iter().position(|one| one == value);
+            found.ok_or_else(|| none_such(axis, value, all))
+        };
+        let (from, to) = (at(from)?, at(to)?);
+        match from <= to {
+            true => Ok(all[from..=to].to_vec()),
+            false => Err(format!(
+                "`{axis}={}..{}` ends before it begins",
+                all[from], all[to]
+            )),
+        }
+    }
+
+    fn axis(&self, name: &str) -> Option<&Axis> {
+        self.axes.iter().find(|axis| axis.name == name)
+    }
+
+    /// The place that a figure means in a context.
+    ///
+    /// # Errors
+    /// A name that there is not, or a part of the place that nothing tells.
+    pub fn place(&self, figure: &Figure, context: &Context) -> Result<Place, String> {
+        if !self.figures.contains(&figure.name) {
+            return Err(none_such("figure", &figure.name, &self.figures));
+        }
+        let mut own = context.clone();
+        for word in &figure.words {
+            self.take_word(word, &mut own)?;
+        }
+        for (kind, value) in &figure.at {
+            own = own.with(kind, value);
+        }
+        Ok(Place {
+            window: own
+                .window
+                .as_ref()
+                .map(|name| self.window(name))
+                .transpose()?,
+            phase: self.phase(own.phase.as_ref(), figure)?,
+            job: self.job(own.job.as_ref())?,
+            at: self.at(&own.at, figure)?,
+        })
+    }
+
+    /// A word before a figure's name: a window, a phase or a job.
+    fn take_word(&self, word: &str, context: &mut Context) -> Result<(), String> {
+        let there = |names: &[String]| names.iter().any(|name| name == word);
+        let windows: Vec<String> = self.windows.iter().map(|w| w.name.clone()).collect();
+        let slot = match (there(&windows), there(&self.phases), there(&self.jobs)) {
+            (true, ..) => &mut context.window,
+            (_, true, _) => &mut context.phase,
+            (.., true) => &mut context.job,
+            _ => {
+                let all: Vec<String> = [windows, self.phases.clone(), self.jobs.clone()].concat();
+                return Err(none_such("window, phase or job", word, &all));
+            }
+        };
+        *slot = Some(word.to_owned());
+        Ok(())
+    }
+
+    fn window(&self, name: &String) -> Result<Window, String> {
+        let found = self.windows.iter().find(|window| window.name == *name);
+        found.cloned().ok_or_else(|| {
+            let names: Vec<String> = self.windows.iter().map(|w| w.name.clone()).collect();
+            none_such("window", name, &names)
+        })
+    }
+
+    fn phase(&self, name: Option<&String>, figure: &Figure) -> Result<usize, String> {
+        match name {
+            Some(name) => {
+                let at = self.phases.iter().position(|phase| phase == name);
+                at.ok_or_else(|| none_such(PHASE, name, &self.phases))
+            }
+            None if self.phases.len() <= 1 => Ok(0),
+            None => Err(format!(
+                "`{figure}` has no phase; name one of {} by `phase = ...` in the claim or as `{}.{figure}`",
+                self.phases.join(", "),
+                self.phases[0]
+            )),
+        }
+    }
+
+    fn job(&self, name: Option<&String>) -> Result<String, String> {
+        match name {
+            Some(name) if self.jobs.contains(name) => Ok(name.clone()),
+            Some(name) => Err(none_such("job", name, &self.jobs)),
+            None => Ok(self.jobs.first().cloned().unwrap_or_default()),
+        }
+    }
+
+    fn at(
+        &self,
+        given: &BTreeMap<String, String>,
+        figure: &Figure,
+    ) -> Result<BTreeMap<String, String>, String> {
+        if let Some(other) = given.keys().find(|name| self.axis(name).is_none()) {
+            let names: Vec<String> = self.axes.iter().map(|axis| axis.name.clone()).collect();
+            return Err(none_such("axis", other, &names));
+        }
+        let value = |axis: &Axis| match (given.get(&axis.name), axis.values.as_slice()) {
+            (Some(value), all) if !all.contains(value) => Err(none_such(&axis.name, value, all)),
+            (Some(value), _) | (None, [value]) => Ok((axis.name.clone(), value.clone())),
+            (None, all) => Err(format!(
+                "`{figure}` has no value of `{name}`; write for example `{figure}[{name}={}]`, or `max({figure} over {name})`",
+                all.first().map_or("", String::as_str),
+                name = axis.name,
+            )),
+        };
+        self.axes.iter().map(value).collect()
+    }
+}
+
+impl Context {
+    /// The same with one more thing named.
+    #[must_use]
+    pub fn with(&self, kind: &str, value: &str) -> Context {
+        let mut more = self.clone();
+        let value = value.to_owned();
+        match kind {
+            PHASE => more.phase = Some(value),
+            "job" => more.job = Some(value),
+            "window" => more.window = Some(value),
+            axis => {
+                more.at.insert(axis.to_owned(), value);
+            }
+        }
+        more
+    }
+}
+
+fn none_such(kind: &str, name: &str, all: &[String]) -> String {
+    match all.is_empty() {
+        true => format!("there is no {kind} `{name}`, and the experiment has none"),
+        false => format!("there is no {kind} `{name}`; there are {}", all.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::{expect, figure};
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn scope() -> Scope {
+        let axis = |name: &str, values: &[&str]| Axis {
+            name: name.to_owned(),
+            values: names(values),
+        };
+        Scope {
+            windows: vec![Window {
+                name: "steady".to_owned(),
+                from_s: 2.0,
+                to_s: None,
+            }],
+            phases: names(&["none", "heavy"]),
+            jobs: names(&["foreground", "background"]),
+            axes: vec![axis("jobs", &["1", "2", "8"]), axis("engine", &["libaio"])],
+            figures: names(&["iops", "miss_rate"]),
+        }
+    }
+
+    #[test]
+    fn what_is_not_named_is_that_of_the_claim_or_the_only_one() {
+        let context = Context::default().with("jobs", "2").with(PHASE, "none");
+        let found = figure("heavy.steady.iops").unwrap();
+        let place = scope().place(&found, &context).unwrap();
+        assert_eq!((place.phase, place.job.as_str()), (1, "foreground"));
+        assert_eq!(place.window.unwrap().from_s, 2.0);
+        assert_eq!(place.at["jobs"], "2");
+        assert_eq!(place.at["engine"], "libaio");
+        let of_claim = scope().place(&figure("iops").unwrap(), &context).unwrap();
+        assert_eq!((of_claim.phase, of_claim.window), (0, None));
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_told_with_what_to_write() {
+        let heavy = Context::default().with(PHASE, "heavy");
+        for (text, context, part) in [
+            ("iops[jobs=1] > 1", Context::default(), "has no phase"),
+            ("iops > 1", heavy.clone(), "no value of `jobs`"),
+            ("iops[jobs=3] > 1", heavy.clone(), "there are 1, 2, 8"),
+            ("speed > 1", heavy.clone(), "there are iops, miss_rate"),
+            ("idle.iops > 1", heavy.clone(), "steady, none, heavy"),
+            ("iops[depth=3] > 1", heavy.clone(), "there are jobs, engine"),
+            (
+                "max(iops over depth) > 1",
+                heavy.clone(),
+                "jobs, engine, phase",
+            ),
+            (
+                "max(iops over jobs=8..1) > 1",
+                heavy.clone(),
+                "before it begins",
+            ),
+            (
+                "argmax(iops over engine) > 1",
+                heavy.clone(),
+                "axis of numbers",
+            ),
+        ] {
+            let error = scope().check(&expect(text).unwrap(), &context).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        for text in [
+            "max(iops over jobs) > 1",
+            "max(iops[jobs=1] over phase) > 1",
+            "highest(steady.iops[jobs=8]) > 1",
+        ] {
+            scope().check(&expect(text).unwrap(), &heavy).unwrap();
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The charts of an experiment: ours beside the published points, on the published axes.
+
+use super::{Chart, View, axis, values};
+use crate::html::escape::chart_text;
+use crate::reproduce::{factor_of, unit_of};
+use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
+use q2c_stats::Interval;
+use serde_json::{Value, json};
+
+/// Colours of our curves, in turn.
+const COLOURS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
+
+/// The charts that have something to draw.
+pub(in crate::html) fn charts(result: &ReproduceResult) -> Vec<Chart> {
+    let charts = result.charts.iter().enumerate();
+    let mut all: Vec<Chart> = charts.map(|(n, asked)| chart(n, asked, result)).collect();
+    all.retain(Chart::has_data);
+    all
+}
+
+fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
+    let unit = unit_of(&asked.figure);
+    let x = match asked.over.as_str() {
+        "time" => "seconds since the start".to_owned(),
+        over => over.to_owned(),
+    };
+    let ours = asked.ours.iter().enumerate();
+    let mut traces: Vec<Value> = ours.map(|(n, curve)| our(n, curve, asked, unit)).collect();
+    traces.extend(
+        asked
+            .published
+            .iter()
+            .map(|curve| theirs(curve, asked, unit)),
+    );
+    let mut layout = axis::single(&axis::titled(&x), &axis::from_zero(unit));
+    if asked.over == "time" {
+        layout["shapes"] = borders(result);
+    }
+    let figure = &asked.figure;
+    Chart {
+        id: format!("reproduce-{n}"),
+        title: "Published and here",
+        note: format!(
+            "{}: {figure} over {}. Lines: here, the median over the trials with [min, max]. Diamonds: published.",
+            asked.title, asked.over
+        ),
+        height: 420,
+        wide: true,
+        views: vec![View {
+            label: "all",
+            traces,
+            layout,
+        }],
+    }
+}
+
+/// A line at the begin of each phase but the first.
+fn borders(result: &ReproduceResult) -> Value {
+    let trial = result.points.iter().find_map(|point| point.trials.first());
+    let phases = trial
+        .map(|trial| trial.phases.as_slice())
+        .unwrap_or_default();
+    let border = |(at, label): (f64, &str)| {
+        json!({
+            "type": "line",
+            "yref": "paper",
+            "x0": at,
+            "x1": at,
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": "@muted", "width": 1, "dash": "dot"},
+            "label": {"text": chart_text(label), "textposition": "start"},
+        })
+    };
+    let labels = result.phases.iter().map(|phase| phase.label.as_str());
+    let begins = phases.iter().map(|phase| phase.begin_s).zip(labels);
+    begins.skip(1).map(border).collect()
+}
+
+fn xs(points: impl Iterator<Item = String>, asked: &ChartAsked) -> Value {
+    let number = |text: String| match text.parse::<f64>() {
+        Ok(number) if asked.over != "phase" => json!(number),
+        _ => json!(text),
+    };
+    points.map(number).collect()
+}
+
+fn our(n: usize, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
+    let over = |of: fn(&Interval) -> f64| {
+        let all: Vec<f64> = curve.points.iter().map(|(_, value)| of(value)).collect();
+        values(&all, 1.0 / factor_of(unit))
+    };
+    let lines = if asked.over == "time" {
+        "lines"
+    } else {
+        "lines+markers"
+    };
+    json!({
+        "type": "scatter",
+        "mode": lines,
+        "name": chart_text(&curve.name),
+        "x": xs(curve.points.iter().map(|(at, _)| at.clone()), asked),
+        "y": over(|value| value.median),
+        "line": {"color": COLOURS[n % COLOURS.len()], "width": 1.6},
+        "error_y": {
+            "type": "data",
+            "visible": asked.over != "time",
+            "symmetric": false,
+            "array": over(|value| value.max - value.median),
+            "arrayminus": over(|value| value.median - value.min),
+        },
+        "hovertemplate": format!("%{{y}} {unit}, here"),
+    })
+}
+
+fn theirs(curve: &PublishedCurve, asked: &ChartAsked, unit: &str) -> Value {
+    let all: Vec<f64> = curve.points.iter().map(|(_, value)| *value).collect();
+    json!({
+        "type": "scatter",
+        "mode": "markers",
+        "name": chart_text(&curve.name),
+        "x": xs(curve.points.iter().map(|(at, _)| at.clone()), asked),
+        "y": values(&all, 1.0 / factor_of(unit)),
+        "marker": {"size": 10, "symbol": "diamond", "color": "@muted"},
+        "hovertemplate": format!("%{{y}} {unit}, published"),
+    })
+}

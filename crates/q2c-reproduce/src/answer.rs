@@ -1,0 +1,187 @@
+//! The result of an experiment: its points, and each claim judged.
+
+use crate::file::Experiment;
+use crate::jobs::At;
+use crate::needs::Present;
+use crate::studies::place;
+use q2c_claim::chart::curves;
+use q2c_claim::judge::{Claim, Run, judge};
+use q2c_result::reproduce::{
+    ChartAsked, CpuUse, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial, ReproduceResult,
+    SCHEMA, StudyKind, Window,
+};
+use q2c_result::{Target, Warning};
+use q2c_run::runner::{End, Summary};
+
+/// What is known of a run beside its trials.
+pub struct About<'a> {
+    /// What the machine has.
+    pub present: &'a Present,
+    /// The user's target; `None` where the experiment uses none.
+    pub target: Option<Target>,
+    /// Factor of all times.
+    pub scale: f64,
+    /// Trials of each point that were asked for.
+    pub trials: u32,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// Wall time, seconds.
+    pub seconds: f64,
+}
+
+/// The result of all trials, with the CPUs that each point wants, phase by phase.
+#[must_use]
+pub fn answer(
+    experiment: &Experiment,
+    about: &About<'_>,
+    summary: &Summary<At, PointTrial>,
+    cpus: impl Fn(&At) -> Vec<CpuUse>,
+) -> ReproduceResult {
+    let predicted = experiment.study() == StudyKind::Place;
+    let cells = summary.cells.iter().map(|runs| Point {
+        at: runs.plan.cell.clone(),
+        trials: runs.outcomes().cloned().collect(),
+        failures: failures(runs.failures()),
+        cpus: cpus(&runs.plan.cell),
+        predicted,
+    });
+    let complete = matches!(summary.end, End::Complete);
+    let result = judged(experiment, about, cells.collect());
+    ReproduceResult {
+        complete,
+        warnings: [result.warnings.clone(), summary.warnings.clone()].concat(),
+        ..result
+    }
+}
+
+/// The result of points that were seen elsewhere, or by the runner.
+#[must_use]
+pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) -> ReproduceResult {
+    let predicted = experiment.study() == StudyKind::Place;
+    let windows = windows(experiment, about.scale);
+    let scope = q2c_claim::scope::Scope {
+        windows: windows.clone(),
+        ..experiment.scope()
+    };
+    let run = Run {
+        points: &points,
+        scale: match experiment.study() {
+            StudyKind::Place | StudyKind::Compare => 1.0,
+            StudyKind::Jobs | StudyKind::Stages => about.scale,
+        },
+        model: predicted.then(place::stated),
+    };
+    let judged = experiment.claims.iter().map(|(claim, own)| {
+        let claim = Claim {
+            needs: about.present.meets(&experiment.needs, own),
+            ..claim.clone()
+        };
+        judge(&claim, &scope, &run)
+    });
+    let claims = judged.collect();
+    let charts = experiment.charts.iter().map(|chart| ChartAsked {
+        ours: curves(chart, &scope, &points),
+        ..chart.clone()
+    });
+    let charts = charts.collect();
+    ReproduceResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: about.started_unix_s,
+        seconds: about.seconds,
+        complete: true,
+        seed: about.seed,
+        name: experiment.name.clone(),
+        title: experiment.title.clone(),
+        variant_of: experiment.variant_of.clone(),
+        setting: experiment.setting.clone(),
+        scale: about.scale,
+        trials: about.trials,
+        machine: about.present.machine.clone(),
+        target: about.target.clone(),
+        study: experiment.study(),
+        devices: devices(experiment, &points),
+        jobs: jobs(experiment),
+        phases: phases(experiment, about.scale),
+        windows,
+        axes: experiment.axes.clone(),
+        points,
+        claims,
+        charts,
+        warnings: warnings(about.scale),
+    }
+}
+
+/// Each reason once.
+fn failures<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut each: Vec<String> = Vec::new();
+    for reason in all {
+        if !each.iter().any(|known| known == reason) {
+            each.push(reason.to_owned());
+        }
+    }
+    each
+}
+
+fn devices(experiment: &Experiment, points: &[Point]) -> Vec<MadeDevice> {
+    let each = experiment.devices.iter().map(|device| {
+        let words = format!(
+            "failed to make {}",
+            device.make.split(['{', ',']).next().unwrap_or("")
+        );
+        let mut failures = points.iter().flat_map(|point| &point.failures);
+        let failed = failures.find(|why| why.starts_with(&words));
+        MadeDevice {
+            name: device.name.clone(),
+            asked: device.make.clone(),
+            made: failed.map_or_else(|| Ok(device.make.clone()), |why| Err(why.clone())),
+        }
+    });
+    each.collect()
+}
+
+fn jobs(experiment: &Experiment) -> Vec<JobAsRun> {
+    let job = |job: &crate::file::Job| JobAsRun {
+        name: job.name.clone(),
+        phases: job
+            .phases
+            .iter()
+            .map(|of| of.as_ref().map(ToString::to_string))
+            .collect(),
+    };
+    experiment.jobs.iter().map(job).collect()
+}
+
+fn phases(experiment: &Experiment, scale: f64) -> Vec<PhaseAsRun> {
+    let phase = |phase: &crate::file::Phase| PhaseAsRun {
+        name: phase.name.clone(),
+        label: phase.label.clone(),
+        seconds: phase.length.as_secs_f64() * scale,
+    };
+    experiment.phases.iter().map(phase).collect()
+}
+
+/// The windows, shortened as the phases are.
+fn windows(experiment: &Experiment, scale: f64) -> Vec<Window> {
+    let window = |window: &Window| Window {
+        name: window.name.clone(),
+        from_s: window.from_s * scale,
+        to_s: window.to_s.map(|to| to * scale),
+    };
+    experiment.windows.iter().map(window).collect()
+}
+
+fn warnings(scale: f64) -> Vec<Warning> {
+    let mut all = Vec::new();
+    if scale != 1.0 {
+        all.push(Warning::new(
+            "times-scaled",
+            format!("all times of the experiment were multiplied by {scale}"),
+            "rules that learn over time have seen less of it; block sizes, depths and CPUs are as the file has them",
+            "run it without --scale for the experiment as it was published",
+        ));
+    }
+    all
+}

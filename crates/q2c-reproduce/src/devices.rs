@@ -1,0 +1,326 @@
+//! Devices that are made for a run. They are gone when it ends: simulated devices with the program,
+//! a loop device when nobody has it open any more, a module's device when the module is unloaded.
+
+use crate::file::{DeviceAsked, DeviceOf, RamDevice, filled};
+use q2c_bench::way::Abilities;
+use q2c_engine::engines::SimDevices;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_fs::OneFile;
+use q2c_host::Roots;
+use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
+use q2c_model::Bytes;
+use q2c_result::fs::FileSystem;
+use q2c_sys::loop_device::{LoopDevice, attach};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Makes devices.
+pub struct Maker {
+    roots: Roots,
+    /// Folder for files below loop devices.
+    folder: PathBuf,
+    seed: u64,
+    simulated: SimDevices,
+    /// Loop devices are kept for the whole run: their files take long to fill.
+    loops: RefCell<BTreeMap<u64, Rc<LoopMade>>>,
+    /// So are file systems.
+    files: RefCell<BTreeMap<(FileSystem, u64), Rc<OneFile>>>,
+}
+
+/// A device that was made.
+#[derive(Clone)]
+pub(crate) struct Made {
+    pub medium: Medium,
+    pub span: Bytes,
+    pub abilities: Abilities,
+    /// The engine that it is, where it is simulated.
+    pub engine: Option<EngineSpec>,
+    _kept: Option<Rc<dyn Kept>>,
+}
+
+/// What goes when the device goes.
+trait Kept {}
+
+struct LoopMade {
+    medium: Medium,
+    _device: LoopDevice,
+    _file: Scratch,
+}
+
+impl Kept for LoopMade {}
+
+impl Kept for OneFile {}
+
+/// A module that was loaded for its device. It is unloaded with this value.
+struct Loaded {
+    module: &'static str,
+    // The device must be closed before its module goes.
+    file: Option<Arc<File>>,
+}
+
+impl Kept for Loaded {}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        self.file = None;
+        // A module that cannot go stays loaded, and the next trial says so.
+        Command::new("rmmod").arg(self.module).output().ok();
+    }
+}
+
+impl Maker {
+    /// A maker whose simulated devices are `simulated`, and whose files go into `folder`.
+    #[must_use]
+    pub fn new(roots: Roots, folder: PathBuf, seed: u64, simulated: SimDevices) -> Self {
+        Maker {
+            roots,
+            folder,
+            seed,
+            simulated,
+            loops: RefCell::default(),
+            files: RefCell::default(),
+        }
+    }
+
+    /// The devices of a file at a point of its axes.
+    ///
+    /// # Errors
+    /// A device cannot be made; in words.
+    pub(crate) fn make(
+        &self,
+        devices: &[DeviceOf],
+        at: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, Made>, String> {
+        let one = |device: &DeviceOf| {
+            let text = filled(&device.make, at);
+            let made = text
+                .parse::<DeviceAsked>()
+                .and_then(|asked| self.one(&asked));
+            let made = made.map_err(|why| format!("failed to make {text}: {why}"))?;
+            Ok((device.name.clone(), made))
+        };
+        devices.iter().map(one).collect()
+    }
+
+    fn one(&self, asked: &DeviceAsked) -> Result<Made, String> {
+        match asked {
+            DeviceAsked::Simulated(engine) => Ok(Made {
+                medium: self.simulated.medium(engine).map_err(|e| e.to_string())?,
+                span: SIMULATED_SIZE,
+                abilities: Abilities::default(),
+                engine: Some(engine.clone()),
+                _kept: None,
+            }),
+            DeviceAsked::Loop(size) => self.on_loop(*size),
+            DeviceAsked::FileOn(fs, size) => self.file_on(*fs, *size),
+            DeviceAsked::RamdiskMq(ram) => {
+                self.module("ramdisk_mq", "/dev/rdmq0", ram, &ramdisk_mq(ram))
+            }
+            DeviceAsked::NullBlk(ram) => {
+                self.module("null_blk", "/dev/nullb0", ram, &null_blk(ram))
+            }
+        }
+    }
+
+    fn on_loop(&self, size: Bytes) -> Result<Made, String> {
+        let there = self.loops.borrow().get(&size.0).cloned();
+        let made = match there {
+            Some(made) => made,
+            None => {
+                let path = self.folder.join(format!("loop-{}.bin", size.0));
+                let words = |e: &dyn std::fmt::Display| e.to_string();
+                let scratch = Scratch::create(&path, size, self.seed, &mut |_| true);
+                let scratch = scratch.map_err(|e| words(&e))?;
+                let file = OpenOptions::new().read(true).write(true).open(&path);
+                let file = file.map_err(|e| words(&e))?;
+                let device = attach(&file)
+                    .map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
+                let opened = Arc::new(self.open(&device.path)?);
+                let made = Rc::new(LoopMade {
+                    medium: Medium::File(opened),
+                    _device: device,
+                    _file: scratch,
+                });
+                self.loops.borrow_mut().insert(size.0, Rc::clone(&made));
+                made
+            }
+        };
+        Ok(Made {
+            medium: made.medium.clone(),
+            span: size,
+            abilities: Abilities::default(),
+            engine: None,
+            _kept: Some(made),
+        })
+    }
+
+    fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<Made, String> {
+        let key = (fs, size.0);
+        let there = self.files.borrow().get(&key).cloned();
+        let made = match there {
+            Some(made) => made,
+            None => {
+                let made = OneFile::make(&self.roots, fs, &self.folder, size, self.seed);
+                let made = Rc::new(made.map_err(|e| e.to_string())?);
+                self.files.borrow_mut().insert(key, Rc::clone(&made));
+                made
+            }
+        };
+        Ok(Made {
+            medium: Medium::File(made.file()),
+            span: size,
+            abilities: Abilities::default(),
+            engine: None,
+            _kept: Some(made),
+        })
+    }
+
+    fn open(&self, path: &Path) -> Result<File, String> {
+        let wanted = Wanted {
+            path: path.to_owned(),
+            write: false,
+            block: Bytes(4096),
+            smallest_block: Bytes(4096),
+            blocks: q2c_workbench::LEAST_BLOCKS,
+        };
+        let opened = open(&self.roots, &wanted, &WriteLeave::none());
+        opened.map(|target| target.file).map_err(|e| e.to_string())
+    }
+
+    fn module(
+        &self,
+        module: &'static str,
+        path: &str,
+        ram: &RamDevice,
+        options: &[String],
+    ) -> Result<Made, String> {
+        if self.roots.sys(&format!("module/{module}")).exists() {
+            return Err(format!(
+                "the module {module} is loaded already, and makes its devices when it is loaded; unload it by rmmod {module}"
+            ));
+        }
+        let loaded = Command::new("modprobe").arg(module).args(options).output();
+        let loaded = loaded.map_err(|e| format!("run modprobe: {e}"))?;
+        if !loaded.status.success() {
+            let said = String::from_utf8_lossy(&loaded.stderr);
+            return Err(format!("load the module {module}: {}", said.trim()));
+        }
+        let mut kept = Loaded { module, file: None };
+        // Pages that were never written are not read from memory.
+        fill(Path::new(path), ram.size, self.seed)
+            .map_err(|e| format!("fill {path} with data: {e}"))?;
+        let file = Arc::new(self.open(Path::new(path))?);
+        kept.file = Some(Arc::clone(&file));
+        Ok(Made {
+            medium: Medium::File(file),
+            span: ram.size,
+            abilities: Abilities::default(),
+            engine: None,
+            _kept: Some(Rc::new(kept)),
+        })
+    }
+}
+
+/// Writes random data over a device that was made a moment ago.
+fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    let mut rng = q2c_stats::Rng::new(seed);
+    let mut block = vec![0_u8; 1 << 20];
+    let mut left = size.0;
+    while left > 0 {
+        for word in block.chunks_exact_mut(8) {
+            word.copy_from_slice(&rng.next_u64().to_le_bytes());
+        }
+        let now = left.min(block.len() as u64) as usize;
+        file.write_all(&block[..now])?;
+        left -= now as u64;
+    }
+    file.sync_all()
+}
+
+fn ramdisk_mq(ram: &RamDevice) -> Vec<String> {
+    let mut options = vec![
+        format!("size_mb={}", ram.size.0 >> 20),
+        format!("depth={}", ram.depth),
+        format!("queue_mode={}", if ram.bio { "bio" } else { "mq" }),
+    ];
+    options.extend(ram.queues.map(|queues| format!("queues={queues}")));
+    options
+}
+
+fn null_blk(ram: &RamDevice) -> Vec<String> {
+    let mut options = vec![
+        "nr_devices=1".to_owned(),
+        "memory_backed=1".to_owned(),
+        format!("gb={}", ram.size.0.div_ceil(1 << 30)),
+        format!("hw_queue_depth={}", ram.depth),
+        format!("queue_mode={}", if ram.bio { 0 } else { 2 }),
+    ];
+    options.extend(ram.queues.map(|queues| format!("submit_queues={queues}")));
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> RamDevice {
+        match text.parse().unwrap() {
+            DeviceAsked::RamdiskMq(ram) | DeviceAsked::NullBlk(ram) => ram,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn modules_get_what_was_asked_for() {
+        let ram = asked("ramdisk_mq:size=2g,queues=20,depth=128,bio");
+        let wanted = ["size_mb=2048", "depth=128", "queue_mode=bio", "queues=20"];
+        assert_eq!(ramdisk_mq(&ram), wanted);
+        let options = null_blk(&asked("null_blk:size=1g"));
+        assert!(options.contains(&"queue_mode=2".to_owned()) && options.len() == 5);
+    }
+
+    #[test]
+    fn simulated_devices_are_the_same_at_every_trial_and_differ_by_axis() {
+        let folder = tempfile::tempdir().unwrap();
+        let maker = Maker::new(
+            Roots::live(),
+            folder.path().into(),
+            1,
+            SimDevices::default(),
+        );
+        let devices = [DeviceOf {
+            name: "disk".to_owned(),
+            make: "sim:50us,servers={n}".to_owned(),
+        }];
+        let at = |n: &str| BTreeMap::from([("n".to_owned(), n.to_owned())]);
+        let made = maker.make(&devices, &at("4")).unwrap();
+        let engine = made["disk"].engine.as_ref().unwrap().to_string();
+        assert!(engine.contains("servers=4"), "{engine}");
+        let error = maker.make(&devices, &at("x")).err().unwrap();
+        assert!(
+            error.contains("failed to make sim:50us,servers=x"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_module_that_is_loaded_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let roots = Roots::under(root.path());
+        std::fs::create_dir_all(roots.sys("module/null_blk")).unwrap();
+        let maker = Maker::new(roots, root.path().into(), 1, SimDevices::default());
+        let devices = [DeviceOf {
+            name: "ram".to_owned(),
+            make: "null_blk:size=1g".to_owned(),
+        }];
+        let error = maker.make(&devices, &BTreeMap::new()).err().unwrap();
+        assert!(error.contains("loaded already"), "{error}");
+    }
+}

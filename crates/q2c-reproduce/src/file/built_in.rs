@@ -1,0 +1,54 @@
+//! The experiments that are built in.
+
+use super::{Experiment, ExperimentError};
+
+/// The texts of the experiments, in the order of the list.
+const TEXTS: [&str; 22] = [
+    include_str!("../../../../experiments/miss-rate-interference.toml"),
+    include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
+    include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
+    include_str!("../../../../experiments/sleep-ratio-interference.toml"),
+    include_str!("../../../../experiments/sleep-ratio-interference-2cpu.toml"),
+    include_str!("../../../../experiments/replay-ssd-comparison.toml"),
+    include_str!("../../../../experiments/interfaces-by-jobs.toml"),
+    include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
+    include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
+    include_str!("../../../../experiments/hybrid-tuned.toml"),
+    include_str!("../../../../experiments/placement-between-cores.toml"),
+    include_str!("../../../../experiments/placement-within-core.toml"),
+    include_str!("../../../../experiments/placement-balancer.toml"),
+    include_str!("../../../../experiments/blkmq-kernel-version.toml"),
+    include_str!("../../../../experiments/blkmq-core-scaling.toml"),
+    include_str!("../../../../experiments/blkmq-macro-scaling.toml"),
+    include_str!("../../../../experiments/hwqueue-scaling.toml"),
+    include_str!("../../../../experiments/nr-requests-scaling.toml"),
+    include_str!("../../../../experiments/fs-shared-file-scaling.toml"),
+    include_str!("../../../../experiments/stage-bottleneck.toml"),
+    include_str!("../../../../experiments/queue-balance.toml"),
+    include_str!("../../../../experiments/ramdisk-verification.toml"),
+];
+
+/// All built-in experiments.
+///
+/// # Errors
+/// One of them is wrong.
+pub fn all() -> Result<Vec<Experiment>, ExperimentError> {
+    TEXTS.iter().map(|text| Experiment::parse(text)).collect()
+}
+
+/// The built-in experiment of this name.
+///
+/// # Errors
+/// None has this name, or one of them is wrong.
+pub fn named(name: &str) -> Result<Experiment, ExperimentError> {
+    let all = all()?;
+    let known: Vec<String> = all
+        .iter()
+        .map(|experiment| experiment.name.clone())
+        .collect();
+    let found = all.into_iter().find(|experiment| experiment.name == name);
+    found.ok_or_else(|| ExperimentError::Unknown {
+        name: name.to_owned(),
+        known: known.join(", "),
+    })
+}

@@ -1,0 +1,618 @@
+//! Checks a file, and makes an [`Experiment`] of it.
+
+use super::problem::{ExperimentError, Problem, Problems};
+use super::raw::{
+    At, OneOrMore, RawChart, RawClaim, RawFile, RawNeeds, RawPhase, RawSettings, Text,
+};
+use super::settings::{DeviceAsked, SettingsText, TARGET};
+use super::{DeviceOf, Experiment, Job, KernelBound, Needs, Phase, SCHEMA, With, filled};
+use q2c_claim::judge::Claim;
+use q2c_claim::parse;
+use q2c_claim::scope::Context;
+use q2c_model::{Nanos, parse_duration};
+use q2c_place::study::SetupOf;
+use q2c_result::reproduce::{Axis, ChartAsked, PublishedCurve, VariantOf, Window};
+use std::ops::Range;
+
+/// Trials of an experiment that says nothing of them.
+const TRIALS: u32 = 5;
+/// The interval of one that says nothing of it.
+const INTERVAL: Nanos = Nanos::from_millis(100);
+/// The shortest interval.
+const LEAST_INTERVAL: Nanos = Nanos::from_millis(10);
+/// The longest phase, seconds.
+const LONGEST_S: f64 = 86_400.0;
+/// Most points of the axes.
+const MOST_POINTS: usize = 10_000;
+
+pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
+    let raw: RawFile = toml::from_str(text).map_err(|error| {
+        let mut problems = Problems::of(text);
+        let words = error.message().trim().replace('\n', " ");
+        problems.add(&error.span().unwrap_or(0..0), words);
+        ExperimentError::Wrong(problems.all)
+    })?;
+    let mut check = Check {
+        problems: Problems::of(text),
+        raw: &raw,
+    };
+    let experiment = check.experiment(text);
+    let mut wrong: Vec<Problem> = check.problems.all;
+    wrong.sort_by_key(|problem| problem.line);
+    match wrong.is_empty() {
+        true => Ok(experiment),
+        false => Err(ExperimentError::Wrong(wrong)),
+    }
+}
+
+struct Check<'a> {
+    problems: Problems<'a>,
+    raw: &'a RawFile,
+}
+
+impl Check<'_> {
+    fn experiment(&mut self, text: &str) -> Experiment {
+        let raw = self.raw;
+        let schema = &raw.schema;
+        if schema.get_ref() != SCHEMA {
+            let words = format!(
+                "the schema is `{}`; write schema = \"{SCHEMA}\"",
+                schema.get_ref()
+            );
+            self.problems.add(&schema.span(), words);
+        }
+        self.name(&raw.name);
+        let mut experiment = Experiment {
+            text: text.to_owned(),
+            name: raw.name.get_ref().clone(),
+            title: raw.title.clone(),
+            setting: raw.setting.clone(),
+            variant_of: raw.variant_of.as_ref().map(|of| VariantOf {
+                name: of.name.get_ref().clone(),
+                reason: of.reason.clone(),
+            }),
+            trials: self.trials(),
+            interval: self.interval(),
+            capture: raw.capture,
+            windows: self.windows(),
+            devices: Vec::new(),
+            axes: self.axes(),
+            with: self.with(),
+            phases: self.phases(),
+            jobs: Vec::new(),
+            place: self.place(),
+            compare: self.raw.compare.as_ref().map(|of| of.command.clone()),
+            needs: self.needs(&raw.needs),
+            claims: Vec::new(),
+            charts: Vec::new(),
+        };
+        self.compared(&mut experiment);
+        self.devices(&mut experiment);
+        self.jobs(&mut experiment);
+        self.kind(&experiment);
+        for claim in &raw.claims {
+            let claim = self.claim(claim, &experiment);
+            experiment.claims.push(claim);
+        }
+        for chart in &raw.charts {
+            let chart = self.chart(chart, &experiment);
+            experiment.charts.push(chart);
+        }
+        experiment
+    }
+
+    /// A name of an experiment is also the name of its folder.
+    fn name(&mut self, name: &At<String>) {
+        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.get_ref().is_empty() || !name.get_ref().chars().all(good) {
+            let words =
+                "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
+            self.problems.add(&name.span(), words);
+        }
+    }
+
+    fn trials(&mut self) -> u32 {
+        let Some(trials) = &self.raw.trials else {
+            return TRIALS;
+        };
+        if !(1..=1000).contains(trials.get_ref()) {
+            self.problems
+                .add(&trials.span(), "trials are 1 to 1000; a verdict needs 3");
+        }
+        *trials.get_ref()
+    }
+
+    fn interval(&mut self) -> Nanos {
+        let Some(text) = &self.raw.interval else {
+            return INTERVAL;
+        };
+        let interval = self.duration(text).unwrap_or(INTERVAL);
+        if interval < LEAST_INTERVAL {
+            let words = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
+            self.problems.add(&text.span(), words);
+        }
+        interval
+    }
+
+    fn duration(&mut self, text: &At<String>) -> Option<Nanos> {
+        let parsed = parse_duration(text.get_ref());
+        let parsed = parsed.map_err(|e| format!("{e}; write for example \"20s\" or \"100ms\""));
+        self.problems.ok(&text.span(), parsed)
+    }
+
+    /// Windows as `FROM..TO` or `FROM..`.
+    fn windows(&mut self) -> Vec<Window> {
+        let mut windows = Vec::new();
+        for (name, text) in &self.raw.windows {
+            let parsed = window(name, text.get_ref());
+            windows.extend(self.problems.ok(&text.span(), parsed));
+        }
+        windows
+    }
+
+    fn axes(&mut self) -> Vec<Axis> {
+        let mut axes: Vec<Axis> = Vec::new();
+        for raw in &self.raw.axes {
+            let name = raw.name.get_ref();
+            let taken = ["phase", "job", "window", "time"].contains(&name.as_str());
+            if taken || axes.iter().any(|axis| axis.name == *name) {
+                let words = format!("`{name}` has a meaning already; give the axis another name");
+                self.problems.add(&raw.name.span(), words);
+            }
+            let values: Vec<String> = raw.values.get_ref().iter().map(|v| v.0.clone()).collect();
+            let twice = values
+                .iter()
+                .enumerate()
+                .find(|(n, v)| values[..*n].contains(v));
+            if let Some((_, value)) = twice {
+                let words = format!("`{value}` stands twice; write each value once");
+                self.problems.add(&raw.values.span(), words);
+            }
+            if values.is_empty() {
+                self.problems
+                    .add(&raw.values.span(), "an axis needs a value at least");
+            }
+            axes.push(Axis {
+                name: name.clone(),
+                values,
+            });
+        }
+        let points = axes.iter().map(|axis| axis.values.len());
+        if points.fold(1, usize::saturating_mul) > MOST_POINTS {
+            let words = format!("the axes make more than {MOST_POINTS} points; leave values out");
+            self.problems.add(&self.raw.axes[0].values.span(), words);
+        }
+        axes
+    }
+
+    fn with(&mut self) -> Vec<With> {
+        let mut all = Vec::new();
+        for axis in &self.raw.axes {
+            let values = axis.values.get_ref().len();
+            for (name, texts) in &axis.with {
+                let found = texts.get_ref().len();
+                if found != values {
+                    let words = format!(
+                        "the axis has {values} values, and there are {found} of `{name}`; write one for each"
+                    );
+                    self.problems.add(&texts.span(), words);
+                }
+                all.push(With {
+                    axis: axis.name.get_ref().clone(),
+                    name: name.clone(),
+                    texts: texts.get_ref().iter().map(|text| text.0.clone()).collect(),
+                });
+            }
+        }
+        all
+    }
+
+    fn phases(&mut self) -> Vec<Phase> {
+        let mut phases: Vec<Phase> = Vec::new();
+        for raw in &self.raw.phases {
+            let name = raw.name.get_ref();
+            if phases.iter().any(|phase| phase.name == *name) {
+                let words = format!("there are two phases `{name}`; give one another name");
+                self.problems.add(&raw.name.span(), words);
+            }
+            let length = self.duration(&raw.length).unwrap_or(Nanos::from_millis(1));
+            if length.0 == 0 || length.as_secs_f64() > LONGEST_S {
+                self.problems.add(
+                    &raw.length.span(),
+                    "a phase lasts more than 0 s and at most a day",
+                );
+            }
+            phases.push(Phase {
+                name: name.clone(),
+                label: raw.label.clone().unwrap_or_else(|| name.clone()),
+                length,
+            });
+        }
+        phases
+    }
+
+    fn devices(&mut self, experiment: &mut Experiment) {
+        for raw in &self.raw.devices {
+            let name = raw.name.get_ref();
+            if name == TARGET {
+                let words =
+                    "`target` is the device that the user names; give this one another name";
+                self.problems.add(&raw.name.span(), words);
+            }
+            for point in experiment.points() {
+                let made =
+                    filled(raw.make.get_ref(), &experiment.full(&point)).parse::<DeviceAsked>();
+                if self.problems.ok(&raw.make.span(), made).is_none() {
+                    break;
+                }
+            }
+            experiment.devices.push(DeviceOf {
+                name: name.clone(),
+                make: raw.make.get_ref().clone(),
+            });
+        }
+    }
+
+    fn jobs(&mut self, experiment: &mut Experiment) {
+        for raw in &self.raw.jobs {
+            let name = raw.name.get_ref();
+            if experiment.jobs.iter().any(|job| job.name == *name) {
+                let words = format!("there are two jobs `{name}`; give one another name");
+                self.problems.add(&raw.name.span(), words);
+            }
+            let base = raw.settings();
+            let mut phases = Vec::new();
+            for phase in &self.raw.phases {
+                let set = phase.set.get(name);
+                let span = set.map_or(raw.name.span(), At::span);
+                let settings = match set {
+                    Some(set) => set.get_ref().over(&base),
+                    None => base.clone(),
+                };
+                phases.push(self.settings(&settings, &span, experiment));
+            }
+            experiment.jobs.push(Job {
+                name: name.clone(),
+                phases,
+            });
+        }
+        for phase in &self.raw.phases {
+            self.known_jobs(phase, experiment);
+        }
+    }
+
+    fn known_jobs(&mut self, phase: &RawPhase, experiment: &Experiment) {
+        let names: Vec<&str> = experiment
+            .jobs
+            .iter()
+            .map(|job| job.name.as_str())
+            .collect();
+        for (name, set) in &phase.set {
+            if !names.contains(&name.as_str()) {
+                let words = format!("there is no job `{name}`; there are {}", names.join(", "));
+                self.problems.add(&set.span(), words);
+            }
+        }
+    }
+
+    /// A job's settings in a phase; `None` where it rests. `span` is where what has no place of its
+    /// own is told.
+    fn settings(
+        &mut self,
+        raw: &RawSettings,
+        span: &Range<usize>,
+        experiment: &Experiment,
+    ) -> Option<SettingsText> {
+        if raw.rest == Some(true) {
+            return None;
+        }
+        let text = |given: &Option<At<String>>, default: &str| {
+            given
+                .as_ref()
+                .map_or(default.to_owned(), |at| at.get_ref().clone())
+        };
+        let number = |given: &Option<At<Text>>| given.as_ref().map(|at| at.get_ref().0.clone());
+        let methods = raw.method.as_ref().map(|at| at.get_ref().0.clone());
+        let settings = SettingsText {
+            device: text(&raw.device, TARGET),
+            engine: raw.engine.as_ref().map(|at| at.get_ref().clone()),
+            methods: methods.unwrap_or_else(|| vec!["interrupt".to_owned()]),
+            pattern: text(&raw.pattern, "randread"),
+            bs: text(&raw.bs, "4k"),
+            depth: number(&raw.depth).unwrap_or_else(|| "1".to_owned()),
+            threads: number(&raw.threads).unwrap_or_else(|| "1".to_owned()),
+            cpus: number(&raw.cpus),
+        };
+        for point in experiment.points() {
+            let at = settings.at(&experiment.full(&point));
+            let Some(at) = self.problems.ok(&place_of(raw, &at, span), at) else {
+                break;
+            };
+            if at
+                .methods
+                .iter()
+                .any(|method| method.name() == "hybrid-kernel")
+            {
+                let span = raw.method.as_ref().map_or(span.clone(), At::span);
+                let words = "hybrid-kernel sleeps in the kernel, where the series of a job do not see it; \
+                             write hybrid:RULE, or watch the kernel with q2c poll watch --kernel";
+                self.problems.add(&span, words);
+                break;
+            }
+            let known = experiment
+                .devices
+                .iter()
+                .any(|device| device.name == at.device);
+            if at.device != TARGET && !known {
+                let span = raw.device.as_ref().map_or(span.clone(), At::span);
+                let words = format!(
+                    "there is no device `{}`; write target, or make one by [[device]]",
+                    at.device
+                );
+                self.problems.add(&span, words);
+                break;
+            }
+        }
+        Some(settings)
+    }
+
+    fn place(&mut self) -> Option<SetupOf> {
+        let raw = self.raw.place.as_ref()?;
+        for (count, least, most) in [
+            (&raw.cores, 1, 1024),
+            (&raw.threads, 1, 8),
+            (&raw.compute, 1, 10_000),
+            (&raw.polling, 0, 10_000),
+        ] {
+            if !(least..=most).contains(count.get_ref()) {
+                let words = format!("write a whole number from {least} to {most}");
+                self.problems.add(&count.span(), words);
+            }
+        }
+        let work = self.duration(&raw.work);
+        Some(SetupOf {
+            cores: *raw.cores.get_ref(),
+            threads: *raw.threads.get_ref(),
+            caches: 1,
+            compute: *raw.compute.get_ref(),
+            polling: *raw.polling.get_ref(),
+            work_s: work.map_or(1.0, |work| work.as_secs_f64()),
+            compute_phases: None,
+            polling_phases: None,
+            published: Vec::new(),
+        })
+    }
+
+    /// The axes of a comparison: its traces, devices and modes.
+    fn compared(&mut self, experiment: &mut Experiment) {
+        let Some(of) = &self.raw.compare else {
+            return;
+        };
+        let known = ["timed", "outstanding", "closed"];
+        let other = of
+            .modes
+            .get_ref()
+            .iter()
+            .find(|mode| !known.contains(&mode.as_str()));
+        if let Some(mode) = other {
+            let words = format!("there is no mode `{mode}`; there are {}", known.join(", "));
+            self.problems.add(&of.modes.span(), words);
+        }
+        let lists = [
+            ("trace", &of.traces),
+            ("device", &of.devices),
+            ("mode", of.modes.get_ref()),
+        ];
+        let axes = lists.map(|(name, values)| Axis {
+            name: name.to_owned(),
+            values: values.clone(),
+        });
+        experiment.axes.extend(axes);
+    }
+
+    /// Checks that the file is of one study, and has what that needs.
+    fn kind(&mut self, experiment: &Experiment) {
+        let name = self.raw.name.span();
+        let jobs = !experiment.jobs.is_empty() || !experiment.phases.is_empty();
+        let other = experiment.place.is_some() || experiment.compare.is_some();
+        match (other, jobs) {
+            (true, true) => self.problems.add(
+                &name,
+                "a file has jobs in phases, [place] or [compare], and only one of them; split it",
+            ),
+            (false, _) if experiment.jobs.is_empty() => {
+                self.problems.add(
+                    &name,
+                    "there is no job; write [[job]] with a name, [place] or [compare]",
+                );
+            }
+            (false, _) if experiment.phases.is_empty() => {
+                self.problems.add(
+                    &name,
+                    "there is no phase; write [[phase]] with a name and a length",
+                );
+            }
+            _ => {}
+        }
+        if experiment.claims.is_empty() && self.raw.claims.is_empty() {
+            self.problems.add(
+                &name,
+                "there is no claim; write [[claim]] with `says` and `expect`",
+            );
+        }
+    }
+
+    fn needs(&mut self, raw: &RawNeeds) -> Needs {
+        let count = |at: &Option<At<u32>>| at.as_ref().map(|at| *at.get_ref());
+        let yes = |at: &Option<At<bool>>| at.as_ref().is_some_and(|at| *at.get_ref());
+        let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.get_ref().clone());
+        Needs {
+            cpus: count(&raw.cpus),
+            threads_per_core: count(&raw.threads_per_core),
+            numa_nodes: count(&raw.numa_nodes),
+            kernel: raw.kernel.as_ref().and_then(|at| {
+                let bound = kernel(at.get_ref());
+                self.problems.ok(&at.span(), bound)
+            }),
+            poll_queues: yes(&raw.poll_queues),
+            hw_queues: count(&raw.hw_queues),
+            module: text(&raw.module),
+            file_systems: raw
+                .file_systems
+                .iter()
+                .map(|at| at.get_ref().clone())
+                .collect(),
+            spdk: yes(&raw.spdk),
+            devices: text(&raw.devices),
+        }
+    }
+
+    fn claim(&mut self, raw: &RawClaim, experiment: &Experiment) -> (Claim, Needs) {
+        let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.get_ref().clone());
+        let at = raw
+            .at
+            .iter()
+            .map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
+        let context = Context {
+            window: text(&raw.window),
+            phase: text(&raw.phase),
+            job: text(&raw.job),
+            at: at.collect(),
+        };
+        let (scope, span) = (experiment.scope(), raw.expect.span());
+        let OneOrMore(texts) = raw.expect.get_ref();
+        if texts.is_empty() {
+            self.problems.add(
+                &span,
+                "a claim needs an expression, such as \"iops > 10 K\"",
+            );
+        }
+        let mut expects = Vec::new();
+        for text in texts {
+            let read = parse::expect(text).map_err(|e| e.to_string());
+            let read = read.and_then(|expect| match scope.check(&expect, &context) {
+                Ok(()) => Ok(expect),
+                Err(why) => Err(format!("`{text}`: {why}")),
+            });
+            expects.extend(self.problems.ok(&span, read));
+        }
+        let claim = Claim {
+            says: raw.says.clone(),
+            published: raw.published.clone(),
+            read_as: raw.read_as.clone(),
+            expects,
+            context,
+            needs: Vec::new(),
+            fitted: raw.fitted.clone(),
+        };
+        let needs = self.needs(&raw.needs);
+        (claim, needs)
+    }
+
+    fn chart(&mut self, raw: &RawChart, experiment: &Experiment) -> ChartAsked {
+        let figure = parse::figure(raw.figure.get_ref()).map_err(|e| e.to_string());
+        let scope = experiment.scope();
+        let figure = figure.and_then(|figure| match scope.figures.contains(&figure.name) {
+            true => Ok(figure),
+            false => Err(format!(
+                "there is no figure `{}`; there are {}",
+                figure.name,
+                scope.figures.join(", ")
+            )),
+        });
+        let figure = self.problems.ok(&raw.figure.span(), figure);
+        let mut known = |at: &At<String>, others: &[&str]| {
+            let mut all: Vec<&str> = experiment
+                .axes
+                .iter()
+                .map(|axis| axis.name.as_str())
+                .collect();
+            all.extend(others);
+            if !all.contains(&at.get_ref().as_str()) {
+                let words = format!(
+                    "there is no axis `{}`; there are {}",
+                    at.get_ref(),
+                    all.join(", ")
+                );
+                self.problems.add(&at.span(), words);
+            }
+        };
+        known(&raw.over, &["time", "phase"]);
+        raw.by.iter().for_each(|by| known(by, &[]));
+        let curve = |curve: &super::raw::RawCurve| PublishedCurve {
+            name: curve.name.clone(),
+            points: curve
+                .points
+                .iter()
+                .map(|(at, value)| (at.0.clone(), *value))
+                .collect(),
+        };
+        ChartAsked {
+            title: raw.title.clone(),
+            figure: figure.map_or_else(String::new, |figure| figure.to_string()),
+            over: raw.over.get_ref().clone(),
+            by: raw.by.as_ref().map(|by| by.get_ref().clone()),
+            published: raw.published.iter().map(curve).collect(),
+            ours: Vec::new(),
+        }
+    }
+}
+
+/// The place of the setting that is wrong, as far as its error names it.
+fn place_of<T>(raw: &RawSettings, found: &Result<T, String>, span: &Range<usize>) -> Range<usize> {
+    let Err(why) = found else {
+        return span.clone();
+    };
+    let begins = |word: &str| why.starts_with(word);
+    let number = |at: &Option<At<Text>>| at.as_ref().map(At::span);
+    let text = |at: &Option<At<String>>| at.as_ref().map(At::span);
+    let own = match () {
+        () if begins("threads") => number(&raw.threads),
+        () if begins("cpus") => number(&raw.cpus),
+        () if begins("depth") => number(&raw.depth),
+        () if why.contains("engine") => text(&raw.engine),
+        () if why.contains("method") || why.contains("rule") => raw.method.as_ref().map(At::span),
+        () if why.contains("pattern") => text(&raw.pattern),
+        () => text(&raw.bs),
+    };
+    own.unwrap_or_else(|| span.clone())
+}
+
+fn window(name: &str, text: &str) -> Result<Window, String> {
+    let wrong = || format!("`{text}` is no window; write \"0s..2s\", or \"2s..\" for the rest");
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let time = |text: &str| parse_duration(text.trim()).map_err(|_| wrong());
+    let to = match to.trim() {
+        "" => None,
+        to => Some(time(to)?.as_secs_f64()),
+    };
+    let from_s = time(from)?.as_secs_f64();
+    match to.is_none_or(|to| to > from_s) {
+        true => Ok(Window {
+            name: name.to_owned(),
+            from_s,
+            to_s: to,
+        }),
+        false => Err(format!("the window `{text}` ends before it begins")),
+    }
+}
+
+fn kernel(text: &str) -> Result<KernelBound, String> {
+    let wrong = || format!("`{text}` is no bound; write \"< 5.0\" or \">= 5.0\"");
+    let below = text.trim().strip_prefix('<').map(|version| (true, version));
+    let from = text
+        .trim()
+        .strip_prefix(">=")
+        .map(|version| (false, version));
+    let (below, version) = from.or(below).ok_or_else(wrong)?;
+    let (major, minor) = version.trim().split_once('.').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    Ok(KernelBound {
+        below,
+        version: (number(major)?, number(minor)?),
+    })
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,275 @@
+//! Experiments as files: `experiments/NAME.toml`, schema `q2c.reproduce/2`.
+
+mod built_in;
+mod check;
+mod problem;
+mod raw;
+mod settings;
+
+pub use built_in::{all, named};
+pub use problem::{ExperimentError, Problem};
+pub use settings::{DeviceAsked, RamDevice, Settings, SettingsText};
+
+use q2c_claim::eval::FIGURES;
+use q2c_claim::judge::Claim;
+use q2c_claim::scope::Scope;
+use q2c_model::Nanos;
+use q2c_place::study::SetupOf;
+use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
+use std::collections::BTreeMap;
+
+/// The schema of experiment files.
+pub const SCHEMA: &str = "q2c.reproduce/2";
+
+/// An experiment, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// The text of its file.
+    pub text: String,
+    /// Its name.
+    pub name: String,
+    /// What it asks.
+    pub title: String,
+    /// How the published figures were measured.
+    pub setting: String,
+    /// The experiment that it adapts.
+    pub variant_of: Option<VariantOf>,
+    /// Trials of each point.
+    pub trials: u32,
+    /// Length of the intervals of its series.
+    pub interval: Nanos,
+    /// Whether the block layer is captured beside the jobs, for figures of stages and queues.
+    pub capture: bool,
+    /// Windows of a phase, at full length.
+    pub windows: Vec<Window>,
+    /// Devices that are made for the run.
+    pub devices: Vec<DeviceOf>,
+    /// The axes.
+    pub axes: Vec<Axis>,
+    /// What goes with the values of axes.
+    pub with: Vec<With>,
+    /// The phases.
+    pub phases: Vec<Phase>,
+    /// The jobs; none in studies without jobs.
+    pub jobs: Vec<Job>,
+    /// The machine and tasks of the simulator of placements.
+    pub place: Option<SetupOf>,
+    /// The command of the user's whose result is judged.
+    pub compare: Option<String>,
+    /// What all claims need.
+    pub needs: Needs,
+    /// The claims, each with what it needs itself.
+    pub claims: Vec<(Claim, Needs)>,
+    /// The charts.
+    pub charts: Vec<ChartAsked>,
+}
+
+/// Texts that go with the values of an axis: `{axis.name}` stands for the one of its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct With {
+    /// The axis.
+    pub axis: String,
+    /// The name behind the point.
+    pub name: String,
+    /// A text for each value, in the order of the values.
+    pub texts: Vec<String>,
+}
+
+/// A device that is made for the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceOf {
+    /// Its name in the file.
+    pub name: String,
+    /// What it is, as text, in which `{axis}` stands for the axis' value.
+    pub make: String,
+}
+
+/// A phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Its label.
+    pub label: String,
+    /// Its length at full scale.
+    pub length: Nanos,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Its settings in each phase; `None` where it rests.
+    pub phases: Vec<Option<SettingsText>>,
+}
+
+/// What is needed of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// CPUs.
+    pub cpus: Option<u32>,
+    /// Hardware threads of each core.
+    pub threads_per_core: Option<u32>,
+    /// NUMA nodes.
+    pub numa_nodes: Option<u32>,
+    /// Bounds of the kernel's version, such as `< 5.0`.
+    pub kernel: Option<KernelBound>,
+    /// Whether the target needs poll queues.
+    pub poll_queues: bool,
+    /// Hardware queues of the device.
+    pub hw_queues: Option<u32>,
+    /// A kernel module.
+    pub module: Option<String>,
+    /// File systems.
+    pub file_systems: Vec<String>,
+    /// Whether SPDK's tool and a controller are needed.
+    pub spdk: bool,
+    /// Devices in words, which this program cannot find out by itself.
+    pub devices: Option<String>,
+}
+
+/// A bound of the kernel's version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelBound {
+    /// Whether the kernel must be older than `version`; else it must be that one or newer.
+    pub below: bool,
+    /// The version.
+    pub version: (u32, u32),
+}
+
+impl Experiment {
+    /// Reads an experiment from the text of a file.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Wrong`], with everything that is wrong by line.
+    pub fn parse(text: &str) -> Result<Self, ExperimentError> {
+        check::checked(text)
+    }
+
+    /// The study that makes the figures.
+    #[must_use]
+    pub fn study(&self) -> StudyKind {
+        match (&self.place, &self.compare) {
+            (Some(_), _) => StudyKind::Place,
+            (_, Some(_)) => StudyKind::Compare,
+            _ if self.capture => StudyKind::Stages,
+            _ => StudyKind::Jobs,
+        }
+    }
+
+    /// The names that claims may use.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        let figures = match self.study() {
+            StudyKind::Place => crate::studies::place::FIGURES.to_vec(),
+            StudyKind::Stages => [FIGURES.as_slice(), &crate::jobs::STAGE_FIGURES].concat(),
+            StudyKind::Compare => crate::studies::compare::FIGURES.to_vec(),
+            StudyKind::Jobs => FIGURES.to_vec(),
+        };
+        Scope {
+            windows: self.windows.clone(),
+            phases: self.phases.iter().map(|phase| phase.name.clone()).collect(),
+            jobs: self.jobs.iter().map(|job| job.name.clone()).collect(),
+            axes: self.axes.clone(),
+            figures: figures.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// All points of the axes, in the order of the file.
+    #[must_use]
+    pub fn points(&self) -> Vec<BTreeMap<String, String>> {
+        let mut points = vec![BTreeMap::new()];
+        for axis in &self.axes {
+            let with = |at: &BTreeMap<String, String>, value: &String| {
+                let mut at = at.clone();
+                at.insert(axis.name.clone(), value.clone());
+                at
+            };
+            let each = points.iter();
+            points = each
+                .flat_map(|at| axis.values.iter().map(move |value| with(at, value)))
+                .collect();
+        }
+        points
+    }
+
+    /// A point with what goes with its values.
+    #[must_use]
+    pub fn full(&self, at: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut full = at.clone();
+        for with in &self.with {
+            let axis = self.axes.iter().find(|axis| axis.name == with.axis);
+            let value = at.get(&with.axis);
+            let nth = axis.and_then(|axis| axis.values.iter().position(|own| Some(own) == value));
+            if let Some(text) = nth.and_then(|nth| with.texts.get(nth)) {
+                full.insert(format!("{}.{}", with.axis, with.name), text.clone());
+            }
+        }
+        full
+    }
+
+    /// Length of one trial of a point at full scale, seconds.
+    #[must_use]
+    pub fn trial_s(&self) -> f64 {
+        self.phases
+            .iter()
+            .map(|phase| phase.length.as_secs_f64())
+            .sum()
+    }
+
+    /// The settings of all jobs at all points that do their I/O on the user's target.
+    #[must_use]
+    pub fn on_target(&self) -> Vec<Result<Settings, String>> {
+        let points = self.points();
+        let texts = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
+        let texts = texts.filter(|settings| settings.on_target());
+        let all = texts.flat_map(|settings| points.iter().map(|at| settings.at(&self.full(at))));
+        all.collect()
+    }
+
+    /// The engines that jobs name, each once.
+    #[must_use]
+    pub fn engines(&self) -> Vec<String> {
+        let mut engines: Vec<String> = Vec::new();
+        for settings in self.on_target().into_iter().flatten() {
+            let name = settings.engine.map(|engine| engine.to_string());
+            engines.extend(name.filter(|name| !engines.contains(name)));
+        }
+        engines
+    }
+
+    /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
+    #[must_use]
+    pub fn cpus(&self) -> Option<u32> {
+        let of = |phase: usize, at: &BTreeMap<String, String>| -> u32 {
+            let jobs = self
+                .jobs
+                .iter()
+                .filter_map(|job| job.phases[phase].as_ref());
+            let settings = jobs.filter_map(|settings| settings.at(&self.full(at)).ok());
+            settings.map(|of| of.cpus).sum()
+        };
+        let points = self.points();
+        let of_phase = |phase: usize| points.iter().map(|at| of(phase, at)).max();
+        let all = (0..self.phases.len()).filter_map(of_phase);
+        all.max().filter(|_| !self.jobs.is_empty())
+    }
+
+    /// Whether a job does its I/O on the user's target.
+    #[must_use]
+    pub fn takes_target(&self) -> bool {
+        let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
+        settings.into_iter().any(|settings| settings.on_target())
+    }
+}
+
+/// Puts the values of a point in the place of the axes' names in braces.
+#[must_use]
+pub fn filled(text: &str, at: &BTreeMap<String, String>) -> String {
+    let mut text = text.to_owned();
+    for (axis, value) in at {
+        text = text.replace(&format!("{{{axis}}}"), value);
+    }
+    text
+}

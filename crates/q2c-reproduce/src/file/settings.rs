@@ -1,0 +1,212 @@
+//! The settings of a job, and devices that are made for the run.
+
+use super::filled;
+use q2c_bench::interface::Interface;
+use q2c_engine::{EngineSpec, Pattern};
+use q2c_model::{Bytes, parse_size};
+use q2c_policy::Method;
+use q2c_result::fs::FileSystem;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// The name of the device that the user names.
+pub const TARGET: &str = "target";
+/// The engine that does nothing, which needs no device.
+const NO_IO: &str = "null";
+
+/// The settings of a job as the file has them: `{axis}` stands for the axis' value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsText {
+    /// The device: `target`, or one that the file makes.
+    pub device: String,
+    /// The engine; `None` takes the device's own, or io_uring.
+    pub engine: Option<String>,
+    /// The methods, of which the first one that exists here is used.
+    pub methods: Vec<String>,
+    /// Access pattern.
+    pub pattern: String,
+    /// Block size.
+    pub bs: String,
+    /// Requests in flight of each thread.
+    pub depth: String,
+    /// Threads.
+    pub threads: String,
+    /// CPUs that the threads share; `None` for one each.
+    pub cpus: Option<String>,
+}
+
+/// The settings of a job at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The device.
+    pub device: String,
+    /// The engine.
+    pub engine: Option<Interface>,
+    /// The methods, of which the first one that exists here is used.
+    pub methods: Vec<Method>,
+    /// Access pattern.
+    pub pattern: Pattern,
+    /// Block size.
+    pub bs: Bytes,
+    /// Requests in flight of each thread.
+    pub depth: u16,
+    /// Threads.
+    pub threads: u32,
+    /// CPUs that they want.
+    pub cpus: u32,
+}
+
+/// Most threads of a job, and most requests in flight of each.
+const MOST: u32 = 1024;
+
+impl SettingsText {
+    /// The settings at a point of the axes.
+    ///
+    /// # Errors
+    /// A value that makes no sense; in words with what to write instead.
+    pub fn at(&self, point: &BTreeMap<String, String>) -> Result<Settings, String> {
+        let fill = |text: &String| filled(text, point);
+        let number = |what: &str, text: &String| {
+            let text = fill(text);
+            let number: Option<u32> = text.parse().ok();
+            number.filter(|n| (1..=MOST).contains(n)).ok_or_else(|| {
+                format!("{what} is `{text}`; write a whole number from 1 to {MOST}, or an axis in braces such as \"{{jobs}}\"")
+            })
+        };
+        let threads = number("threads", &self.threads)?;
+        let cpus = self.cpus.as_ref().map(|cpus| number("cpus", cpus));
+        let methods = self.methods.iter().map(|text| {
+            let method = fill(text).parse::<Method>();
+            method.map_err(|e| e.to_string())
+        });
+        Ok(Settings {
+            device: fill(&self.device),
+            engine: self
+                .engine
+                .as_ref()
+                .map(|text| fill(text).parse())
+                .transpose()?,
+            methods: methods.collect::<Result<_, _>>()?,
+            pattern: fill(&self.pattern)
+                .parse::<Pattern>()
+                .map_err(|e| e.to_string())?,
+            bs: parse_size(&fill(&self.bs)).map_err(|e| e.to_string())?,
+            depth: number("depth", &self.depth)? as u16,
+            threads,
+            cpus: cpus.transpose()?.unwrap_or(threads).min(threads),
+        })
+    }
+
+    /// Whether the I/O goes to the user's target.
+    #[must_use]
+    pub fn on_target(&self) -> bool {
+        let no_io = self.engine.as_deref() == Some(NO_IO);
+        self.device == TARGET && !no_io
+    }
+}
+
+/// In one line, for tables.
+impl fmt::Display for SettingsText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = self.engine.as_deref().unwrap_or("engine of the device");
+        write!(
+            f,
+            "{} thread(s), {} {} depth {}, {engine} {} on {}",
+            self.threads,
+            self.pattern,
+            self.bs,
+            self.depth,
+            self.methods.join(" or "),
+            self.device
+        )
+    }
+}
+
+/// A device as a file asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceAsked {
+    /// A simulated device.
+    Simulated(EngineSpec),
+    /// A loop device over a file without a name, of this size.
+    Loop(Bytes),
+    /// A file of this size on a file system that is made for it, which all threads share.
+    FileOn(FileSystem, Bytes),
+    /// The module `ramdisk_mq`.
+    RamdiskMq(RamDevice),
+    /// The module `null_blk`, memory-backed.
+    NullBlk(RamDevice),
+}
+
+/// A RAM device of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RamDevice {
+    /// Capacity.
+    pub size: Bytes,
+    /// Hardware queues; `None` for as many as there are CPUs.
+    pub queues: Option<u32>,
+    /// Requests of each queue.
+    pub depth: u32,
+    /// Whether it takes bios, past the block layer's requests.
+    pub bio: bool,
+}
+
+impl FromStr for DeviceAsked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        match kind {
+            "sim" => {
+                let engine = text.parse::<EngineSpec>();
+                engine
+                    .map(DeviceAsked::Simulated)
+                    .map_err(|e| e.to_string())
+            }
+            "loop" => {
+                let size = parse_size(rest).map_err(|e| format!("{e}; write for example loop:1g"));
+                size.map(DeviceAsked::Loop)
+            }
+            fs if fs.parse::<FileSystem>().is_ok() => {
+                let size =
+                    parse_size(rest).map_err(|e| format!("{e}; write for example {fs}:256m"));
+                Ok(DeviceAsked::FileOn(fs.parse()?, size?))
+            }
+            "ramdisk_mq" => Ok(DeviceAsked::RamdiskMq(ram(rest)?)),
+            "null_blk" => Ok(DeviceAsked::NullBlk(ram(rest)?)),
+            _ => Err(format!(
+                "there is no kind of device `{kind}`; write sim:50us,servers=4, loop:1g, ext4:256m, ramdisk_mq:size=1g,queues=8 or null_blk:size=1g,queues=8"
+            )),
+        }
+    }
+}
+
+fn ram(text: &str) -> Result<RamDevice, String> {
+    let mut device = RamDevice {
+        size: Bytes(1 << 30),
+        queues: None,
+        depth: 64,
+        bio: false,
+    };
+    for option in text.split(',').filter(|option| !option.is_empty()) {
+        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        let number = || {
+            let number: Option<u32> = value.parse().ok();
+            number
+                .filter(|n| (1..=65_536).contains(n))
+                .ok_or_else(|| format!("{key} is `{value}`; write a whole number from 1 to 65536"))
+        };
+        match key {
+            "size" => device.size = parse_size(value).map_err(|e| e.to_string())?,
+            "queues" => device.queues = Some(number()?),
+            "depth" => device.depth = number()?,
+            "bio" if value.is_empty() => device.bio = true,
+            _ => {
+                return Err(format!(
+                    "`{option}` is no option of the device; write size=1g, queues=8, depth=64 or bio"
+                ));
+            }
+        }
+    }
+    Ok(device)
+}

@@ -1,0 +1,184 @@
+use super::*;
+
+/// A small sound file.
+const SOUND: &str = r#"schema = "q2c.reproduce/2"
+name = "small"
+title = "Small"
+setting = "nowhere"
+
+[windows]
+steady = "100ms.."
+
+[[device]]
+name = "disk"
+make = "sim:50us,servers={n}"
+
+[[axis]]
+name = "n"
+values = [1, 2]
+
+[[job]]
+name = "foreground"
+device = "disk"
+method = ["hybrid:mean:ratio=50%,period=10ms", "poll"]
+
+[[phase]]
+name = "alone"
+length = "1s"
+
+[[phase]]
+name = "deep"
+length = "1s"
+set.foreground = { depth = 4, method = "poll" }
+
+[[claim]]
+says = "it works"
+phase = "alone"
+expect = ["iops[n=1] > 0", "steady.miss_rate[n=2] < 10 %"]
+"#;
+
+fn problems(text: &str) -> Vec<Problem> {
+    match Experiment::parse(text) {
+        Err(ExperimentError::Wrong(problems)) => problems,
+        other => panic!("expected problems, found {other:?}"),
+    }
+}
+
+#[test]
+fn a_sound_file_has_its_settings_by_phase_and_point() {
+    let found = Experiment::parse(SOUND).unwrap();
+    assert_eq!(found.points().len(), 2);
+    let phases = &found.jobs[0].phases;
+    let at = |phase: usize| {
+        phases[phase]
+            .as_ref()
+            .unwrap()
+            .at(&found.points()[0])
+            .unwrap()
+    };
+    assert_eq!((at(0).depth, at(0).methods.len()), (1, 2));
+    assert_eq!((at(1).depth, at(1).methods.len()), (4, 1));
+    assert!(!found.takes_target());
+    assert_eq!(found.trial_s(), 2.0);
+}
+
+/// One change for each kind of fault, with the line on which it is told and a part of the words.
+#[test]
+fn what_is_wrong_is_told_with_line_and_remedy() {
+    for (from, to, line, part) in [
+        (
+            "reproduce/2",
+            "reproduce/1",
+            1,
+            "write schema = \"q2c.reproduce/2\"",
+        ),
+        ("name = \"small\"", "name = \"Small one\"", 2, "lower-case"),
+        (
+            "steady = \"100ms..\"",
+            "steady = \"1s..0s\"",
+            7,
+            "ends before",
+        ),
+        ("sim:50us", "sum:50us", 11, "sim:50us"),
+        ("values = [1, 2]", "values = [1, 1]", 15, "twice"),
+        (
+            "values = [1, 2]",
+            "values = [1, true]",
+            15,
+            "a number, or a text",
+        ),
+        ("device = \"disk\"", "device = \"disc\"", 19, "[[device]]"),
+        ("hybrid:mean", "hybrid:median", 20, "median"),
+        (
+            "length = \"1s\"\n\n[[phase]]\nname = \"deep\"",
+            "length = \"1\"\n\n[[phase]]\nname = \"deep\"",
+            24,
+            "20s",
+        ),
+        ("depth = 4", "depth = 0", 29, "from 1 to 1024"),
+        (
+            "set.foreground",
+            "set.background",
+            29,
+            "no job `background`",
+        ),
+        (
+            "phase = \"alone\"",
+            "phase = \"lonely\"",
+            34,
+            "there are alone, deep",
+        ),
+        ("iops[n=1] > 0", "iops > 0", 34, "no value of `n`"),
+        ("iops[n=1] > 0", "speed[n=1] > 0", 34, "there are iops"),
+        (
+            "says = \"it works\"",
+            "say = \"it works\"",
+            32,
+            "unknown field `say`",
+        ),
+    ] {
+        let text = SOUND.replacen(from, to, 1);
+        assert_ne!(text, SOUND, "{from}");
+        let found = problems(&text);
+        let told = found.iter().find(|problem| problem.words.contains(part));
+        let told = told.unwrap_or_else(|| panic!("{part}: {found:?}"));
+        assert_eq!(told.line, line, "{told}");
+    }
+}
+
+#[test]
+fn texts_go_with_the_values_of_an_axis() {
+    let text = SOUND
+        .replace(
+            "values = [1, 2]",
+            "values = [1, 2]\nwith.way = [\"poll\", \"interrupt\"]",
+        )
+        .replace("method = \"poll\"", "method = \"{n.way}\"");
+    let found = Experiment::parse(&text).unwrap();
+    let deep = found.jobs[0].phases[1].as_ref().unwrap();
+    let points = found.points();
+    let methods = points.iter().map(|at| {
+        let settings = deep.at(&found.full(at)).unwrap();
+        settings.methods[0].to_string()
+    });
+    assert_eq!(methods.collect::<Vec<_>>(), ["poll", "interrupt"]);
+    let short = text.replace("[\"poll\", \"interrupt\"]", "[\"poll\"]");
+    let told = problems(&short);
+    assert!(
+        told.iter()
+            .any(|p| p.line == 16 && p.words.contains("write one for each")),
+        "{told:?}"
+    );
+    let kernel = SOUND.replace("method = \"poll\"", "method = \"hybrid-kernel\"");
+    assert!(problems(&kernel)[0].words.contains("hybrid:RULE"));
+}
+
+#[test]
+fn all_problems_are_told_in_order() {
+    let text = SOUND
+        .replace("depth = 4", "depth = 0")
+        .replace("reproduce/2", "x");
+    let lines: Vec<usize> = problems(&text).iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [1, 29]);
+}
+
+#[test]
+fn built_in_experiments_are_sound_and_others_are_refused() {
+    let all = crate::file::all().unwrap();
+    for experiment in &all {
+        assert!(
+            experiment
+                .claims
+                .iter()
+                .all(|(claim, _)| !claim.expects.is_empty())
+        );
+        if let Some(of) = &experiment.variant_of {
+            let literal = all.iter().find(|other| other.name == of.name);
+            let literal =
+                literal.unwrap_or_else(|| panic!("{} adapts {}", experiment.name, of.name));
+            assert!(literal.variant_of.is_none() && !of.reason.is_empty());
+        }
+    }
+    let error = crate::file::named("miss").unwrap_err().to_string();
+    assert!(error.contains("miss-rate-interference"), "{error}");
+}

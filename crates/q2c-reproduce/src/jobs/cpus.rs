@@ -1,0 +1,87 @@
+//! Which CPU each thread of each job runs on.
+
+use q2c_model::CpuId;
+use q2c_result::reproduce::CpuUse;
+
+/// The wish of a job in a phase: threads, and the CPUs that they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub threads: u32,
+    pub cpus: u32,
+}
+
+/// The CPUs of each job's threads in a phase, by `wishes`, of which `None` is a job that rests.
+///
+/// Jobs take CPUs in turn. Where there are too few, the first job keeps its own, and the others
+/// share what is left.
+pub(crate) fn placed(wishes: &[Option<Wish>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
+    let mut taken = 0;
+    let mut first = 0;
+    let place = |wish: &Option<Wish>| {
+        let Some(wish) = wish else {
+            return Vec::new();
+        };
+        let wanted = wish.cpus as usize;
+        let fits = taken + wanted <= cpus.len();
+        let rest = cpus.get(first..).filter(|rest| !rest.is_empty() && !fits);
+        let (pool, from) = match rest {
+            Some(rest) => (rest, taken - first),
+            None => (cpus, taken),
+        };
+        let slot = |thread: usize| pool[(from + thread % wanted) % pool.len()];
+        let threads = (0..wish.threads as usize).map(slot).collect();
+        if taken == 0 {
+            first = wanted.min(cpus.len());
+        }
+        taken += wanted;
+        threads
+    };
+    wishes.iter().map(place).collect()
+}
+
+/// The CPUs that the jobs of a phase want, and those that there are.
+pub(crate) fn needed(wishes: &[Option<Wish>], cpus: &[CpuId]) -> CpuUse {
+    CpuUse {
+        needed: wishes.iter().flatten().map(|wish| wish.cpus).sum(),
+        present: cpus.len() as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(threads: u32, cpus: u32) -> Option<Wish> {
+        Some(Wish { threads, cpus })
+    }
+
+    fn numbers(placed: &[Vec<CpuId>]) -> Vec<Vec<u32>> {
+        let of = |cpus: &Vec<CpuId>| cpus.iter().map(|cpu| cpu.0).collect();
+        placed.iter().map(of).collect()
+    }
+
+    #[test]
+    fn each_job_has_its_cpus_where_there_are_enough() {
+        let cpus: Vec<CpuId> = (0..8).map(CpuId).collect();
+        let found = placed(&[wish(1, 1), None, wish(4, 4), wish(2, 1)], &cpus);
+        let wanted = vec![vec![0], vec![], vec![1, 2, 3, 4], vec![5, 5]];
+        assert_eq!(numbers(&found), wanted);
+    }
+
+    #[test]
+    fn the_first_job_keeps_its_cpu_where_there_are_too_few() {
+        let cpus = [CpuId(1), CpuId(0)];
+        let found = placed(&[wish(1, 1), wish(4, 4)], &cpus);
+        assert_eq!(numbers(&found), [vec![1], vec![0, 0, 0, 0]]);
+        let found = placed(&[wish(3, 3), wish(1, 1)], &cpus);
+        assert_eq!(numbers(&found), [vec![1, 0, 1], vec![0]]);
+        let found = placed(&[wish(1, 1), wish(1, 1)], &cpus[..1]);
+        assert_eq!(numbers(&found), [vec![1], vec![1]]);
+    }
+
+    #[test]
+    fn the_jobs_of_a_phase_are_counted() {
+        let found = needed(&[wish(1, 1), None, wish(8, 4)], &[CpuId(0), CpuId(1)]);
+        assert_eq!((found.needed, found.present), (5, 2));
+    }
+}

@@ -1,0 +1,158 @@
+//! What the jobs of an experiment run on: the user's target, the devices that the file makes, and
+//! the CPUs.
+
+use crate::devices::{Made, Maker};
+use crate::file::Settings;
+use q2c_bench::interface::Interface;
+use q2c_bench::media::Media;
+use q2c_bench::way::{Abilities, Way};
+use q2c_engine::{EngineSpec, Medium};
+use q2c_model::{Bytes, CpuId};
+use q2c_policy::LaneMethod;
+use q2c_sys::Clock;
+use q2c_workbench::workload::Site;
+use std::collections::BTreeMap;
+
+/// The name of the device that the user names.
+const TARGET: &str = "target";
+
+/// The user's target, open.
+pub struct OpenTarget<'a> {
+    /// Where the I/O of each interface goes.
+    pub media: &'a Media,
+    /// Bytes in use.
+    pub span: Bytes,
+    /// The engine of jobs that name none: what a simulated target is, or what the user asked for.
+    /// `None` for io_uring.
+    pub engine: Option<EngineSpec>,
+    /// What device and kernel can do.
+    pub abilities: Abilities,
+}
+
+/// Everything that jobs run on.
+pub struct Ground<'a> {
+    /// The user's target; `None` where the experiment uses none.
+    pub target: Option<OpenTarget<'a>>,
+    /// Where the machine's counters are read.
+    pub site: &'a Site,
+    /// CPUs in the order in which jobs take them.
+    pub cpus: &'a [CpuId],
+    /// Makes the devices of the file.
+    pub maker: Maker,
+    /// The clock of all times.
+    pub clock: Clock,
+}
+
+/// A job's settings on the device that they name, ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub engine: EngineSpec,
+    pub medium: Medium,
+    pub span: Bytes,
+    pub waits: LaneMethod,
+    pub settings: Settings,
+}
+
+impl Ready {
+    /// Whether threads can go on from `other` to this: nothing but the method differs.
+    pub fn same_ring(&self, other: &Ready) -> bool {
+        let (one, two) = (&self.settings, &other.settings);
+        self.engine == other.engine
+            && one.device == two.device
+            && (one.pattern, one.bs, one.depth) == (two.pattern, two.bs, two.depth)
+    }
+}
+
+impl Ground<'_> {
+    /// The settings on their device, by the first of their methods that exists here.
+    ///
+    /// # Errors
+    /// The device cannot be made, or no method exists; in words.
+    pub(crate) fn ready(
+        &self,
+        settings: &Settings,
+        made: &BTreeMap<String, Made>,
+    ) -> Result<Ready, String> {
+        let null = Interface::Engine(EngineSpec::Null);
+        if settings.engine.as_ref() == Some(&null) {
+            return self.by(
+                settings,
+                &null,
+                Abilities::default(),
+                |_| Medium::None,
+                NO_DEVICE,
+            );
+        }
+        if settings.device != TARGET {
+            let made = made.get(&settings.device);
+            let made = made.ok_or_else(|| format!("there is no device {}", settings.device))?;
+            let interface = interface(settings, made.engine.as_ref())?;
+            return self.by(
+                settings,
+                &interface,
+                made.abilities,
+                |_| made.medium.clone(),
+                made.span,
+            );
+        }
+        let target = self.target.as_ref().ok_or(
+            "the job works on the user's target, and none was named; name one with --target or --scratch",
+        )?;
+        let interface = interface(settings, target.engine.as_ref())?;
+        if let Some(why) = target.media.absent(&interface) {
+            return Err(why);
+        }
+        let medium = |engine: &EngineSpec| target.media.of(engine);
+        self.by(settings, &interface, target.abilities, medium, target.span)
+    }
+
+    fn by(
+        &self,
+        settings: &Settings,
+        interface: &Interface,
+        can: Abilities,
+        medium: impl Fn(&EngineSpec) -> Medium,
+        span: Bytes,
+    ) -> Result<Ready, String> {
+        let mut first = None;
+        for method in &settings.methods {
+            let way = Way::of(interface, method, settings.depth, can);
+            let engine = way.as_ref().ok().and_then(|way| way.interface.engine());
+            match (&way, engine) {
+                (Ok(way), Some(engine)) => {
+                    return Ok(Ready {
+                        medium: medium(engine),
+                        engine: engine.clone(),
+                        span,
+                        waits: way.waits.clone(),
+                        settings: settings.clone(),
+                    });
+                }
+                (Ok(_), None) => {
+                    let why = format!(
+                        "{interface} is a program of its own, and its figures have no series"
+                    );
+                    first = first.or(Some(why));
+                }
+                (Err(why), _) => first = first.or(Some(why.clone())),
+            }
+        }
+        Err(first.unwrap_or_else(|| "the job names no method".to_owned()))
+    }
+}
+
+/// Bytes of a job that does no I/O.
+const NO_DEVICE: Bytes = Bytes(1 << 30);
+
+/// The interface of settings on a device whose own engine is `own`. A simulated device is its own
+/// engine.
+fn interface(settings: &Settings, own: Option<&EngineSpec>) -> Result<Interface, String> {
+    match (&settings.engine, own) {
+        (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),
+        (None, None) => "io_uring".parse(),
+        (Some(engine), Some(own)) if !own.needs_file() => Err(format!(
+            "{engine} needs a file or device, and the device is simulated ({own})"
+        )),
+        (Some(engine), _) => Ok(engine.clone()),
+    }
+}

@@ -1,0 +1,211 @@
+//! The threads of a trial, and what each of them does in each phase.
+//!
+//! Where nothing but a job's method changes from one phase to the next, its threads and rings go
+//! on. For another engine, device, pattern, block size, depth or CPU another thread takes over: it
+//! has waited since the start of the run, with its ring open, so that the job goes on at once.
+
+use super::ground::Ready;
+use q2c_engine::{Activity, JobPlan};
+use q2c_model::{Bytes, CpuId};
+use q2c_policy::Wait;
+
+/// A job in a phase: its settings, and the CPU of each thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub ready: Ready,
+    pub cpus: Vec<CpuId>,
+}
+
+/// A job, phase by phase; `None` where it rests.
+pub(crate) type Course = Vec<Option<Placed>>;
+
+/// A thread of the run.
+pub(crate) struct Strand {
+    /// Number of its job.
+    pub job: usize,
+    ready: Ready,
+    cpu: CpuId,
+    /// The phases in which it works.
+    pub works: Vec<bool>,
+}
+
+impl Strand {
+    /// Its CPU.
+    pub fn cpu(&self) -> CpuId {
+        self.cpu
+    }
+}
+
+/// The threads of all jobs.
+pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
+    let mut all: Vec<Strand> = Vec::new();
+    for (job, course) in courses.iter().enumerate() {
+        for (phase, placed) in course.iter().enumerate() {
+            for &cpu in placed.iter().flat_map(|placed| &placed.cpus) {
+                let ready = &placed.as_ref().expect("it has CPUs").ready;
+                let free = all.iter_mut().find(|strand| {
+                    strand.job == job
+                        && strand.cpu == cpu
+                        && strand.ready.same_ring(ready)
+                        && !strand.works[phase]
+                });
+                match free {
+                    Some(strand) => strand.works[phase] = true,
+                    None => {
+                        let mut works = vec![false; course.len()];
+                        works[phase] = true;
+                        all.push(Strand {
+                            job,
+                            ready: ready.clone(),
+                            cpu,
+                            works,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What every thread does in a phase: one activity for each.
+pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -> Vec<Activity> {
+    let mut all: Vec<Activity> = strands.iter().map(|_| Activity::Idle).collect();
+    for (job, course) in courses.iter().enumerate() {
+        let Some(placed) = &course[phase] else {
+            continue;
+        };
+        let before = phase
+            .checked_sub(1)
+            .and_then(|before| course[before].as_ref());
+        let waits_as_before = before.is_some_and(|b| b.ready.waits == placed.ready.waits);
+        let mine = |strand: &Strand| strand.job == job && strand.works[phase];
+        let goes_on = |strand: &Strand| waits_as_before && phase > 0 && strand.works[phase - 1];
+        let begin: Vec<usize> = (0..strands.len())
+            .filter(|&n| mine(&strands[n]) && !goes_on(&strands[n]))
+            .collect();
+        let cpus: Vec<CpuId> = begin.iter().map(|&n| strands[n].cpu).collect();
+        // Threads that begin together share the state of their rule, as threads of one device do.
+        let waits: Vec<Wait> = placed.ready.waits.build_on(&cpus);
+        for (n, strand) in strands.iter().enumerate() {
+            if mine(strand) {
+                all[n] = Activity::Continue;
+            }
+        }
+        for (n, wait) in begin.into_iter().zip(waits) {
+            all[n] = Activity::Start(wait);
+        }
+    }
+    all
+}
+
+/// The engine's plans of the threads, with their activities in the first phase.
+pub(crate) fn plans(
+    strands: &[Strand],
+    courses: &[Course],
+    names: &[String],
+    capacity: impl Fn(CpuId) -> usize,
+    seed: u64,
+) -> Vec<JobPlan> {
+    let first = activities(strands, courses, 0);
+    let plan = |((n, strand), activity): ((usize, &Strand), Activity)| JobPlan {
+        name: format!("{} thread {n}", names[strand.job]),
+        engine: strand.ready.engine.clone(),
+        medium: strand.ready.medium.clone(),
+        pattern: strand.ready.settings.pattern,
+        bs: strand.ready.settings.bs,
+        base: Bytes(0),
+        span: strand.ready.span,
+        depth: strand.ready.settings.depth,
+        cpu: strand.cpu,
+        seed: seed.wrapping_add(n as u64 * 7919),
+        activities: vec![activity],
+        capacity: capacity(strand.cpu),
+        tally: false,
+        rate: None,
+        stop_on_fault: true,
+    };
+    strands.iter().enumerate().zip(first).map(plan).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Settings;
+    use q2c_engine::{EngineSpec, Medium, Pattern};
+    use q2c_policy::LaneMethod;
+
+    fn ready(method: &str, depth: u16) -> Ready {
+        let method: q2c_policy::Method = method.parse().unwrap();
+        Ready {
+            engine: EngineSpec::Null,
+            medium: Medium::None,
+            span: Bytes(1 << 20),
+            waits: method.lane().cloned().unwrap_or(LaneMethod::Poll),
+            settings: Settings {
+                device: "target".to_owned(),
+                engine: None,
+                methods: vec![method],
+                pattern: Pattern {
+                    random: true,
+                    write: false,
+                },
+                bs: Bytes(4096),
+                depth,
+                threads: 1,
+                cpus: 1,
+            },
+        }
+    }
+
+    fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<Placed> {
+        Some(Placed {
+            ready: ready(method, depth),
+            cpus: cpus.iter().copied().map(CpuId).collect(),
+        })
+    }
+
+    /// The activities of all threads in a phase, by their first letters: idle, start, continue.
+    fn told(courses: &[Course], phase: usize) -> String {
+        let letter = |activity: Activity| match activity {
+            Activity::Idle => 'i',
+            Activity::Start(_) => 's',
+            Activity::Continue => 'c',
+            Activity::Resume => 'r',
+        };
+        let strands = strands(courses);
+        activities(&strands, courses, phase)
+            .into_iter()
+            .map(letter)
+            .collect()
+    }
+
+    #[test]
+    fn a_change_of_method_keeps_the_thread_and_a_change_of_depth_takes_another() {
+        let course = vec![
+            placed("interrupt", 1, &[0]),
+            placed("poll", 1, &[0]),
+            placed("poll", 1, &[0]),
+            placed("poll", 4, &[0]),
+            placed("poll", 1, &[0]),
+        ];
+        let courses = [course];
+        assert_eq!(strands(&courses).len(), 2);
+        let all: Vec<String> = (0..5).map(|phase| told(&courses, phase)).collect();
+        assert_eq!(all, ["si", "si", "ci", "is", "si"]);
+    }
+
+    #[test]
+    fn a_background_comes_grows_and_goes_while_the_foreground_goes_on() {
+        let foreground = vec![placed("poll", 1, &[0]); 4];
+        let background = vec![
+            None,
+            placed("interrupt", 1, &[1]),
+            placed("interrupt", 1, &[1, 2]),
+            None,
+        ];
+        let courses = [foreground, background];
+        let all: Vec<String> = (0..4).map(|phase| told(&courses, phase)).collect();
+        assert_eq!(all, ["sii", "csi", "ccs", "cii"]);
+    }
+}

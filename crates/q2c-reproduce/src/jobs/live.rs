@@ -1,0 +1,155 @@
+//! Runs the threads of a trial through its phases, and hears their slices.
+
+use super::lanes::{Course, Strand, activities, plans};
+use super::series::Heap;
+use q2c_engine::{Heard, Live, LivePlan, RunError, live};
+use q2c_model::{CpuId, Nanos};
+use q2c_sys::Clock;
+use q2c_workbench::workload::{Boundary, Site, first_fault};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A trial as it is to be run.
+pub(crate) struct Trial<'a> {
+    /// The courses of the jobs, phase by phase.
+    pub courses: &'a [Course],
+    /// The names of the jobs.
+    pub names: &'a [String],
+    /// The lengths of the phases.
+    pub phases: &'a [Nanos],
+    /// Length of a slice.
+    pub slice: Nanos,
+    /// CPU of the thread that listens.
+    pub listener: Option<CpuId>,
+    pub site: &'a Site,
+    pub clock: Clock,
+    pub seed: u64,
+}
+
+/// What a trial gave.
+pub(crate) struct Ran {
+    /// The slices of all threads.
+    pub heap: Heap,
+    /// The machine's counters at the begin of each phase and at the end.
+    pub boundaries: Vec<Boundary>,
+    /// The order in force in each phase, as slices carry it.
+    pub orders: Vec<u64>,
+    /// Text of the first I/O that failed.
+    pub fault: Option<String>,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+/// Most samples of a thread in a slice; more I/Os are counted and not sampled.
+const MOST_SAMPLES: f64 = 40_000.0;
+/// Least of them.
+const LEAST_SAMPLES: f64 = 256.0;
+/// I/Os per second and CPU that are expected at most.
+const IOPS_PER_CPU: f64 = 600e3;
+/// A slice of a thread may come this much late at the end of the run, ns.
+const PATIENCE: u64 = 300_000_000;
+
+impl Trial<'_> {
+    /// Runs the trial.
+    ///
+    /// # Errors
+    /// A thread cannot be set up, or an engine breaks.
+    pub fn run(&self, strands: &[Strand], stop: &AtomicBool) -> Result<Ran, RunError> {
+        let cpus: Vec<CpuId> = strands.iter().map(Strand::cpu).collect();
+        let capacity = |cpu: CpuId| {
+            let sharing = cpus.iter().filter(|&&other| other == cpu).count().max(1);
+            let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing as f64;
+            expected.clamp(LEAST_SAMPLES, MOST_SAMPLES) as usize
+        };
+        let plan = LivePlan {
+            jobs: plans(strands, self.courses, self.names, capacity, self.seed),
+            slice: self.slice,
+            listener_cpu: self.listener,
+            clock: self.clock,
+            samples: false,
+        };
+        let listen = |ears: &mut Live<'_>| self.listen(ears, strands, stop);
+        let (heard, data) = live(plan, stop, listen)?;
+        let fault = first_fault(&data);
+        let mut ran = heard?;
+        ran.stopped =
+            data.stopped || (fault.is_none() && ran.boundaries.len() <= self.phases.len());
+        ran.fault = fault;
+        Ok(ran)
+    }
+
+    /// Length of a phase in slices, at least one.
+    fn slices(&self, phase: usize) -> u64 {
+        (self.phases[phase].0 + self.slice.0 / 2)
+            .div_euclid(self.slice.0)
+            .max(1)
+    }
+
+    fn listen(
+        &self,
+        ears: &mut Live<'_>,
+        strands: &[Strand],
+        stop: &AtomicBool,
+    ) -> Result<Ran, RunError> {
+        let mut ran = Ran {
+            heap: Heap::new(strands.len(), self.slice),
+            boundaries: vec![Boundary::read(self.site)],
+            orders: vec![0],
+            fault: None,
+            stopped: false,
+        };
+        let start = ears.start_ns();
+        ran.heap.start_ns = start;
+        ran.heap.tids = ears.tids().to_vec();
+        let mut end = 0;
+        for phase in 0..self.phases.len() {
+            end += self.slices(phase);
+            let next = phase + 1;
+            let cut = start + end * self.slice.0;
+            if next < self.phases.len() {
+                // An order takes effect at the next cut that all threads can reach, so it is given
+                // within the last slice of the phase.
+                if !self.hear_until(cut - self.slice.0 + self.slice.0 / 4, ears, &mut ran, stop) {
+                    return Ok(ran);
+                }
+                let order = ears.order(activities(strands, self.courses, next))?;
+                ran.orders.push(order);
+            }
+            if !self.hear_until(cut, ears, &mut ran, stop) {
+                return Ok(ran);
+            }
+            ran.boundaries.push(Boundary::read(self.site));
+        }
+        let late = start + end * self.slice.0 + PATIENCE;
+        while !ran.heap.all_reached(end) && self.clock.now() < late {
+            if !self.hear_until(self.clock.now() + self.slice.0 / 4, ears, &mut ran, stop) {
+                break;
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Takes slices until the clock shows `until`. False when the run has ended.
+    fn hear_until(
+        &self,
+        until: u64,
+        ears: &mut Live<'_>,
+        ran: &mut Ran,
+        stop: &AtomicBool,
+    ) -> bool {
+        loop {
+            let left = until.saturating_sub(self.clock.now());
+            if left == 0 {
+                return true;
+            }
+            match ears.hear(Duration::from_nanos(left)) {
+                Heard::Slice(slice) => ran.heap.take(&slice),
+                Heard::Nothing => {}
+                Heard::End => return false,
+            }
+            if stop.load(Ordering::Relaxed) {
+                return false;
+            }
+        }
+    }
+}

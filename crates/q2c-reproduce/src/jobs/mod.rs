@@ -1,0 +1,233 @@
+//! The study of jobs: they do I/O in phases of time, in which their settings change while they run.
+
+mod cpus;
+mod ground;
+mod lanes;
+mod live;
+mod series;
+mod stages;
+
+pub use ground::{Ground, OpenTarget};
+pub use stages::STAGE_FIGURES;
+
+use crate::devices::Made;
+use crate::file::Experiment;
+use cpus::{Wish, needed, placed};
+use lanes::{Course, Placed, strands};
+use live::Trial;
+use q2c_model::{CpuId, Nanos};
+use q2c_result::reproduce::{CpuUse, PointTrial};
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use q2c_sys::Clock;
+use series::Run;
+use stages::Capture;
+use std::collections::BTreeMap;
+
+/// The value of each axis.
+pub type At = BTreeMap<String, String>;
+
+/// An experiment with jobs as a plan for the runner, with one cell for each point of its axes.
+pub struct JobsPlan<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// What the jobs run on.
+    pub ground: &'a Ground<'a>,
+    /// The factor of all times.
+    pub scale: f64,
+}
+
+/// Slices of a phase at least, however short it is.
+const LEAST_SLICES: f64 = 10.0;
+/// The shortest slice: an order needs 2 ms to reach all threads.
+const LEAST_SLICE: Nanos = Nanos::from_millis(10);
+
+impl JobsPlan<'_> {
+    /// The lengths of the phases.
+    #[must_use]
+    pub fn phases(&self) -> Vec<Nanos> {
+        let phases = self.experiment.phases.iter();
+        let scaled = |s: f64| Nanos::from_secs_f64(s * self.scale).max(LEAST_SLICE);
+        phases
+            .map(|phase| scaled(phase.length.as_secs_f64()))
+            .collect()
+    }
+
+    /// The length of the intervals: as the file says, or a tenth of the shortest phase.
+    #[must_use]
+    pub fn slice(&self) -> Nanos {
+        let shortest = self
+            .phases()
+            .into_iter()
+            .min()
+            .unwrap_or(self.experiment.interval);
+        let tenth = Nanos::from_secs_f64(shortest.as_secs_f64() / LEAST_SLICES);
+        self.experiment.interval.min(tenth).max(LEAST_SLICE)
+    }
+
+    /// The CPUs that a point wants, phase by phase; empty where its settings make no sense.
+    #[must_use]
+    pub fn cpus(&self, at: &At) -> Vec<CpuUse> {
+        let wishes = self.wishes(at).unwrap_or_default();
+        wishes
+            .iter()
+            .map(|wishes| needed(wishes, self.ground.cpus))
+            .collect()
+    }
+
+    /// The wishes of all jobs, phase by phase.
+    fn wishes(&self, at: &At) -> Result<Vec<Vec<Option<Wish>>>, String> {
+        let (jobs, at) = (&self.experiment.jobs, &self.experiment.full(at));
+        let wish = |job: &crate::file::Job, phase: usize| {
+            let settings = job.phases[phase].as_ref().map(|settings| settings.at(at));
+            let settings = settings.transpose()?;
+            Ok(settings.map(|of| Wish {
+                threads: of.threads,
+                cpus: of.cpus,
+            }))
+        };
+        let phase = |phase: usize| jobs.iter().map(|job| wish(job, phase)).collect();
+        (0..self.experiment.phases.len()).map(phase).collect()
+    }
+
+    /// What every job does in every phase.
+    fn courses(&self, at: &At, made: &BTreeMap<String, Made>) -> Result<Vec<Course>, String> {
+        let wishes = self.wishes(at)?;
+        let at = &self.experiment.full(at);
+        let cpus: Vec<Vec<Vec<CpuId>>> = wishes
+            .iter()
+            .map(|wishes| placed(wishes, self.ground.cpus))
+            .collect();
+        let course = |(n, job): (usize, &crate::file::Job)| {
+            let phase = |(phase, settings): (usize, &Option<crate::file::SettingsText>)| {
+                let Some(settings) = settings else {
+                    return Ok(None);
+                };
+                let ready = self.ground.ready(&settings.at(at)?, made)?;
+                Ok(Some(Placed {
+                    ready,
+                    cpus: cpus[phase][n].clone(),
+                }))
+            };
+            job.phases.iter().enumerate().map(phase).collect()
+        };
+        self.experiment
+            .jobs
+            .iter()
+            .enumerate()
+            .map(course)
+            .collect()
+    }
+
+    /// A CPU for the thread that listens: one without a thread, else not the first job's.
+    fn listener(&self, courses: &[Course]) -> Option<CpuId> {
+        let taken = |course: &Course| -> Vec<CpuId> {
+            course
+                .iter()
+                .flatten()
+                .flat_map(|placed| placed.cpus.clone())
+                .collect()
+        };
+        let all: Vec<CpuId> = courses.iter().flat_map(taken).collect();
+        let first = courses.first().map(taken).unwrap_or_default();
+        let without = |taken: &[CpuId]| {
+            let mut cpus = self.ground.cpus.iter().rev();
+            cpus.find(|cpu| !taken.contains(cpu)).copied()
+        };
+        without(&all).or_else(|| without(&first))
+    }
+
+    fn trial(&self, at: &At, context: &Context<'_>) -> Result<PointTrial, CellError> {
+        let full = self.experiment.full(at);
+        let made = self.ground.maker.make(&self.experiment.devices, &full);
+        let made = made.map_err(CellError::Cell)?;
+        let courses = self.courses(at, &made).map_err(CellError::Cell)?;
+        let names: Vec<String> = self
+            .experiment
+            .jobs
+            .iter()
+            .map(|job| job.name.clone())
+            .collect();
+        let strands = strands(&courses);
+        // Times of the kernel's capture are those of CLOCK_MONOTONIC.
+        let clock = match self.experiment.capture {
+            true => Clock::monotonic(),
+            false => self.ground.clock,
+        };
+        let trial = Trial {
+            courses: &courses,
+            names: &names,
+            phases: &self.phases(),
+            slice: self.slice(),
+            listener: self.listener(&courses),
+            site: self.ground.site,
+            clock,
+            seed: context.seed >> 1,
+        };
+        let capture = Capture::begin(self.experiment.capture, &trial)?;
+        let ran = trial.run(&strands, context.cancel);
+        let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
+        if let Some(fault) = ran.fault {
+            return Err(CellError::Abort(fault.into()));
+        }
+        if ran.stopped || context.cancelled() {
+            return Err(CellError::Cancelled);
+        }
+        let run = Run {
+            courses: &courses,
+            strands: &strands,
+            names: &names,
+            orders: &ran.orders,
+            boundaries: &ran.boundaries,
+            site: self.ground.site,
+        };
+        let mut phases = ran.heap.phases(&run);
+        capture.end(&mut phases, &ran.heap, &run, clock)?;
+        Ok(PointTrial {
+            trial: context.trial,
+            phases,
+            ..PointTrial::default()
+        })
+    }
+}
+
+impl Plan for JobsPlan<'_> {
+    type Cell = At;
+    type Outcome = PointTrial;
+    const UNIT: &'static str = "IOPS";
+
+    fn cells(&self) -> Vec<CellPlan<At>> {
+        let seconds: f64 = self.phases().iter().map(|phase| phase.as_secs_f64()).sum();
+        let cell = |at: At| {
+            let label = at.iter().map(|(axis, value)| format!("{axis}={value}"));
+            let label = label.collect::<Vec<_>>().join(" ");
+            CellPlan {
+                key: format!("at {label}"),
+                label: match label.is_empty() {
+                    true => self.experiment.name.clone(),
+                    false => label,
+                },
+                seconds,
+                cell: at,
+            }
+        };
+        self.experiment.points().into_iter().map(cell).collect()
+    }
+
+    fn metric(&self, trial: &PointTrial) -> f64 {
+        let first = trial
+            .phases
+            .first()
+            .and_then(|phase| Some((phase, phase.jobs.first()?)));
+        first.map_or(f64::NAN, |(phase, job)| {
+            job.ticks.iter().map(|tick| tick.ios).sum::<f64>() / phase.seconds
+        })
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<At>,
+        context: &mut Context<'_>,
+    ) -> Result<PointTrial, CellError> {
+        self.trial(&cell.cell, context)
+    }
+}

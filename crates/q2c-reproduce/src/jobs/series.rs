@@ -1,0 +1,299 @@
+//! The series of the jobs, from the slices of their threads.
+
+use super::lanes::{Course, Strand};
+use q2c_engine::{LiveSlice, SleepCounts};
+use q2c_model::{Nanos, Rates};
+use q2c_policy::Method;
+use q2c_policy::method::Means;
+use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
+use q2c_result::waits::{Switches, WaitCounts};
+use q2c_stats::{mean, percentile, sorted};
+use q2c_workbench::busy::{Looked, of_jobs};
+use q2c_workbench::workload::{Boundary, Site};
+use std::collections::BTreeMap;
+
+/// The slices of all threads of a run.
+pub(crate) struct Heap {
+    /// The common start on the run's clock, ns.
+    pub start_ns: u64,
+    /// Ids of the threads, as the kernel has them.
+    pub tids: Vec<u32>,
+    slice: Nanos,
+    slices: Vec<Part>,
+    /// The number of the next slice of each thread.
+    next: Vec<u64>,
+}
+
+/// What is kept of a slice.
+struct Part {
+    lane: usize,
+    /// The first and the last slice of time that it stands for.
+    numbers: (u64, u64),
+    order: u64,
+    /// Begin and end on the run's clock, ns.
+    span: (u64, u64),
+    wall_ns: f64,
+    ios: f64,
+    cpu_ns: f64,
+    voluntary: u64,
+    sleeps: SleepCounts,
+    polls_by: Means,
+    /// U2C, ns.
+    latencies: Vec<u32>,
+}
+
+impl Heap {
+    pub fn new(lanes: usize, slice: Nanos) -> Self {
+        Heap {
+            start_ns: 0,
+            tids: Vec::new(),
+            slice,
+            slices: Vec::new(),
+            next: vec![0; lanes],
+        }
+    }
+
+    /// Takes a slice in. One that ends late stands for all slices of time that it covers.
+    pub fn take(&mut self, slice: &LiveSlice) {
+        let first = self.next[slice.lane].min(slice.number);
+        self.next[slice.lane] = slice.number + 1;
+        let stats = &slice.stats;
+        let latencies = stats
+            .latencies
+            .iter()
+            .map(|&ns| ns.min(f64::from(u32::MAX)) as u32);
+        self.slices.push(Part {
+            lane: slice.lane,
+            numbers: (first, slice.number),
+            order: slice.order,
+            span: slice.span,
+            wall_ns: stats.wall_ns,
+            ios: stats.ios as f64,
+            cpu_ns: (stats.cpu_ns + stats.helper_cpu_ns) as f64,
+            voluntary: stats.voluntary,
+            sleeps: stats.sleeps,
+            polls_by: slice.facts.polls_by,
+            latencies: latencies.collect(),
+        });
+    }
+
+    /// Begin and end of each thread of a job in a phase, on the run's clock, and its I/Os.
+    pub fn spans(&self, job: usize, phase: usize, run: &Run<'_>) -> Vec<(usize, (u64, u64), u64)> {
+        let order = run.orders[phase];
+        let threads = run.strands.iter().enumerate();
+        let mine = threads.filter(|(_, strand)| strand.job == job && strand.works[phase]);
+        let span = |(lane, _): (usize, &Strand)| {
+            let own = || {
+                let all = self.slices.iter();
+                all.filter(move |part| part.lane == lane && part.order == order)
+            };
+            let begin = own().map(|part| part.span.0).min()?;
+            let end = own().map(|part| part.span.1).max()?;
+            Some((lane, (begin, end), own().map(|part| part.ios as u64).sum()))
+        };
+        mine.filter_map(span).collect()
+    }
+
+    /// Whether every thread has handed over its slices before number `end`.
+    pub fn all_reached(&self, end: u64) -> bool {
+        self.next.iter().all(|&next| next >= end)
+    }
+
+    /// The phases of the run, as the orders cut them.
+    pub fn phases(&self, run: &Run<'_>) -> Vec<PhaseTrial> {
+        let each = run.orders.iter().enumerate();
+        each.map(|(phase, &order)| self.phase(phase, order, run))
+            .collect()
+    }
+
+    fn phase(&self, phase: usize, order: u64, run: &Run<'_>) -> PhaseTrial {
+        let parts: Vec<&Part> = self
+            .slices
+            .iter()
+            .filter(|part| part.order == order)
+            .collect();
+        let first = parts.iter().map(|part| part.numbers.0).min().unwrap_or(0);
+        let last = parts.iter().map(|part| part.numbers.1).max().unwrap_or(0);
+        let slice_s = self.slice.as_secs_f64();
+        let seconds = (last + 1 - first) as f64 * slice_s;
+        let counters = Counters::between(run, phase);
+        let works = |job: usize| {
+            let course: &Course = &run.courses[job];
+            course[phase].is_some()
+        };
+        let own = |job: usize| -> Vec<&Part> {
+            let mine = |part: &&&Part| {
+                let strand = &run.strands[part.lane];
+                strand.job == job && strand.works[phase]
+            };
+            parts.iter().filter(mine).copied().collect()
+        };
+        let cpus: Vec<f64> = (0..run.courses.len())
+            .map(|job| busy(&own(job), seconds))
+            .collect();
+        let jobs = (0..run.courses.len()).filter(|&job| works(job)).map(|job| {
+            let mine = own(job);
+            let others = cpus.iter().sum::<f64>() - cpus[job];
+            let looked = Looked {
+                wall_s: seconds,
+                stretches: 1,
+            };
+            let idle = run.site.idle_busy_cpus;
+            JobSeries {
+                job: run.names[job].clone(),
+                lanes: run.courses[job][phase]
+                    .as_ref()
+                    .map_or(0, |placed| placed.cpus.len() as u32),
+                was: Some(counters.mode(&mine, job, phase, run)),
+                busy_cpus: counters
+                    .busy
+                    .map(|all| of_jobs(all, idle + others, cpus[job], looked).cpus),
+                figures: BTreeMap::new(),
+                ticks: self.ticks(&mine, first, last),
+            }
+        });
+        PhaseTrial {
+            begin_s: first as f64 * slice_s,
+            seconds,
+            busy_cpus: counters.busy,
+            interrupts: counters.interrupts,
+            jobs: jobs.collect(),
+        }
+    }
+
+    fn ticks(&self, parts: &[&Part], first: u64, last: u64) -> Vec<Tick> {
+        let slice_s = self.slice.as_secs_f64();
+        let tick = |number: u64| {
+            let inside = |part: &&&Part| (part.numbers.0..=part.numbers.1).contains(&number);
+            let here: Vec<&Part> = parts.iter().filter(inside).copied().collect();
+            tick(&here, (number + 1 - first) as f64 * slice_s, slice_s)
+        };
+        (first..=last).map(tick).collect()
+    }
+}
+
+/// CPUs that the threads of a job used.
+fn busy(parts: &[&Part], seconds: f64) -> f64 {
+    parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
+}
+
+/// One interval of a job from its threads' slices. A slice that stands for several intervals gives
+/// each of them its rate.
+fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
+    let mut sleeps = SleepCounts::default();
+    let mut latencies = Vec::new();
+    let (mut iops, mut cpu_pct) = (0.0, Vec::new());
+    let mut handled = 0.0;
+    for part in parts {
+        iops += part.ios / part.wall_ns * 1e9;
+        cpu_pct.push(part.cpu_ns / part.wall_ns * 100.0);
+        sleeps.merge(&part.sleeps);
+        // Where not every I/O was sampled, the sampled ones stand for all.
+        let sampled = part.latencies.len().max(1) as f64;
+        handled += part.sleeps.handled as f64 / sampled * part.ios / part.wall_ns * 1e9 * seconds;
+        latencies.extend(part.latencies.iter().map(|&ns| f64::from(ns)));
+    }
+    let latencies = sorted(&latencies);
+    let per_handled = |sum: u64| sum as f64 / (sleeps.handled as f64).max(1.0);
+    let of = |value: f64| if latencies.is_empty() { 0.0 } else { value };
+    Tick {
+        end_s,
+        seconds,
+        ios: iops * seconds,
+        handled,
+        rates: Rates {
+            iops,
+            cpu_pct: if parts.is_empty() {
+                0.0
+            } else {
+                mean(&cpu_pct)
+            },
+            miss_rate: per_handled(sleeps.misses),
+            effective_sleep_ns: per_handled(sleeps.asked_ns),
+        },
+        mean_ns: of(mean(&latencies)),
+        p50_ns: of(percentile(&latencies, 0.5)),
+        p99_ns: of(percentile(&latencies, 0.99)),
+    }
+}
+
+/// What a run's slices are read with.
+pub(crate) struct Run<'a> {
+    pub courses: &'a [Course],
+    pub strands: &'a [Strand],
+    pub names: &'a [String],
+    pub orders: &'a [u64],
+    pub boundaries: &'a [Boundary],
+    pub site: &'a Site,
+}
+
+/// The machine's counters over a phase.
+struct Counters {
+    busy: Option<f64>,
+    interrupts: Option<u64>,
+    requests: Option<u64>,
+}
+
+impl Counters {
+    fn between(run: &Run<'_>, phase: usize) -> Self {
+        let begin = run.boundaries.get(phase);
+        let Some((begin, end)) = begin.zip(run.boundaries.get(phase + 1)) else {
+            return Counters {
+                busy: None,
+                interrupts: None,
+                requests: None,
+            };
+        };
+        let cpu = begin.cpu.as_ref().zip(end.cpu.as_ref());
+        let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
+        let disk = begin.disk.as_ref().zip(end.disk.as_ref());
+        Counters {
+            busy: cpu.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
+            interrupts: irqs.map(|(begin, end)| end.since(begin).total()),
+            requests: disk.map(|(begin, end)| {
+                let done = end.since(begin);
+                done.read.requests + done.write.requests
+            }),
+        }
+    }
+
+    /// The mode in which a job really waited.
+    fn mode(
+        &self,
+        parts: &[&Part],
+        job: usize,
+        phase: usize,
+        run: &Run<'_>,
+    ) -> q2c_result::mode::Mode {
+        let mut sleeps = SleepCounts::default();
+        parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
+        let ios: f64 = parts.iter().map(|part| part.ios).sum();
+        let voluntary: u64 = parts.iter().map(|part| part.voluntary).sum();
+        let waits = match sleeps.slept {
+            0 => ios,
+            slept => slept as f64,
+        };
+        let others = run
+            .courses
+            .iter()
+            .filter(|course| course[phase].is_some())
+            .count()
+            > 1;
+        let seen = WaitCounts {
+            ios: ios as u64,
+            handled: sleeps.handled,
+            slept: sleeps.slept,
+            left_to_interrupt: sleeps.interrupted,
+            interrupts: self.interrupts,
+            requests: self.requests,
+            others,
+            switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
+            polls_by: parts.first().map(|part| part.polls_by),
+            checks_kernel: self.interrupts.is_some(),
+            ..WaitCounts::default()
+        };
+        let asked = run.courses[job][phase].as_ref();
+        let asked = asked.map_or(Method::POLL, |placed| placed.ready.waits.clone().into());
+        seen.mode(&asked)
+    }
+}

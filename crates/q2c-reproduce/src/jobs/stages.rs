@@ -1,0 +1,175 @@
+//! The block layer captured beside a trial: where the jobs' I/Os spend their time, and which
+//! hardware queues take them.
+
+use super::live::Trial;
+use super::series::{Heap, Run};
+use q2c_result::analyze::QueueUse;
+use q2c_result::bench::{PointStages, StageRun};
+use q2c_result::late::Unseen;
+use q2c_result::reproduce::PhaseTrial;
+use q2c_run::runner::CellError;
+use q2c_sys::Clock;
+use q2c_workbench::stages::{Part, StageCapture};
+use q2c_workbench::workload::Site;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The figures of stages and queues, of a whole phase.
+pub const STAGE_FIGURES: [(&str, &str); 7] = [
+    ("q2g", "mean time from queued to a request, ns"),
+    ("g2i", "mean time from the request to its insertion, ns"),
+    ("i2d", "mean time from the insertion to its issue, ns"),
+    ("d2c", "mean time in driver and device, ns"),
+    ("q2c", "mean time from queued to complete, ns"),
+    ("q2g_share", "share of Q2C that is Q2G, 0..1"),
+    (
+        "queue_spread",
+        "reads of the fullest hardware queue less those of the emptiest, over the mean",
+    ),
+];
+
+/// A capture beside a trial, where the experiment asks for one.
+pub(super) struct Capture<'a> {
+    capture: Option<StageCapture>,
+    site: &'a Site,
+}
+
+impl<'a> Capture<'a> {
+    /// Begins to capture.
+    ///
+    /// # Errors
+    /// The block layer cannot be captured here.
+    pub fn begin(wanted: bool, trial: &Trial<'a>) -> Result<Self, CellError> {
+        let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
+        let capture = wanted.then(begin).transpose();
+        Ok(Capture {
+            capture: capture.map_err(|why| refused(&why))?,
+            site: trial.site,
+        })
+    }
+
+    /// Ends the capture, and adds its figures to the jobs of each phase.
+    ///
+    /// # Errors
+    /// The capture could not be read to its end, or has none of the jobs' I/Os.
+    pub fn end(
+        self,
+        phases: &mut [PhaseTrial],
+        heap: &Heap,
+        run: &Run<'_>,
+        clock: Clock,
+    ) -> Result<(), CellError> {
+        let Some(capture) = self.capture else {
+            return Ok(());
+        };
+        let captured = capture.end(self.site).map_err(|why| refused(&why))?;
+        for (n, phase) in phases.iter_mut().enumerate() {
+            for job in &mut phase.jobs {
+                let nth = run.names.iter().position(|name| *name == job.job);
+                let spans = nth.map_or_else(Vec::new, |nth| heap.spans(nth, n, run));
+                let thread = |&(lane, (begin, end), _): &(usize, (u64, u64), u64)| {
+                    let range = clock.since_boot(begin)?..clock.since_boot(end)?;
+                    Some((heap.tids[lane], range))
+                };
+                let part = Part {
+                    threads: spans.iter().filter_map(thread).collect(),
+                    ios: spans.iter().map(|(.., ios)| ios).sum(),
+                    seconds: phase.seconds,
+                };
+                match captured.stages(&part) {
+                    PointStages::Seen(seen) => job.figures = figures(&seen),
+                    PointStages::Unseen(why) => return Err(refused(&why)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refused(why: &Unseen) -> CellError {
+    CellError::Cell(match why {
+        Unseen::NoDevice => "no block device stands under the target".to_owned(),
+        Unseen::PastBlockLayer => "the I/O does not go through the block layer".to_owned(),
+        Unseen::Refused(error) | Unseen::Failed(error) => {
+            format!("failed to capture the block layer: {error}")
+        }
+        Unseen::NoIo { others } => {
+            format!("the capture saw none of the jobs' I/Os, and {others} of others")
+        }
+        Unseen::Stopped => "the run was stopped".to_owned(),
+    })
+}
+
+fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
+    let stage = |name: &str| seen.stages.get(name).map(|stage| stage.mean_ns);
+    let share = stage("Q2G").zip(stage("Q2C")).map(|(q2g, q2c)| q2g / q2c);
+    let reads = seen.queues.first().and_then(|device| device.reads.as_ref());
+    let all = [
+        ("q2g", stage("Q2G")),
+        ("g2i", stage("G2I")),
+        ("i2d", stage("I2D")),
+        ("d2c", stage("D2C")),
+        ("q2c", stage("Q2C")),
+        ("q2g_share", share),
+        ("queue_spread", reads.and_then(spread)),
+    ];
+    let known = all
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.filter(|(_, value)| value.is_finite()).collect()
+}
+
+/// How far the fullest and the emptiest queue are apart; `None` with fewer than two queues.
+fn spread(of: &QueueUse) -> Option<f64> {
+    let counts = || of.queues.iter().map(|queue| queue.requests as f64);
+    let queues = of.queues.len();
+    let (sum, most) = (counts().sum::<f64>(), counts().fold(0.0, f64::max));
+    let least = counts().fold(f64::INFINITY, f64::min);
+    (queues > 1 && sum > 0.0).then(|| (most - least) / (sum / queues as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::analyze::{Hctx, StageStats};
+
+    #[test]
+    fn shares_and_spreads_by_hand() {
+        let stage = |mean_ns: f64| StageStats {
+            n: 1,
+            mean_ns,
+            ..StageStats::default()
+        };
+        let stages = [("Q2G", 30.0), ("D2C", 60.0), ("Q2C", 100.0)];
+        let seen = StageRun {
+            stages: stages.map(|(name, ns)| (name.to_owned(), stage(ns))).into(),
+            captured_by: q2c_result::replay::CapturedBy::Bpf,
+            seconds: 1.0,
+            ios: 1,
+            captured: 1,
+            completed: 1,
+            others: 0,
+            reader_cpu_pct: 0.0,
+            lost: 0,
+            not_kept: 0,
+            unmatched: BTreeMap::new(),
+            bottleneck: None,
+            queues: Vec::new(),
+            tag_waits: None,
+        };
+        let found = figures(&seen);
+        assert_eq!(found["q2g_share"], 0.3);
+        assert_eq!(found.get("queue_spread"), None);
+        let queue = |requests| Hctx {
+            requests,
+            ..Hctx::default()
+        };
+        let mut use_of = QueueUse {
+            queues: vec![queue(90), queue(110)],
+            ..QueueUse::default()
+        };
+        assert_eq!(spread(&use_of), Some(0.2));
+        use_of.queues.pop();
+        assert_eq!(spread(&use_of), None);
+    }
+}

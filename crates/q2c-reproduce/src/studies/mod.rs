@@ -1,0 +1,4 @@
+//! Studies other than that of jobs.
+
+pub mod compare;
+pub mod place;

@@ -1,0 +1,146 @@
+//! The study of placements: the simulator's answer, trial by trial, each with starts of its own.
+
+use q2c_place::latency::PollTimes;
+use q2c_place::speed;
+use q2c_place::study::{Request, SetupOf, simulate};
+use q2c_result::place::{PolicyName, Setup, SpeedsFrom};
+use q2c_result::reproduce::{PointTrial, StatedError};
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use std::collections::BTreeMap;
+
+/// The figures of placements. Gains are of the run time of computing tasks: `1 - T / T'`.
+pub const FIGURES: [(&str, &str); 7] = [
+    (
+        "scatter_over_bunch",
+        "gain of polling tasks on different cores over the same cores, 0..1",
+    ),
+    (
+        "colocate_over_spread",
+        "gain of polling tasks on one logical CPU of a core over both, 0..1",
+    ),
+    (
+        "over_free",
+        "gain of the proposed rules over a balancer that is blind to polling, 0..1",
+    ),
+    (
+        "over_worst",
+        "gain of the proposed rules over the worst placement, 0..1",
+    ),
+    (
+        "over_scatter",
+        "gain of scatter over the balancer that is blind to polling, 0..1",
+    ),
+    (
+        "from_best",
+        "run time under the proposed rules over the best placement, less 1",
+    ),
+    (
+        "polling_change",
+        "change of the polling tasks' I/Os under the proposed rules, as a share",
+    ),
+];
+
+/// Starts of each policy in a trial.
+const STARTS: u32 = 20;
+
+/// The study as a plan for the runner. It has one cell.
+pub struct PlacePlan<'a> {
+    /// The machine and its tasks.
+    pub setup: &'a SetupOf,
+}
+
+/// The error that the simulator states of itself.
+#[must_use]
+pub fn stated() -> StatedError {
+    StatedError {
+        model: "the simulator of placements".to_owned(),
+        error: "its speeds beside neighbours follow from the published gain of scatter over bunch, \
+                not from this machine; q2c place calibrate measures this machine's where cores have \
+                two threads"
+            .to_owned(),
+    }
+}
+
+/// The figures of a simulated set-up.
+fn figures(setup: &Setup) -> BTreeMap<String, f64> {
+    let gain = |longer: f64, shorter: f64| 1.0 - shorter / longer;
+    let time = &setup.c_time;
+    let of = |policy: PolicyName| {
+        let mut all = setup.policies.iter();
+        all.find(|figures| figures.policy == policy)
+            .map(|figures| figures.p_bandwidth)
+    };
+    let polling = of(PolicyName::Proposed).zip(of(PolicyName::Free));
+    let all = [
+        ("scatter_over_bunch", Some(gain(time.bunch, time.scatter))),
+        (
+            "colocate_over_spread",
+            Some(gain(time.spread, time.colocate)),
+        ),
+        ("over_free", Some(gain(time.free, time.proposed))),
+        (
+            "over_worst",
+            time.worst.map(|worst| gain(worst, time.proposed)),
+        ),
+        ("over_scatter", Some(gain(time.free, time.scatter))),
+        (
+            "from_best",
+            time.best.map(|best| time.proposed / best - 1.0),
+        ),
+        (
+            "polling_change",
+            polling.map(|(proposed, free)| (proposed / free - 1.0).abs()),
+        ),
+    ];
+    let finite = all
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    finite
+        .filter(|(_, value)| value.is_finite())
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+impl Plan for PlacePlan<'_> {
+    type Cell = BTreeMap<String, String>;
+    type Outcome = PointTrial;
+    const UNIT: &'static str = "gain over free";
+
+    fn cells(&self) -> Vec<CellPlan<Self::Cell>> {
+        vec![CellPlan {
+            key: "at ".to_owned(),
+            label: "placements".to_owned(),
+            seconds: 1.0,
+            cell: BTreeMap::new(),
+        }]
+    }
+
+    fn metric(&self, trial: &PointTrial) -> f64 {
+        trial.figures.get("over_free").copied().unwrap_or(f64::NAN)
+    }
+
+    fn run(
+        &mut self,
+        _: &CellPlan<Self::Cell>,
+        context: &mut Context<'_>,
+    ) -> Result<PointTrial, CellError> {
+        let request = Request {
+            setups: vec![self.setup.clone()],
+            speeds: speed::published(),
+            speeds_from: SpeedsFrom::Published,
+            cache: None,
+            poll: PollTimes {
+                io_us: 80.0,
+                slice_us: 3_000.0,
+            },
+            starts: STARTS,
+            seed: context.seed >> 2,
+        };
+        let result = simulate(&request).map_err(|e| CellError::Cell(format!("failed to {e}")))?;
+        Ok(PointTrial {
+            trial: context.trial,
+            figures: figures(&result.setups[0]),
+            ..PointTrial::default()
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! Runs changed experiments on simulated devices, and looks at their verdicts.
+
+use q2c_bench::media::Media;
+use q2c_bench::way::Abilities;
+use q2c_engine::engines::SimDevices;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_host::Roots;
+use q2c_host::topology::AllowedCpus;
+use q2c_model::{Bytes, CpuId};
+use q2c_reproduce::file::named;
+use q2c_reproduce::jobs::{At, Ground, JobsPlan, OpenTarget};
+use q2c_reproduce::needs::Present;
+use q2c_reproduce::studies::place::PlacePlan;
+use q2c_reproduce::{About, Experiment, Maker, answer};
+use q2c_result::reproduce::{JudgedClaim, PointTrial, ReproduceResult, Verdict};
+use q2c_run::runner::progress::SilentProgress;
+use q2c_run::runner::{Plan, Runner, Settings, SystemClock};
+use q2c_run::{Identity, RunDir, Summary};
+use q2c_sys::Clock;
+use q2c_workbench::workload::Site;
+use std::sync::atomic::AtomicBool;
+
+/// Trials of each point.
+const TRIALS: u32 = 3;
+
+/// The file of a built-in experiment with parts of its text changed. Each change must be one.
+pub fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
+    changed_text(name, named(name).unwrap().text, changes)
+}
+
+/// A text with parts of it changed, as an experiment.
+pub fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> Experiment {
+    for (from, to) in changes {
+        assert!(text.contains(from), "{name} has no `{from}`");
+        text = text.replace(from, to);
+    }
+    Experiment::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The text of an experiment with only those of its claims that say one of these. Axes can then be
+/// left without the values that the others name.
+pub fn only(name: &str, says: &[&str]) -> String {
+    let text = named(name).unwrap().text;
+    let mut parts = text.split("\n[[");
+    let head = parts.next().unwrap_or_default().to_owned();
+    let kept = |part: &&str| {
+        let claim = part.starts_with("claim]]");
+        !claim || says.iter().any(|says| part.contains(says))
+    };
+    parts
+        .filter(kept)
+        .fold(head, |text, part| format!("{text}\n[[{part}"))
+}
+
+/// The text without its needs: `[needs]` to the next empty line, and `needs = ...` of claims.
+pub fn without_needs(experiment: &Experiment) -> Experiment {
+    let mut inside = false;
+    let kept = experiment.text.lines().filter(|line| {
+        inside = *line == "[needs]" || (inside && !line.is_empty());
+        !inside && !line.starts_with("needs = ") && !line.starts_with("fitted = ")
+    });
+    let text: Vec<&str> = kept.collect();
+    Experiment::parse(&text.join("\n")).unwrap()
+}
+
+/// Runs an experiment with `cpus` CPUs, which are those of this machine again and again, on the
+/// simulated target `target`.
+pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> ReproduceResult {
+    let own = AllowedCpus::read().unwrap();
+    let own = own
+        .choose(None, q2c_host::topology::UnnamedCpus::AwayFrom(&[]))
+        .unwrap()
+        .cpus;
+    let cpus: Vec<CpuId> = own.iter().copied().cycle().take(cpus).collect();
+    let site = Site {
+        roots: Roots::live(),
+        target_disk: None,
+        idle_busy_cpus: 0.0,
+    };
+    let simulated = SimDevices::default();
+    let engine: EngineSpec = target.parse().unwrap();
+    let medium: Medium = simulated.medium(&engine).unwrap();
+    let media = Media::plain(medium);
+    let folder = tempfile::tempdir().unwrap();
+    let ground = Ground {
+        target: Some(OpenTarget {
+            media: &media,
+            span: Bytes(1 << 30),
+            engine: Some(engine),
+            abilities: Abilities::default(),
+        }),
+        site: &site,
+        cpus: &cpus,
+        maker: Maker::new(Roots::live(), folder.path().into(), 1, simulated.clone()),
+        clock: Clock::new(),
+    };
+    let jobs = JobsPlan {
+        experiment,
+        ground: &ground,
+        scale,
+    };
+    let mut plan = JobsPlan { ..jobs };
+    let summary = match &experiment.place {
+        Some(setup) => trials(&mut PlacePlan { setup }, folder.path()),
+        None => trials(&mut plan, folder.path()),
+    };
+    let about = About {
+        present: &Present::default(),
+        target: None,
+        scale: 1.0,
+        trials: TRIALS,
+        seed: 1,
+        started_unix_s: 0,
+        seconds: 0.0,
+    };
+    let scaled = About { scale, ..about };
+    answer(experiment, &scaled, &summary, |at| plan.cpus(at))
+}
+
+fn trials<P: Plan<Cell = At, Outcome = PointTrial>>(
+    plan: &mut P,
+    folder: &std::path::Path,
+) -> Summary<At, PointTrial> {
+    let settings = Settings {
+        trials: TRIALS,
+        ..Settings::default()
+    };
+    let plan_as_run = std::collections::BTreeMap::from([("seed", 1)]);
+    let mut folder = RunDir::create(folder, "truth", &plan_as_run, &Identity::default()).unwrap();
+    let mut runner = Runner {
+        settings: &settings,
+        cancel: &AtomicBool::new(false),
+        clock: &SystemClock::default(),
+        progress: &mut SilentProgress,
+    };
+    let summary = runner.run(plan, &mut folder).unwrap();
+    folder.finish(summary.state()).unwrap();
+    summary
+}
+
+/// The claim that says this.
+pub fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedClaim {
+    let mut all = result.claims.iter();
+    all.find(|claim| claim.says.contains(says))
+        .unwrap_or_else(|| panic!("{}: no claim says `{says}`", result.name))
+}
+
+/// What a claim's verdict is to be.
+pub type Wanted<'a> = (&'a str, Verdict);
+
+/// The claims whose verdict is not the wanted one, with what was seen.
+pub fn others(result: &ReproduceResult, wanted: &[Wanted<'_>]) -> Vec<String> {
+    let wrong = wanted.iter().filter_map(|(says, verdict)| {
+        let found = claim(result, says);
+        let told = || {
+            format!(
+                "{}: {says}: {:?} {:#?}",
+                result.name, found.verdict, found.expects
+            )
+        };
+        (found.verdict != *verdict).then(told)
+    });
+    wrong.collect()
+}
+
+/// Checks verdicts.
+pub fn verdicts(run: impl Fn() -> ReproduceResult, wanted: &[Wanted<'_>]) {
+    let others = others(&run(), wanted);
+    assert!(others.is_empty(), "{}", others.join("\n"));
+}

@@ -1,0 +1,75 @@
+//! The placements: the simulator is the truth, and machines without its effects turn it round.
+
+use crate::harness::{changed, run, verdicts, without_needs};
+use Verdict::{CannotJudge, DoesNotHold, Holds};
+use q2c_reproduce::Experiment;
+use q2c_result::reproduce::{Basis, ReproduceResult, Verdict};
+
+const TARGET: &str = "sim:1ms";
+
+fn simulated(experiment: &Experiment) -> ReproduceResult {
+    run(experiment, TARGET, 2, 1.0)
+}
+
+#[test]
+fn between_cores() {
+    let literal = changed("placement-between-cores", &[]);
+    verdicts(
+        || simulated(&literal),
+        &[
+            ("scatter beats bunch", CannotJudge),
+            ("free balancer is behind", Holds),
+        ],
+    );
+    // Without the fit that forbids it, the figure itself is judged: two on two cores gain 17 %.
+    let judged = without_needs(&literal);
+    verdicts(
+        || simulated(&judged),
+        &[
+            ("scatter beats bunch", Holds),
+            ("differ by at most 2.4 %", Holds),
+        ],
+    );
+    // Cores with one thread have no neighbours.
+    let alone = without_needs(&changed(
+        "placement-between-cores",
+        &[("threads = 2", "threads = 1")],
+    ));
+    verdicts(
+        || simulated(&alone),
+        &[("scatter beats bunch", DoesNotHold)],
+    );
+    assert_eq!(simulated(&judged).claims[0].basis, Basis::Predicted);
+}
+
+#[test]
+fn within_a_core() {
+    let literal = changed("placement-within-core", &[]);
+    verdicts(|| simulated(&literal), &[("colocate beats spread", Holds)]);
+    // Without polling tasks there is nothing to colocate.
+    let none = changed("placement-within-core", &[("polling = 2", "polling = 0")]);
+    verdicts(
+        || simulated(&none),
+        &[("colocate beats spread", DoesNotHold)],
+    );
+}
+
+#[test]
+fn balancer() {
+    let literal = changed("placement-balancer", &[]);
+    verdicts(
+        || simulated(&literal),
+        &[
+            ("near the best placement", Holds),
+            ("differ by at most", CannotJudge),
+        ],
+    );
+    let none = changed("placement-balancer", &[("polling = 8", "polling = 0")]);
+    verdicts(
+        || simulated(&none),
+        &[
+            ("beat the free balancer", DoesNotHold),
+            ("beat the worst placement", DoesNotHold),
+        ],
+    );
+}

@@ -1,0 +1,192 @@
+//! Claims with their verdicts.
+
+use q2c_stats::Interval;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A published claim, judged by what was seen here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgedClaim {
+    /// The claim in words.
+    pub says: String,
+    /// The published figures; `None` where the claim has none.
+    pub published: Option<String>,
+    /// How the words were made into expressions, where they leave that open.
+    pub read_as: Option<String>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether figures were measured here, or a model gave them.
+    pub basis: Basis,
+    /// The expressions, each judged.
+    pub expects: Vec<Expected>,
+    /// What the claim needs of the machine.
+    pub needs: Vec<Need>,
+    /// Why the verdict is not `holds` or `does-not-hold`, or what qualifies it.
+    pub reasons: Vec<Reason>,
+}
+
+/// The verdict on a claim or on one of its expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The interval over the trials lies wholly inside the claim.
+    Holds,
+    /// It lies wholly outside.
+    DoesNotHold,
+    /// It lies across the claim's edge, or there are too few trials.
+    Undecided,
+    /// This machine cannot show it.
+    CannotJudge,
+}
+
+/// Where the figures of a claim are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// They were measured.
+    #[default]
+    Measured,
+    /// A model gave them.
+    Predicted,
+}
+
+/// An expression of a claim, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// The expression as the file has it.
+    pub text: String,
+    /// Its left side over the trials; `None` where no trial has it. Times are in ns, shares in
+    /// 0..1.
+    pub measured: Option<Interval>,
+    /// The unit in which the left side is shown: that of its first number on the right, such as
+    /// `%`, `us` or nothing.
+    pub unit: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+}
+
+/// Something that a claim needs of the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Need {
+    /// What is needed.
+    pub kind: NeedKind,
+    /// How much of it, or which.
+    pub needed: String,
+    /// What there is.
+    pub present: String,
+    /// Whether that is enough.
+    pub met: bool,
+}
+
+/// A kind of thing that claims need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NeedKind {
+    /// CPUs, each for one job.
+    Cpus,
+    /// Hardware threads of each core.
+    ThreadsPerCore,
+    /// NUMA nodes.
+    NumaNodes,
+    /// A version of the kernel.
+    Kernel,
+    /// Poll queues of the device.
+    PollQueues,
+    /// Hardware queues of the device.
+    HwQueues,
+    /// A kind of device.
+    Device,
+    /// A kernel module.
+    Module,
+    /// A file system of the kernel, with its mkfs.
+    FileSystem,
+    /// SPDK's tool and a controller for it.
+    Spdk,
+    /// The right to capture the block layer.
+    Capture,
+    /// Another part of the machine or its set-up.
+    Other,
+}
+
+/// Why a claim has its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Reason {
+    /// The machine lacks something; the claim's needs say what.
+    Lacks,
+    /// A figure is missing.
+    Missing(Missing),
+    /// There are fewer trials than an interval needs.
+    FewTrials {
+        /// Trials that there are.
+        trials: u32,
+        /// Trials that a verdict needs.
+        least: u32,
+    },
+    /// The interval lies across the edge of an expression.
+    Across {
+        /// The expression.
+        text: String,
+    },
+    /// An expression is wholly outside.
+    Outside {
+        /// The expression.
+        text: String,
+    },
+    /// A model was fitted to the very figure that the claim is about, so it says nothing of it.
+    Fitted {
+        /// The model.
+        model: String,
+    },
+    /// A model gave the figures, with this error.
+    Predicted(StatedError),
+    /// All times were shortened.
+    Scaled {
+        /// By this factor.
+        scale: f64,
+    },
+}
+
+/// The error that a model states of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatedError {
+    /// The model.
+    pub model: String,
+    /// Its error in words.
+    pub error: String,
+}
+
+/// A figure that an expression needs and no trial has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// The figure.
+    pub figure: String,
+    /// The point at which it is missing.
+    pub at: BTreeMap<String, String>,
+    /// Why the point has it not, as far as that is known.
+    pub why: String,
+}
+
+impl Verdict {
+    /// Its name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::DoesNotHold => "does-not-hold",
+            Verdict::Undecided => "undecided",
+            Verdict::CannotJudge => "cannot-judge",
+        }
+    }
+}
+
+impl Basis {
+    /// Its name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Measured => "measured",
+            Basis::Predicted => "predicted",
+        }
+    }
+}

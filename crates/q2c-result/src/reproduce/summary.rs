@@ -1,0 +1,100 @@
+//! The results of `q2c reproduce --list --json` and `q2c reproduce --all --json`.
+
+use super::{Basis, Verdict};
+use crate::Machine;
+use q2c_stats::Interval;
+use serde::{Deserialize, Serialize};
+
+/// Schema of the list.
+pub const LIST_SCHEMA: &str = "q2c.reproduce-list/1";
+/// Schema of the verdicts of all experiments.
+pub const ALL_SCHEMA: &str = "q2c.reproduce-all/1";
+
+/// All experiments that are built in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListResult {
+    /// [`LIST_SCHEMA`].
+    pub schema: String,
+    /// The experiments, by name.
+    pub experiments: Vec<ListedExperiment>,
+}
+
+/// An experiment in the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedExperiment {
+    /// Its name.
+    pub name: String,
+    /// What it asks.
+    pub title: String,
+    /// The experiment that it adapts.
+    pub variant_of: Option<String>,
+    /// How the published figures were measured.
+    pub source: String,
+    /// Number of its claims.
+    pub claims: u32,
+    /// What its claims need, in words; empty for what every machine has.
+    pub needs: Vec<String>,
+    /// Whether it needs a target that the user names.
+    pub takes_target: bool,
+    /// Expected length at full scale with the file's trials, seconds.
+    pub seconds: f64,
+}
+
+/// The verdicts of all experiments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AllResult {
+    /// [`ALL_SCHEMA`].
+    pub schema: String,
+    /// Version of q2c.
+    pub version: String,
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// False when the run was stopped early.
+    pub complete: bool,
+    /// The factor by which all times were multiplied.
+    pub scale: f64,
+    /// Path or name of the target; `None` without one.
+    pub target: Option<String>,
+    /// Facts of the machine.
+    pub machine: Machine,
+    /// The experiments.
+    pub experiments: Vec<ExperimentLine>,
+}
+
+/// An experiment with its verdicts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentLine {
+    /// Its name.
+    pub name: String,
+    /// The experiment that it adapts.
+    pub variant_of: Option<String>,
+    /// Its claims.
+    pub claims: Vec<ClaimLine>,
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimLine {
+    /// The claim in words.
+    pub says: String,
+    /// The published figures.
+    pub published: Option<String>,
+    /// The figures that were seen here, one for each expression that has one.
+    pub measured: Vec<MeasuredFigure>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Where the figures are from.
+    pub basis: Basis,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// A figure of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredFigure {
+    /// The expression that it belongs to.
+    pub expects: String,
+    /// Its left side over the trials. Times are in ns, shares in 0..1.
+    #[serde(flatten)]
+    pub over_trials: Interval,
+}

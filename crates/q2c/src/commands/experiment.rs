@@ -1,0 +1,49 @@
+//! The command `q2c experiment`.
+
+use crate::args::{ExperimentArgs, ExperimentCommand};
+use crate::failure::Failure;
+use crate::output::{print, say};
+use q2c_reproduce::{Experiment, ExperimentError};
+use q2c_result::Exit;
+use q2c_run::whole_file;
+use std::path::Path;
+
+/// Runs the command that was asked for.
+pub fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        ExperimentCommand::Check { file } => check(file),
+    }
+}
+
+fn check(file: &Path) -> Result<Exit, Failure> {
+    let experiment = read(file)?;
+    let points = experiment.points().len();
+    let seconds = experiment.trial_s() * points as f64 * f64::from(experiment.trials);
+    print(&format!(
+        "{}: sound. {} claims, {points} points, {} trials of each, about {}",
+        experiment.name,
+        experiment.claims.len(),
+        experiment.trials,
+        q2c_run::runner::spoken(seconds)
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// Reads an experiment from a file. What is wrong in it is told line by line.
+pub fn read(file: &Path) -> Result<Experiment, Failure> {
+    let name = file.display();
+    let text = whole_file::read_named_text(file, whole_file::BY_HAND)
+        .map_err(|e| Failure::new(Exit::Input, format!("read the experiment {name}: {e}")))?;
+    Experiment::parse(&text).map_err(|error| match &error {
+        ExperimentError::Wrong(problems) => {
+            problems.iter().for_each(|problem| say(&format!("{name}: {problem}")));
+            let count = problems.len();
+            let them = if count == 1 { "the line above" } else { "the lines above" };
+            Failure::new(
+                Exit::Input,
+                format!("understand the experiment {name}: see {them}; docs/experiments.md describes the schema"),
+            )
+        }
+        other => Failure::new(Exit::Input, other),
+    })
+}

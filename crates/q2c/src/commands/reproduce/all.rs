@@ -1,0 +1,202 @@
+//! All experiments in one run, each a part of it.
+
+use super::PlanAsRun;
+use super::one::measured;
+use super::place::Place;
+use crate::args::ReproduceArgs;
+use crate::commands::run_folder;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::workbench::scratch;
+use q2c_reproduce::{Experiment, file};
+use q2c_result::Exit;
+use q2c_result::reproduce::{
+    ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, ReproduceResult, Verdict,
+};
+use q2c_run::run_dir::{RunDirError, RunState};
+use q2c_run::runner::{End, spoken};
+use q2c_run::{RunDir, whole_file};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Begins a run of all experiments.
+pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let experiments = file::all().or_exit(Exit::Internal)?;
+    tell_length(&experiments, args.scale, args.trials);
+    let scratch = scratch(args.scratch, &args.run, stop)?;
+    let made = scratch
+        .as_ref()
+        .map(|scratch| scratch.path().display().to_string());
+    let plan = super::plan(args, None, made.or_else(|| args.target.clone()));
+    let place = Place::open(&plan, &experiments, scratch, args, stop)?;
+    let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity());
+    let folder = folder.or_exit_of(RunDirError::exit)?;
+    conclude(&experiments, &plan, place, folder, args, stop)
+}
+
+/// Goes on with a run of all experiments: those that have a result are not run again.
+pub(super) fn resumed(
+    path: &Path,
+    plan: &PlanAsRun,
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let experiments = file::all().or_exit(Exit::Internal)?;
+    let left = experiments
+        .iter()
+        .filter(|of| finished(&path.join(&of.name)).is_none());
+    tell_length(&left.cloned().collect::<Vec<_>>(), plan.scale, plan.trials);
+    let place = Place::open(plan, &experiments, None, args, stop).map_err(Failure::of_plan)?;
+    let folder = run_folder::resumed(path, &place.identity())?;
+    conclude(&experiments, plan, place, folder, args, stop)
+}
+
+/// Says how long the trials of these experiments take at most.
+fn tell_length(experiments: &[Experiment], scale: f64, trials: Option<u32>) {
+    let seconds = |of: &Experiment| {
+        let points = of.points().len() as f64;
+        of.trial_s() * scale * points * f64::from(trials.unwrap_or(of.trials))
+    };
+    let all: f64 = experiments.iter().map(seconds).sum();
+    say(&format!(
+        "{} experiments, about {} of trials",
+        experiments.len(),
+        spoken(all)
+    ));
+}
+
+fn conclude(
+    experiments: &[Experiment],
+    plan: &PlanAsRun,
+    place: Place,
+    folder: RunDir,
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let path = folder.path().to_owned();
+    say(&format!("run folder {}", path.display()));
+    let started = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut lines = Vec::new();
+    let mut complete = true;
+    for experiment in experiments {
+        if stop.load(Ordering::Relaxed) {
+            complete = false;
+            break;
+        }
+        let (line, whole) = part(experiment, plan, &place, &folder, stop);
+        complete &= whole;
+        lines.push(line);
+    }
+    let result = AllResult {
+        schema: ALL_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: started.map_or(0, |time| time.as_secs()),
+        complete,
+        scale: plan.scale,
+        target: plan.target.clone(),
+        machine: place.present.machine.clone(),
+        experiments: lines,
+    };
+    let page = q2c_report::html::reproduce_all(&result).or_exit(Exit::Internal)?;
+    let state = match complete {
+        true => RunState::Complete,
+        false => RunState::Interrupted,
+    };
+    run_folder::publish(folder, state, &result, &page)?;
+    match args.run.json {
+        true => print_json(&result)?,
+        false => print(&q2c_report::terminal::reproduce_all(&result, screen()))?,
+    }
+    run_folder::tell_report(&path);
+    if complete {
+        place.tell_no_longer_needed();
+        return Ok(Exit::Done);
+    }
+    run_folder::tell_stopped(&path);
+    place.keep_for_resume(&path);
+    Ok(Exit::Interrupted)
+}
+
+/// Runs one experiment in its part of the folder, or reads its result where it is there. Returns
+/// its claims, and whether it is complete.
+fn part(
+    experiment: &Experiment,
+    plan: &PlanAsRun,
+    place: &Place,
+    folder: &RunDir,
+    stop: &AtomicBool,
+) -> (ExperimentLine, bool) {
+    if let Some(result) = finished(&folder.part(&experiment.name)) {
+        say(&format!("{}: done before", experiment.name));
+        return (q2c_report::reproduce::line(&result), true);
+    }
+    say(&format!("{}:", experiment.name));
+    match run_part(experiment, plan, place, folder, stop) {
+        Ok((result, end)) => {
+            let whole = !matches!(end, End::Cancelled);
+            (q2c_report::reproduce::line(&result), whole)
+        }
+        Err(failure) => {
+            say(&format!(
+                "{}: failed to {}",
+                experiment.name,
+                failure.message()
+            ));
+            (not_run(experiment, &failure), true)
+        }
+    }
+}
+
+fn run_part(
+    experiment: &Experiment,
+    plan: &PlanAsRun,
+    place: &Place,
+    folder: &RunDir,
+    stop: &AtomicBool,
+) -> Result<(ReproduceResult, End), Failure> {
+    let own = PlanAsRun {
+        all: false,
+        experiment: experiment.text.clone(),
+        ..plan.clone()
+    };
+    let identity = place.identity();
+    let path = folder.part(&experiment.name);
+    let mut part = match path.exists() {
+        true => run_folder::resumed(&path, &identity)?,
+        false => folder
+            .create_part(&experiment.name, &own, &identity)
+            .or_exit_of(RunDirError::exit)?,
+    };
+    let (result, end) = measured(experiment, &own, place, &mut part, stop)?;
+    let page = q2c_report::html::reproduce(&result).or_exit(Exit::Internal)?;
+    run_folder::publish(part, end.state(), &result, &page)?;
+    Ok((result, end))
+}
+
+/// The result of a part that is complete.
+fn finished(part: &Path) -> Option<ReproduceResult> {
+    let text = whole_file::read_text(&part.join("result.json"), whole_file::RESULT).ok()?;
+    let result: ReproduceResult = serde_json::from_str(&text).ok()?;
+    result.complete.then_some(result)
+}
+
+/// The claims of an experiment that could not be run at all.
+fn not_run(experiment: &Experiment, failure: &Failure) -> ExperimentLine {
+    let claim = |(claim, _): &(q2c_claim::judge::Claim, file::Needs)| ClaimLine {
+        says: claim.says.clone(),
+        published: claim.published.clone(),
+        measured: Vec::new(),
+        verdict: Verdict::CannotJudge,
+        basis: Basis::Measured,
+        why: format!(
+            "the experiment could not be run: failed to {}",
+            failure.message()
+        ),
+    };
+    ExperimentLine {
+        name: experiment.name.clone(),
+        variant_of: experiment.variant_of.as_ref().map(|of| of.name.clone()),
+        claims: experiment.claims.iter().map(claim).collect(),
+    }
+}

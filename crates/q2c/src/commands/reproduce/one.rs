@@ -1,0 +1,190 @@
+//! One experiment: a run of its own, or a part of the run of all.
+
+use super::PlanAsRun;
+use super::place::Place;
+use crate::args::ReproduceArgs;
+use crate::commands::run_folder;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::workbench::scratch;
+use q2c_reproduce::jobs::{At, JobsPlan};
+use q2c_reproduce::studies::place::PlacePlan;
+use q2c_reproduce::{About, Experiment, answer};
+use q2c_result::Exit;
+use q2c_result::compare::{self, CompareResult};
+use q2c_result::reproduce::{PointTrial, ReproduceResult};
+use q2c_run::run_dir::{RunDirError, RunState};
+use q2c_run::runner::{self, End, Plan, RunError, Runner, Settings, SystemClock};
+use q2c_run::{RunDir, Summary, whole_file};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Begins a run of one experiment.
+pub(super) fn run(
+    experiment: &Experiment,
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let takes = experiment.takes_target();
+    if takes && args.target.is_none() && args.scratch.is_none() {
+        let why = format!(
+            "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
+            experiment.name
+        );
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
+    let made = scratch
+        .as_ref()
+        .map(|scratch| scratch.path().display().to_string());
+    let target = made.or_else(|| args.target.clone().filter(|_| takes));
+    let plan = super::plan(args, Some(experiment), target);
+    let place = Place::open(&plan, std::slice::from_ref(experiment), scratch, args, stop)?;
+    let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity());
+    let folder = folder.or_exit_of(RunDirError::exit)?;
+    conclude(experiment, &plan, place, folder, args, stop)
+}
+
+/// Goes on with a run of one experiment.
+pub(super) fn resumed(
+    path: &Path,
+    experiment: &Experiment,
+    plan: &PlanAsRun,
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let only = std::slice::from_ref(experiment);
+    let place = Place::open(plan, only, None, args, stop).map_err(Failure::of_plan)?;
+    let folder = run_folder::resumed(path, &place.identity())?;
+    conclude(experiment, plan, place, folder, args, stop)
+}
+
+fn conclude(
+    experiment: &Experiment,
+    plan: &PlanAsRun,
+    place: Place,
+    mut folder: RunDir,
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let path = folder.path().to_owned();
+    say(&format!("run folder {}", path.display()));
+    let done = measured(experiment, plan, &place, &mut folder, stop);
+    let (result, end) = match done {
+        Ok(done) => done,
+        Err(failure) => {
+            place.keep_for_resume(&path);
+            return Err(failure);
+        }
+    };
+    let page = q2c_report::html::reproduce(&result).or_exit(Exit::Internal)?;
+    run_folder::publish(folder, end.state(), &result, &page)?;
+    if let End::Aborted { label, error, .. } = &end {
+        place.keep_for_resume(&path);
+        return Err(Failure::new(Exit::Device, format!("run {label}: {error}")));
+    }
+    match args.run.json {
+        true => print_json(&result)?,
+        false => print(&q2c_report::terminal::reproduce(&result, screen()))?,
+    }
+    run_folder::tell_report(&path);
+    match end.state() {
+        RunState::Complete => {
+            place.tell_no_longer_needed();
+            Ok(Exit::Done)
+        }
+        _ => {
+            run_folder::tell_stopped(&path);
+            place.keep_for_resume(&path);
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+/// Runs the trials that the folder's journal does not have yet, and judges the claims.
+pub(super) fn measured(
+    experiment: &Experiment,
+    plan: &PlanAsRun,
+    place: &Place,
+    folder: &mut RunDir,
+    stop: &AtomicBool,
+) -> Result<(ReproduceResult, End), Failure> {
+    let begun = Instant::now();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH);
+    let trials = plan.trials.unwrap_or(experiment.trials);
+    let settings = Settings {
+        trials,
+        seed: plan.seed,
+        ..Settings::default()
+    };
+    let ground = place.ground(folder.path());
+    let about = |seconds: f64| About {
+        present: &place.present,
+        target: place.target().filter(|_| experiment.takes_target()),
+        scale: plan.scale,
+        trials,
+        seed: plan.seed,
+        started_unix_s: started.as_ref().map_or(0, Duration::as_secs),
+        seconds,
+    };
+    if experiment.compare.is_some() {
+        let from = plan.from.as_deref().map(compared).transpose()?;
+        let points = q2c_reproduce::studies::compare::points(experiment, from.as_ref());
+        let about = about(begun.elapsed().as_secs_f64());
+        let result = q2c_reproduce::judged(experiment, &about, points);
+        return Ok((result, End::Complete));
+    }
+    let mut jobs = JobsPlan {
+        experiment,
+        ground: &ground,
+        scale: plan.scale,
+    };
+    let summary = match &experiment.place {
+        Some(setup) => trials_of(&mut PlacePlan { setup }, &settings, folder, stop)?,
+        None => trials_of(&mut jobs, &settings, folder, stop)?,
+    };
+    let about = about(begun.elapsed().as_secs_f64());
+    let cpus = |at: &At| match experiment.place {
+        Some(_) => Vec::new(),
+        None => jobs.cpus(at),
+    };
+    Ok((answer(experiment, &about, &summary, cpus), summary.end))
+}
+
+/// The result of `q2c compare` in a run folder or a file.
+fn compared(run: &Path) -> Result<CompareResult, Failure> {
+    let path = match run.is_dir() {
+        true => run.join("result.json"),
+        false => run.to_owned(),
+    };
+    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let text = text.map_err(|e| bad(e.to_string()))?;
+    let result: CompareResult = serde_json::from_str(&text)
+        .map_err(|e| bad(format!("expected a result of q2c compare, found {e}")))?;
+    match result.schema == compare::SCHEMA || compare::EARLIER.contains(&result.schema.as_str()) {
+        true => Ok(result),
+        false => Err(bad(format!(
+            "expected schema {}, found `{}`",
+            compare::SCHEMA,
+            result.schema.escape_debug()
+        ))),
+    }
+}
+
+fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
+    plan: &mut P,
+    settings: &Settings,
+    folder: &mut RunDir,
+    stop: &AtomicBool,
+) -> Result<Summary<At, PointTrial>, Failure> {
+    let mut progress = runner::progress::on_stderr();
+    let mut runner = Runner {
+        settings,
+        cancel: stop,
+        clock: &SystemClock::default(),
+        progress: progress.as_mut(),
+    };
+    runner.run(plan, folder).or_exit_of(RunError::exit)
+}

@@ -1,0 +1,301 @@
+//! Tests of `q2c reproduce` and `q2c experiment`.
+
+use crate::program::{entry, number, q2c, q2c_command, run_in};
+use q2c_testkit::strict_json;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+/// One job on a device that answers each request after 10 ms, with a second phase at depth 4.
+const SMALL: &str = r#"schema = "q2c.reproduce/2"
+name = "small"
+title = "Do four in flight do four times as many?"
+setting = "a device with eight servers"
+interval = "50ms"
+
+[windows]
+steady = "100ms.."
+
+[[device]]
+name = "disk"
+make = "sim:10ms,servers=8"
+
+[[job]]
+name = "reader"
+device = "disk"
+
+[[phase]]
+name = "one"
+length = "500ms"
+
+[[phase]]
+name = "four"
+length = "500ms"
+set.reader = { depth = 4 }
+
+[[claim]]
+says = "four in flight do more than twice as many"
+published = "four times"
+phase = "four"
+window = "steady"
+expect = "ratio(iops, one) > 2"
+
+[[claim]]
+says = "one in flight does more than 200 in a second"
+phase = "one"
+expect = "iops > 200"
+
+[[claim]]
+says = "it needs more CPUs than anything has"
+phase = "one"
+needs = { cpus = 100000 }
+expect = "iops > 0"
+
+[[chart]]
+title = "IOPS over time"
+figure = "iops"
+over = "time"
+published = [{ name = "published", points = [["0.2", 100], ["0.7", 400]] }]
+"#;
+
+fn small(folder: &Path) {
+    fs::write(folder.join("small.toml"), SMALL).unwrap();
+}
+
+fn verdict(result: &serde_json::Value, says: &str) -> String {
+    entry(result, "claims", "says", says)["verdict"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn claims_are_judged_and_the_result_is_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    small(folder.path());
+    let said = q2c(
+        folder.path(),
+        &["reproduce", "small.toml", "--trials", "3", "--json"],
+    )
+    .done();
+    let result = strict_json(&said);
+    assert_eq!(result["schema"], "q2c.reproduce/2");
+    let four = "four in flight do more than twice as many";
+    let one = "one in flight does more than 200 in a second";
+    assert_eq!(verdict(&result, four), "holds");
+    assert_eq!(verdict(&result, one), "does-not-hold");
+    let lacks = entry(
+        &result,
+        "claims",
+        "says",
+        "it needs more CPUs than anything has",
+    );
+    assert_eq!(lacks["verdict"], "cannot-judge");
+    assert_eq!(lacks["needs"][0]["needed"], "100000");
+    assert!(lacks["expects"][0]["measured"]["median"].as_f64().unwrap() > 0.0);
+    // The series begins with the jobs and has ten intervals in each phase, or a little more where
+    // an order took effect later.
+    let phases = &result["points"][0]["trials"][0]["phases"];
+    assert_eq!(number(phases, "/0/begin_s"), 0.0);
+    for phase in phases.as_array().unwrap() {
+        let ticks = phase["jobs"][0]["ticks"].as_array().unwrap().len();
+        assert!((9..=14).contains(&ticks), "{ticks}");
+    }
+    let run = run_in(folder.path());
+    let report = |more: &[&str]| {
+        let args = [&["report", run.to_str().unwrap()], more].concat();
+        q2c(folder.path(), &args).done()
+    };
+    let table = report(&[]);
+    for words in [
+        "does-not-hold (measured)",
+        "needed: 100000",
+        "Published: four times",
+    ] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    assert_eq!(strict_json(&report(&["--json"])), result);
+    let csv = report(&["--csv"]);
+    assert!(
+        csv.lines().count() > 50 && csv.contains("four,reader"),
+        "{csv}"
+    );
+    report(&["--html", "page.html"]);
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("Diamonds: published") && page.contains("does-not-hold"));
+}
+
+#[test]
+fn files_are_checked_by_line() {
+    let folder = tempfile::tempdir().unwrap();
+    small(folder.path());
+    let sound = q2c(folder.path(), &["experiment", "check", "small.toml"]).done();
+    assert!(sound.contains("small: sound. 3 claims"), "{sound}");
+    let wrong = SMALL
+        .replace("iops > 200", "speed > 200")
+        .replace("depth = 4", "depth = 0");
+    fs::write(folder.path().join("wrong.toml"), wrong).unwrap();
+    q2c(folder.path(), &["experiment", "check", "wrong.toml"]).refused(
+        3,
+        &[
+            "wrong.toml: line 25: depth is `0`",
+            "wrong.toml: line 37: `speed > 200`: there is no figure `speed`; there are iops",
+        ],
+    );
+    q2c(folder.path(), &["reproduce", "wrong.toml"]).refused(3, &["line 25"]);
+}
+
+#[test]
+fn the_list_has_every_file_and_its_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = strict_json(&q2c(folder.path(), &["reproduce", "--list", "--json"]).done());
+    let experiments = list["experiments"].as_array().unwrap();
+    let files = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
+    let mut names: Vec<String> = files
+        .map(|file| {
+            file.unwrap()
+                .path()
+                .file_stem()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    let mut listed: Vec<&str> = experiments
+        .iter()
+        .map(|of| of["name"].as_str().unwrap())
+        .collect();
+    names.sort();
+    listed.sort_unstable();
+    assert_eq!(listed, names);
+    let queues = entry(&list, "experiments", "name", "hwqueue-scaling");
+    assert_eq!(queues["needs"][0], "120 CPUs");
+    let variant = entry(&list, "experiments", "name", "miss-rate-interference-1m");
+    assert_eq!(variant["variant_of"], "miss-rate-interference");
+}
+
+#[test]
+fn an_experiment_without_its_target_says_what_to_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = q2c(folder.path(), &["reproduce", "poll-vs-hybrid-cpu"]);
+    run.refused(2, &["--target", "--scratch"]);
+}
+
+/// A run that was stopped goes on with the trials that are left.
+#[test]
+fn a_stopped_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    small(folder.path());
+    let mut child = q2c_command(folder.path(), &["reproduce", "small.toml", "--trials", "4"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    for line in stderr.lines() {
+        if line.unwrap().contains("trial 2: took") {
+            let pid = rustix::process::Pid::from_child(&child);
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+            break;
+        }
+    }
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130)), "{code:?}");
+    let run = run_in(folder.path());
+    let path = run.to_str().unwrap();
+    let resumed = q2c(folder.path(), &["reproduce", "--resume", path, "--json"]);
+    assert!(
+        resumed.stderr.contains("2 trials done before"),
+        "{}",
+        resumed.stderr
+    );
+    let result = strict_json(&resumed.done());
+    assert_eq!(result["points"][0]["trials"].as_array().unwrap().len(), 4);
+    assert_eq!(result["complete"], true);
+}
+
+/// A trace of 40 reads, 50 ms apart, that loads neither device: it takes 2 s on both, and the sum
+/// of U2C tells them apart.
+const COMPARED: &str = r#"schema = "q2c.reproduce/2"
+name = "compared"
+title = "Which device is better?"
+setting = "two devices, one of them half as fast"
+
+[compare]
+command = "q2c compare light.parquet sim:20ms sim:40ms"
+traces = ["light"]
+devices = ["first", "second"]
+modes = ["timed"]
+
+[[claim]]
+says = "completion time does not tell the devices apart"
+expect = ["completion[device=first] ~ 2 s +- 0.2 s", "completion[device=second] ~ 2 s +- 0.2 s"]
+
+[[claim]]
+says = "the sum of U2C does"
+expect = "sum_u2c[device=second] / sum_u2c[device=first] ~ 2 +- 0.4"
+"#;
+
+#[test]
+fn a_result_of_compare_is_judged() {
+    q2c_testkit::alone("a_result_of_compare_is_judged", || {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("compared.toml"), COMPARED).unwrap();
+        let args = ["reproduce", "compared.toml", "--json"];
+        let without = strict_json(&q2c(folder.path(), &args).done());
+        let claim = &without["claims"][0];
+        assert_eq!(claim["verdict"], "cannot-judge");
+        let why = claim["reasons"][0]["why"].as_str().unwrap();
+        assert!(
+            why.contains("q2c compare light.parquet") && why.contains("--from"),
+            "{why}"
+        );
+        let row = |n: u64| format!("0,{},4096,R,{}.{:02}\n", n * 8, n / 20, n % 20 * 5);
+        let rows: String = (0..40).map(row).collect();
+        fs::write(folder.path().join("light.spc"), rows).unwrap();
+        let import = [
+            "trace",
+            "import",
+            "light.spc",
+            "--format",
+            "spc",
+            "--out",
+            "light.parquet",
+        ];
+        q2c(folder.path(), &import).done();
+        let judge = |first: &str, second: &str, out: &str| {
+            let compare = [
+                "compare",
+                "light.parquet",
+                first,
+                second,
+                "--trials",
+                "3",
+                "--out",
+                out,
+            ];
+            q2c(folder.path(), &compare).done();
+            let run = fs::read_dir(folder.path().join(out))
+                .unwrap()
+                .next()
+                .unwrap()
+                .unwrap();
+            let run = run.path().display().to_string();
+            let args = [&args[..], &["--from", &run]].concat();
+            strict_json(&q2c(folder.path(), &args).done())
+        };
+        let published = judge("sim:20ms", "sim:40ms", "one");
+        assert_eq!(
+            verdict(
+                &published,
+                "completion time does not tell the devices apart"
+            ),
+            "holds"
+        );
+        assert_eq!(verdict(&published, "the sum of U2C does"), "holds");
+        let turned = judge("sim:40ms", "sim:20ms", "other");
+        assert_eq!(verdict(&turned, "the sum of U2C does"), "does-not-hold");
+    });
+}
