@@ -7,10 +7,11 @@ use q2c_engine::floor;
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_run::run_dir::RunDirError;
-use q2c_run::{Identity, RunDir, RunState};
+use q2c_run::{Identity, RunDir, RunState, whole_file};
 use q2c_sys::Clock;
 use q2c_workbench::workbench::Workbench;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,34 @@ pub fn program() -> String {
     let mut hasher = DefaultHasher::new();
     program.unwrap_or_default().hash(&mut hasher);
     format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
+}
+
+/// The result of a command in a run folder or a file, if it has one of these schemas, this version's
+/// first.
+pub fn result<T: DeserializeOwned>(
+    run: &Path,
+    command: &str,
+    schemas: &[&str],
+    schema_of: fn(&T) -> &str,
+) -> Result<T, Failure> {
+    let path = match run.is_dir() {
+        true => run.join("result.json"),
+        false => run.to_owned(),
+    };
+    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let text = text.map_err(|e| bad(e.to_string()))?;
+    let result: T = serde_json::from_str(&text)
+        .map_err(|e| bad(format!("expected a result of {command}, found {e}")))?;
+    let found = schema_of(&result);
+    match schemas.contains(&found) {
+        true => Ok(result),
+        false => Err(bad(format!(
+            "expected schema {}, found `{}`",
+            schemas.first().copied().unwrap_or_default(),
+            found.escape_debug()
+        ))),
+    }
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.

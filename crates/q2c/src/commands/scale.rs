@@ -1,6 +1,7 @@
 //! The command `q2c scale`.
 
 use crate::args::{PredictArgs, ScaleArgs, ScaleCommand};
+use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
 use q2c_result::Exit;
@@ -66,23 +67,10 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
 
 /// The result of `q2c bench` in a run folder or a file.
 fn measured(run: &Path) -> Result<BenchResult, Failure> {
-    let path = match run.is_dir() {
-        true => run.join("result.json"),
-        false => run.to_owned(),
-    };
-    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let text = text.map_err(|e| bad(e.to_string()))?;
-    let result: BenchResult = serde_json::from_str(&text)
-        .map_err(|e| bad(format!("expected a result of q2c bench, found {e}")))?;
-    match result.schema == bench::SCHEMA || bench::EARLIER.contains(&result.schema.as_str()) {
-        true => Ok(result),
-        false => Err(bad(format!(
-            "expected schema {}, found `{}`",
-            bench::SCHEMA,
-            result.schema.escape_debug()
-        ))),
-    }
+    let schemas = [&[bench::SCHEMA], &bench::EARLIER[..]].concat();
+    run_folder::result(run, "q2c bench", &schemas, |result: &BenchResult| {
+        &result.schema
+    })
 }
 
 fn given(path: &Path) -> Result<Parameters, Failure> {

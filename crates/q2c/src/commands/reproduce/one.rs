@@ -15,7 +15,7 @@ use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{PointTrial, ReproduceResult};
 use q2c_run::run_dir::{RunDirError, RunState};
 use q2c_run::runner::{self, End, Plan, RunError, Runner, Settings, SystemClock};
-use q2c_run::{RunDir, Summary, whole_file};
+use q2c_run::{RunDir, Summary};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -154,23 +154,10 @@ pub(super) fn measured(
 
 /// The result of `q2c compare` in a run folder or a file.
 fn compared(run: &Path) -> Result<CompareResult, Failure> {
-    let path = match run.is_dir() {
-        true => run.join("result.json"),
-        false => run.to_owned(),
-    };
-    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let text = text.map_err(|e| bad(e.to_string()))?;
-    let result: CompareResult = serde_json::from_str(&text)
-        .map_err(|e| bad(format!("expected a result of q2c compare, found {e}")))?;
-    match result.schema == compare::SCHEMA || compare::EARLIER.contains(&result.schema.as_str()) {
-        true => Ok(result),
-        false => Err(bad(format!(
-            "expected schema {}, found `{}`",
-            compare::SCHEMA,
-            result.schema.escape_debug()
-        ))),
-    }
+    let schemas = [&[compare::SCHEMA], &compare::EARLIER[..]].concat();
+    run_folder::result(run, "q2c compare", &schemas, |result: &CompareResult| {
+        &result.schema
+    })
 }
 
 fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
