@@ -187,6 +187,9 @@ mod tests {
     fn a_module_that_is_not_there_is_told_with_the_way_to_build_it() {
         let dir = tempfile::tempdir().unwrap();
         let roots = Roots::under(dir.path());
+        assert!(lacking(&roots, None).unwrap().contains("loads no modules"));
+        fs::create_dir_all(roots.proc("")).unwrap();
+        fs::write(roots.proc("modules"), "").unwrap();
         let lacks = lacking(&roots, Some(Path::new("/nonexistent.ko"))).unwrap();
         assert!(lacks.contains("no file /nonexistent.ko"), "{lacks}");
         fs::create_dir_all(roots.sys("module/ramdisk_mq")).unwrap();
