@@ -64,14 +64,15 @@ fn course(of: &Figure, job: &str, point: &Point, scope: &Scope) -> Vec<(String, 
                 continue;
             };
             for (n, (end_s, value)) in values.into_iter().enumerate() {
-                match ticks.get_mut(n) {
-                    Some((_, all)) => all.push(value),
-                    None => ticks.push((begin_s + end_s, vec![value])),
+                if n == ticks.len() {
+                    ticks.push((begin_s + end_s, Vec::new()));
                 }
+                ticks[n].1.extend(value);
             }
         }
         let shown = |(at, values): (f64, Vec<f64>)| (format!("{at:.3}"), Interval::of(&values));
-        course.extend(ticks.into_iter().map(shown));
+        let seen = ticks.into_iter().filter(|(_, values)| !values.is_empty());
+        course.extend(seen.map(shown));
     }
     course
 }

@@ -64,6 +64,7 @@ pub fn evaluate(expect: &Expect, scope: &Scope, context: &Context, points: &[Poi
             scope,
             points,
             trial,
+            text: &expect.text,
             found: &mut found,
         };
         match look.expect(expect, context) {
@@ -85,6 +86,8 @@ struct Look<'a> {
     scope: &'a Scope,
     points: &'a [Point],
     trial: u32,
+    /// The whole comparison, for messages.
+    text: &'a str,
     found: &'a mut Evaluated,
 }
 
@@ -106,17 +109,23 @@ impl Look<'_> {
                 }
             }
         };
-        match left.is_finite() {
-            true => Ok((left, side)),
+        Ok((left, side))
+    }
+
+    /// A part of a comparison. One that is no finite number has no side, so the comparison lacks it.
+    fn value(&mut self, expr: &Expr, context: &Context) -> Result<f64, Missing> {
+        let value = self.any_value(expr, context)?;
+        match value.is_finite() {
+            true => Ok(value),
             false => Err(Missing {
-                figure: expect.text.clone(),
+                figure: self.text.to_owned(),
                 at: context.at.clone(),
-                why: "it divides by 0".to_owned(),
+                why: "a part of it divides by 0".to_owned(),
             }),
         }
     }
 
-    fn value(&mut self, expr: &Expr, context: &Context) -> Result<f64, Missing> {
+    fn any_value(&mut self, expr: &Expr, context: &Context) -> Result<f64, Missing> {
         match expr {
             Expr::Number(number) => Ok(*number),
             Expr::Figure(figure) => self.figure(figure, context),
@@ -129,6 +138,7 @@ impl Look<'_> {
                     Join::Minus => one - other,
                     Join::Times => one * other,
                     Join::By => one / other,
+                    Join::Greater => one.max(other),
                 })
             }
             Expr::Over {
@@ -170,7 +180,7 @@ impl Look<'_> {
         let place = self.place(figure, context)?;
         self.whole(figure, &place, |whole| {
             let values = over_time(&figure.name, &place, &whole)?;
-            let values = values.into_iter().map(|(_, value)| value);
+            let values = values.into_iter().filter_map(|(_, value)| value);
             Ok(match extreme {
                 Extreme::Highest => values.fold(f64::NEG_INFINITY, f64::max),
                 Extreme::Lowest => values.fold(f64::INFINITY, f64::min),

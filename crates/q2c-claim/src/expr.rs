@@ -76,6 +76,8 @@ pub enum Join {
     Times,
     /// Quotient.
     By,
+    /// The greater of two.
+    Greater,
 }
 
 /// The ways to make one number of many.

@@ -85,17 +85,22 @@ pub(crate) fn of_window(name: &str, place: &Place, whole: &Whole<'_>) -> Result<
     }
 }
 
-/// A figure interval by interval, with the interval's end, seconds since the phase's begin.
+/// A figure interval by interval, with the interval's end, seconds since the phase's begin. An
+/// interval without the figure, because no I/O was done in it, has `None`; at least one has it.
 pub(crate) fn over_time(
     name: &str,
     place: &Place,
     whole: &Whole<'_>,
-) -> Result<Vec<(f64, f64)>, String> {
+) -> Result<Vec<(f64, Option<f64>)>, String> {
     let ticks = whole.ticks(place)?;
     let each = ticks
-        .into_iter()
-        .map(|tick| Ok((tick.end_s, over(name, &[tick])?)));
-    each.collect()
+        .iter()
+        .map(|tick| (tick.end_s, over(name, &[*tick]).ok()));
+    let each: Vec<(f64, Option<f64>)> = each.collect();
+    match each.iter().any(|(_, value)| value.is_some()) {
+        true => Ok(each),
+        false => over(name, &ticks).map(|_| each),
+    }
 }
 
 fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {

@@ -125,6 +125,7 @@ fn figures_are_of_their_window_phase_and_point() {
         ("min(iops over jobs=2..4)", 150.0),
         ("max(iops over phase)", 100.0),
         ("iops[jobs=4] - iops / 4 * 2 + 3", 103.0),
+        ("greater(iops, iops[jobs=4])", 150.0),
     ] {
         let found = left(text).unwrap();
         assert!((found - wanted).abs() < 1e-9 * wanted, "{text}: {found}");
@@ -138,6 +139,11 @@ fn a_figure_that_is_missing_says_why() {
     assert!(missing.why.contains("did no I/O"), "{missing:?}");
     let divided = left("iops / (iops - iops)").unwrap_err();
     assert!(divided.why.contains("divides by 0"), "{divided:?}");
+    // The other side of a comparison may be no number, too.
+    let context = Context::default().with("phase", "none").with("jobs", "1");
+    let text = expect("iops > 1 / (iops - iops)").unwrap();
+    let found = evaluate(&text, &scope(), &context, &points());
+    assert!(found.samples.is_empty() && found.missing.is_some());
     let mut failed = points();
     failed[0].trials.clear();
     failed[0].failures = vec!["the device is gone".to_owned()];
@@ -169,4 +175,19 @@ fn figures_without_phases_are_read_by_name() {
     let lefts: Vec<f64> = found.samples.iter().map(|sample| sample.left).collect();
     assert_eq!(lefts, [0.1, 0.2]);
     assert!(found.predicted && found.samples.iter().all(|s| s.side == Side::Inside));
+}
+
+#[test]
+fn an_interval_without_ios_has_no_share_of_misses_and_takes_none_from_the_others() {
+    let mut points = points();
+    points[0].trials[0].phases[1].jobs[0].ticks[1] = tick(2.0, 0.0, 0.0);
+    let context = Context::default().with("phase", "heavy").with("jobs", "1");
+    let text = expect("highest(heavy.miss_rate) > 0").unwrap();
+    let found = evaluate(&text, &scope(), &context, &points);
+    assert_eq!(found.samples[0].left, 0.9);
+    for tick in &mut points[0].trials[0].phases[1].jobs[0].ticks {
+        tick.handled = 0.0;
+    }
+    let none = evaluate(&text, &scope(), &context, &points);
+    assert!(none.missing.unwrap().why.contains("no sleep rule handled"));
 }

@@ -254,14 +254,16 @@ impl<'a> Reader<'a> {
             self.sign(")")?;
             return Ok(Expr::OverTime(extreme, figure));
         }
-        if name == "ratio" {
-            return self.ratio();
+        match name {
+            "ratio" => return self.ratio(),
+            "greater" => return self.greater(),
+            _ => {}
         }
         let of = Aggregate::ALL.iter().find(|(known, _)| *known == name);
         let Some((_, of)) = of else {
             self.at = self.at.saturating_sub(2);
             return Err(self.wrong(&format!(
-                "there is no `{name}(`; there are ratio, highest, lowest, min, max, mean, spread, argmax and argmin"
+                "there is no `{name}(`; there are ratio, greater, highest, lowest, min, max, mean, spread, argmax and argmin"
             )));
         };
         let each = Box::new(self.sum()?);
@@ -289,6 +291,15 @@ impl<'a> Reader<'a> {
             axis,
             range,
         })
+    }
+
+    /// `greater(ONE, OTHER)`: the greater of two.
+    fn greater(&mut self) -> Result<Expr, ParseError> {
+        let one = self.sum()?;
+        self.sign(",")?;
+        let other = self.sum()?;
+        self.sign(")")?;
+        Ok(joined(Join::Greater, one, other))
     }
 
     /// `ratio(FIGURE, PHASE)`: the figure here over the same figure in that phase.

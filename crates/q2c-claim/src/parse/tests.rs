@@ -100,3 +100,12 @@ proptest::proptest! {
         let _ = figure(&text);
     }
 }
+
+#[test]
+fn the_greater_of_two_is_a_part_like_any_other() {
+    let found = expect("greater(iops - 1, 2 * iops) >= 0").unwrap();
+    let less = joined(Join::Minus, figure_of("iops"), Expr::Number(1.0));
+    let twice = joined(Join::Times, Expr::Number(2.0), figure_of("iops"));
+    assert_eq!(found.left, joined(Join::Greater, less, twice));
+    assert!(expect("greater(iops) > 1").is_err());
+}

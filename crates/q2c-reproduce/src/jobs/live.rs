@@ -36,6 +36,8 @@ pub(crate) struct Ran {
     pub orders: Vec<u64>,
     /// Text of the first I/O that failed.
     pub fault: Option<String>,
+    /// Threads that handed over nothing of the last phase until well behind its end.
+    pub unheard: usize,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }
@@ -91,8 +93,10 @@ impl Trial<'_> {
         strands: &[Strand],
         stop: &AtomicBool,
     ) -> Result<Ran, RunError> {
+        let whole = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
         let mut ran = Ran {
-            heap: Heap::new(strands.len(), self.slice),
+            heap: Heap::new(strands.len(), self.slice, whole),
+            unheard: 0,
             boundaries: vec![Boundary::read(self.site)],
             orders: vec![0],
             fault: None,
@@ -126,6 +130,8 @@ impl Trial<'_> {
                 break;
             }
         }
+        let last_phase = self.phases.len().saturating_sub(1);
+        ran.unheard = ran.heap.late(end - self.slices(last_phase) + 1);
         Ok(ran)
     }
 

@@ -172,6 +172,13 @@ impl JobsPlan<'_> {
         if ran.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
+        if ran.unheard > 0 {
+            return Err(CellError::Trial(format!(
+                "hear of all threads: {} of {} handed over nothing of the last phase; make the phase longer, or use fewer threads",
+                ran.unheard,
+                strands.len()
+            )));
+        }
         let run = Run {
             courses: &courses,
             strands: &strands,

@@ -22,6 +22,8 @@ pub(crate) struct Heap {
     slices: Vec<Part>,
     /// The number of the next slice of each thread.
     next: Vec<u64>,
+    /// The number of slices of the run. Threads go on behind it until the slowest has reached it.
+    end: u64,
 }
 
 /// What is kept of a slice.
@@ -43,13 +45,14 @@ struct Part {
 }
 
 impl Heap {
-    pub fn new(lanes: usize, slice: Nanos) -> Self {
+    pub fn new(lanes: usize, slice: Nanos, end: u64) -> Self {
         Heap {
             start_ns: 0,
             tids: Vec::new(),
             slice,
             slices: Vec::new(),
             next: vec![0; lanes],
+            end,
         }
     }
 
@@ -57,6 +60,9 @@ impl Heap {
     pub fn take(&mut self, slice: &LiveSlice) {
         let first = self.next[slice.lane].min(slice.number);
         self.next[slice.lane] = slice.number + 1;
+        if first >= self.end {
+            return;
+        }
         let stats = &slice.stats;
         let latencies = stats
             .latencies
@@ -96,7 +102,12 @@ impl Heap {
 
     /// Whether every thread has handed over its slices before number `end`.
     pub fn all_reached(&self, end: u64) -> bool {
-        self.next.iter().all(|&next| next >= end)
+        self.late(end) == 0
+    }
+
+    /// Number of threads that have not handed over their slices before number `end`.
+    pub fn late(&self, end: u64) -> usize {
+        self.next.iter().filter(|&&next| next < end).count()
     }
 
     /// The phases of the run, as the orders cut them.
@@ -114,6 +125,7 @@ impl Heap {
             .collect();
         let first = parts.iter().map(|part| part.numbers.0).min().unwrap_or(0);
         let last = parts.iter().map(|part| part.numbers.1).max().unwrap_or(0);
+        let last = last.min(self.end.saturating_sub(1)).max(first);
         let slice_s = self.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
         let counters = Counters::between(run, phase);
