@@ -112,7 +112,8 @@ impl Look<'_> {
         Ok((left, side))
     }
 
-    /// A part of a comparison. One that is no finite number has no side, so the comparison lacks it.
+    /// A part of a comparison. One that is no finite number has no side, so the comparison lacks
+    /// it.
     fn value(&mut self, expr: &Expr, context: &Context) -> Result<f64, Missing> {
         let value = self.any_value(expr, context)?;
         match value.is_finite() {

@@ -57,7 +57,8 @@ fn interfaces() {
             let experiment = without_needs(&experiment);
             move || on_many(&experiment)
         };
-        // 2 servers of 2.5 ms do 800 requests in a second; 45 of 15 ms do 3000, and 533 with 8 jobs.
+        // 2 servers of 2.5 ms do 800 requests in a second; 45 of 15 ms do 3000, and 533 with 8
+        // jobs.
         let published = with(
             "2500us,servers=2",
             "15ms,servers=45",

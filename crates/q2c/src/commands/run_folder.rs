@@ -24,8 +24,8 @@ pub fn program() -> String {
     format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
 }
 
-/// The result of a command in a run folder or a file, if it has one of these schemas, this version's
-/// first.
+/// The result of a command in a run folder or a file, if it has one of these schemas; this
+/// version's comes first.
 pub fn result<T: DeserializeOwned>(
     run: &Path,
     command: &str,
