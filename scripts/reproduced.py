@@ -53,7 +53,7 @@ def main():
     virtual = f" in a virtual machine ({machine['hypervisor']})" if machine["hypervisor"] else ""
     about = (
         f"The verdicts of all experiments on the development machine: {machine['cpu_model']}, "
-        f"{len(machine['cpus_online'])} CPUs{virtual}, Linux {machine['kernel']}, a scratch file on "
+        f"{len(machine['cpus_online'])} CPUs{virtual}, Linux {machine['kernel'].split('-')[0]}, a scratch file on "
         f"its disk, which has one hardware queue and no poll queues. {day}."
     )
     scaled = (
