@@ -27,8 +27,10 @@ def interval(figure):
     return f"{median} [{low}, {high}]"
 
 
-def cell(text):
-    return (text or "").replace("|", "\\|").replace("\n", " ")
+def cell(text, release):
+    # The name of a build says nothing.
+    text = (text or "").replace(release, release.split("-")[0])
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def counted(claims):
@@ -72,7 +74,7 @@ def main():
             here = "; ".join(interval(figure) for figure in claim["measured"])
             verdict = f"{claim['verdict']}, {claim['basis']}" if here else claim["verdict"]
             row = (claim["says"], claim["published"], here, verdict, claim["why"])
-            print("| " + " | ".join(cell(text) for text in row) + " |")
+            print("| " + " | ".join(cell(text, machine["kernel"]) for text in row) + " |")
 
 
 if __name__ == "__main__":
