@@ -20,6 +20,7 @@ mod error;
 mod guard;
 mod journal;
 mod lock;
+mod module;
 mod owner;
 mod setting_file;
 mod sweep;

@@ -7,6 +7,7 @@ use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_fs::OneFile;
 use q2c_host::Roots;
+use q2c_host::restore::Guard;
 use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
 use q2c_model::Bytes;
 use q2c_result::fs::FileSystem;
@@ -27,6 +28,8 @@ pub struct Maker {
     folder: PathBuf,
     seed: u64,
     simulated: SimDevices,
+    /// Folder of the journal of changed settings and loaded modules.
+    restore_dir: Option<PathBuf>,
     /// Loop devices are kept for the whole run: their files take long to fill.
     loops: RefCell<BTreeMap<u64, Rc<LoopMade>>>,
     /// So are file systems.
@@ -57,32 +60,32 @@ impl Kept for LoopMade {}
 
 impl Kept for OneFile {}
 
-/// A module that was loaded for its device. It is unloaded with this value.
+/// A module that was loaded for its device. It is unloaded with this value; one that cannot go
+/// stays loaded, and the next trial says so. After SIGKILL `q2c restore` unloads it.
 struct Loaded {
-    module: &'static str,
-    // The device must be closed before its module goes.
-    file: Option<Arc<File>>,
+    // The device must be closed before its module goes, so this stands first.
+    _file: Arc<File>,
+    _guard: Guard,
 }
 
 impl Kept for Loaded {}
 
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        self.file = None;
-        // A module that cannot go stays loaded, and the next trial says so.
-        Command::new("rmmod").arg(self.module).output().ok();
-    }
-}
-
 impl Maker {
     /// A maker whose simulated devices are `simulated`, and whose files go into `folder`.
     #[must_use]
-    pub fn new(roots: Roots, folder: PathBuf, seed: u64, simulated: SimDevices) -> Self {
+    pub fn new(
+        roots: Roots,
+        folder: PathBuf,
+        restore_dir: Option<PathBuf>,
+        seed: u64,
+        simulated: SimDevices,
+    ) -> Self {
         Maker {
             roots,
             folder,
             seed,
             simulated,
+            restore_dir,
             loops: RefCell::default(),
             files: RefCell::default(),
         }
@@ -200,29 +203,36 @@ impl Maker {
         ram: &RamDevice,
         options: &[String],
     ) -> Result<Made, String> {
-        if self.roots.sys(&format!("module/{module}")).exists() {
+        let folder = self.roots.sys(&format!("module/{module}"));
+        if folder.exists() {
             return Err(format!(
                 "the module {module} is loaded already, and makes its devices when it is loaded; unload it by rmmod {module}"
             ));
         }
+        let journal = self.restore_dir.as_deref();
+        let journal = journal.ok_or("there is no folder for the journal of what was changed")?;
+        let mut guard = Guard::new(&self.roots, journal).map_err(|e| e.to_string())?;
+        guard.module(&folder).map_err(|e| e.to_string())?;
         let loaded = Command::new("modprobe").arg(module).args(options).output();
         let loaded = loaded.map_err(|e| format!("run modprobe: {e}"))?;
         if !loaded.status.success() {
             let said = String::from_utf8_lossy(&loaded.stderr);
             return Err(format!("load the module {module}: {}", said.trim()));
         }
-        let mut kept = Loaded { module, file: None };
+        guard.module_is_loaded().map_err(|e| e.to_string())?;
         // Pages that were never written are not read from memory.
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
         let file = Arc::new(self.open(Path::new(path))?);
-        kept.file = Some(Arc::clone(&file));
         Ok(Made {
-            medium: Medium::File(file),
+            medium: Medium::File(Arc::clone(&file)),
             span: ram.size,
             abilities: Abilities::default(),
             engine: None,
-            _kept: Some(Rc::new(kept)),
+            _kept: Some(Rc::new(Loaded {
+                _file: file,
+                _guard: guard,
+            })),
         })
     }
 }
@@ -292,6 +302,7 @@ mod tests {
         let maker = Maker::new(
             Roots::live(),
             folder.path().into(),
+            None,
             1,
             SimDevices::default(),
         );
@@ -315,7 +326,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let roots = Roots::under(root.path());
         std::fs::create_dir_all(roots.sys("module/null_blk")).unwrap();
-        let maker = Maker::new(roots, root.path().into(), 1, SimDevices::default());
+        let maker = Maker::new(roots, root.path().into(), None, 1, SimDevices::default());
         let devices = [DeviceOf {
             name: "ram".to_owned(),
             make: "null_blk:size=1g".to_owned(),

@@ -81,8 +81,15 @@ pub(crate) fn of_window(name: &str, place: &Place, whole: &Whole<'_>) -> Result<
     match name {
         "kiops_per_core" => per_core(whole, place),
         "interrupts_per_io" => interrupts(whole),
-        _ => over(name, &whole.ticks(place)?),
+        _ => over(name, &whole.ticks(place)?).map_err(|why| unseen(name, whole).unwrap_or(why)),
     }
+}
+
+/// Why there are no sleeps to see, where the kernel slept and could not be watched.
+fn unseen(name: &str, whole: &Whole<'_>) -> Option<String> {
+    let of_sleeps = ["miss_rate", "effective_sleep"].contains(&name);
+    let why = whole.job?.sleeps_unseen.as_ref().filter(|_| of_sleeps)?;
+    Some(format!("the kernel's sleeps could not be watched: {why}"))
 }
 
 /// A figure interval by interval, with the interval's end, seconds since the phase's begin. An
@@ -99,7 +106,7 @@ pub(crate) fn over_time(
     let each: Vec<(f64, Option<f64>)> = each.collect();
     match each.iter().any(|(_, value)| value.is_some()) {
         true => Ok(each),
-        false => over(name, &ticks).map(|_| each),
+        false => of_window(name, place, whole).map(|_| each),
     }
 }
 
@@ -123,12 +130,23 @@ fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
         "latency" => by(|tick| tick.ios, |tick| tick.mean_ns),
         "p50" => percentile(|tick| tick.p50_ns),
         "p99" => percentile(|tick| tick.p99_ns),
-        _ => return Err(format!("this study has no figure `{name}`")),
+        _ => return Err(absent(name)),
     };
     found.ok_or_else(|| match name {
         "miss_rate" | "effective_sleep" => "no sleep rule handled an I/O".to_owned(),
         _ => "no I/O was done".to_owned(),
     })
+}
+
+/// Why a figure of a whole phase is not there.
+fn absent(name: &str) -> String {
+    match name {
+        "queue_spread" => "no two hardware queues were seen".to_owned(),
+        "request_waits" => {
+            "sleeps for a request could not be counted here; that takes kprobes and root".to_owned()
+        }
+        _ => format!("this study has no figure `{name}`"),
+    }
 }
 
 fn per_core(whole: &Whole<'_>, place: &Place) -> Result<f64, String> {

@@ -17,6 +17,9 @@ pub enum ChangeKind {
     UblkDevice,
     /// The CPUs that a task may run on, by its folder in procfs. The values are lists of CPUs.
     TaskAffinity,
+    /// A kernel module that was loaded for its devices, by its folder in sysfs. The further value
+    /// is the word by which the loaded one is known again; to undo the change is to unload it.
+    Module,
 }
 
 impl ChangeKind {

@@ -6,7 +6,7 @@ use super::entry::{Change, Line};
 use super::journal::Journal;
 use super::lock::SettingLock;
 use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep};
-use super::{task_affinity, ublk_device};
+use super::{module, task_affinity, ublk_device};
 use crate::Roots;
 use crate::signals::Orderly;
 use std::fs;
@@ -177,6 +177,40 @@ impl Guard {
             _lock: Some(lock),
         });
         Ok(())
+    }
+
+    /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
+    /// [`Guard::undo`] unloads it where it is still there.
+    ///
+    /// # Errors
+    /// Another run holds the module, or the journal cannot be written.
+    pub fn module(&mut self, folder: &Path) -> Result<(), RestoreError> {
+        let lock = SettingLock::take(&self.dir, folder)?;
+        let change = self.announce(ChangeKind::Module, folder, "absent", module::LOADING)?;
+        self.applied.push(Applied {
+            change,
+            others: Vec::new(),
+            _lock: Some(lock),
+        });
+        Ok(())
+    }
+
+    /// Notes that the last module that [`Guard::module`] announced is loaded now, so that it is not
+    /// taken for one that somebody loads later.
+    ///
+    /// # Errors
+    /// It is not loaded, or the journal cannot be written.
+    pub fn module_is_loaded(&mut self) -> Result<(), RestoreError> {
+        let Some(at) = self.applied.len().checked_sub(1) else {
+            return Ok(());
+        };
+        let path = self.applied[at].change.file.clone();
+        let word = module::words(&path).map_err(|source| RestoreError::Setting {
+            what: "find".into(),
+            path,
+            source,
+        })?;
+        self.add_value(at, &word)
     }
 
     /// Writes a further value of a change to the journal before it is made.

@@ -3,7 +3,7 @@
 use super::entry::Change;
 use super::journal::{self, Contents, Fault};
 use super::lock::SettingLock;
-use super::{ChangeKind, Outcome, RestoreError, setting_file, task_affinity, ublk_device};
+use super::{ChangeKind, Outcome, RestoreError, module, setting_file, task_affinity, ublk_device};
 use crate::{Roots, attr};
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -199,6 +199,7 @@ pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Out
     match change.kind {
         ChangeKind::UblkDevice => ublk_device::delete(roots, change),
         ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
+        ChangeKind::Module => module::unload(change, others),
         ChangeKind::Setting => {
             let mut ours = vec![change.written.as_str()];
             ours.extend(others.iter().map(String::as_str));

@@ -16,6 +16,7 @@ pub fn reproduce(result: &ReproduceResult) -> Result<String, ::csv::Error> {
         "job",
         "end_s",
         "iops",
+        "handled",
         "miss_rate",
         "effective_sleep_ns",
         "cpu_pct",
@@ -35,13 +36,18 @@ pub fn reproduce(result: &ReproduceResult) -> Result<String, ::csv::Error> {
             let number = trial.trial.to_string();
             for (name, value) in &trial.figures {
                 let mut row = vec![at.clone(), number.clone()];
-                row.extend(std::iter::repeat_n(String::new(), 9));
+                row.extend(std::iter::repeat_n(String::new(), 10));
                 row.extend([name.clone(), field(*value)]);
                 writer.write_record(&row)?;
             }
             for (phase, label) in trial.phases.iter().zip(&result.phases) {
                 for job in &phase.jobs {
                     for tick in &job.ticks {
+                        // An interval in which no rule handled an I/O has no misses or sleeps.
+                        let slept = |value: f64| match tick.handled > 0.0 {
+                            true => field(value),
+                            false => String::new(),
+                        };
                         writer.write_record([
                             at.clone(),
                             number.clone(),
@@ -49,8 +55,9 @@ pub fn reproduce(result: &ReproduceResult) -> Result<String, ::csv::Error> {
                             job.job.clone(),
                             field(phase.begin_s + tick.end_s),
                             field(tick.rates.iops),
-                            field(tick.rates.miss_rate),
-                            field(tick.rates.effective_sleep_ns),
+                            field(tick.handled),
+                            slept(tick.rates.miss_rate),
+                            slept(tick.rates.effective_sleep_ns),
                             field(tick.rates.cpu_pct),
                             field(tick.mean_ns),
                             field(tick.p99_ns),

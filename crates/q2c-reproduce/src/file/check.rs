@@ -11,6 +11,7 @@ use q2c_claim::parse;
 use q2c_claim::scope::Context;
 use q2c_model::{Nanos, parse_duration};
 use q2c_place::study::SetupOf;
+use q2c_policy::{KernelSleep, Method};
 use q2c_result::reproduce::{Axis, ChartAsked, PublishedCurve, VariantOf, Window};
 use std::ops::Range;
 
@@ -328,14 +329,12 @@ impl Check<'_> {
             let Some(at) = self.problems.ok(&place_of(raw, &at, span), at) else {
                 break;
             };
-            if at
-                .methods
-                .iter()
-                .any(|method| method.name() == "hybrid-kernel")
-            {
+            let steered =
+                |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
+            if at.methods.iter().any(steered) {
                 let span = raw.method.as_ref().map_or(span.clone(), At::span);
-                let words = "hybrid-kernel sleeps in the kernel, where the series of a job do not see it; \
-                             write hybrid:RULE, or watch the kernel with q2c poll watch --kernel";
+                let words = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
+                             write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
                 self.problems.add(&span, words);
                 break;
             }

@@ -8,7 +8,7 @@ mod settings;
 
 pub use built_in::{all, named};
 pub use problem::{ExperimentError, Problem};
-pub use settings::{DeviceAsked, RamDevice, Settings, SettingsText};
+pub use settings::{DeviceAsked, RamDevice, Settings, SettingsText, TARGET};
 
 use q2c_claim::eval::FIGURES;
 use q2c_claim::judge::Claim;

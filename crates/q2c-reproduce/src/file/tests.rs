@@ -149,8 +149,13 @@ fn texts_go_with_the_values_of_an_axis() {
             .any(|p| p.line == 16 && p.words.contains("write one for each")),
         "{told:?}"
     );
-    let kernel = SOUND.replace("method = \"poll\"", "method = \"hybrid-kernel\"");
-    assert!(problems(&kernel)[0].words.contains("hybrid:RULE"));
+    let kernel =
+        |method: &str| SOUND.replace("method = \"poll\"", &format!("method = \"{method}\""));
+    let steered = kernel("hybrid-kernel:min:70%,10ms");
+    assert!(problems(&steered)[0].words.contains("needs a daemon"));
+    for method in ["hybrid-kernel", "hybrid-kernel:57us"] {
+        assert!(Experiment::parse(&kernel(method)).is_ok(), "{method}");
+    }
 }
 
 #[test]

@@ -2,19 +2,17 @@
 //! the CPUs.
 
 use crate::devices::{Made, Maker};
-use crate::file::Settings;
+use crate::file::{Settings, TARGET};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
 use q2c_bench::way::{Abilities, Way};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId};
-use q2c_policy::LaneMethod;
+use q2c_policy::{KernelSleep, LaneMethod, Method};
 use q2c_sys::Clock;
 use q2c_workbench::workload::Site;
 use std::collections::BTreeMap;
-
-/// The name of the device that the user names.
-const TARGET: &str = "target";
+use std::path::PathBuf;
 
 /// The user's target, open.
 pub struct OpenTarget<'a> {
@@ -41,6 +39,9 @@ pub struct Ground<'a> {
     pub maker: Maker,
     /// The clock of all times.
     pub clock: Clock,
+    /// Folder of the journal of changed settings; `None` where there is none, and no setting can be
+    /// changed.
+    pub restore_dir: Option<PathBuf>,
 }
 
 /// A job's settings on the device that they name, ready to run.
@@ -50,10 +51,18 @@ pub(crate) struct Ready {
     pub medium: Medium,
     pub span: Bytes,
     pub waits: LaneMethod,
+    /// The sleep that is left to the kernel, which it does inside the call.
+    pub kernel: Option<KernelSleep>,
     pub settings: Settings,
 }
 
 impl Ready {
+    /// The method by which completions are found.
+    pub fn method(&self) -> Method {
+        let lane = || self.waits.clone().into();
+        self.kernel.clone().map_or_else(lane, Method::HybridKernel)
+    }
+
     /// Whether threads can go on from `other` to this: nothing but the method differs.
     pub fn same_ring(&self, other: &Ready) -> bool {
         let (one, two) = (&self.settings, &other.settings);
@@ -116,6 +125,7 @@ impl Ground<'_> {
     ) -> Result<Ready, String> {
         let mut first = None;
         for method in &settings.methods {
+            let interface = &carrier(interface, settings, method);
             let way = Way::of(interface, method, settings.depth, can);
             let engine = way.as_ref().ok().and_then(|way| way.interface.engine());
             match (&way, engine) {
@@ -125,6 +135,7 @@ impl Ground<'_> {
                         engine: engine.clone(),
                         span,
                         waits: way.waits.clone(),
+                        kernel: way.kernel.clone(),
                         settings: settings.clone(),
                     });
                 }
@@ -143,6 +154,17 @@ impl Ground<'_> {
 
 /// Bytes of a job that does no I/O.
 const NO_DEVICE: Bytes = Bytes(1 << 30);
+
+/// The kernel sleeps only in the calls of pvsync2, so that is the interface of its own methods
+/// where the settings name none and the device is a real one.
+fn carrier(interface: &Interface, settings: &Settings, method: &Method) -> Interface {
+    let real = interface.engine().is_some_and(EngineSpec::needs_file);
+    let own = match (method, &settings.engine) {
+        (Method::HybridKernel(_), None) if real => "pvsync2".parse().ok(),
+        _ => None,
+    };
+    own.unwrap_or_else(|| interface.clone())
+}
 
 /// The interface of settings on a device whose own engine is `own`. A simulated device is its own
 /// engine.

@@ -129,7 +129,7 @@ pub(crate) fn plans(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::file::Settings;
     use q2c_engine::{EngineSpec, Medium, Pattern};
@@ -142,6 +142,7 @@ mod tests {
             medium: Medium::None,
             span: Bytes(1 << 20),
             waits: method.lane().cloned().unwrap_or(LaneMethod::Poll),
+            kernel: None,
             settings: Settings {
                 device: "target".to_owned(),
                 engine: None,
@@ -158,7 +159,7 @@ mod tests {
         }
     }
 
-    fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<Placed> {
+    pub fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<Placed> {
         Some(Placed {
             ready: ready(method, depth),
             cpus: cpus.iter().copied().map(CpuId).collect(),

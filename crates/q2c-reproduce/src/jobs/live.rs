@@ -1,5 +1,6 @@
 //! Runs the threads of a trial through its phases, and hears their slices.
 
+use super::kernel::KernelPolling;
 use super::lanes::{Course, Strand, activities, plans};
 use super::series::Heap;
 use q2c_engine::{Heard, Live, LivePlan, RunError, live};
@@ -26,6 +27,32 @@ pub(crate) struct Trial<'a> {
     pub seed: u64,
 }
 
+/// What the listening thread minds beside the slices.
+struct Beside<'a> {
+    kernel: Option<&'a mut KernelPolling>,
+    stop: &'a AtomicBool,
+}
+
+impl Beside<'_> {
+    fn start(&mut self, start: u64, slice: Nanos) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.start(start, slice);
+        }
+    }
+
+    /// Sets the kernel's sleep for a phase. Returns why that failed.
+    fn enter(&mut self, phase: usize) -> Option<String> {
+        self.kernel.as_mut()?.enter(phase).err()
+    }
+
+    /// Looks at the kernel's sleeps where that is due, and returns when it is due next.
+    fn look(&mut self, now: u64) -> Option<u64> {
+        let kernel = self.kernel.as_mut()?;
+        kernel.look(now);
+        kernel.due()
+    }
+}
+
 /// What a trial gave.
 pub(crate) struct Ran {
     /// The slices of all threads.
@@ -40,6 +67,8 @@ pub(crate) struct Ran {
     pub unheard: usize,
     /// Whether it was stopped before its end.
     pub stopped: bool,
+    /// Why the kernel's sleep could not be set for a phase.
+    pub unset: Option<String>,
 }
 
 /// Most samples of a thread in a slice; more I/Os are counted and not sampled.
@@ -56,7 +85,12 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// A thread cannot be set up, or an engine breaks.
-    pub fn run(&self, strands: &[Strand], stop: &AtomicBool) -> Result<Ran, RunError> {
+    pub fn run(
+        &self,
+        strands: &[Strand],
+        kernel: Option<&mut KernelPolling>,
+        stop: &AtomicBool,
+    ) -> Result<Ran, RunError> {
         let cpus: Vec<CpuId> = strands.iter().map(Strand::cpu).collect();
         let capacity = |cpu: CpuId| {
             let sharing = cpus.iter().filter(|&&other| other == cpu).count().max(1);
@@ -70,7 +104,7 @@ impl Trial<'_> {
             clock: self.clock,
             samples: false,
         };
-        let listen = |ears: &mut Live<'_>| self.listen(ears, strands, stop);
+        let listen = |ears: &mut Live<'_>| self.listen(ears, strands, (kernel, stop));
         let (heard, data) = live(plan, stop, listen)?;
         let fault = first_fault(&data);
         let mut ran = heard?;
@@ -87,24 +121,32 @@ impl Trial<'_> {
             .max(1)
     }
 
-    fn listen(
-        &self,
-        ears: &mut Live<'_>,
-        strands: &[Strand],
-        stop: &AtomicBool,
-    ) -> Result<Ran, RunError> {
+    fn begun(&self, threads: usize, ears: &Live<'_>) -> Ran {
         let whole = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
-        let mut ran = Ran {
-            heap: Heap::new(strands.len(), self.slice, whole),
+        let mut heap = Heap::new(threads, self.slice, whole);
+        heap.start_ns = ears.start_ns();
+        heap.tids = ears.tids().to_vec();
+        Ran {
+            heap,
             unheard: 0,
             boundaries: vec![Boundary::read(self.site)],
             orders: vec![0],
             fault: None,
             stopped: false,
-        };
+            unset: None,
+        }
+    }
+
+    fn listen(
+        &self,
+        ears: &mut Live<'_>,
+        strands: &[Strand],
+        (kernel, stop): (Option<&mut KernelPolling>, &AtomicBool),
+    ) -> Result<Ran, RunError> {
         let start = ears.start_ns();
-        ran.heap.start_ns = start;
-        ran.heap.tids = ears.tids().to_vec();
+        let mut ran = self.begun(strands.len(), ears);
+        let mut beside = Beside { kernel, stop };
+        beside.start(start, self.slice);
         let mut end = 0;
         for phase in 0..self.phases.len() {
             end += self.slices(phase);
@@ -113,20 +155,25 @@ impl Trial<'_> {
             if next < self.phases.len() {
                 // An order takes effect at the next cut that all threads can reach, so it is given
                 // within the last slice of the phase.
-                if !self.hear_until(cut - self.slice.0 + self.slice.0 / 4, ears, &mut ran, stop) {
+                let time = cut - self.slice.0 + self.slice.0 / 4;
+                if !self.hear_until(time, ears, &mut ran, &mut beside) {
                     return Ok(ran);
                 }
                 let order = ears.order(activities(strands, self.courses, next))?;
                 ran.orders.push(order);
             }
-            if !self.hear_until(cut, ears, &mut ran, stop) {
+            if !self.hear_until(cut, ears, &mut ran, &mut beside) {
                 return Ok(ran);
             }
             ran.boundaries.push(Boundary::read(self.site));
+            if next < self.phases.len() && ran.unset.is_none() {
+                ran.unset = beside.enter(next);
+            }
         }
         let late = start + end * self.slice.0 + PATIENCE;
         while !ran.heap.all_reached(end) && self.clock.now() < late {
-            if !self.hear_until(self.clock.now() + self.slice.0 / 4, ears, &mut ran, stop) {
+            let time = self.clock.now() + self.slice.0 / 4;
+            if !self.hear_until(time, ears, &mut ran, &mut beside) {
                 break;
             }
         }
@@ -141,19 +188,22 @@ impl Trial<'_> {
         until: u64,
         ears: &mut Live<'_>,
         ran: &mut Ran,
-        stop: &AtomicBool,
+        beside: &mut Beside<'_>,
     ) -> bool {
         loop {
-            let left = until.saturating_sub(self.clock.now());
+            let now = self.clock.now();
+            let due = beside.look(now).unwrap_or(until);
+            let left = until.saturating_sub(now);
             if left == 0 {
                 return true;
             }
+            let left = left.min(due.saturating_sub(now));
             match ears.hear(Duration::from_nanos(left)) {
                 Heard::Slice(slice) => ran.heap.take(&slice),
                 Heard::Nothing => {}
                 Heard::End => return false,
             }
-            if stop.load(Ordering::Relaxed) {
+            if beside.stop.load(Ordering::Relaxed) {
                 return false;
             }
         }

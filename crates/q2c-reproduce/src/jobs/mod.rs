@@ -2,6 +2,7 @@
 
 mod cpus;
 mod ground;
+mod kernel;
 mod lanes;
 mod live;
 mod series;
@@ -13,6 +14,7 @@ pub use stages::STAGE_FIGURES;
 use crate::devices::Made;
 use crate::file::Experiment;
 use cpus::{Wish, needed, placed};
+use kernel::KernelPolling;
 use lanes::{Course, Placed, strands};
 use live::Trial;
 use q2c_model::{CpuId, Nanos};
@@ -164,13 +166,23 @@ impl JobsPlan<'_> {
             seed: context.seed >> 1,
         };
         let capture = Capture::begin(self.experiment.capture, &trial)?;
-        let ran = trial.run(&strands, context.cancel);
+        let journal = self.ground.restore_dir.as_deref();
+        let kernel = KernelPolling::begin(&courses, &names, self.ground.site, journal);
+        let mut kernel = kernel.map_err(CellError::Cell)?;
+        kernel
+            .as_mut()
+            .map_or(Ok(()), |kernel| kernel.enter(0))
+            .map_err(CellError::Cell)?;
+        let ran = trial.run(&strands, kernel.as_mut(), context.cancel);
         let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
         if let Some(fault) = ran.fault {
             return Err(CellError::Abort(fault.into()));
         }
         if ran.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
+        }
+        if let Some(why) = ran.unset {
+            return Err(CellError::Trial(why));
         }
         if ran.unheard > 0 {
             return Err(CellError::Trial(format!(
@@ -188,6 +200,9 @@ impl JobsPlan<'_> {
             site: self.ground.site,
         };
         let mut phases = ran.heap.phases(&run);
+        if let Some(kernel) = &kernel {
+            kernel.tell(&mut phases, self.slice(), &run);
+        }
         capture.end(&mut phases, &ran.heap, &run, clock)?;
         Ok(PointTrial {
             trial: context.trial,

@@ -161,6 +161,7 @@ impl Heap {
                     .busy
                     .map(|all| of_jobs(all, idle + others, cpus[job], looked).cpus),
                 figures: BTreeMap::new(),
+                sleeps_unseen: None,
                 ticks: self.ticks(&mine, first, last),
             }
         });
@@ -305,7 +306,7 @@ impl Counters {
             ..WaitCounts::default()
         };
         let asked = run.courses[job][phase].as_ref();
-        let asked = asked.map_or(Method::POLL, |placed| placed.ready.waits.clone().into());
+        let asked = asked.map_or(Method::POLL, |placed| placed.ready.method());
         seen.mode(&asked)
     }
 }

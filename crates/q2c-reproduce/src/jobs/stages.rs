@@ -4,7 +4,7 @@
 use super::live::Trial;
 use super::series::{Heap, Run};
 use q2c_result::analyze::QueueUse;
-use q2c_result::bench::{PointStages, StageRun};
+use q2c_result::bench::{PointStages, StageRun, TagWaits};
 use q2c_result::late::Unseen;
 use q2c_result::reproduce::PhaseTrial;
 use q2c_run::runner::CellError;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The figures of stages and queues, of a whole phase.
-pub const STAGE_FIGURES: [(&str, &str); 7] = [
+pub const STAGE_FIGURES: [(&str, &str); 8] = [
     ("q2g", "mean time from queued to a request, ns"),
     ("g2i", "mean time from the request to its insertion, ns"),
     ("i2d", "mean time from the insertion to its issue, ns"),
@@ -25,6 +25,10 @@ pub const STAGE_FIGURES: [(&str, &str); 7] = [
     (
         "queue_spread",
         "reads of the fullest hardware queue less those of the emptiest, over the mean",
+    ),
+    (
+        "request_waits",
+        "sleeps of threads for a request or a tag, over the I/Os",
     ),
 ];
 
@@ -103,6 +107,8 @@ fn refused(why: &Unseen) -> CellError {
 fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
     let stage = |name: &str| seen.stages.get(name).map(|stage| stage.mean_ns);
     let share = stage("Q2G").zip(stage("Q2C")).map(|(q2g, q2c)| q2g / q2c);
+    let waits = seen.tag_waits.as_ref().and_then(TagWaits::sum);
+    let waits = waits.map(|(sleeps, _)| sleeps as f64 / seen.ios as f64);
     let reads = seen.queues.first().and_then(|device| device.reads.as_ref());
     let all = [
         ("q2g", stage("Q2G")),
@@ -112,6 +118,7 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
         ("q2c", stage("Q2C")),
         ("q2g_share", share),
         ("queue_spread", reads.and_then(spread)),
+        ("request_waits", waits),
     ];
     let known = all
         .into_iter()
@@ -132,6 +139,7 @@ fn spread(of: &QueueUse) -> Option<f64> {
 mod tests {
     use super::*;
     use q2c_result::analyze::{Hctx, StageStats};
+    use q2c_result::bench::QueueTagWaits;
 
     #[test]
     fn shares_and_spreads_by_hand() {
@@ -145,7 +153,7 @@ mod tests {
             stages: stages.map(|(name, ns)| (name.to_owned(), stage(ns))).into(),
             captured_by: q2c_result::replay::CapturedBy::Bpf,
             seconds: 1.0,
-            ios: 1,
+            ios: 20,
             captured: 1,
             completed: 1,
             others: 0,
@@ -155,10 +163,17 @@ mod tests {
             unmatched: BTreeMap::new(),
             bottleneck: None,
             queues: Vec::new(),
-            tag_waits: None,
+            tag_waits: Some(TagWaits::Counted {
+                queues: vec![QueueTagWaits {
+                    sleeps: 5,
+                    ..QueueTagWaits::default()
+                }],
+                lost: 0,
+            }),
         };
         let found = figures(&seen);
         assert_eq!(found["q2g_share"], 0.3);
+        assert_eq!(found["request_waits"], 0.25);
         assert_eq!(found.get("queue_spread"), None);
         let queue = |requests| Hctx {
             requests,

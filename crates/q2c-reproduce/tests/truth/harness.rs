@@ -91,8 +91,15 @@ pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> Re
         }),
         site: &site,
         cpus: &cpus,
-        maker: Maker::new(Roots::live(), folder.path().into(), 1, simulated.clone()),
+        maker: Maker::new(
+            Roots::live(),
+            folder.path().into(),
+            None,
+            1,
+            simulated.clone(),
+        ),
         clock: Clock::new(),
+        restore_dir: None,
     };
     let jobs = JobsPlan {
         experiment,

@@ -82,6 +82,10 @@ pub struct JobSeries {
     /// Figures that are of the whole phase only, by name, as those of [`PointTrial::figures`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
+    /// Why the sleeps that it left to the kernel were not seen; `None` where they were, or where it
+    /// left none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleeps_unseen: Option<String>,
     /// Its intervals, each counted from nothing, from the phase's begin to its end.
     pub ticks: Vec<Tick>,
 }

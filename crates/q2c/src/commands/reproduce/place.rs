@@ -116,6 +116,7 @@ impl Place {
             engine: self.default_engine(bench),
             abilities: abilities(bench, media),
         });
+        let restore_dir = crate::commands::restore::folder(None).ok();
         Ground {
             target,
             site: &self.site,
@@ -123,10 +124,12 @@ impl Place {
             maker: Maker::new(
                 Roots::live(),
                 folder.to_owned(),
+                restore_dir.clone(),
                 self.seed,
                 self.simulated.clone(),
             ),
             clock: self.clock,
+            restore_dir,
         }
     }
 

@@ -1,0 +1,271 @@
+//! The kernel's own hybrid polling under the jobs: its sleep is set phase by phase, and a probe
+//! counts what the kernel does, since it sleeps inside the call where the thread does not see it.
+
+use super::ground::Ready;
+use super::lanes::Course;
+use super::series::Run;
+use crate::file::TARGET;
+use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
+use q2c_host::block::Disk;
+use q2c_host::restore::Guard;
+use q2c_model::Nanos;
+use q2c_result::reproduce::{JobSeries, PhaseTrial};
+use q2c_workbench::workload::Site;
+use std::path::{Path, PathBuf};
+
+/// The target's polling in a trial. The setting is put back when this value is dropped.
+pub(super) struct KernelPolling {
+    file: PathBuf,
+    /// `io_poll_delay` in each phase; `None` where nothing polls in its calls.
+    delays: Vec<Option<Delay>>,
+    guard: Guard,
+    /// `None` where no job leaves the sleep to the kernel.
+    sight: Option<Sight>,
+}
+
+/// What is seen of the kernel's sleeps.
+enum Sight {
+    /// The probe, and its counts at the begin of each slice so far.
+    Probe(Box<KernelHybrid>, Looks),
+    /// Nothing, and why.
+    Unseen(String),
+}
+
+/// The probe's running counts at the cuts between slices.
+#[derive(Default)]
+struct Looks {
+    /// When the next look is due, and the length of a slice, ns; `None` before the start.
+    next: Option<(u64, u64)>,
+    counts: Vec<Counts>,
+}
+
+impl KernelPolling {
+    /// Locks the setting, and attaches the probe where a job leaves its sleep to the kernel. `None`
+    /// where no job polls in its calls, or the target has no such setting.
+    ///
+    /// # Errors
+    /// Two jobs of one phase need different settings, or the setting cannot be locked; in words.
+    pub fn begin(
+        courses: &[Course],
+        names: &[String],
+        site: &Site,
+        journal: Option<&Path>,
+    ) -> Result<Option<Self>, String> {
+        let delays = delays(courses, names)?;
+        let disk = site.target_disk.as_ref().map(|target| &target.disk);
+        let there = disk.filter(|disk| Delay::path(disk).exists());
+        let Some(disk) = there.filter(|_| delays.iter().any(Option::is_some)) else {
+            return Ok(None);
+        };
+        let journal = journal.ok_or("there is no folder for the journal of changed settings")?;
+        let file = Delay::path(disk);
+        let guard = Guard::new(&site.roots, journal);
+        let mut guard = guard.map_err(|e| format!("failed to {e}"))?;
+        guard.hold(&file).map_err(|e| format!("failed to {e}"))?;
+        let sleeps = (0..delays.len()).any(|phase| sleeper(courses, phase).is_some());
+        Ok(Some(KernelPolling {
+            file,
+            delays,
+            guard,
+            sight: sleeps.then(|| Sight::of(site, disk)),
+        }))
+    }
+
+    /// Sets the kernel's sleep as a phase needs it.
+    ///
+    /// # Errors
+    /// The kernel refuses the value; in words.
+    pub fn enter(&mut self, phase: usize) -> Result<(), String> {
+        let Some(Delay(value)) = self.delays[phase] else {
+            return Ok(());
+        };
+        let set = self.guard.vary(&self.file, &value.to_string());
+        set.map_err(|e| format!("failed to {e}"))
+    }
+
+    /// Slices are cut from `start` on, ns on the run's clock.
+    pub fn start(&mut self, start: u64, slice: Nanos) {
+        if let Some(Sight::Probe(_, looks)) = &mut self.sight {
+            looks.next = Some((start, slice.0));
+        }
+    }
+
+    /// When the next look at the probe's counts is due, ns on the run's clock.
+    pub fn due(&self) -> Option<u64> {
+        match &self.sight {
+            Some(Sight::Probe(_, looks)) => looks.next.map(|(at, _)| at),
+            _ => None,
+        }
+    }
+
+    /// Looks at the probe's counts, where that is due.
+    pub fn look(&mut self, now: u64) {
+        if self.due().is_none_or(|at| at > now) {
+            return;
+        }
+        if let Some(Sight::Probe(probe, looks)) = &mut self.sight {
+            match probe.read() {
+                Ok(counts) => looks.counts.push(counts),
+                Err(error) => {
+                    self.sight = Some(Sight::Unseen(format!("failed to {error}")));
+                    return;
+                }
+            }
+            looks.next = looks.next.map(|(at, slice)| (at + slice, slice));
+        }
+    }
+
+    /// Puts the kernel's sleeps into the series of the jobs that left their sleep to the kernel.
+    pub fn tell(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Run<'_>) {
+        let Some(sight) = &self.sight else {
+            return;
+        };
+        for (n, phase) in phases.iter_mut().enumerate() {
+            let Some(job) = sleeper(run.courses, n) else {
+                continue;
+            };
+            let first = (phase.begin_s / slice.as_secs_f64()).round() as usize;
+            let mut jobs = phase.jobs.iter_mut();
+            if let Some(series) = jobs.find(|series| series.job == run.names[job]) {
+                sight.tell(series, first);
+            }
+        }
+    }
+}
+
+impl Sight {
+    fn of(site: &Site, disk: &Disk) -> Sight {
+        match KernelHybrid::attach(&site.roots, disk) {
+            Ok(probe) => Sight::Probe(Box::new(probe), Looks::default()),
+            Err(error) => Sight::Unseen(format!("failed to {error}")),
+        }
+    }
+
+    fn tell(&self, series: &mut JobSeries, first: usize) {
+        match self {
+            Sight::Probe(_, looks) => looks.tell(series, first),
+            Sight::Unseen(why) => series.sleeps_unseen = Some(why.clone()),
+        }
+    }
+}
+
+impl Looks {
+    /// An interval between two looks has the polled requests that completed in it. One without a
+    /// look at its end has none.
+    fn tell(&self, series: &mut JobSeries, first: usize) {
+        for (n, tick) in series.ticks.iter_mut().enumerate() {
+            let begin = self.counts.get(first + n);
+            let Some((begin, end)) = begin.zip(self.counts.get(first + n + 1)) else {
+                continue;
+            };
+            let seen = end.since(*begin);
+            tick.handled = seen.polled as f64;
+            tick.rates.miss_rate = seen.miss_rate().unwrap_or(0.0);
+            tick.rates.effective_sleep_ns = seen.effective_sleep_ns().unwrap_or(0.0);
+        }
+    }
+}
+
+/// The job that leaves its sleep to the kernel in a phase.
+fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
+    let sleeps = |course: &Course| {
+        let placed = course[phase].as_ref();
+        placed.is_some_and(|placed| placed.ready.kernel.is_some())
+    };
+    courses.iter().position(sleeps)
+}
+
+/// `io_poll_delay` of the target in each phase.
+fn delays(courses: &[Course], names: &[String]) -> Result<Vec<Option<Delay>>, String> {
+    let phases = courses.first().map_or(0, Vec::len);
+    (0..phases).map(|n| delay(courses, names, n)).collect()
+}
+
+/// The setting holds for the whole device, and the probe does not tell jobs apart. So a job that
+/// leaves its sleep to the kernel is the only one that polls the device.
+fn delay(courses: &[Course], names: &[String], phase: usize) -> Result<Option<Delay>, String> {
+    let placed = courses.iter().map(|course| course[phase].as_ref());
+    let ready = placed.map(|placed| placed.map(|placed| &placed.ready));
+    let polls = |ready: &&Ready| {
+        let polls = ready.engine.polls_in_call() || ready.engine.needs_poll_queues();
+        polls && ready.settings.device == TARGET
+    };
+    let polling = ready
+        .enumerate()
+        .filter_map(|(n, ready)| Some((n, ready.filter(polls)?)));
+    let all: Vec<_> = polling
+        .map(|(n, ready)| (n, ready.kernel.as_ref()))
+        .collect();
+    let Some((own, sleep)) = all.iter().find(|(_, sleep)| sleep.is_some()) else {
+        return Ok((!all.is_empty()).then_some(Delay::CLASSIC));
+    };
+    match all.iter().find(|(other, _)| other != own) {
+        Some((other, _)) => Err(format!(
+            "{} and {} poll the target in one phase: the kernel's sleep holds for the whole device; \
+             let one of them wait for interrupts, or write hybrid:RULE",
+            names[*own], names[*other]
+        )),
+        None => Ok(sleep.and_then(Delay::of)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::lanes::tests::placed;
+    use q2c_engine::EngineSpec;
+    use q2c_policy::KernelSleep;
+    use q2c_result::reproduce::Tick;
+
+    fn in_call(kernel: Option<KernelSleep>) -> Option<super::super::lanes::Placed> {
+        let mut placed = placed("poll", 1, &[0])?;
+        placed.ready.engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
+        placed.ready.kernel = kernel;
+        Some(placed)
+    }
+
+    #[test]
+    fn the_sleep_of_each_phase() {
+        let names = ["one".to_owned(), "other".to_owned()];
+        let one = vec![
+            in_call(Some(KernelSleep::Own)),
+            in_call(Some(KernelSleep::Fixed(57))),
+            in_call(None),
+            None,
+        ];
+        // A null device is not polled.
+        let other = vec![placed("interrupt", 1, &[1]); 4];
+        let found = delays(&[one.clone(), other], &names).unwrap();
+        let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
+        assert_eq!(found, wanted);
+        let why = delays(&[one, vec![in_call(None); 4]], &names).unwrap_err();
+        assert!(why.starts_with("one and other poll the target"), "{why}");
+    }
+
+    /// Between the looks 10 requests completed, 4 of them missed, with 2000 ns asked; then none;
+    /// then the looks end.
+    #[test]
+    fn intervals_get_what_completed_in_them() {
+        let at = |polled, missed, asked_ns| Counts {
+            polled,
+            missed,
+            asked_ns,
+            ..Counts::default()
+        };
+        let looks = Looks {
+            next: None,
+            counts: vec![at(7, 7, 7), at(5, 1, 100), at(15, 5, 2100), at(15, 5, 2100)],
+        };
+        let mut series = JobSeries {
+            ticks: vec![Tick::default(); 3],
+            ..JobSeries::default()
+        };
+        looks.tell(&mut series, 1);
+        let seen: Vec<(f64, f64, f64)> = series
+            .ticks
+            .iter()
+            .map(|t| (t.handled, t.rates.miss_rate, t.rates.effective_sleep_ns))
+            .collect();
+        assert_eq!(seen, [(10.0, 0.4, 200.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]);
+    }
+}
