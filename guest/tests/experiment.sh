@@ -41,7 +41,7 @@ else
     ended=$?
     wait $stat
     cat /tmp/judged.lines
-    expect interference-ends $ended = 0 "$(tail -n 2 /tmp/judged.lines)"
+    expect interference-ends $ended = 0 "$(grep -o '"verdict": "[a-z-]*"' /tmp/judged | sort | uniq -c) $(tail -n 2 /tmp/judged.lines)"
     expect the-setting-is-put-back "$(cat "$delay")" = 25 "io_poll_delay"
     expect the-kernel-slept "$(grep -c '"kind": "hybrid-kernel"' /tmp/judged)" -ge 3 "phases in which the foreground was found to be hybrid-kernel"
     q2c report /tmp/interference/* --csv >/tmp/series.csv 2>/tmp/series.err
