@@ -1,6 +1,6 @@
 # limit: 600
 # Published experiments in a guest: the kernel's own hybrid polling as the foreground, its series by
-# the probe beside the kernel's own statistics, and the devices that modules make.
+# the probe beside the kernel's own statistics, the devices that modules make, and stages.
 
 # Prints time of the machine (s) and mean latency of 4 KiB reads (ns) by the kernel's statistics of
 # polled requests, again and again, while a process lives.
@@ -112,3 +112,52 @@ FILE
     run restore-unloads 0 /tmp/restored q2c restore &&
         expect restore-unloads "$left, $(cut -d ' ' -f 1 /proc/modules | grep -c 'ramdisk_mq\|null_blk')" = "1, 0" "$(cat /tmp/restored) $(tail -n 2 /tmp/killed.lines)"
 fi
+
+# The stages of a device whose requests run out, and of the same device with enough of them.
+cat >/tmp/stages.toml <<'FILE'
+schema = "q2c.reproduce/2"
+name = "stages"
+title = "Is Q2G where time goes when requests run out?"
+setting = "a device whose requests take 4 ms, with one reader and with 32 on one CPU"
+capture = true
+trials = 3
+
+[[job]]
+name = "readers"
+engine = "pvsync2"
+method = "interrupt"
+cpus = 1
+
+[[phase]]
+name = "few"
+length = "1s"
+
+[[phase]]
+name = "many"
+length = "1s"
+set.readers = { threads = 32 }
+
+[[claim]]
+says = "when requests run out, Q2G is where time goes"
+expect = ["many.q2g_share > 50 %", "few.q2g_share < 10 %"]
+
+[[claim]]
+says = "requests do run out"
+expect = ["many.request_waits > 0.01", "few.request_waits < 0.1 * many.request_waits"]
+FILE
+
+# Prints the verdicts of the claims and of their comparisons, each with its number.
+verdicts() { grep -o '"verdict": "[a-z-]*"' "$1" | sort | uniq -c | awk '{ gsub(/"/, "", $3); printf "%s%s %s", sep, $1, $3; sep = ", " }'; }
+
+# Prints each comparison with what it was judged by.
+judged() { sed -n '/"claims"/,$p' "$1" | grep '"text"\|"min"\|"median"\|"max"\|"why"' | tr -d '\n' | tr -s ' '; }
+
+requests=/sys/block/$SLOW/queue/nr_requests
+had=$(cat "$requests")
+echo 4 >"$requests"
+run stages-of-few-requests 0 /tmp/stages q2c reproduce /tmp/stages.toml --target "/dev/$SLOW" --out /tmp/few --json &&
+    expect stages-of-few-requests "$(verdicts /tmp/stages)" = "6 holds" "$(judged /tmp/stages)"
+echo 64 >"$requests"
+run stages-of-many-requests 0 /tmp/stages q2c reproduce /tmp/stages.toml --target "/dev/$SLOW" --out /tmp/many --json &&
+    expect stages-of-many-requests "$(verdicts /tmp/stages)" = "5 does-not-hold, 1 holds" "$(judged /tmp/stages)"
+echo "$had" >"$requests"
