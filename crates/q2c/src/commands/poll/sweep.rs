@@ -104,7 +104,7 @@ fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failur
 }
 
 /// A bar on stderr for so many cells.
-pub(super) fn progress(cells: usize) -> ProgressBar {
+pub(in crate::commands) fn progress(cells: usize) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(4);
     let bar = ProgressBar::with_draw_target(Some(cells as u64), target);
     let style =
