@@ -79,7 +79,8 @@ fn wrong(claim: &Value) -> Option<String> {
 
 #[test]
 fn every_experiment_ends_in_verdicts_or_reasons() {
-    let folder = tempfile::tempdir().unwrap();
+    // The scratch file has to lie on a disk.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (list, _) = reproduce(folder.path(), &["--list"]);
     let (all, said) = reproduce(
         folder.path(),
