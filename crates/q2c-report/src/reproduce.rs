@@ -26,6 +26,10 @@ pub(crate) fn about(result: &ReproduceResult) -> String {
     );
     words.push(match result.study {
         StudyKind::Place => "by the simulator of placements".to_owned(),
+        StudyKind::Rules => format!(
+            "by the simulator of sleep rules, over the library of patterns and {} sets of its sources",
+            result.trials.saturating_sub(1)
+        ),
         StudyKind::Compare => "from a result of q2c compare".to_owned(),
         StudyKind::Jobs | StudyKind::Stages => format!("{} trials of each point", result.trials),
     });

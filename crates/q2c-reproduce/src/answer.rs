@@ -3,12 +3,12 @@
 use crate::file::Experiment;
 use crate::jobs::At;
 use crate::needs::Present;
-use crate::studies::place;
+use crate::studies::{place, rules};
 use q2c_claim::chart::curves;
 use q2c_claim::judge::{Claim, Run, judge};
 use q2c_result::reproduce::{
     ChartAsked, CpuUse, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial, ReproduceResult,
-    SCHEMA, StudyKind, Window,
+    SCHEMA, StatedError, StudyKind, Window,
 };
 use q2c_result::{Target, Warning};
 use q2c_run::runner::{End, Summary};
@@ -39,7 +39,7 @@ pub fn answer(
     summary: &Summary<At, PointTrial>,
     cpus: impl Fn(&At) -> Vec<CpuUse>,
 ) -> ReproduceResult {
-    let predicted = experiment.study() == StudyKind::Place;
+    let predicted = model(experiment.study()).is_some();
     let cells = summary.cells.iter().map(|runs| Point {
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
@@ -59,19 +59,20 @@ pub fn answer(
 /// The result of points that were seen elsewhere, or by the runner.
 #[must_use]
 pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) -> ReproduceResult {
-    let predicted = experiment.study() == StudyKind::Place;
-    let windows = windows(experiment, about.scale);
+    // Times of a simulation or of another command's result are not shortened.
+    let scale = match experiment.study() {
+        StudyKind::Place | StudyKind::Compare | StudyKind::Rules => 1.0,
+        StudyKind::Jobs | StudyKind::Stages => about.scale,
+    };
+    let windows = windows(experiment, scale);
     let scope = q2c_claim::scope::Scope {
         windows: windows.clone(),
         ..experiment.scope()
     };
     let run = Run {
         points: &points,
-        scale: match experiment.study() {
-            StudyKind::Place | StudyKind::Compare => 1.0,
-            StudyKind::Jobs | StudyKind::Stages => about.scale,
-        },
-        model: predicted.then(place::stated),
+        scale,
+        model: model(experiment.study()),
     };
     let judged = experiment.claims.iter().map(|(claim, own)| {
         let claim = Claim {
@@ -97,20 +98,29 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         title: experiment.title.clone(),
         variant_of: experiment.variant_of.clone(),
         setting: experiment.setting.clone(),
-        scale: about.scale,
+        scale,
         trials: about.trials,
         machine: about.present.machine.clone(),
         target: about.target.clone(),
         study: experiment.study(),
         devices: devices(experiment, &points),
         jobs: jobs(experiment),
-        phases: phases(experiment, about.scale),
+        phases: phases(experiment, scale),
         windows,
         axes: experiment.axes.clone(),
         points,
         claims,
         charts,
-        warnings: warnings(about.scale),
+        warnings: warnings(scale),
+    }
+}
+
+/// The error that a study's model states of itself; `None` for a study that measures.
+fn model(study: StudyKind) -> Option<StatedError> {
+    match study {
+        StudyKind::Place => Some(place::stated()),
+        StudyKind::Rules => Some(rules::stated()),
+        StudyKind::Jobs | StudyKind::Stages | StudyKind::Compare => None,
     }
 }
 

@@ -26,6 +26,15 @@ impl Losses {
         Losses { rows, sources }
     }
 
+    /// The losses on the patterns `on` alone, one of which may stand there several times.
+    pub fn only(&self, on: &[usize]) -> Losses {
+        let of = |row: &Vec<f64>| on.iter().map(|&pattern| row[pattern]).collect();
+        Losses {
+            rows: self.rows.iter().map(of).collect(),
+            sources: on.iter().map(|&pattern| self.sources[pattern]).collect(),
+        }
+    }
+
     /// Number of patterns.
     pub fn patterns(&self) -> usize {
         self.sources.len()

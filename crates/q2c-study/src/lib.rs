@@ -1,6 +1,7 @@
 //! Studies without a device: recorded latencies are simulated with many sleep rules.
 
 mod answer;
+mod contest;
 mod expected;
 mod lanes;
 mod leave_out;
@@ -11,14 +12,17 @@ mod search;
 mod service;
 mod sim;
 mod source;
+mod standard;
 mod sweep;
 mod timing;
 
+pub use contest::{Contest, GroupLoss};
 pub use lanes::{Holding, LaneFile, NewFile};
-pub use library::{LIBRARY, Shipped};
+pub use library::{LIBRARY, Shipped, read_library};
 pub use search::Search;
 pub use service::service_times;
 pub use sim::Simulation;
 pub use source::{SourceError, SourceOptions, Trace, read};
+pub use standard::standard;
 pub use sweep::{Study, StudyError};
 pub use timing::Timing;

@@ -1,6 +1,11 @@
 //! The patterns that q2c brings along. How each was made stands in `patterns/README.md`, and in the
 //! facts of each file.
 
+use crate::source::{SourceError, SourceOptions, Trace, read};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
 /// A pattern of the library: a q2c trace as bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
@@ -49,4 +54,26 @@ library! {
     "zram-read-256k-quiet",
     "zram-read-64k-quiet",
     "zssd-983zet",
+}
+
+/// Reads the library, through files that it writes into `folder`: traces are read from files.
+///
+/// # Errors
+/// A file cannot be written, or a [`SourceError`] of [`read`].
+pub fn read_library(
+    folder: &Path,
+    options: &SourceOptions,
+    stop: &AtomicBool,
+) -> Result<Vec<Trace>, SourceError> {
+    let read = |shipped: &Shipped| {
+        let path = folder.join(shipped.file);
+        fs::write(&path, shipped.bytes).map_err(|source| SourceError::Library {
+            folder: folder.to_owned(),
+            source,
+        })?;
+        let mut trace = read(&path, options, stop)?;
+        shipped.file.clone_into(&mut trace.input.path);
+        Ok(trace)
+    };
+    LIBRARY.iter().map(read).collect()
 }

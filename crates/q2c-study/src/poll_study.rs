@@ -13,6 +13,7 @@ use q2c_result::poll_study::{
     StudiedPattern, WhyNotRanked,
 };
 use q2c_sim::{Bounds, Choice, Outcome, choose};
+use q2c_stats::Rng;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -72,7 +73,8 @@ impl Study<'_> {
     ) -> Result<PollStudyResult, StudyError> {
         let cells = self.simulate(stop, told)?;
         let whys = why_not(self, interrupts);
-        let ranked = Ranked::of(self, &whys, &cells)?;
+        let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
+        let ranked = Ranked::of(self, &eligible, &cells)?;
         let all: Vec<usize> = (0..ranked.policies.len()).collect();
         Ok(PollStudyResult {
             schema: SCHEMA.to_owned(),
@@ -96,13 +98,12 @@ impl Study<'_> {
 }
 
 impl<'a> Ranked<'a> {
-    /// Ranks the simulated cells of a study.
+    /// Ranks the simulated cells of those policies of a study that are `eligible`.
     pub fn of(
         study: &'a Study<'a>,
-        whys: &[Option<WhyNotRanked>],
+        eligible: &[bool],
         cells: &SimulatedCells,
     ) -> Result<Self, StudyError> {
-        let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
         let policies: Vec<usize> = (0..eligible.len()).filter(|&p| eligible[p]).collect();
         let mut patterns = Vec::new();
         let mut kept = vec![Vec::new(); policies.len()];
@@ -111,7 +112,7 @@ impl<'a> Ranked<'a> {
             .iter()
             .zip(cells.outcomes.iter().zip(&cells.bounds))
         {
-            let (pattern, losses) = on_pattern(study, trace, outcomes, bounds, &eligible)?;
+            let (pattern, losses) = on_pattern(study, trace, outcomes, bounds, eligible)?;
             patterns.push(pattern);
             for (row, &policy) in kept.iter_mut().zip(&policies) {
                 row.push(losses[policy]);
@@ -133,6 +134,17 @@ impl<'a> Ranked<'a> {
             policies,
             kept,
         })
+    }
+
+    /// The patterns that count, as columns of the losses, by their sources in the order of the
+    /// sources' names.
+    pub fn by_source(&self) -> Vec<Vec<usize>> {
+        let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (column, &pattern) in self.counting.iter().enumerate() {
+            let source = self.patterns[pattern].source.as_str();
+            of_source.entry(source).or_default().push(column);
+        }
+        of_source.into_values().collect()
     }
 
     /// The policy of a ranked configuration.
@@ -210,6 +222,13 @@ impl<'a> Ranked<'a> {
             each,
         }
     }
+}
+
+/// A set of sources, as many as there are, drawn with repetition: the columns of all of them.
+pub(crate) fn drawn(sources: &[Vec<usize>], rng: &mut Rng) -> Vec<usize> {
+    let count = sources.len() as u64;
+    let drawn = (0..count).flat_map(|_| &sources[rng.below(count) as usize]);
+    drawn.copied().collect()
 }
 
 fn greatest(losses: &[f64]) -> f64 {

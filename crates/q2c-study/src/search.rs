@@ -265,7 +265,8 @@ impl Search<'_> {
 
 /// Ranks cells; no family takes interrupts, and what does is not ranked.
 fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, StudyError> {
-    Ranked::of(study, &why_not(study, false), cells)
+    let eligible: Vec<bool> = why_not(study, false).iter().map(Option::is_none).collect();
+    Ranked::of(study, &eligible, cells)
 }
 
 fn searched(score: RuleScore) -> SearchedFamily {

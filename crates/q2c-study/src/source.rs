@@ -27,6 +27,19 @@ pub struct SourceOptions {
     pub holding: Holding,
 }
 
+impl SourceOptions {
+    /// Takes a trace as it states itself.
+    #[must_use]
+    pub fn as_stated(holding: Holding) -> Self {
+        SourceOptions {
+            format: None,
+            import: ImportOptions::default(),
+            taking: Taking::default(),
+            holding,
+        }
+    }
+}
+
 /// A trace that is ready for simulation.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -61,6 +74,14 @@ pub enum SourceError {
         /// Path of the trace.
         path: PathBuf,
         /// Folder in which the file was to be made.
+        folder: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A pattern of the library cannot be written to the file that it is read from.
+    #[error("put the patterns of q2c into {folder}: {source}")]
+    Library {
+        /// Folder of the file.
         folder: PathBuf,
         /// The system's error.
         source: io::Error,

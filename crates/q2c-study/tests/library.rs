@@ -2,9 +2,7 @@
 //! others.
 
 use q2c_model::Bytes;
-use q2c_sim::Taking;
-use q2c_study::{Holding, LIBRARY, SourceOptions, Trace, read};
-use q2c_trace::import::ImportOptions;
+use q2c_study::{Holding, LIBRARY, SourceOptions, Trace, read_library};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -20,23 +18,13 @@ const DISTANCE: f64 = 0.05;
 
 fn library() -> Vec<Trace> {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = SourceOptions {
-        format: None,
-        import: ImportOptions::default(),
-        taking: Taking::default(),
-        holding: Holding {
-            memory: Bytes(1 << 30),
-            folder: folder.path().to_owned(),
-            new_file: |_| Err(io::ErrorKind::Unsupported.into()),
-        },
-    };
-    let load = |shipped: &q2c_study::Shipped| {
-        let path = folder.path().join(shipped.file);
-        fs::write(&path, shipped.bytes).expect("write a pattern");
-        let read = read(&path, &options, &AtomicBool::new(false));
-        read.unwrap_or_else(|error| panic!("{}: {error}", shipped.file))
-    };
-    LIBRARY.iter().map(load).collect()
+    let options = SourceOptions::as_stated(Holding {
+        memory: Bytes(1 << 30),
+        folder: folder.path().to_owned(),
+        new_file: |_| Err(io::ErrorKind::Unsupported.into()),
+    });
+    let read = read_library(folder.path(), &options, &AtomicBool::new(false));
+    read.unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

@@ -108,6 +108,7 @@ pub fn study_exit(error: &q2c_study::SourceError) -> Exit {
     match error {
         SourceError::Stopped { .. } => Exit::Interrupted,
         SourceError::Spill { source, .. } => spill_exit(source),
+        SourceError::Library { source, .. } => Exit::of_output(source),
         SourceError::Import(error) => import_exit(error),
         _ => Exit::Input,
     }

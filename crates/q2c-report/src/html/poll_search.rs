@@ -14,13 +14,7 @@ pub fn poll_search(result: &PollSearchResult) -> Result<String, RenderError> {
     let answer = poll_search::answer(result);
     replayed::render(Content {
         command: "poll search",
-        result: Made {
-            version: &result.version,
-            schema: &result.schema,
-            started_unix_s: 0,
-            complete: true,
-            warnings: &result.warnings,
-        },
+        result: Made::computed(&result.version, &result.schema, &result.warnings),
         title: poll_search::title(result),
         about: poll_search::about(result),
         seed: result.seed,

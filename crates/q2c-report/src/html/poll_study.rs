@@ -14,13 +14,7 @@ pub fn poll_study(result: &PollStudyResult) -> Result<String, RenderError> {
     let answer = poll_study::answer(result);
     replayed::render(Content {
         command: "poll study",
-        result: Made {
-            version: &result.version,
-            schema: &result.schema,
-            started_unix_s: 0,
-            complete: true,
-            warnings: &result.warnings,
-        },
+        result: Made::computed(&result.version, &result.schema, &result.warnings),
         title: poll_study::title(result),
         about: poll_study::about(result),
         seed: result.seed,

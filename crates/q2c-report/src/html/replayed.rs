@@ -93,6 +93,19 @@ pub(super) struct Made<'a> {
     pub warnings: &'a [Warning],
 }
 
+impl<'a> Made<'a> {
+    /// A result that was computed at once and states no time of its own.
+    pub fn computed(version: &'a str, schema: &'a str, warnings: &'a [Warning]) -> Self {
+        Made {
+            version,
+            schema,
+            started_unix_s: 0,
+            complete: true,
+            warnings,
+        }
+    }
+}
+
 /// The content of a page.
 pub(super) struct Content<'a> {
     pub command: &'static str,

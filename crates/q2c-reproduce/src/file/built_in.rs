@@ -3,7 +3,7 @@
 use super::{Experiment, ExperimentError};
 
 /// The texts of the experiments, in the order of the list.
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 23] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
     include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
@@ -14,6 +14,7 @@ const TEXTS: [&str; 22] = [
     include_str!("../../../../experiments/irq-vs-poll-scaling.toml"),
     include_str!("../../../../experiments/poll-vs-hybrid-cpu.toml"),
     include_str!("../../../../experiments/hybrid-tuned.toml"),
+    include_str!("../../../../experiments/rule-study.toml"),
     include_str!("../../../../experiments/placement-between-cores.toml"),
     include_str!("../../../../experiments/placement-within-core.toml"),
     include_str!("../../../../experiments/placement-balancer.toml"),

@@ -5,7 +5,9 @@ use super::raw::{
     At, OneOrMore, RawChart, RawClaim, RawFile, RawNeeds, RawPhase, RawSettings, Text,
 };
 use super::settings::{DeviceAsked, SettingsText, TARGET};
-use super::{DeviceOf, Experiment, Job, KernelBound, Needs, Phase, SCHEMA, With, filled};
+use super::{
+    DeviceOf, Experiment, Job, KernelBound, Needs, Phase, RulesAsked, SCHEMA, With, filled, rules,
+};
 use q2c_claim::judge::Claim;
 use q2c_claim::parse;
 use q2c_claim::scope::Context;
@@ -83,11 +85,14 @@ impl Check<'_> {
             jobs: Vec::new(),
             place: self.place(),
             compare: self.raw.compare.as_ref().map(|of| of.command.clone()),
+            rules: self.rules(),
             needs: self.needs(&raw.needs),
             claims: Vec::new(),
             charts: Vec::new(),
         };
         self.compared(&mut experiment);
+        let axes = experiment.rules.iter().flat_map(RulesAsked::axes);
+        experiment.axes.extend(axes.collect::<Vec<_>>());
         self.devices(&mut experiment);
         self.jobs(&mut experiment);
         self.kind(&experiment);
@@ -382,6 +387,16 @@ impl Check<'_> {
         })
     }
 
+    /// The rules that compete. Their groups are the axes.
+    fn rules(&mut self) -> Option<RulesAsked> {
+        let raw = self.raw.study.as_ref()?;
+        if let Some(axis) = self.raw.axes.first() {
+            let words = "the axes of [study] are `rule` and `among`; leave [[axis]] out";
+            self.problems.add(&axis.name.span(), words);
+        }
+        Some(rules::asked(raw, &mut self.problems))
+    }
+
     /// The axes of a comparison: its traces, devices and modes.
     fn compared(&mut self, experiment: &mut Experiment) {
         let Some(of) = &self.raw.compare else {
@@ -413,16 +428,22 @@ impl Check<'_> {
     fn kind(&mut self, experiment: &Experiment) {
         let name = self.raw.name.span();
         let jobs = !experiment.jobs.is_empty() || !experiment.phases.is_empty();
-        let other = experiment.place.is_some() || experiment.compare.is_some();
-        match (other, jobs) {
-            (true, true) => self.problems.add(
+        let kinds = [
+            jobs,
+            experiment.place.is_some(),
+            experiment.compare.is_some(),
+            experiment.rules.is_some(),
+        ];
+        let other = kinds[1..].contains(&true);
+        match (other, kinds.iter().filter(|kind| **kind).count()) {
+            (_, 2..) => self.problems.add(
                 &name,
-                "a file has jobs in phases, [place] or [compare], and only one of them; split it",
+                "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it",
             ),
             (false, _) if experiment.jobs.is_empty() => {
                 self.problems.add(
                     &name,
-                    "there is no job; write [[job]] with a name, [place] or [compare]",
+                    "there is no job; write [[job]] with a name, [place], [compare] or [study]",
                 );
             }
             (false, _) if experiment.phases.is_empty() => {

@@ -2,12 +2,15 @@
 
 mod built_in;
 mod check;
+mod length;
 mod problem;
 mod raw;
+mod rules;
 mod settings;
 
 pub use built_in::{all, named};
 pub use problem::{ExperimentError, Problem};
+pub use rules::RulesAsked;
 pub use settings::{DeviceAsked, RamDevice, Settings, SettingsText, TARGET};
 
 use q2c_claim::eval::FIGURES;
@@ -56,6 +59,8 @@ pub struct Experiment {
     pub place: Option<SetupOf>,
     /// The command of the user's whose result is judged.
     pub compare: Option<String>,
+    /// The sleep rules that compete over the library of patterns.
+    pub rules: Option<RulesAsked>,
     /// What all claims need.
     pub needs: Needs,
     /// The claims, each with what it needs itself.
@@ -153,6 +158,7 @@ impl Experiment {
         match (&self.place, &self.compare) {
             (Some(_), _) => StudyKind::Place,
             (_, Some(_)) => StudyKind::Compare,
+            _ if self.rules.is_some() => StudyKind::Rules,
             _ if self.capture => StudyKind::Stages,
             _ => StudyKind::Jobs,
         }
@@ -165,6 +171,7 @@ impl Experiment {
             StudyKind::Place => crate::studies::place::FIGURES.to_vec(),
             StudyKind::Stages => [FIGURES.as_slice(), &crate::jobs::STAGE_FIGURES].concat(),
             StudyKind::Compare => crate::studies::compare::FIGURES.to_vec(),
+            StudyKind::Rules => crate::studies::rules::FIGURES.to_vec(),
             StudyKind::Jobs => FIGURES.to_vec(),
         };
         Scope {

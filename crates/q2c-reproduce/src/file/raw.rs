@@ -34,6 +34,7 @@ pub struct RawFile {
     pub phases: Vec<RawPhase>,
     pub place: Option<RawPlace>,
     pub compare: Option<RawCompare>,
+    pub study: Option<RawStudy>,
     #[serde(default)]
     pub needs: RawNeeds,
     #[serde(rename = "claim")]
@@ -163,6 +164,26 @@ pub struct RawCompare {
     pub traces: Vec<String>,
     pub devices: Vec<String>,
     pub modes: At<Vec<String>>,
+}
+
+/// Rules that compete over the library of patterns.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawStudy {
+    #[serde(default, rename = "group")]
+    pub groups: Vec<RawGroup>,
+    #[serde(default)]
+    pub only: bool,
+    #[serde(default)]
+    pub among: BTreeMap<String, At<Vec<String>>>,
+}
+
+/// Rules that stand together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawGroup {
+    pub name: At<String>,
+    pub rules: At<OneOrMore>,
 }
 
 /// What is needed of the machine.

@@ -13,3 +13,5 @@ mod harness;
 mod interference;
 #[cfg(test)]
 mod placements;
+#[cfg(test)]
+mod rules;

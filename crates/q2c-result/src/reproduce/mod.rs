@@ -95,6 +95,8 @@ pub enum StudyKind {
     Place,
     /// The result of `q2c compare`, which is read and not made.
     Compare,
+    /// Sleep rules over the library of patterns, in the simulator.
+    Rules,
 }
 
 /// A device that was made for the run.

@@ -1,11 +1,10 @@
 //! The published conclusion: `min` with 70 to 90 % is best on average over many patterns.
 
-use super::Ranked;
+use super::{Ranked, drawn};
 use crate::leave_out::By;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_study::{ClaimVerdict, Published};
 use q2c_stats::Rng;
-use std::collections::BTreeMap;
 
 /// The rule and the ratios of the conclusion.
 const RULE: &str = "min";
@@ -58,18 +57,13 @@ fn is_named(policy: &PolicySpec) -> bool {
 
 /// The share of sets of sources in which a configuration of the conclusion is best on average.
 fn share(ranked: &Ranked<'_>, all: &[usize]) -> f64 {
-    let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (column, &pattern) in ranked.counting.iter().enumerate() {
-        let source = ranked.patterns[pattern].source.as_str();
-        of_source.entry(source).or_default().push(column);
-    }
-    let sources: Vec<&Vec<usize>> = of_source.values().collect();
+    let sources = ranked.by_source();
     let mut rng = Rng::new(ranked.study.timing.seed);
     let mut holds = 0;
     for _ in 0..RESAMPLES {
-        let drawn = (0..sources.len()).map(|_| sources[rng.below(sources.len() as u64) as usize]);
-        let on: Vec<usize> = drawn.flatten().copied().collect();
-        let best = ranked.losses.best(all, &on, By::Mean);
+        let best = ranked
+            .losses
+            .best(all, &drawn(&sources, &mut rng), By::Mean);
         holds += u32::from(best.is_some_and(|c| is_named(ranked.policy(c))));
     }
     f64::from(holds) / f64::from(RESAMPLES)

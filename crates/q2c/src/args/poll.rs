@@ -1,11 +1,10 @@
 //! Arguments of `q2c poll sim` and `q2c poll sweep`, and the commands of `q2c poll`.
 
 use super::{
-    CostArgs, GoalArgs, RuleArgs, SearchArgs, SourceArgs, SteerArgs, StudyArgs, TuneKernelArgs,
-    WatchArgs,
+    CostArgs, GoalArgs, RuleArgs, SearchArgs, SourceArgs, SteerArgs, StudyArgs, TimingArgs,
+    TuneKernelArgs, WatchArgs,
 };
 use clap::{Args, Subcommand};
-use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
 use std::path::PathBuf;
 
@@ -70,20 +69,9 @@ pub struct SimArgs {
     /// Own rules, the reading of the trace, and costs.
     #[command(flatten)]
     pub simulated: SimulatedArgs,
-    /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
-    pub warm_up: Nanos,
-    /// Simulated time that counts; the trace is repeated as long [default: the trace's length, at
-    /// least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub measure: Option<Nanos>,
-    /// Seed of the drawn wake-up delays
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Open loop: submissions come when they came in the recording, not when the last completion
-    /// allows
-    #[arg(long)]
-    pub open: bool,
+    /// Simulated time.
+    #[command(flatten)]
+    pub timing: TimingArgs,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -107,20 +95,9 @@ pub struct SweepArgs {
     /// What is best.
     #[command(flatten)]
     pub goal: GoalArgs,
-    /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
-    pub warm_up: Nanos,
-    /// Simulated time that counts; a trace is repeated as long [default: each trace's length, at
-    /// least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub measure: Option<Nanos>,
-    /// Open loop: submissions come when they came in the recording, not when the last completion
-    /// allows
-    #[arg(long)]
-    pub open: bool,
-    /// Seed of the drawn wake-up delays
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// Simulated time.
+    #[command(flatten)]
+    pub timing: TimingArgs,
     /// Sweep even when it takes long
     #[arg(long)]
     pub yes: bool,

@@ -1,8 +1,7 @@
 //! Arguments of `q2c poll study` and `q2c poll search`.
 
-use super::{GoalArgs, SimulatedArgs};
+use super::{GoalArgs, SimulatedArgs, TimingArgs};
 use clap::Args;
-use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
 use std::path::PathBuf;
 
@@ -20,20 +19,9 @@ pub struct PatternsArgs {
     /// What is best.
     #[command(flatten)]
     pub goal: GoalArgs,
-    /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
-    pub warm_up: Nanos,
-    /// Simulated time that counts; a pattern is repeated as long [default: each pattern's length,
-    /// at least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub measure: Option<Nanos>,
-    /// Open loop: submissions come when they came in the recording, not when the last completion
-    /// allows
-    #[arg(long)]
-    pub open: bool,
-    /// Seed of everything that is drawn: wake-up delays, resampled sets, sources held out, points
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// Simulated time.
+    #[command(flatten)]
+    pub timing: TimingArgs,
     /// Go on even when it takes long
     #[arg(long)]
     pub yes: bool,

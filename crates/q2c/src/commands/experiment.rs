@@ -18,7 +18,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
 fn check(file: &Path) -> Result<Exit, Failure> {
     let experiment = read(file)?;
     let points = experiment.points().len();
-    let seconds = experiment.trial_s() * points as f64 * f64::from(experiment.trials);
+    let seconds = experiment.length_s(1.0, experiment.trials);
     print(&format!(
         "{}: sound. {} claims, {points} points, {} trials of each, about {}",
         experiment.name,

@@ -1,11 +1,11 @@
 //! The simulations that the arguments of `q2c poll sim`, `sweep`, `study` and `search` ask for, and
 //! the rule of `q2c poll steer`.
 
-use crate::args::{PatternsArgs, RuleArg, SimArgs, SteerArgs, StudyArgs, SweepArgs};
+use crate::args::{RuleArg, SimArgs, SteerArgs, StudyArgs, TimingArgs};
 use q2c_model::Nanos;
-use q2c_policy::{Family, FamilyError, PolicySpec, RULES, SpecError};
-use q2c_sim::{Arrival, Grid};
-use q2c_study::Timing;
+use q2c_policy::{Family, FamilyError, PolicySpec, SpecError};
+use q2c_sim::Arrival;
+use q2c_study::{Timing, standard};
 
 /// When submissions come: as recorded with `--open`, else after the recorded think time.
 pub fn arrival(open: bool) -> Arrival {
@@ -15,8 +15,8 @@ pub fn arrival(open: bool) -> Arrival {
     }
 }
 
-/// The simulated time of `q2c poll sim`.
-pub fn sim_timing(args: &SimArgs) -> Timing {
+/// The simulated time.
+pub fn timing(args: &TimingArgs) -> Timing {
     Timing {
         warm_up: args.warm_up,
         measure: args.measure,
@@ -28,15 +28,6 @@ pub fn sim_timing(args: &SimArgs) -> Timing {
 pub fn sim_policies(args: &SimArgs) -> Result<Vec<PolicySpec>, SpecError> {
     let own = args.simulated.own.policies()?;
     Ok([args.policy.clone(), own].concat())
-}
-
-/// The simulated time of `q2c poll sweep`.
-pub fn sweep_timing(args: &SweepArgs) -> Timing {
-    Timing {
-        warm_up: args.warm_up,
-        measure: args.measure,
-        seed: args.seed,
-    }
 }
 
 /// The policies of `q2c poll sweep`: the families spelled out, then the user's own rules. When
@@ -53,15 +44,6 @@ pub fn sweep_policies(
     let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
     all.extend(own);
     Ok(or_standard(all, p50))
-}
-
-/// The simulated time of `q2c poll study` and `search`.
-pub fn study_timing(args: &PatternsArgs) -> Timing {
-    Timing {
-        warm_up: args.warm_up,
-        measure: args.measure,
-        seed: args.seed,
-    }
 }
 
 /// The policies of `q2c poll study`: those asked for, and behind them those of the standard grid
@@ -88,18 +70,6 @@ pub fn or_standard(asked: Vec<PolicySpec>, p50: Nanos) -> Vec<PolicySpec> {
     }
 }
 
-/// The simulator's grid, and with default parameters every rule that is not in it.
-pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
-    let mut all = Grid::standard(p50).policies;
-    let has = |all: &[PolicySpec], name: &str| all.iter().any(|p| p.rule().name == name);
-    for rule in RULES {
-        if let (false, Ok(policy)) = (has(&all, rule.name), rule.name.parse()) {
-            all.push(policy);
-        }
-    }
-    all
-}
-
 /// Length of a formula's windows in `q2c poll steer` without `--period`.
 const PERIOD: Nanos = Nanos::from_millis(10);
 
@@ -121,8 +91,9 @@ pub fn steer_policy(args: &SteerArgs) -> Result<PolicySpec, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::PollCommand;
     use crate::args::tests::poll;
+    use crate::args::{PollCommand, SweepArgs};
+    use q2c_policy::RULES;
 
     fn sim(words: &str) -> SimArgs {
         match poll(&format!("sim {words}")) {
@@ -147,14 +118,16 @@ mod tests {
 
     #[test]
     fn a_sweep_is_as_long_as_a_simulation() {
+        let of_sim = |words: &str| timing(&sim(&format!("t --policy pas {words}")).timing);
+        let of_sweep = |words: &str| timing(&sweep(&format!("t {words}")).timing);
+        assert_eq!(of_sweep(""), of_sim(""));
+        let named = of_sim("--measure 10ms --warm-up 1ms --seed 9");
+        assert_eq!(of_sweep("--measure 10ms --warm-up 1ms --seed 9"), named);
+        let ms = Nanos::from_millis;
         assert_eq!(
-            sweep_timing(&sweep("t")),
-            sim_timing(&sim("t --policy pas"))
+            (named.measure, named.warm_up, named.seed),
+            (Some(ms(10)), ms(1), 9)
         );
-        let named = "--measure 10ms --warm-up 1ms --seed 9";
-        let of_sim = sim_timing(&sim(&format!("t --policy pas {named}")));
-        assert_eq!(sweep_timing(&sweep(&format!("t {named}"))), of_sim);
-        assert_eq!(of_sim.measure, Some(Nanos::from_millis(10)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tests of `q2c reproduce` and `q2c experiment`.
 
-use crate::program::{entry, number, q2c, q2c_command, run_in};
+use crate::program::{close, entry, number, q2c, q2c_command, run_in};
 use q2c_testkit::strict_json;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -301,4 +301,86 @@ fn a_result_of_compare_is_judged() {
         let turned = judge("sim:40ms", "sim:20ms", "other");
         assert_eq!(verdict(&turned, "the sum of U2C does"), "does-not-hold");
     });
+}
+
+/// Two rules on the library of patterns: one that follows the latencies closely, and one that
+/// sleeps a tenth of the minimum and so polls nearly all the time.
+const RULES: &str = r#"schema = "q2c.reproduce/2"
+name = "rules"
+title = "How long should one sleep?"
+setting = "nowhere"
+trials = 4
+
+[study]
+only = true
+
+[[study.group]]
+name = "closely followed"
+rules = "pas"
+
+[[study.group]]
+name = "tenth"
+rules = "min:10%,10ms"
+
+[[claim]]
+says = "a tenth is best"
+expect = "loss[rule=tenth] - min(loss over rule) <= 0 %"
+
+[[claim]]
+says = "what follows closely loses less"
+expect = 'loss[rule="closely followed"] < loss[rule=tenth]'
+
+[[chart]]
+title = "Mean loss"
+figure = "loss"
+over = "rule"
+"#;
+
+/// `pas` sleeps most of the time on nearly every pattern and keeps the floor there, so it takes
+/// less CPU whichever sources are drawn. A rule with nothing to choose has the same loss on sources
+/// left out.
+#[test]
+fn sleep_rules_are_judged_over_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rules.toml"), RULES).unwrap();
+    let args = ["reproduce", "rules.toml", "--json"];
+    let result = strict_json(&q2c(folder.path(), &args).done());
+    assert_eq!(result["study"], "rules");
+    assert_eq!(verdict(&result, "a tenth is best"), "does-not-hold");
+    assert_eq!(verdict(&result, "what follows closely loses less"), "holds");
+    let claim = &result["claims"][1];
+    assert_eq!(claim["basis"], "predicted");
+    assert_eq!(claim["reasons"][0]["reason"], "predicted");
+    let points = result["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2);
+    for point in points {
+        let trials = point["trials"].as_array().unwrap();
+        assert_eq!(trials.len(), 4);
+        for trial in trials {
+            let figures = &trial["figures"];
+            close(number(figures, "/loss"), number(figures, "/left_out"));
+        }
+    }
+    let run = run_in(folder.path());
+    let report = |more: &[&str]| {
+        let args = [&["report", run.to_str().unwrap()], more].concat();
+        q2c(folder.path(), &args).done()
+    };
+    let table = report(&[]);
+    for words in [
+        "simulator of sleep rules",
+        "does-not-hold (predicted)",
+        "closely followed",
+    ] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    assert_eq!(strict_json(&report(&["--json"])), result);
+    // Two groups, four trials, two figures, and the head.
+    assert_eq!(report(&["--csv"]).lines().count(), 1 + 2 * 4 * 2);
+    report(&["--html", "page.html"]);
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("simulator of sleep rules") && page.contains("does-not-hold"));
+    // The same seed draws the same sets.
+    let again = strict_json(&q2c(folder.path(), &args).done());
+    assert_eq!(again["points"], result["points"]);
 }

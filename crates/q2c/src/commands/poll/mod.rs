@@ -11,6 +11,8 @@ mod study;
 mod sweep;
 mod tune_kernel;
 
+pub(super) use sweep::progress;
+
 use crate::args::{PollArgs, PollCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::say;

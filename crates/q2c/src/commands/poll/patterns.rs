@@ -4,19 +4,19 @@ use super::cost::{PUBLISHED, costs};
 use super::source::trace;
 use super::sweep::write;
 use crate::args::{PatternsArgs, SimulatedArgs, temporary};
+use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json};
 use crate::requests::LONG_S;
-use crate::requests::poll::{arrival, study_timing};
+use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_report::html::RenderError;
 use q2c_result::Exit;
-use q2c_study::{LIBRARY, Shipped, Study, Trace};
+use q2c_study::{LIBRARY, Study, Trace, read_library};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -68,8 +68,8 @@ impl Patterns {
             policies,
             cost: &self.cost,
             cost_in_words: self.cost_in_words.clone(),
-            timing: study_timing(args),
-            arrival: arrival(args.open),
+            timing: timing(&args.timing),
+            arrival: arrival(args.timing.open),
             objective: args.goal.objective,
             limits: args.goal.limits(),
             follow: None,
@@ -157,22 +157,15 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
     files.iter().map(read).collect()
 }
 
-/// Reads the library, through files that are removed again: traces are read from files.
+/// Reads the library, through files that are removed again.
 fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
-    let failed = |error: io::Error| {
+    let folder = tempfile::tempdir_in(temporary()).map_err(|error| {
         let folder = temporary();
         let why = format!("put the patterns of q2c into {}: {error}", folder.display());
         Failure::new(Exit::of_output(&error), why)
-    };
-    let folder = tempfile::tempdir_in(temporary()).map_err(failed)?;
-    let read = |shipped: &Shipped| {
-        let path = folder.path().join(shipped.file);
-        fs::write(&path, shipped.bytes).map_err(failed)?;
-        let mut trace = trace(&path, &args.simulated.source, LIBRARY.len(), stop)?;
-        shipped.file.clone_into(&mut trace.input.path);
-        Ok(trace)
-    };
-    LIBRARY.iter().map(read).collect()
+    })?;
+    let options = args.simulated.source.options(LIBRARY.len());
+    read_library(folder.path(), &options, stop).or_exit_of(study_exit)
 }
 
 /// The patterns at a path: the file, or the Parquet files of a folder by name.

@@ -5,12 +5,11 @@ use super::sweep::progress;
 use crate::args::SearchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, screen};
-use crate::requests::poll::standard;
 use q2c_report::{csv, html, terminal};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_stats::Rng;
-use q2c_study::{Search, StudyError, Trace};
+use q2c_study::{Search, StudyError, Trace, standard};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -69,7 +68,7 @@ fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Fai
     let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
     if drawn.is_empty() {
         let mut sources: Vec<String> = all.iter().cloned().collect();
-        Rng::new(args.on.seed).shuffle(&mut sources);
+        Rng::new(args.on.timing.seed).shuffle(&mut sources);
         drawn.extend(sources.into_iter().take(all.len() / ONE_IN));
         let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
         say(&format!("held out: {}", names.join(", ")));

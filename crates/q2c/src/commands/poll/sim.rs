@@ -5,7 +5,7 @@ use super::source::trace;
 use crate::args::{SimArgs, SimulatedArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
-use crate::requests::poll::{arrival, sim_policies, sim_timing};
+use crate::requests::poll::{arrival, sim_policies, timing};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
 use q2c_sim::{Configuration, start_threads};
@@ -34,8 +34,8 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
         on: Configuration {
             lanes: &trace.lanes,
             cost: &cost,
-            drive: sim_timing(args).on(trace.input.span_ns),
-            arrival: arrival(args.open),
+            drive: timing(&args.timing).on(trace.input.span_ns),
+            arrival: arrival(args.timing.open),
         },
         cost_in_words,
     };

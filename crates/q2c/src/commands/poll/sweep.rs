@@ -6,7 +6,7 @@ use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
 use crate::requests::LONG_S;
-use crate::requests::poll::{arrival, or_standard, sweep_policies, sweep_timing};
+use crate::requests::poll::{arrival, or_standard, sweep_policies, timing};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
@@ -43,8 +43,8 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         policies: &[],
         cost: &cost,
         cost_in_words,
-        timing: sweep_timing(args),
-        arrival: arrival(args.open),
+        timing: timing(&args.timing),
+        arrival: arrival(args.timing.open),
         objective: args.goal.objective,
         limits: args.goal.limits(),
         follow: args.follow.clone(),
@@ -104,7 +104,7 @@ fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failur
 }
 
 /// A bar on stderr for so many cells.
-pub(super) fn progress(cells: usize) -> ProgressBar {
+pub(in crate::commands) fn progress(cells: usize) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(4);
     let bar = ProgressBar::with_draw_target(Some(cells as u64), target);
     let style =

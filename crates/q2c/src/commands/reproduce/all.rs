@@ -52,15 +52,12 @@ pub(super) fn resumed(
     conclude(&experiments, plan, place, folder, args, stop)
 }
 
-/// Says how long the trials of these experiments take at most.
+/// Says how long these experiments take.
 fn tell_length(experiments: &[Experiment], scale: f64, trials: Option<u32>) {
-    let seconds = |of: &Experiment| {
-        let points = of.points().len() as f64;
-        of.trial_s() * scale * points * f64::from(trials.unwrap_or(of.trials))
-    };
+    let seconds = |of: &Experiment| of.length_s(scale, trials.unwrap_or(of.trials));
     let all: f64 = experiments.iter().map(seconds).sum();
     say(&format!(
-        "{} experiments, about {} of trials",
+        "{} experiments, about {}, beside the time to prepare the target",
         experiments.len(),
         spoken(all)
     ));

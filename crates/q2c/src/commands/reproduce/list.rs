@@ -23,7 +23,6 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
 }
 
 fn listed(experiment: &Experiment) -> ListedExperiment {
-    let points = experiment.points().len() as f64;
     ListedExperiment {
         name: experiment.name.clone(),
         title: experiment.title.clone(),
@@ -32,7 +31,7 @@ fn listed(experiment: &Experiment) -> ListedExperiment {
         claims: experiment.claims.len() as u32,
         needs: needs(experiment),
         takes_target: experiment.takes_target(),
-        seconds: experiment.trial_s() * points * f64::from(experiment.trials),
+        seconds: experiment.length_s(1.0, experiment.trials),
     }
 }
 

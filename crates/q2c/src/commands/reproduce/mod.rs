@@ -5,6 +5,7 @@ mod list;
 mod one;
 mod place;
 mod present;
+mod rules;
 
 use super::experiment;
 use crate::args::ReproduceArgs;

@@ -1,7 +1,7 @@
 //! One experiment: a run of its own, or a part of the run of all.
 
-use super::PlanAsRun;
 use super::place::Place;
+use super::{PlanAsRun, rules};
 use crate::args::ReproduceArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
@@ -9,6 +9,7 @@ use crate::output::{print, print_json, say, screen};
 use crate::workbench::scratch;
 use q2c_reproduce::jobs::{At, JobsPlan};
 use q2c_reproduce::studies::place::PlacePlan;
+use q2c_reproduce::studies::rules::Draw;
 use q2c_reproduce::{About, Experiment, answer};
 use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
@@ -134,6 +135,17 @@ pub(super) fn measured(
         let about = about(begun.elapsed().as_secs_f64());
         let result = q2c_reproduce::judged(experiment, &about, points);
         return Ok((result, End::Complete));
+    }
+    if let Some(asked) = &experiment.rules {
+        let draw = Draw {
+            trials,
+            seed: plan.seed,
+        };
+        let (points, end) = rules::seen(experiment, asked, draw, stop)?;
+        let about = about(begun.elapsed().as_secs_f64());
+        let result = q2c_reproduce::judged(experiment, &about, points);
+        let complete = matches!(end, End::Complete);
+        return Ok((ReproduceResult { complete, ..result }, end));
     }
     let mut jobs = JobsPlan {
         experiment,

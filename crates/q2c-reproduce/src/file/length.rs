@@ -1,0 +1,57 @@
+//! How long an experiment takes.
+
+use super::{DeviceAsked, Experiment, filled};
+use q2c_result::reproduce::StudyKind;
+use q2c_study::LIBRARY;
+use std::collections::BTreeMap;
+
+/// Time to begin and end a trial of jobs beside its phases, seconds.
+const BEGIN_S: f64 = 0.03;
+/// Of that, for each thread, seconds.
+const THREAD_S: f64 = 0.001;
+/// Time to make a file or a file system for a trial and to take it away, seconds.
+const FILE_S: f64 = 0.15;
+/// Time to make a module's RAM device for a trial and to take it away, seconds.
+const RAM_S: f64 = 0.02;
+/// Time of a trial in the simulator of placements, seconds.
+const PLACE_S: f64 = 0.02;
+/// Time to simulate a sleep rule on a pattern of the library, seconds.
+const RULE_S: f64 = 0.000_3;
+
+impl Experiment {
+    /// Expected length with so many trials of each point, where all times of its phases are
+    /// multiplied by `scale`, seconds. Where the machine lacks a module or a tool, the trials that
+    /// need it fail at once, and it takes less.
+    #[must_use]
+    pub fn length_s(&self, scale: f64, trials: u32) -> f64 {
+        let trials = f64::from(trials);
+        match self.study() {
+            StudyKind::Compare => 0.0,
+            StudyKind::Place => trials * PLACE_S,
+            StudyKind::Rules => self.rules.as_ref().map_or(0.0, |rules| {
+                (rules.policies.len() * LIBRARY.len()) as f64 * RULE_S
+            }),
+            StudyKind::Jobs | StudyKind::Stages => {
+                let points = self.points();
+                let each = points.iter().map(|at| self.begin_s(at));
+                trials * (points.len() as f64 * scale * self.trial_s() + each.sum::<f64>())
+            }
+        }
+    }
+
+    /// What a trial of a point takes beside its phases, seconds.
+    fn begin_s(&self, at: &BTreeMap<String, String>) -> f64 {
+        let full = self.full(at);
+        let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
+        let threads = settings.filter_map(|settings| Some(settings.at(&full).ok()?.threads));
+        let making = self.devices.iter().map(|device| {
+            let asked = filled(&device.make, &full).parse::<DeviceAsked>();
+            asked.map_or(0.0, |asked| match asked {
+                DeviceAsked::Simulated(_) => 0.0,
+                DeviceAsked::Loop(_) | DeviceAsked::FileOn(..) => FILE_S,
+                DeviceAsked::RamdiskMq(_) | DeviceAsked::NullBlk(_) => RAM_S,
+            })
+        });
+        BEGIN_S + making.sum::<f64>() + THREAD_S * f64::from(threads.max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,288 @@
+//! Checks the section `[study]`: the rules that compete over the library of patterns.
+
+use super::problem::Problems;
+use super::raw::{At, OneOrMore, RawGroup, RawStudy};
+use q2c_model::Nanos;
+use q2c_policy::{Family, PolicySpec};
+use q2c_result::reproduce::Axis;
+use q2c_study::standard;
+use std::collections::BTreeMap;
+
+/// The axis of the groups of rules.
+const RULE: &str = "rule";
+/// The axis of the sets of groups that compete.
+const AMONG: &str = "among";
+/// The value of that axis that stands for all groups.
+const ALL: &str = "all";
+/// Most configurations of a file. On the library of patterns they take minutes.
+const MOST: u64 = 20_000;
+
+/// The rules of an experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RulesAsked {
+    /// All configurations.
+    pub policies: Vec<PolicySpec>,
+    /// The groups, with their configurations as indices.
+    pub groups: Vec<(String, Vec<usize>)>,
+    /// The sets of groups that compete, with the groups as indices. The first is of all groups.
+    pub among: Vec<(String, Vec<usize>)>,
+}
+
+impl RulesAsked {
+    /// The axes that the groups and the sets of them make.
+    #[must_use]
+    pub fn axes(&self) -> [Axis; 2] {
+        let names = |of: &[(String, Vec<usize>)]| of.iter().map(|(name, _)| name.clone()).collect();
+        [(RULE, &self.groups), (AMONG, &self.among)].map(|(name, of)| Axis {
+            name: name.to_owned(),
+            values: names(of),
+        })
+    }
+
+    /// The point of a group in a set of them.
+    #[must_use]
+    pub fn at(&self, group: usize, among: usize) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (RULE.to_owned(), self.groups[group].0.clone()),
+            (AMONG.to_owned(), self.among[among].0.clone()),
+        ])
+    }
+
+    fn group(&self, name: &str) -> Option<usize> {
+        self.groups.iter().position(|(own, _)| own == name)
+    }
+
+    /// Adds configurations to a group, which is made where there is none of this name.
+    fn add(&mut self, name: &str, policies: Vec<PolicySpec>) {
+        let group = self.group(name).unwrap_or_else(|| {
+            self.groups.push((name.to_owned(), Vec::new()));
+            self.groups.len() - 1
+        });
+        for policy in policies {
+            self.groups[group].1.push(self.policies.len());
+            self.policies.push(policy);
+        }
+    }
+}
+
+/// The rules that the section asks for.
+pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
+    let mut asked = RulesAsked::default();
+    for group in &raw.groups {
+        add_group(group, &mut asked, problems);
+    }
+    if !raw.only {
+        for policy in standard(Nanos(1)) {
+            let name = policy.rule().name;
+            // What is not ranked by q2c poll study competes only where a group names it.
+            let ranked = policy.follows_the_device() && !policy.rule().interrupts;
+            if !ranked || asked.policies.contains(&policy) {
+                continue;
+            }
+            if let Some(group) = raw.groups.iter().find(|of| of.name.get_ref() == name) {
+                let words = format!(
+                    "the other configurations of {name} make a group of this name; write another name, or only = true \
+                     to leave them out"
+                );
+                problems.add(&group.name.span(), words);
+            }
+            asked.add(name, vec![policy]);
+        }
+    }
+    let all = (0..asked.groups.len()).collect();
+    asked.among.push((ALL.to_owned(), all));
+    for (name, groups) in &raw.among {
+        add_among(name, groups, &mut asked, problems);
+    }
+    asked
+}
+
+fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>) {
+    let (name, span) = (raw.name.get_ref(), raw.rules.span());
+    if asked.group(name).is_some() {
+        let words = format!("there are two groups `{name}`; give one another name");
+        problems.add(&raw.name.span(), words);
+    }
+    let OneOrMore(texts) = raw.rules.get_ref();
+    let mut all: Vec<PolicySpec> = Vec::new();
+    for text in texts {
+        all.extend(problems.ok(&span, configurations(text)).unwrap_or_default());
+    }
+    if texts.is_empty() {
+        problems.add(&span, "a group needs a rule, such as \"min:70%,10ms\"");
+    }
+    for (n, policy) in all.iter().enumerate() {
+        if !policy.follows_the_device() {
+            let words = format!(
+                "the sleep of `{policy}` does not follow the device, so what is best on one says nothing of another; \
+                 leave it out"
+            );
+            problems.add(&span, words);
+            break;
+        }
+        if all[..n].contains(policy) || asked.policies.contains(policy) {
+            let words = format!("`{policy}` stands twice; write it in one group, once");
+            problems.add(&span, words);
+            break;
+        }
+    }
+    asked.add(name, all);
+}
+
+/// The configurations of a family.
+fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
+    let family = Family::parse(text).map_err(|error| format!("failed to {error}"))?;
+    if family.count() > MOST {
+        return Err(format!(
+            "`{text}` has {} configurations, and {MOST} are possible; write a wider step",
+            family.count()
+        ));
+    }
+    family
+        .spell_out()
+        .map_err(|error| format!("failed to {error}"))
+}
+
+fn add_among(
+    name: &str,
+    groups: &At<Vec<String>>,
+    asked: &mut RulesAsked,
+    problems: &mut Problems<'_>,
+) {
+    let span = groups.span();
+    if name == ALL {
+        let words = format!("`{ALL}` stands for all groups already; write another name");
+        problems.add(&span, words);
+    }
+    let mut found: Vec<usize> = Vec::new();
+    for group in groups.get_ref() {
+        match asked.group(group) {
+            Some(index) if !found.contains(&index) => found.push(index),
+            Some(_) => {
+                let words = format!("`{group}` stands twice; write each group once");
+                problems.add(&span, words);
+            }
+            None => {
+                let names = asked.groups.iter().map(|(name, _)| name.as_str());
+                let names: Vec<&str> = names.collect();
+                let words = format!(
+                    "there is no group `{group}`; there are {}",
+                    names.join(", ")
+                );
+                problems.add(&span, words);
+            }
+        }
+    }
+    if found.len() < 2 {
+        problems.add(
+            &span,
+            "rules compete from two groups on; name another group",
+        );
+    }
+    asked.among.push((name.to_owned(), found));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::file::{Experiment, ExperimentError, Problem};
+
+    const SOUND: &str = r#"schema = "q2c.reproduce/2"
+name = "rules"
+title = "Which rule?"
+setting = "nowhere"
+
+[study]
+only = false
+
+[[study.group]]
+name = "bold"
+rules = ["min:ratio=70%..90%/5%,period=10ms", "ehp"]
+
+[[study.group]]
+name = "meek"
+rules = "min:30%,10ms"
+
+[study.among]
+both = ["bold", "meek"]
+
+[[claim]]
+says = "to be bold is best"
+at = { among = "both" }
+expect = "loss[rule=bold] < loss[rule=meek]"
+"#;
+
+    fn problems(text: &str) -> Vec<Problem> {
+        match Experiment::parse(text) {
+            Err(ExperimentError::Wrong(problems)) => problems,
+            other => panic!("expected problems, found {other:?}"),
+        }
+    }
+
+    /// Each rule of the registry that is ranked has a group, and no configuration stands in two.
+    #[test]
+    fn what_no_group_names_competes_under_the_name_of_its_rule() {
+        let experiment = Experiment::parse(SOUND).unwrap();
+        let rules = experiment.rules.as_ref().unwrap();
+        let names: Vec<&str> = rules.groups.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names[..2], ["bold", "meek"]);
+        for name in ["mean", "min", "pas", "qt", "quantile", "ewma", "lmd"] {
+            assert!(names.contains(&name), "{names:?}");
+        }
+        for name in ["fixed", "uring", "dpas", "hypi", "ehp", "rule"] {
+            assert!(!names.contains(&name), "{names:?}");
+        }
+        assert_eq!(rules.groups[0].1.len(), 6);
+        let mut all = rules.policies.clone();
+        all.dedup();
+        let twice = (0..all.len()).find(|&n| all[..n].contains(&all[n]));
+        assert_eq!(twice, None);
+        // 19 ratios and 8 periods, less the six that the groups have.
+        let min = rules.groups.iter().find(|(name, _)| name == "min").unwrap();
+        assert_eq!(min.1.len(), 19 * 8 - 6);
+        let only = Experiment::parse(&SOUND.replace("only = false", "only = true")).unwrap();
+        assert_eq!(only.rules.unwrap().groups.len(), 2);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_line_and_remedy() {
+        for (from, to, line, part) in [
+            ("only = false", "alone = true", 7, "unknown field `alone`"),
+            ("\"meek\"\nrules", "\"bold\"\nrules", 14, "another name"),
+            ("\"meek\"\nrules", "\"mean\"\nrules", 14, "only = true"),
+            ("\"min:30%,10ms\"", "[]", 15, "such as"),
+            ("min:30%", "median:30%", 15, "median"),
+            ("min:30%,10ms", "min:ratio=1%..9%/0%", 15, "write A..B/STEP"),
+            ("min:30%,10ms", "fixed:9us", 15, "does not follow"),
+            ("min:30%,10ms", "min:70%,10ms", 15, "stands twice"),
+            (
+                "\"bold\", \"meek\"]",
+                "\"bold\", \"mild\"]",
+                18,
+                "there are bold",
+            ),
+            ("\"bold\", \"meek\"]", "\"bold\"]", 18, "name another group"),
+            ("both = ", "all = ", 18, "write another name"),
+            (
+                "loss[rule=bold]",
+                "miss_rate[rule=bold]",
+                23,
+                "there are loss",
+            ),
+            ("loss[rule=bold]", "loss[rule=brave]", 23, "there are bold"),
+            (
+                "[study]",
+                "[[axis]]\nname = \"n\"\nvalues = [1]\n[study]",
+                7,
+                "leave [[axis]] out",
+            ),
+            ("[study]", "[[job]]\nname = \"j\"\n[study]", 2, "split it"),
+        ] {
+            let text = SOUND.replacen(from, to, 1);
+            assert_ne!(text, SOUND, "{from}");
+            let found = problems(&text);
+            let told = found.iter().find(|problem| problem.words.contains(part));
+            let told = told.unwrap_or_else(|| panic!("{part}: {found:?}"));
+            assert_eq!(told.line, line, "{told}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The study of sleep rules: groups of rules compete on the library of patterns, and on sets of its
+//! sources.
+
+use crate::file::{Experiment, RulesAsked};
+use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_result::reproduce::{Point, PointTrial, StatedError};
+use q2c_sim::{Arrival, Limits, Objective};
+use q2c_study::{
+    Contest, GroupLoss, Holding, SourceError, SourceOptions, Study, StudyError, Timing, Trace,
+    read_library,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// The figures of rules.
+pub const FIGURES: [(&str, &str); 2] = [
+    (
+        "loss",
+        "mean loss of the rule's configuration that is best on average, 0..1",
+    ),
+    (
+        "left_out",
+        "mean loss on each source of what is best on average on the others, 0..1",
+    ),
+];
+
+/// Simulated time before anything counts, as in `q2c poll study`.
+const WARM_UP: Nanos = Nanos::from_millis(400);
+/// The memory for all patterns, which is many times what the library takes.
+const MEMORY: Bytes = Bytes(1 << 30);
+
+/// The error that the simulator states of itself.
+#[must_use]
+pub fn stated() -> StatedError {
+    StatedError {
+        model: "the simulator of sleep rules".to_owned(),
+        error: "recorded latencies are replayed at the costs of a published machine, and the device \
+                does not answer to the rule; the interval is over sets of the patterns' sources, so \
+                it tells what hangs on the choice of sources, and not how far the simulation is off"
+            .to_owned(),
+    }
+}
+
+/// The library of patterns, through files in `folder`.
+///
+/// # Errors
+/// A file cannot be written there, or a pattern cannot be read.
+pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<Trace>, SourceError> {
+    let options = SourceOptions::as_stated(Holding {
+        memory: MEMORY,
+        folder: folder.to_owned(),
+        new_file: q2c_workbench::lane_file::new,
+    });
+    read_library(folder, &options, stop)
+}
+
+/// How rules are set against each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    /// Trials: the first is of all sources of the patterns, each other one of a set of them.
+    pub trials: u32,
+    /// Seed of the sets.
+    pub seed: u64,
+}
+
+/// The points of an experiment's rules over patterns. `told` is called with the number of
+/// simulations that are done.
+///
+/// # Errors
+/// No I/O of a pattern counts, or `stop` is raised.
+pub fn points(
+    rules: &RulesAsked,
+    traces: &[Trace],
+    draw: Draw,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(usize),
+) -> Result<Vec<Point>, StudyError> {
+    let cost = CostModel::published();
+    let study = Study {
+        traces,
+        reading_s: 0.0,
+        policies: &rules.policies,
+        cost: &cost,
+        cost_in_words: String::new(),
+        timing: Timing {
+            warm_up: WARM_UP,
+            measure: None,
+            seed: draw.seed,
+        },
+        arrival: Arrival::Think,
+        objective: Objective::default(),
+        limits: Limits::default(),
+        follow: None,
+    };
+    let contests: Vec<Contest> = rules
+        .among
+        .iter()
+        .map(|(_, of)| contest(rules, of))
+        .collect();
+    let held = study.contests(&contests, draw.trials, stop, told)?;
+    let each = rules.among.iter().zip(&held).enumerate();
+    Ok(each
+        .flat_map(|(among, ((_, groups), sets))| {
+            let point = move |(n, &group): (usize, &usize)| Point {
+                at: rules.at(group, among),
+                trials: trials(sets, n),
+                predicted: true,
+                ..Point::default()
+            };
+            groups.iter().enumerate().map(point)
+        })
+        .collect())
+}
+
+/// The points without trials, of a run that was stopped.
+#[must_use]
+pub fn not_run(experiment: &Experiment) -> Vec<Point> {
+    let point = |at: BTreeMap<String, String>| Point {
+        at,
+        predicted: true,
+        ..Point::default()
+    };
+    experiment.points().into_iter().map(point).collect()
+}
+
+fn contest(rules: &RulesAsked, groups: &[usize]) -> Contest {
+    Contest {
+        groups: groups
+            .iter()
+            .map(|&of| rules.groups[of].1.clone())
+            .collect(),
+    }
+}
+
+/// What a group lost in each set.
+fn trials(sets: &[Vec<GroupLoss>], group: usize) -> Vec<PointTrial> {
+    let trial = |(trial, set): (usize, &Vec<GroupLoss>)| {
+        let found = set.get(group);
+        let all = [
+            ("loss", found.map(|of| of.on_average)),
+            ("left_out", found.and_then(|of| of.left_out)),
+        ];
+        let known = all
+            .into_iter()
+            .filter_map(|(name, loss)| Some((name.to_owned(), loss?)));
+        PointTrial {
+            trial: trial as u32,
+            figures: known.collect(),
+            ..PointTrial::default()
+        }
+    };
+    sets.iter().enumerate().map(trial).collect()
+}

@@ -1,0 +1,143 @@
+//! Contests of groups of rules: what the best configuration of each group loses, on all patterns
+//! and on sets of sources that are drawn from theirs.
+
+use crate::leave_out::{By, Losses};
+use crate::poll_study::{Ranked, drawn};
+use crate::sweep::{SimulatedCells, Study, StudyError};
+use q2c_stats::{Rng, mean};
+use std::sync::atomic::AtomicBool;
+
+/// Groups of policies that compete with each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contest {
+    /// The groups, each as indices of the study's policies.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// What a group loses in a set of sources. The loss on a pattern is measured from the best of all
+/// groups there; 1 is a broken limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupLoss {
+    /// Mean loss of the configuration that has the least one in this set.
+    pub on_average: f64,
+    /// Mean over the patterns of the loss of what is best on average on the set's other sources;
+    /// `None` for a set of a single source.
+    pub left_out: Option<f64>,
+}
+
+impl Study<'_> {
+    /// Simulates every policy on every trace once, and holds the contests. The result has for each
+    /// contest `sets` sets: the first is all of the patterns' sources, the others are as many
+    /// sources drawn with repetition, each with all of its patterns. A set has a loss for each
+    /// group; it has none where no pattern counts. `told` is called with the number of cells that
+    /// are done.
+    ///
+    /// # Errors
+    /// No I/O counts on one of the traces, or `stop` is raised.
+    pub fn contests(
+        &self,
+        contests: &[Contest],
+        sets: u32,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<Vec<GroupLoss>>>, StudyError> {
+        let cells = self.simulate(stop, told)?;
+        let held = contests
+            .iter()
+            .map(|contest| self.held(contest, sets, &cells));
+        held.collect()
+    }
+
+    fn held(
+        &self,
+        contest: &Contest,
+        sets: u32,
+        cells: &SimulatedCells,
+    ) -> Result<Vec<Vec<GroupLoss>>, StudyError> {
+        let part = |policy: usize| contest.groups.iter().any(|of| of.contains(&policy));
+        let eligible: Vec<bool> = (0..self.policies.len()).map(part).collect();
+        let ranked = Ranked::of(self, &eligible, cells)?;
+        let rank = |policy: &usize| ranked.policies.binary_search(policy).ok();
+        let groups = contest.groups.iter();
+        let groups: Vec<Vec<usize>> = groups
+            .map(|of| of.iter().filter_map(rank).collect())
+            .collect();
+        let sources = ranked.by_source();
+        let mut rng = Rng::new(self.timing.seed);
+        let set = |n: u32| match n {
+            0 => sources.concat(),
+            _ => drawn(&sources, &mut rng),
+        };
+        let all = (0..sets).map(set);
+        Ok(all
+            .map(|on| in_set(&ranked.losses.only(&on), &groups))
+            .collect())
+    }
+}
+
+/// The losses of the groups on all patterns of a set.
+fn in_set(losses: &Losses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
+    let all: Vec<usize> = (0..losses.patterns()).collect();
+    let of = |group: &Vec<usize>| {
+        let best = losses.best(group, &all, By::Mean)?;
+        let several = losses.sources() > 1;
+        let chosen = several.then(|| losses.without_source(group)).flatten();
+        let left_out = chosen.map(|chosen| {
+            let each = chosen.iter().enumerate();
+            let each = each.map(|(pattern, &c)| losses.row(c)[pattern]);
+            mean(&each.collect::<Vec<_>>())
+        });
+        Some(GroupLoss {
+            on_average: mean(losses.row(best)),
+            left_out,
+        })
+    };
+    groups.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two groups of one configuration and of two, on patterns of three sources.
+    ///
+    /// | | p0 (X) | p1 (Y) | p2 (Z) |
+    /// |---|---|---|---|
+    /// | a | 0.2 | 0.3 | 0.1 |
+    /// | b | 0.0 | 0.0 | 0.9 |
+    /// | c | 0.3 | 0.4 | 0.0 |
+    fn by_hand() -> Losses {
+        let rows = vec![
+            vec![0.2, 0.3, 0.1],
+            vec![0.0, 0.0, 0.9],
+            vec![0.3, 0.4, 0.0],
+        ];
+        Losses::new(rows, vec![0, 1, 2])
+    }
+
+    fn close(got: f64, wanted: f64) {
+        assert!((got - wanted).abs() < 1e-12, "got {got}, wanted {wanted}");
+    }
+
+    #[test]
+    fn the_best_of_each_group_is_scored_where_it_was_chosen_and_elsewhere() {
+        let groups = [vec![0], vec![1, 2]];
+        let found = in_set(&by_hand(), &groups);
+        // Of b (0.9) and c (0.7) the second is best. A group of one has nothing to choose.
+        close(found[0].on_average, 0.2);
+        close(found[0].left_out.unwrap(), 0.2);
+        close(found[1].on_average, 0.7 / 3.0);
+        // Without X: b 0.9, c 0.4; without Y: b 0.9, c 0.3; without Z: b 0.0, c 0.7.
+        close(found[1].left_out.unwrap(), (0.3 + 0.4 + 0.9) / 3.0);
+    }
+
+    /// X twice and Z: b 0.0, 0.0, 0.9 and c 0.3, 0.3, 0.0. Both times X is left out together.
+    #[test]
+    fn a_source_that_was_drawn_twice_counts_twice_and_is_left_out_as_a_whole() {
+        let found = in_set(&by_hand().only(&[0, 2, 0]), &[vec![1, 2]]);
+        close(found[0].on_average, 0.6 / 3.0);
+        close(found[0].left_out.unwrap(), (0.3 + 0.9 + 0.3) / 3.0);
+        let one = in_set(&by_hand().only(&[1, 1]), &[vec![1]]);
+        assert_eq!((one[0].on_average, one[0].left_out), (0.0, None));
+    }
+}

@@ -1,0 +1,23 @@
+//! Arguments about the simulated time.
+
+use clap::Args;
+use q2c_model::{Nanos, parse_duration};
+
+/// How long is simulated, and when submissions come.
+#[derive(Clone, Debug, Args)]
+pub struct TimingArgs {
+    /// Simulated time before anything counts
+    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
+    pub warm_up: Nanos,
+    /// Simulated time that counts; a recording is repeated as long [default: each recording's
+    /// length, at least 2s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub measure: Option<Nanos>,
+    /// Open loop: submissions come when they came in the recording, not when the last completion
+    /// allows
+    #[arg(long)]
+    pub open: bool,
+    /// Seed of everything that is drawn: wake-up delays, resampled sets, sources held out, points
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}

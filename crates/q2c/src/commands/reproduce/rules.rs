@@ -1,0 +1,46 @@
+//! Experiments of sleep rules: simulated over the patterns that q2c brings along.
+
+use crate::args::temporary;
+use crate::commands::poll::progress;
+use crate::exit::study_exit;
+use crate::failure::{Fails, Failure};
+use q2c_reproduce::Experiment;
+use q2c_reproduce::file::RulesAsked;
+use q2c_reproduce::studies::rules::{Draw, library, not_run, points};
+use q2c_result::Exit;
+use q2c_result::reproduce::Point;
+use q2c_run::runner::End;
+use q2c_sim::start_threads;
+use q2c_study::StudyError;
+use std::sync::atomic::AtomicBool;
+
+/// The points of an experiment's rules, and whether they are complete.
+pub(super) fn seen(
+    experiment: &Experiment,
+    rules: &RulesAsked,
+    draw: Draw,
+    stop: &AtomicBool,
+) -> Result<(Vec<Point>, End), Failure> {
+    match simulated(rules, draw, stop) {
+        Err(failure) if failure.exit() == Exit::Interrupted => {
+            Ok((not_run(experiment), End::Cancelled))
+        }
+        found => Ok((found?, End::Complete)),
+    }
+}
+
+fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Point>, Failure> {
+    start_threads().or_exit(Exit::Environment)?;
+    let folder = tempfile::tempdir_in(temporary()).map_err(|error| {
+        let folder = temporary();
+        let why = format!("put the patterns of q2c into {}: {error}", folder.display());
+        Failure::new(Exit::of_output(&error), why)
+    })?;
+    let traces = library(folder.path(), stop).or_exit_of(study_exit)?;
+    let bar = progress(rules.policies.len() * traces.len());
+    let found = points(rules, &traces, draw, stop, &mut |done| {
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    found.or_exit_of(StudyError::exit)
+}

@@ -1,0 +1,122 @@
+//! All built-in experiments in one run, in small: each ends in a verdict for each claim, or in a
+//! reason why there is none.
+//!
+//! A test program of its own: its trials use all CPUs and a disk, and cargo runs one program after
+//! the other.
+
+use q2c_testkit::strict_json;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const VERDICTS: [&str; 4] = ["holds", "does-not-hold", "undecided", "cannot-judge"];
+const BASES: [&str; 2] = ["measured", "predicted"];
+
+/// Runs `q2c reproduce` in `folder`. Returns its result, and what it said.
+fn reproduce(folder: &Path, arguments: &[&str]) -> (Value, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
+        .arg("reproduce")
+        .args(arguments)
+        .arg("--json")
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("q2c can be run");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("q2c writes UTF-8");
+    let said = text(output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    (strict_json(&text(output.stdout)), said)
+}
+
+/// The text of a field.
+#[track_caller]
+fn field<'a>(of: &'a Value, name: &str) -> &'a str {
+    let text = of[name].as_str();
+    text.unwrap_or_else(|| panic!("no text `{name}` in {of}"))
+}
+
+/// The entries of a list.
+#[track_caller]
+fn entries<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+    let list = of[name].as_array();
+    list.unwrap_or_else(|| panic!("no list `{name}` in {of}"))
+}
+
+fn names(of: &Value) -> BTreeSet<&str> {
+    let experiments = entries(of, "experiments").iter();
+    experiments.map(|one| field(one, "name")).collect()
+}
+
+/// What is wrong with a claim of an experiment that was run; `None` where nothing is.
+fn wrong(claim: &Value) -> Option<String> {
+    let (verdict, why) = (field(claim, "verdict"), field(claim, "why"));
+    if !VERDICTS.contains(&verdict) || !BASES.contains(&field(claim, "basis")) {
+        return Some("an unknown verdict or basis".to_owned());
+    }
+    let measured = entries(claim, "measured");
+    let numbers = measured.iter().all(|figure| {
+        let of = |name: &str| figure[name].as_f64().is_some_and(f64::is_finite);
+        of("median") && of("min") && of("max")
+    });
+    if !numbers {
+        return Some("a figure is no number".to_owned());
+    }
+    if why.contains("could not be run") {
+        return Some(why.to_owned());
+    }
+    // One trial decides nothing, so every claim needs a reason, and those that have a verdict at
+    // all have figures.
+    match verdict {
+        "cannot-judge" | "undecided" if why.is_empty() => Some("no reason".to_owned()),
+        "holds" | "does-not-hold" => Some("decided by one trial".to_owned()),
+        "undecided" if measured.is_empty() => Some("undecided without figures".to_owned()),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_experiment_ends_in_verdicts_or_reasons() {
+    // The scratch file has to lie on a disk.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (list, _) = reproduce(folder.path(), &["--list"]);
+    let (all, said) = reproduce(
+        folder.path(),
+        &[
+            "--all",
+            "--scratch",
+            "256m",
+            "--scale",
+            "small",
+            "--trials",
+            "1",
+        ],
+    );
+    assert_eq!(
+        (field(&all, "schema"), &all["complete"]),
+        ("q2c.reproduce-all/1", &Value::Bool(true))
+    );
+    assert_eq!(names(&all), names(&list));
+    let mut faults = Vec::new();
+    for (listed, experiment) in entries(&list, "experiments")
+        .iter()
+        .zip(entries(&all, "experiments"))
+    {
+        let (name, claims) = (field(experiment, "name"), entries(experiment, "claims"));
+        if listed["claims"] != claims.len() {
+            faults.push(format!(
+                "{name}: {} claims of {}",
+                claims.len(),
+                listed["claims"]
+            ));
+        }
+        let told = claims.iter().filter_map(|claim| {
+            let fault = wrong(claim)?;
+            Some(format!("{name}: {}: {fault}", field(claim, "says")))
+        });
+        faults.extend(told);
+    }
+    assert!(faults.is_empty(), "{}\n{said}", faults.join("\n"));
+}
