@@ -7,11 +7,11 @@ use crate::studies::place;
 use q2c_claim::chart::curves;
 use q2c_claim::judge::{Claim, Run, judge};
 use q2c_result::reproduce::{
-    ChartAsked, CpuUse, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial, ReproduceResult,
-    SCHEMA, StudyKind, Window,
+    ChartAsked, CpuUse, FailedTrial, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial,
+    ReproduceResult, SCHEMA, StudyKind, WhyNot, Window,
 };
 use q2c_result::{Target, Warning};
-use q2c_run::runner::{End, Summary};
+use q2c_run::runner::{End, Summary, Trial, TrialResult};
 
 /// What is known of a run beside its trials.
 pub struct About<'a> {
@@ -43,6 +43,7 @@ pub fn answer(
     let cells = summary.cells.iter().map(|runs| Point {
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
+        failed: runs.trials.iter().filter_map(failed).collect(),
         failures: failures(runs.failures()),
         cpus: cpus(&runs.plan.cell),
         predicted,
@@ -63,6 +64,10 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
     let windows = windows(experiment, about.scale);
     let scope = q2c_claim::scope::Scope {
         windows: windows.clone(),
+        lengths_s: phases(experiment, about.scale)
+            .iter()
+            .map(|phase| phase.seconds)
+            .collect(),
         ..experiment.scope()
     };
     let run = Run {
@@ -71,6 +76,7 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
             StudyKind::Place | StudyKind::Compare => 1.0,
             StudyKind::Jobs | StudyKind::Stages => about.scale,
         },
+        trials: about.trials,
         model: predicted.then(place::stated),
     };
     let judged = experiment.claims.iter().map(|(claim, own)| {
@@ -112,6 +118,18 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         charts,
         warnings: warnings(about.scale),
     }
+}
+
+/// A trial that did not go well.
+fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
+    let why = match &trial.result {
+        TrialResult::Ok(_) => return None,
+        TrialResult::Failed(why) | TrialResult::Impossible(why) => why.clone(),
+    };
+    Some(FailedTrial {
+        trial: trial.trial,
+        why: WhyNot::Told(why),
+    })
 }
 
 /// Each reason once.

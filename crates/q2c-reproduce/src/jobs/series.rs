@@ -157,6 +157,7 @@ impl Heap {
                     .as_ref()
                     .map_or(0, |placed| placed.cpus.len() as u32),
                 was: Some(counters.mode(&mine, job, phase, run)),
+                rule_period_s: rule_period_s(&run.courses[job], phase),
                 busy_cpus: counters
                     .busy
                     .map(|all| of_jobs(all, idle + others, cpus[job], looked).cpus),
@@ -182,6 +183,13 @@ impl Heap {
         };
         (first..=last).map(tick).collect()
     }
+}
+
+/// The period of a job's sleep rule in a phase, seconds.
+fn rule_period_s(course: &Course, phase: usize) -> Option<f64> {
+    let placed = course[phase].as_ref()?;
+    let method = Method::from(placed.ready.waits.clone());
+    method.period().map(Nanos::as_secs_f64)
 }
 
 /// CPUs that the threads of a job used.
