@@ -11,19 +11,22 @@ use q2c_result::reproduce::{
 #[must_use]
 pub fn why(claim: &JudgedClaim) -> String {
     let reasons = claim.reasons.iter();
-    let mut words: Vec<String> = reasons.map(|reason| because(reason, claim)).collect();
+    let told = reasons.filter_map(|reason| because(reason, claim));
+    let mut words: Vec<String> = told.collect();
+    words.extend(absent(claim));
     words.extend(judged_from(claim).map(|trials| format!("from {trials}{}", left_out(claim))));
     words.extend(claim.read_as.iter().map(|how| format!("read as: {how}")));
     words.join("; ")
 }
 
-fn because(reason: &Reason, claim: &JudgedClaim) -> String {
-    match reason {
+/// The words of a reason; `None` for figures that are missing, which are told together.
+fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
+    Some(match reason {
+        Reason::Missing(_) => return None,
         Reason::Lacks => {
             let lacks = claim.needs.iter().filter(|need| !need.met).map(lack);
             lacks.collect::<Vec<_>>().join("; ")
         }
-        Reason::Missing(missing) => absent(missing),
         Reason::ShortWindow(short) => too_short(short),
         Reason::FewTrials { trials, least } => {
             format!("a verdict needs {least} trials, and there are {trials}")
@@ -35,7 +38,7 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> String {
         }
         Reason::Predicted(stated) => format!("predicted by {}: {}", stated.model, stated.error),
         Reason::Scaled { scale } => format!("with all times multiplied by {scale}"),
-    }
+    })
 }
 
 /// The trials that a claim was not judged from, each with its reason.
@@ -62,13 +65,38 @@ fn of_trial(failed: &FailedTrial) -> String {
     format!("trial {}, {why}", failed.trial + 1)
 }
 
-fn absent(missing: &Missing) -> String {
-    let at = missing.at.iter().map(|(axis, v)| format!("{axis}={v}"));
-    let at = match at.collect::<Vec<_>>() {
-        none if none.is_empty() => String::new(),
-        each => format!(" at {}", each.join(" ")),
-    };
-    format!("there is no {}{at}: {}", missing.figure, missing.why)
+/// The figures that are missing. Those that are missing for one reason stand in one sentence.
+fn absent(claim: &JudgedClaim) -> Vec<String> {
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for reason in &claim.reasons {
+        let Reason::Missing(missing) = reason else {
+            continue;
+        };
+        let own = by_reason.iter_mut().find(|(why, _)| *why == missing.why);
+        match own {
+            Some((_, figures)) => figures.push(placed(missing)),
+            None => by_reason.push((&missing.why, vec![placed(missing)])),
+        }
+    }
+    let told = by_reason.into_iter();
+    told.map(|(why, figures)| format!("there is no {}: {why}", figures.join(" and no ")))
+        .collect()
+}
+
+/// A figure with the point at which it is missing. An axis that the figure names itself is not
+/// told again.
+fn placed(missing: &Missing) -> String {
+    let parts = missing.figure.split(['[', ',', ']']).map(str::trim);
+    let named: Vec<&str> = parts.collect();
+    let all = missing
+        .at
+        .iter()
+        .map(|(axis, value)| format!("{axis}={value}"));
+    let others: Vec<String> = all.filter(|at| !named.contains(&at.as_str())).collect();
+    match others.is_empty() {
+        true => missing.figure.clone(),
+        false => format!("{} at {}", missing.figure, others.join(" ")),
+    }
 }
 
 /// A window that is too short, with what makes it longer.
@@ -206,6 +234,29 @@ mod tests {
             assert!(told.contains(words), "{told}");
             assert!(told.ends_with("read as: so is so"), "{told}");
         }
+    }
+
+    #[test]
+    fn figures_that_are_missing_for_one_reason_are_told_together() {
+        let missing = |device: &str, why: &str| {
+            Reason::Missing(Missing {
+                figure: format!("completion[device={device}]"),
+                at: [("device", device), ("mode", "timed")]
+                    .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+                    .into(),
+                why: why.to_owned(),
+            })
+        };
+        let all = vec![
+            missing("first", "nothing was replayed"),
+            missing("second", "nothing was replayed"),
+            missing("third", "the disk was gone"),
+        ];
+        let wanted = "there is no completion[device=first] at mode=timed and no \
+                      completion[device=second] at mode=timed: nothing was replayed; \
+                      there is no completion[device=third] at mode=timed: the disk was gone; ";
+        let told = why(&claim(all));
+        assert!(told.starts_with(wanted), "{told}");
     }
 
     /// Windows grow with the scale: 90 ms at 0.045 are 300 ms at 0.15, and 70 ms at 0.035, too.
