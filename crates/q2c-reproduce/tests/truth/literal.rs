@@ -54,10 +54,10 @@ fn phase(job: &str, seconds: f64, gives: impl Fn(f64) -> Gives) -> PhaseTrial {
 }
 
 /// A point with three trials that are alike.
-fn point(at: &[(&str, &str)], phases: Vec<PhaseTrial>) -> Point {
+fn point(at: &[(&str, &str)], phases: &[PhaseTrial]) -> Point {
     let trial = |trial| PointTrial {
         trial,
-        phases: phases.clone(),
+        phases: phases.to_vec(),
         ..PointTrial::default()
     };
     let pair = |&(axis, value): &(&str, &str)| (axis.to_owned(), value.to_owned());
@@ -124,7 +124,7 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
         };
         let phases = vec![job(none, 1000.0), job(&|_| 0.15, 900.0), job(four, 100.0)];
         for name in ["miss-rate-interference", "miss-rate-interference-2cpu"] {
-            let result = judge(name, vec![point(&[], phases.clone())], 5);
+            let result = judge(name, vec![point(&[], &phases)], 5);
             let [a, b, c] = wanted;
             expect(&result, &[(near, a), (rises, b), (first, c)]);
         }
@@ -141,8 +141,11 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
     check(&stay, &heavy(), [DoesNotHold, Holds, Holds]);
 }
 
+/// A ratio's phase with its effective sleep in ns, miss rate and highest IOPS.
+type Ratio = (&'static str, f64, f64, f64);
+
 /// The ratios, and what the foreground gives at each: sleep and misses fall, peaks rise.
-const RATIOS: [(&str, f64, f64, f64); 7] = [
+const RATIOS: [Ratio; 7] = [
     ("r50", 50e3, 0.60, 1010.0),
     ("r40", 40e3, 0.50, 1020.0),
     ("r30", 30e3, 0.40, 1030.0),
@@ -159,8 +162,8 @@ fn every_step_from_ratio_to_ratio_is_judged() {
         "miss rate falls",
         "peaks of IOPS rise",
     );
-    let check = |all: &[(&str, f64, f64, f64)], wanted: [Verdict; 3]| {
-        let of = |&(_, sleep_ns, miss_rate, peak): &(&str, f64, f64, f64)| {
+    let check = |all: &[Ratio], wanted: [Verdict; 3]| {
+        let of = |&(_, sleep_ns, miss_rate, peak): &Ratio| {
             phase("foreground", 20.0, move |at| Gives {
                 // One interval in the middle is the peak.
                 iops: if (9.95..10.05).contains(&at) {
@@ -175,7 +178,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
         };
         let phases: Vec<PhaseTrial> = all.iter().map(of).collect();
         for name in ["sleep-ratio-interference", "sleep-ratio-interference-2cpu"] {
-            let result = judge(name, vec![point(&[], phases.clone())], 5);
+            let result = judge(name, vec![point(&[], &phases)], 5);
             let [a, b, c] = wanted;
             expect(&result, &[(sleep, a), (misses, b), (peaks, c)]);
         }
@@ -183,7 +186,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
     check(&RATIOS, [Holds, Holds, Holds]);
     // Two neighbours in the middle change places, in one of the figures each time.
     for step in 0..6 {
-        let turned = |swap: fn(&mut (&str, f64, f64, f64), &mut (&str, f64, f64, f64))| {
+        let turned = |swap: fn(&mut Ratio, &mut Ratio)| {
             let mut all = RATIOS;
             let (one, other) = all.split_at_mut(step + 1);
             swap(&mut one[step], &mut other[0]);
@@ -207,7 +210,7 @@ fn queues_are_even_at_every_number_of_jobs() {
             let mut phase = phase("readers", 5.0, |_| missed(0.0, 100.0));
             let figures = &mut phase.jobs[0].figures;
             figures.insert("queue_spread".to_owned(), spread(jobs));
-            point(&[("jobs", jobs)], vec![phase])
+            point(&[("jobs", jobs)], &[phase])
         });
         expect(
             &judge("queue-balance", points.to_vec(), cpus),
@@ -254,7 +257,7 @@ fn tuned(figures: impl Fn(&str, &str) -> (f64, f64, f64)) -> ReproduceResult {
             };
             let mut phase = phase("readers", 10.0, |_| gives);
             phase.jobs[0].busy_cpus = Some(iops / 1e3 / kiops_per_core);
-            points.push(point(&[("cores", cores), ("method", method)], vec![phase]));
+            points.push(point(&[("cores", cores), ("method", method)], &[phase]));
         }
     }
     judge("hybrid-tuned", points, 192)
