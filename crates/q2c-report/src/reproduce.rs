@@ -353,3 +353,6 @@ pub(crate) fn list(result: &ListResult) -> Table {
         legend: "Takes: at full length with all trials.",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -203,3 +203,6 @@ fn warnings(scale: f64) -> Vec<Warning> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;
