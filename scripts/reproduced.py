@@ -10,8 +10,8 @@ import time
 from collections import Counter
 from textwrap import fill
 
-HEAD = """Figures are medians [least, largest] of the left side of each comparison; times in ns, shares in
-0..1."""
+HEAD = """Figures are medians [least, largest] of the left side of each comparison, "against" those of its
+right side where that is a figure, too; times in ns, shares in 0..1."""
 
 DISK = """Nearly all sleeps by Linux's rule end late on this disk, also without a background and on a quiet
 machine: it answers in about 60 us, and a sleep of 27 us lasts about 52 us here. `q2c poll watch`
@@ -25,6 +25,11 @@ def number(value):
 def interval(figure):
     median, low, high = (number(figure[key]) for key in ("median", "min", "max"))
     return f"{median} [{low}, {high}]"
+
+
+def sides(figure):
+    right = figure.get("right")
+    return f"{interval(figure)} against {interval(right)}" if right else interval(figure)
 
 
 def cell(text, release):
@@ -71,7 +76,7 @@ def main():
             print(f"A variant of {experiment['variant_of']}.\n")
         print("| claim | published | here | verdict | why |\n|---|---|---|---|---|")
         for claim in experiment["claims"]:
-            here = "; ".join(interval(figure) for figure in claim["measured"])
+            here = "; ".join(sides(figure) for figure in claim["measured"])
             verdict = f"{claim['verdict']}, {claim['basis']}" if here else claim["verdict"]
             row = (claim["says"], claim["published"], here, verdict, claim["why"])
             print("| " + " | ".join(cell(text, machine["kernel"]) for text in row) + " |")

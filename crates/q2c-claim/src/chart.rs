@@ -57,21 +57,21 @@ fn course(of: &Figure, job: &str, point: &Point, scope: &Scope) -> Vec<(String, 
             job: job.to_owned(),
             at: point.at.clone(),
         };
-        let mut ticks: Vec<(f64, Vec<f64>)> = Vec::new();
+        // By the interval's end in ms, for an interval may be missing in a trial.
+        let mut ticks: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
         for trial in &point.trials {
             let begin_s = trial.phases.get(phase).map_or(0.0, |phase| phase.begin_s);
             let Ok(values) = over_time(&of.name, &place, &Whole::of(trial, &place)) else {
                 continue;
             };
-            for (n, (end_s, value)) in values.into_iter().enumerate() {
-                if n == ticks.len() {
-                    ticks.push((begin_s + end_s, Vec::new()));
-                }
-                ticks[n].1.extend(value);
+            for (end_s, value) in values {
+                let end_ms = (end_s * 1e3).round() as u64;
+                let tick = ticks.entry(end_ms).or_insert((begin_s + end_s, Vec::new()));
+                tick.1.extend(value);
             }
         }
         let shown = |(at, values): (f64, Vec<f64>)| (format!("{at:.3}"), Interval::of(&values));
-        let seen = ticks.into_iter().filter(|(_, values)| !values.is_empty());
+        let seen = ticks.into_values().filter(|(_, values)| !values.is_empty());
         course.extend(seen.map(shown));
     }
     course
@@ -127,7 +127,7 @@ fn over_trials(of: &Figure, at: &Context, scope: &Scope, points: &[Point]) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::reproduce::{Axis, PointTrial};
+    use q2c_result::reproduce::{Axis, JobSeries, PhaseTrial, PointTrial, Tick};
 
     fn point(n: &str, values: &[f64]) -> Point {
         let trial = |(trial, value): (usize, &f64)| PointTrial {
@@ -140,6 +140,62 @@ mod tests {
             trials: values.iter().enumerate().map(trial).collect(),
             ..Point::default()
         }
+    }
+
+    /// A trial of one phase whose intervals of a second end at these instants, with these I/Os.
+    fn course_of(trial: u32, ticks: &[(f64, f64)]) -> PointTrial {
+        let tick = |&(end_s, ios): &(f64, f64)| Tick {
+            end_s,
+            seconds: 1.0,
+            ios,
+            ..Tick::default()
+        };
+        PointTrial {
+            trial,
+            phases: vec![PhaseTrial {
+                jobs: vec![JobSeries {
+                    job: "reader".to_owned(),
+                    ticks: ticks.iter().map(tick).collect(),
+                    ..JobSeries::default()
+                }],
+                ..PhaseTrial::default()
+            }],
+            ..PointTrial::default()
+        }
+    }
+
+    #[test]
+    fn intervals_of_trials_meet_by_their_time_where_one_has_fewer() {
+        let scope = Scope {
+            phases: vec!["only".to_owned()],
+            jobs: vec!["reader".to_owned()],
+            figures: vec!["iops".to_owned()],
+            ..Scope::default()
+        };
+        let chart = ChartAsked {
+            figure: "iops".to_owned(),
+            over: "time".to_owned(),
+            ..ChartAsked::default()
+        };
+        let points = [Point {
+            trials: vec![
+                course_of(0, &[(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]),
+                course_of(1, &[(2.0, 22.0), (3.0, 32.0)]),
+            ],
+            ..Point::default()
+        }];
+        let found = curves(&chart, &scope, &points);
+        let told: Vec<(&str, f64, f64)> = found[0]
+            .points
+            .iter()
+            .map(|(at, value)| (at.as_str(), value.min, value.max))
+            .collect();
+        let wanted = [
+            ("1.000", 10.0, 10.0),
+            ("2.000", 20.0, 22.0),
+            ("3.000", 30.0, 32.0),
+        ];
+        assert_eq!(told, wanted);
     }
 
     #[test]

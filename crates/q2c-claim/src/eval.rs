@@ -6,9 +6,9 @@ pub use series::FIGURES;
 
 use crate::expr::{Aggregate, Compare, Expect, Expr, Extreme, Figure, Join};
 use crate::scope::{Context, Place, Scope};
-use q2c_result::reproduce::{CpuUse, Missing, Point};
+use q2c_result::reproduce::{CpuUse, FailedTrial, Missing, Point, WhyNot};
 use q2c_stats::mean;
-use series::{Whole, of_window, over_time};
+use series::{Whole, of_whole_phase, of_window, over_time};
 use std::collections::BTreeSet;
 
 /// An expression in one trial.
@@ -18,7 +18,9 @@ pub struct Sample {
     pub trial: u32,
     /// The left side.
     pub left: f64,
-    /// Where it lies.
+    /// The right side, or the middle where it has a tolerance.
+    pub right: f64,
+    /// Where the left side lies.
     pub side: Side,
 }
 
@@ -33,6 +35,25 @@ pub enum Side {
     Above,
 }
 
+/// A window of a figure whose job sleeps by a rule with windows of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleWindow {
+    /// The figure.
+    pub figure: String,
+    /// The rule's period, seconds.
+    pub period_s: f64,
+    /// Length of the figure's window, or of the phase where it is of the whole, seconds.
+    pub seconds: f64,
+}
+
+impl RuleWindow {
+    /// Periods of the rule in the window.
+    #[must_use]
+    pub fn periods(&self) -> f64 {
+        self.seconds / self.period_s
+    }
+}
+
 /// An expression over all trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluated {
@@ -40,6 +61,10 @@ pub struct Evaluated {
     pub samples: Vec<Sample>,
     /// The first figure that no trial has, or that the first trial without it lacks.
     pub missing: Option<Missing>,
+    /// The trials that ran and lack one of its figures.
+    pub left_out: Vec<FailedTrial>,
+    /// The window that is shortest beside the period of its job's sleep rule.
+    pub shortest: Option<RuleWindow>,
     /// Whether a model gave one of the figures.
     pub predicted: bool,
     /// The largest lack of CPUs, or else the largest use, of the phases that it looks at.
@@ -49,10 +74,8 @@ pub struct Evaluated {
 /// Evaluates an expression that was [checked](Scope::check).
 #[must_use]
 pub fn evaluate(expect: &Expect, scope: &Scope, context: &Context, points: &[Point]) -> Evaluated {
-    let trials: BTreeSet<u32> = points
-        .iter()
-        .flat_map(|point| point.trials.iter().map(|trial| trial.trial))
-        .collect();
+    let trials: BTreeSet<u32> = points.iter().flat_map(ran).collect();
+    let ran_any = !trials.is_empty();
     let mut found = Evaluated::default();
     // Without any trial the first one is looked for, so that its absence gets its reason.
     let trials = match trials.is_empty() {
@@ -68,8 +91,10 @@ pub fn evaluate(expect: &Expect, scope: &Scope, context: &Context, points: &[Poi
             found: &mut found,
         };
         match look.expect(expect, context) {
-            Ok((left, side)) => found.samples.push(Sample { trial, left, side }),
+            Ok(sample) => found.samples.push(sample),
             Err(missing) => {
+                let left_out = ran_any.then(|| left_out(trial, &missing, points));
+                found.left_out.extend(left_out);
                 found.missing.get_or_insert(missing);
             }
         }
@@ -79,6 +104,23 @@ pub fn evaluate(expect: &Expect, scope: &Scope, context: &Context, points: &[Poi
         found.missing = None;
     }
     found
+}
+
+/// The numbers of a point's trials, whether they went well or not.
+fn ran(point: &Point) -> impl Iterator<Item = u32> {
+    let well = point.trials.iter().map(|trial| trial.trial);
+    well.chain(point.failed.iter().map(|failed| failed.trial))
+}
+
+/// A trial that lacks a figure, with the reason that it gave itself where it failed.
+fn left_out(trial: u32, missing: &Missing, points: &[Point]) -> FailedTrial {
+    let point = points.iter().find(|point| point.at == missing.at);
+    let mut failed = point.into_iter().flat_map(|point| &point.failed);
+    let own = failed.find(|failed| failed.trial == trial).cloned();
+    own.unwrap_or_else(|| FailedTrial {
+        trial,
+        why: WhyNot::Told(missing.why.clone()),
+    })
 }
 
 /// One trial, and what is noted of the points that were looked at.
@@ -92,16 +134,16 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn expect(&mut self, expect: &Expect, context: &Context) -> Result<(f64, Side), Missing> {
+    fn expect(&mut self, expect: &Expect, context: &Context) -> Result<Sample, Missing> {
         let left = self.value(&expect.left, context)?;
-        let mut right = |expr| self.value(expr, context);
+        let right = self.value(expect.right(), context)?;
         let side = match &expect.compare {
-            Compare::Above(edge) => side(left > right(edge)?, Side::Below),
-            Compare::AtLeast(edge) => side(left >= right(edge)?, Side::Below),
-            Compare::Below(edge) => side(left < right(edge)?, Side::Above),
-            Compare::AtMost(edge) => side(left <= right(edge)?, Side::Above),
-            Compare::Near(middle, within) => {
-                let (away, within) = (left - right(middle)?, right(within)?);
+            Compare::Above(_) => side(left > right, Side::Below),
+            Compare::AtLeast(_) => side(left >= right, Side::Below),
+            Compare::Below(_) => side(left < right, Side::Above),
+            Compare::AtMost(_) => side(left <= right, Side::Above),
+            Compare::Near(_, within) => {
+                let (away, within) = (left - right, self.value(within, context)?);
                 match away {
                     _ if away.abs() <= within => Side::Inside,
                     _ if away < 0.0 => Side::Below,
@@ -109,7 +151,12 @@ impl Look<'_> {
                 }
             }
         };
-        Ok((left, side))
+        Ok(Sample {
+            trial: self.trial,
+            left,
+            right,
+            side,
+        })
     }
 
     /// A part of a comparison. One that is no finite number has no side, so the comparison lacks
@@ -212,11 +259,41 @@ impl Look<'_> {
             .chain(point.cpus.get(place.phase).copied())
             .max_by_key(|&of| lack(of));
         let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
-        let trial = trial.ok_or_else(|| {
+        let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
+        let whole = Whole::of(trial, place);
+        self.note_window(figure, place, &whole);
+        read(whole).map_err(missing)
+    }
+
+    /// Notes the window of a figure whose job sleeps by a rule, where none was shorter so far.
+    fn note_window(&mut self, figure: &Figure, place: &Place, whole: &Whole<'_>) {
+        let mut place = place.clone();
+        place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
+        let seconds = self.scope.seconds(&place);
+        let own = whole
+            .rule_period_s()
+            .zip(seconds)
+            .map(|(period_s, seconds)| RuleWindow {
+                figure: figure.to_string(),
+                period_s,
+                seconds,
+            });
+        let all = self.found.shortest.take().into_iter().chain(own);
+        self.found.shortest = all.min_by(|a, b| a.periods().total_cmp(&b.periods()));
+    }
+}
+
+/// Why a point lacks a trial.
+fn absent(point: &Point, trial: u32) -> String {
+    let own = point.failed.iter().find(|failed| failed.trial == trial);
+    match own.map(|failed| &failed.why) {
+        Some(WhyNot::Told(why)) => why.clone(),
+        Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others".to_owned(),
+        None if !point.trials.is_empty() => "the trial was not run there".to_owned(),
+        None => {
             let why = point.failures.first().cloned();
-            missing(why.unwrap_or_else(|| "no trial was finished".to_owned()))
-        })?;
-        read(Whole::of(trial, place)).map_err(missing)
+            why.unwrap_or_else(|| "no trial was finished".to_owned())
+        }
     }
 }
 

@@ -122,6 +122,14 @@ impl Aggregate {
 }
 
 impl Expr {
+    /// Whether it is made of figures, and not of numbers alone.
+    #[must_use]
+    pub fn has_figures(&self) -> bool {
+        let mut has = false;
+        self.figures(&mut |_| has = true);
+        has
+    }
+
     /// Calls `look` with every figure in it.
     pub fn figures(&self, look: &mut dyn FnMut(&Figure)) {
         match self {
@@ -137,15 +145,23 @@ impl Expr {
 }
 
 impl Expect {
-    /// All its sides.
-    pub fn sides(&self) -> Vec<&Expr> {
-        let mut sides = vec![&self.left];
+    /// The right side, or the middle where it has a tolerance.
+    #[must_use]
+    pub fn right(&self) -> &Expr {
         match &self.compare {
             Compare::Above(right)
             | Compare::AtLeast(right)
             | Compare::Below(right)
-            | Compare::AtMost(right) => sides.push(right),
-            Compare::Near(right, within) => sides.extend([right, within]),
+            | Compare::AtMost(right)
+            | Compare::Near(right, _) => right,
+        }
+    }
+
+    /// All its sides.
+    pub fn sides(&self) -> Vec<&Expr> {
+        let mut sides = vec![&self.left, self.right()];
+        if let Compare::Near(_, within) = &self.compare {
+            sides.push(within);
         }
         sides
     }

@@ -4,12 +4,18 @@ use crate::eval::{Evaluated, Sample, Side, evaluate};
 use crate::expr::Expect;
 use crate::scope::{Context, Scope};
 use q2c_result::reproduce::{
-    Basis, CpuUse, Expected, JudgedClaim, Need, NeedKind, Point, Reason, StatedError, Verdict,
+    Basis, CpuUse, Expected, JudgedClaim, Need, NeedKind, Point, Reason, ShortWindow, StatedError,
+    TrialsJudged, Verdict,
 };
 use q2c_stats::Interval;
 
 /// The least trials for a verdict: with three, `[min, max]` covers the true median with 75 %.
 pub const LEAST_TRIALS: u32 = 3;
+
+/// Periods of a sleep rule that a window needs: in the first the rule sleeps by what it knew before
+/// the window, in the second by the times of I/Os that it let sleep so, and not before the third by
+/// the times that come of its own sleeps in the window.
+pub const LEAST_PERIODS: u32 = 3;
 
 /// A claim as it is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +43,8 @@ pub struct Run<'a> {
     pub points: &'a [Point],
     /// The factor by which times were multiplied.
     pub scale: f64,
+    /// Trials of each point that were asked for.
+    pub trials: u32,
     /// The error that the study's model states of itself; `None` where it measures.
     pub model: Option<StatedError>,
 }
@@ -51,7 +59,9 @@ pub fn judge(claim: &Claim, scope: &Scope, run: &Run<'_>) -> JudgedClaim {
     let mut needs = claim.needs.clone();
     needs.extend(cpus(&all, &needs));
     let lacks = needs.iter().any(|need| !need.met);
-    let cannot = lacks || claim.fitted.is_some();
+    let short = all.iter().filter_map(|of| of.short(run));
+    let short = short.max_by(|a, b| periods_lacking(a).total_cmp(&periods_lacking(b)));
+    let cannot = lacks || claim.fitted.is_some() || short.is_some();
     let verdicts: Vec<Verdict> = all.iter().map(|of| of.verdict).collect();
     let verdict = match cannot {
         true => Verdict::CannotJudge,
@@ -61,6 +71,7 @@ pub fn judge(claim: &Claim, scope: &Scope, run: &Run<'_>) -> JudgedClaim {
     let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
     let fitted = claim.fitted.iter().cloned();
     reasons.extend(fitted.map(|model| Reason::Fitted { model }));
+    reasons.extend(short.map(Reason::ShortWindow));
     if !cannot {
         reasons.extend(all.iter().filter_map(|of| of.because(verdict)));
     }
@@ -80,10 +91,15 @@ pub fn judge(claim: &Claim, scope: &Scope, run: &Run<'_>) -> JudgedClaim {
             true => Basis::Predicted,
             false => Basis::Measured,
         },
-        expects: all.iter().map(|of| of.expected(cannot)).collect(),
+        expects: all.iter().map(|of| of.expected(cannot, run)).collect(),
         needs,
         reasons,
     }
+}
+
+/// How many times as long the window has to be.
+fn periods_lacking(short: &ShortWindow) -> f64 {
+    short.needed_s / short.present_s
 }
 
 /// The verdict on one expression: wholly inside holds, wholly outside does not, else it is
@@ -148,17 +164,39 @@ impl<'a> Looked<'a> {
         }
     }
 
-    fn expected(&self, cannot: bool) -> Expected {
-        let values: Vec<f64> = self
-            .found
-            .samples
-            .iter()
-            .map(|sample| sample.left)
-            .collect();
+    /// The window of its figures that is too short for the rule of its job.
+    fn short(&self, run: &Run<'_>) -> Option<ShortWindow> {
+        let window = self.found.shortest.as_ref()?;
+        // Scaled times are rounded.
+        let enough = f64::from(LEAST_PERIODS) * (1.0 - 1e-9);
+        (window.periods() < enough).then(|| ShortWindow {
+            figure: window.figure.clone(),
+            period_s: window.period_s,
+            periods: LEAST_PERIODS,
+            needed_s: window.period_s * f64::from(LEAST_PERIODS),
+            present_s: window.seconds,
+            scale: run.scale,
+        })
+    }
+
+    fn expected(&self, cannot: bool, run: &Run<'_>) -> Expected {
+        let samples = &self.found.samples;
+        let over_trials = |of: fn(&Sample) -> f64| {
+            let values: Vec<f64> = samples.iter().map(of).collect();
+            (!values.is_empty()).then(|| Interval::of(&values))
+        };
+        let right = over_trials(|sample| sample.right);
+        let ran = samples.len() + self.found.left_out.len();
         Expected {
             text: self.expect.text.clone(),
-            measured: (!values.is_empty()).then(|| Interval::of(&values)),
+            measured: over_trials(|sample| sample.left),
+            right: right.filter(|_| self.expect.right().has_figures()),
             unit: self.expect.unit.to_owned(),
+            trials: TrialsJudged {
+                judged: samples.len() as u32,
+                asked: run.trials.max(ran as u32),
+                left_out: self.found.left_out.clone(),
+            },
             verdict: match cannot {
                 true => Verdict::CannotJudge,
                 false => self.verdict,

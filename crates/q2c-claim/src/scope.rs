@@ -11,6 +11,8 @@ pub struct Scope {
     pub windows: Vec<Window>,
     /// The phases, in order; empty in studies without phases.
     pub phases: Vec<String>,
+    /// Their lengths as they were run, seconds.
+    pub lengths_s: Vec<f64>,
     /// The jobs; the first one is meant where none is named.
     pub jobs: Vec<String>,
     /// The axes.
@@ -157,6 +159,17 @@ impl Scope {
         })
     }
 
+    /// Length of a place's window, or of its whole phase, seconds; `None` where that is not known.
+    #[must_use]
+    pub fn seconds(&self, place: &Place) -> Option<f64> {
+        let whole = *self.lengths_s.get(place.phase)?;
+        let Some(window) = &place.window else {
+            return Some(whole);
+        };
+        let to = window.to_s.map_or(whole, |to| to.min(whole));
+        Some((to - window.from_s).max(0.0))
+    }
+
     /// A word before a figure's name: a window, a phase or a job.
     fn take_word(&self, word: &str, context: &mut Context) -> Result<(), String> {
         let there = |names: &[String]| names.iter().any(|name| name == word);
@@ -273,6 +286,7 @@ mod tests {
                 to_s: None,
             }],
             phases: names(&["none", "heavy"]),
+            lengths_s: vec![3.0, 5.0],
             jobs: names(&["foreground", "background"]),
             axes: vec![axis("jobs", &["1", "2", "8"]), axis("engine", &["libaio"])],
             figures: names(&["iops", "miss_rate"]),
@@ -290,6 +304,29 @@ mod tests {
         assert_eq!(place.at["engine"], "libaio");
         let of_claim = scope().place(&figure("iops").unwrap(), &context).unwrap();
         assert_eq!((of_claim.phase, of_claim.window), (0, None));
+    }
+
+    #[test]
+    fn a_window_ends_with_its_phase() {
+        let with = |phase: usize, window: Option<(f64, Option<f64>)>| {
+            let place = Place {
+                window: window.map(|(from_s, to_s)| Window {
+                    name: "some".to_owned(),
+                    from_s,
+                    to_s,
+                }),
+                phase,
+                job: String::new(),
+                at: BTreeMap::new(),
+            };
+            scope().seconds(&place)
+        };
+        assert_eq!(with(1, None), Some(5.0));
+        assert_eq!(with(1, Some((2.0, None))), Some(3.0));
+        assert_eq!(with(1, Some((2.0, Some(2.5)))), Some(0.5));
+        assert_eq!(with(0, Some((2.0, Some(9.0)))), Some(1.0));
+        assert_eq!(with(0, Some((4.0, None))), Some(0.0));
+        assert_eq!(with(2, None), None);
     }
 
     #[test]

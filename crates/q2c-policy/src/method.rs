@@ -208,6 +208,21 @@ impl Method {
         }
     }
 
+    /// The shortest time between two changes of the sleep; `None` for methods that do not sleep by
+    /// windows of time. The kernel's own rule has windows of 100 ms.
+    #[must_use]
+    pub fn period(&self) -> Option<Nanos> {
+        match self {
+            Method::Lane(LaneMethod::Hybrid(policy))
+            | Method::HybridKernel(KernelSleep::Steered(policy)) => policy.period(),
+            Method::HybridKernel(KernelSleep::Own) => {
+                let own: Option<PolicySpec> = crate::registry::LINUX.parse().ok();
+                own.and_then(|policy| policy.period())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the thread or the kernel sleeps by a timer before it looks for the completion.
     #[must_use]
     pub fn sleeps(&self) -> bool {

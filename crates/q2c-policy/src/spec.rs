@@ -128,6 +128,16 @@ impl PolicySpec {
         self.rule.follows_device && reads.is_none_or(|all| !all.is_empty())
     }
 
+    /// The shortest length of the windows of time after which the rule changes its sleep; `None`
+    /// for a rule that does not look at windows of time, or whose sleep they do not change.
+    #[must_use]
+    pub fn period(&self) -> Option<Nanos> {
+        let name = rules::share::PERIOD.name;
+        let period = self.params().into_iter().find(|(own, _)| *own == name);
+        let period = period.filter(|_| self.follows_the_device());
+        period.map(|(_, ns)| Nanos(ns as u64))
+    }
+
     /// Whether both are the same rule, with the same formula if it takes one. Their numbers may
     /// differ.
     #[must_use]

@@ -1,16 +1,20 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
+mod figures;
 mod points;
+mod why;
 
 pub(crate) use points::points;
+pub use why::why;
+
+use figures::{both_sides, figures, judged_from};
 
 use crate::quantity::{NOTHING, number, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::reproduce::{
     AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, ListResult, MeasuredFigure,
-    Need, NeedKind, OurCurve, PublishedCurve, Reason, ReproduceResult, StudyKind, Verdict,
+    OurCurve, PublishedCurve, ReproduceResult, StudyKind, Verdict,
 };
-use q2c_stats::Interval;
 
 /// Rows of a chart's table at most.
 const ROWS: usize = 24;
@@ -80,7 +84,10 @@ pub(crate) fn claims(result: &ReproduceResult) -> Table {
         vec![
             claim.says.clone().into(),
             claim.published.clone().unwrap_or_default().into(),
-            figures(claim).into(),
+            Field {
+                text: figures(claim),
+                below: judged_from(claim).unwrap_or_default(),
+            },
             Field {
                 text: claim.verdict.name().to_owned(),
                 below: claim.basis.name().to_owned(),
@@ -92,64 +99,8 @@ pub(crate) fn claims(result: &ReproduceResult) -> Table {
             .map(String::from)
             .to_vec(),
         rows: result.claims.iter().map(row).collect(),
-        legend: "Here: median [min, max] over the trials. A claim holds when the interval lies wholly \
-                 inside it, and does not hold when it lies wholly outside.",
-    }
-}
-
-/// The measured figures of a claim in a line.
-fn figures(claim: &JudgedClaim) -> String {
-    let each = claim.expects.iter().filter_map(|expected| {
-        let value = expected.measured.as_ref()?;
-        let left = left_side(&expected.text);
-        Some(format!("{left} {}", in_unit(value, &expected.unit)))
-    });
-    let mut all: Vec<String> = each.collect();
-    // Two bounds of one figure show it once.
-    all.dedup();
-    match all.is_empty() {
-        true => NOTHING.to_owned(),
-        false => all.join("; "),
-    }
-}
-
-/// The left side of an expression.
-fn left_side(text: &str) -> &str {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            '<' | '>' | '~' if depth == 0 => return text[..at].trim(),
-            _ => {}
-        }
-    }
-    text
-}
-
-/// A figure over the trials in the unit of its claim.
-fn in_unit(value: &Interval, unit: &str) -> String {
-    let factor = match unit {
-        "%" => 0.01,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "K" => 1e3,
-        "M" => 1e6,
-        _ => 1.0,
-    };
-    let told = number(value.median / factor);
-    let range = match value.trials {
-        0 | 1 => String::new(),
-        _ => format!(
-            " [{}, {}]",
-            number(value.min / factor),
-            number(value.max / factor)
-        ),
-    };
-    match unit {
-        "" => format!("{told}{range}"),
-        unit => format!("{told}{range} {unit}"),
+        legend: "Here: median [min, max] over the trials. A claim holds when every trial meets it, and \
+                 does not hold when every trial misses it on the same side.",
     }
 }
 
@@ -191,72 +142,6 @@ pub(crate) fn reasons(result: &ReproduceResult) -> Vec<Said> {
         (!words.is_empty()).then(|| Said::new(weight(claim.verdict), what, words_of()))
     };
     result.claims.iter().filter_map(said).collect()
-}
-
-/// Why a claim has its verdict, in words.
-#[must_use]
-pub fn why(claim: &JudgedClaim) -> String {
-    let mut words: Vec<String> = claim
-        .reasons
-        .iter()
-        .map(|reason| because(reason, claim))
-        .collect();
-    words.extend(claim.read_as.iter().map(|how| format!("read as: {how}")));
-    words.join("; ")
-}
-
-fn because(reason: &Reason, claim: &JudgedClaim) -> String {
-    match reason {
-        Reason::Lacks => {
-            let lacks = claim.needs.iter().filter(|need| !need.met).map(lack);
-            format!(
-                "this machine lacks {}",
-                lacks.collect::<Vec<_>>().join(", and ")
-            )
-        }
-        Reason::Missing(missing) => {
-            let at: Vec<String> = missing
-                .at
-                .iter()
-                .map(|(axis, v)| format!("{axis}={v}"))
-                .collect();
-            let at = if at.is_empty() {
-                String::new()
-            } else {
-                format!(" at {}", at.join(" "))
-            };
-            format!("there is no {}{at}: {}", missing.figure, missing.why)
-        }
-        Reason::FewTrials { trials, least } => {
-            format!("a verdict needs {least} trials, and there are {trials}")
-        }
-        Reason::Across { text } => format!("the interval lies across the edge of `{text}`"),
-        Reason::Outside { text } => format!("`{text}` is wholly missed"),
-        Reason::Fitted { model } => {
-            format!("{model} was fitted to this very figure, so it says nothing of it")
-        }
-        Reason::Predicted(stated) => format!("predicted by {}: {}", stated.model, stated.error),
-        Reason::Scaled { scale } => format!("with all times multiplied by {scale}"),
-    }
-}
-
-fn lack(need: &Need) -> String {
-    let (needed, present) = (&need.needed, &need.present);
-    let what = match need.kind {
-        NeedKind::Cpus => "CPUs",
-        NeedKind::ThreadsPerCore => "threads per core",
-        NeedKind::NumaNodes => "NUMA nodes",
-        NeedKind::Kernel => "a kernel",
-        NeedKind::PollQueues => "poll queues",
-        NeedKind::HwQueues => "hardware queues",
-        NeedKind::Device => "devices",
-        NeedKind::Module => "a module",
-        NeedKind::FileSystem => "a file system",
-        NeedKind::Spdk => "SPDK",
-        NeedKind::Capture => "the right to capture",
-        NeedKind::Other => "something",
-    };
-    format!("{what} (needed: {needed}, present: {present})")
 }
 
 /// The figures of a chart as a table: published ones beside ours.
@@ -372,6 +257,8 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
             Some(MeasuredFigure {
                 expects: expected.text.clone(),
                 over_trials: expected.measured?,
+                trials_asked: expected.trials.asked,
+                right: expected.right,
             })
         };
         ClaimLine {
@@ -420,12 +307,8 @@ pub(crate) fn verdicts(result: &AllResult) -> Table {
     for experiment in &result.experiments {
         for claim in &experiment.claims {
             let here = claim.measured.iter().map(|figure| {
-                let unit = "";
-                format!(
-                    "{} {}",
-                    left_side(&figure.expects),
-                    in_unit(&figure.over_trials, unit)
-                )
+                let right = figure.right.as_ref();
+                both_sides(&figure.expects, &figure.over_trials, right, "")
             });
             rows.push(vec![
                 experiment.name.clone().into(),
@@ -476,94 +359,4 @@ pub(crate) fn list(result: &ListResult) -> Table {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use q2c_result::reproduce::{Missing, StatedError};
-    use std::collections::BTreeMap;
-
-    fn claim(reasons: Vec<Reason>) -> JudgedClaim {
-        JudgedClaim {
-            says: "it is so".to_owned(),
-            published: None,
-            read_as: Some("so is so".to_owned()),
-            verdict: Verdict::CannotJudge,
-            basis: Basis::Measured,
-            expects: Vec::new(),
-            needs: vec![Need {
-                kind: NeedKind::Cpus,
-                needed: "120".to_owned(),
-                present: "2".to_owned(),
-                met: false,
-            }],
-            reasons,
-        }
-    }
-
-    #[test]
-    fn the_left_side_ends_at_the_comparison_and_not_within_brackets() {
-        for (text, left) in [
-            ("steady.miss_rate > 10 %", "steady.miss_rate"),
-            ("max(iops over jobs=1..8) <= 3", "max(iops over jobs=1..8)"),
-            ("ratio(iops, none) ~ 0.1 +- 0.05", "ratio(iops, none)"),
-            ("iops[disk=\"a>b\"] > 3", "iops[disk=\"a>b\"]"),
-        ] {
-            assert_eq!(left_side(text), left);
-        }
-    }
-
-    #[test]
-    fn figures_are_in_the_unit_of_their_claim() {
-        let value = Interval::of(&[0.1, 0.2, 0.3]);
-        assert_eq!(in_unit(&value, "%"), "20.0 [10.0, 30.0] %");
-        assert_eq!(in_unit(&Interval::of(&[2_500.0]), "us"), "2.50 us");
-        assert_eq!(in_unit(&Interval::of(&[0.8]), ""), "0.80");
-    }
-
-    #[test]
-    fn every_reason_has_its_words() {
-        let text = || "iops > 1".to_owned();
-        let missing = Missing {
-            figure: "iops".to_owned(),
-            at: BTreeMap::from([("jobs".to_owned(), "8".to_owned())]),
-            why: "the device is gone".to_owned(),
-        };
-        let stated = StatedError {
-            model: "a model".to_owned(),
-            error: "5 % off".to_owned(),
-        };
-        for (reason, words) in [
-            (Reason::Lacks, "CPUs (needed: 120, present: 2)"),
-            (
-                Reason::Missing(missing),
-                "no iops at jobs=8: the device is gone",
-            ),
-            (
-                Reason::FewTrials {
-                    trials: 1,
-                    least: 3,
-                },
-                "needs 3 trials, and there are 1",
-            ),
-            (
-                Reason::Across { text: text() },
-                "across the edge of `iops > 1`",
-            ),
-            (
-                Reason::Outside { text: text() },
-                "`iops > 1` is wholly missed",
-            ),
-            (
-                Reason::Fitted {
-                    model: "it".to_owned(),
-                },
-                "it was fitted to this very figure",
-            ),
-            (Reason::Predicted(stated), "predicted by a model: 5 % off"),
-            (Reason::Scaled { scale: 0.1 }, "multiplied by 0.1"),
-        ] {
-            let told = why(&claim(vec![reason]));
-            assert!(told.contains(words), "{told}");
-            assert!(told.ends_with("read as: so is so"), "{told}");
-        }
-    }
-}
+mod tests;

@@ -7,11 +7,11 @@ use crate::studies::{place, rules};
 use q2c_claim::chart::curves;
 use q2c_claim::judge::{Claim, Run, judge};
 use q2c_result::reproduce::{
-    ChartAsked, CpuUse, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial, ReproduceResult,
-    SCHEMA, StatedError, StudyKind, Window,
+    ChartAsked, CpuUse, FailedTrial, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial,
+    ReproduceResult, SCHEMA, StatedError, StudyKind, WhyNot, Window,
 };
 use q2c_result::{Target, Warning};
-use q2c_run::runner::{End, Summary};
+use q2c_run::runner::{End, Summary, Trial, TrialResult};
 
 /// What is known of a run beside its trials.
 pub struct About<'a> {
@@ -43,6 +43,7 @@ pub fn answer(
     let cells = summary.cells.iter().map(|runs| Point {
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
+        failed: runs.trials.iter().filter_map(failed).collect(),
         failures: failures(runs.failures()),
         cpus: cpus(&runs.plan.cell),
         predicted,
@@ -67,11 +68,16 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
     let windows = windows(experiment, scale);
     let scope = q2c_claim::scope::Scope {
         windows: windows.clone(),
+        lengths_s: phases(experiment, scale)
+            .iter()
+            .map(|phase| phase.seconds)
+            .collect(),
         ..experiment.scope()
     };
     let run = Run {
         points: &points,
         scale,
+        trials: about.trials,
         model: model(experiment.study()),
     };
     let judged = experiment.claims.iter().map(|(claim, own)| {
@@ -122,6 +128,18 @@ fn model(study: StudyKind) -> Option<StatedError> {
         StudyKind::Rules => Some(rules::stated()),
         StudyKind::Jobs | StudyKind::Stages | StudyKind::Compare => None,
     }
+}
+
+/// A trial that did not go well.
+fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
+    let why = match &trial.result {
+        TrialResult::Ok(_) => return None,
+        TrialResult::Failed(why) | TrialResult::Impossible(why) => why.clone(),
+    };
+    Some(FailedTrial {
+        trial: trial.trial,
+        why: WhyNot::Told(why),
+    })
 }
 
 /// Each reason once.
@@ -195,3 +213,6 @@ fn warnings(scale: f64) -> Vec<Warning> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

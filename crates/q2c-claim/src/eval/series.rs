@@ -52,6 +52,11 @@ impl<'a> Whole<'a> {
         Whole { trial, phase, job }
     }
 
+    /// The shortest time between two changes of the sleep of the job's rule, seconds.
+    pub fn rule_period_s(&self) -> Option<f64> {
+        self.job.and_then(|job| job.rule_period_s)
+    }
+
     /// The intervals whose middle lies in the place's window.
     fn ticks(&self, place: &Place) -> Result<Vec<&'a Tick>, String> {
         let job = self
@@ -68,6 +73,20 @@ impl<'a> Whole<'a> {
             false => Ok(ticks),
         }
     }
+}
+
+/// Whether a figure is of the whole phase, whatever window a claim names.
+pub(crate) fn of_whole_phase(name: &str) -> bool {
+    let windowed = [
+        "iops",
+        "miss_rate",
+        "effective_sleep",
+        "cpu",
+        "latency",
+        "p50",
+        "p99",
+    ];
+    !windowed.contains(&name)
 }
 
 /// A figure of a trial over the place's window.

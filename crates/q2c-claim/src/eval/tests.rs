@@ -59,6 +59,7 @@ fn scope() -> Scope {
             to_s: None,
         }],
         phases: names(&["none", "heavy"]),
+        lengths_s: vec![3.0, 3.0],
         jobs: names(&["foreground"]),
         axes: vec![Axis {
             name: "jobs".to_owned(),

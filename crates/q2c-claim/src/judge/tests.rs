@@ -1,7 +1,10 @@
 use super::*;
 use crate::parse::expect;
 use proptest::prelude::*;
-use q2c_result::reproduce::{Missing, PointTrial};
+use q2c_model::Rates;
+use q2c_result::reproduce::{
+    FailedTrial, JobSeries, Missing, PhaseTrial, PointTrial, Tick, WhyNot, Window,
+};
 use std::collections::BTreeMap;
 
 /// One point with the figure `x`, a value for each trial.
@@ -33,6 +36,7 @@ fn judged(claim: &Claim, points: &[Point]) -> JudgedClaim {
     let run = Run {
         points,
         scale: 1.0,
+        trials: points[0].trials.len() as u32,
         model: None,
     };
     judge(claim, &scope, &run)
@@ -127,6 +131,187 @@ fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
         (found.verdict, found.basis),
         (Verdict::Holds, Basis::Predicted)
     );
+}
+
+/// Five trials were asked for. Of those that ran, the second failed and the fourth has no `y`.
+#[test]
+fn trials_that_say_nothing_are_counted_and_named() {
+    let mut values = points(&[1.0, 9.0, 3.0, 4.0, 5.0]);
+    let failed = FailedTrial {
+        trial: 1,
+        why: WhyNot::Told("the device was busy".to_owned()),
+    };
+    values[0].trials.remove(1);
+    values[0].failed = vec![failed.clone()];
+    for trial in &mut values[0].trials {
+        if trial.trial != 3 {
+            trial.figures.insert("y".to_owned(), 1.0);
+        }
+    }
+    let scope = Scope {
+        figures: vec!["x".to_owned(), "y".to_owned()],
+        ..Scope::default()
+    };
+    let run = Run {
+        points: &values,
+        scale: 1.0,
+        trials: 5,
+        model: None,
+    };
+    let found = judge(&claim(&["x > 0", "x > y - 1"]), &scope, &run);
+    let [x, y] = &found.expects[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!((x.trials.judged, x.trials.asked), (4, 5));
+    assert_eq!(x.trials.left_out, [failed]);
+    assert_eq!((y.trials.judged, y.trials.asked), (3, 5));
+    let numbers: Vec<u32> = y.trials.left_out.iter().map(|of| of.trial).collect();
+    assert_eq!(numbers, [1, 3]);
+    // A run that was stopped after four of its trials.
+    let stopped = Run { trials: 9, ..run };
+    let found = judge(&claim(&["x > 0"]), &scope, &stopped);
+    let trials = &found.expects[0].trials;
+    assert_eq!((trials.judged, trials.asked), (4, 9));
+    assert_eq!(trials.left_out.len(), 1);
+}
+
+#[test]
+fn the_right_side_has_its_interval_where_it_is_a_figure() {
+    let mut values = points(&[3.0, 4.0, 5.0]);
+    for (trial, y) in values[0].trials.iter_mut().zip([10.0, 30.0, 20.0]) {
+        trial.figures.insert("y".to_owned(), y);
+    }
+    let right = |text: &str| judged(&claim(&[text]), &values).expects[0].right;
+    assert_eq!(right("x > 2"), None);
+    assert_eq!(right("x ~ 4 +- 3"), None);
+    assert_eq!(right("x < y"), Some(Interval::of(&[10.0, 20.0, 30.0])));
+    assert_eq!(
+        right("x < y / 2 - 1"),
+        Some(Interval::of(&[4.0, 9.0, 14.0]))
+    );
+    assert_eq!(
+        right("x ~ y +- 30"),
+        Some(Interval::of(&[10.0, 20.0, 30.0]))
+    );
+}
+
+/// A phase of 2 s of a job whose rule changes its sleep every 100 ms, and of one without a rule.
+fn with_rule(window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
+    let tick = |n: u32| Tick {
+        end_s: f64::from(n) * 0.01,
+        seconds: 0.01,
+        ios: 10.0,
+        handled: 10.0,
+        rates: Rates {
+            miss_rate: 0.5,
+            ..Rates::default()
+        },
+        ..Tick::default()
+    };
+    let job = |name: &str, rule_period_s: Option<f64>| JobSeries {
+        job: name.to_owned(),
+        rule_period_s,
+        busy_cpus: Some(1.0),
+        ticks: (1..=200).map(tick).collect(),
+        ..JobSeries::default()
+    };
+    let phase = PhaseTrial {
+        seconds: 2.0,
+        jobs: vec![job("sleeper", period_s), job("other", None)],
+        ..PhaseTrial::default()
+    };
+    let trial = |trial| PointTrial {
+        trial,
+        phases: vec![phase.clone()],
+        ..PointTrial::default()
+    };
+    let points = [Point {
+        trials: (0..3).map(trial).collect(),
+        ..Point::default()
+    }];
+    let figures = crate::eval::FIGURES;
+    let scope = Scope {
+        windows: vec![window],
+        phases: vec!["only".to_owned()],
+        lengths_s: vec![2.0],
+        jobs: vec!["sleeper".to_owned(), "other".to_owned()],
+        figures: figures.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        ..Scope::default()
+    };
+    let run = Run {
+        points: &points,
+        scale: 0.045,
+        trials: 3,
+        model: None,
+    };
+    let claim = claim(&[text]);
+    scope.check(&claim.expects[0], &claim.context).unwrap();
+    judge(&claim, &scope, &run)
+}
+
+#[test]
+fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
+    let window = |from_s: f64, to_s: Option<f64>| Window {
+        name: "start".to_owned(),
+        from_s,
+        to_s,
+    };
+    let period = Some(0.1);
+    let found = with_rule(window(0.0, Some(0.09)), "start.miss_rate > 0.1", period);
+    assert_eq!(found.verdict, Verdict::CannotJudge);
+    assert_eq!(found.expects[0].verdict, Verdict::CannotJudge);
+    // What was seen is shown nevertheless.
+    assert_eq!(found.expects[0].measured.unwrap().median, 0.5);
+    let Reason::ShortWindow(short) = &found.reasons[0] else {
+        panic!("{:?}", found.reasons);
+    };
+    assert_eq!(short.figure, "start.miss_rate");
+    assert_eq!(
+        (short.periods, short.present_s, short.scale),
+        (3, 0.09, 0.045)
+    );
+    assert!((short.needed_s - 0.3).abs() < 1e-9);
+
+    let verdict = |from, to, text: &str, period| with_rule(window(from, to), text, period).verdict;
+    use Verdict::{CannotJudge, Holds};
+    for (from, to, text, period, wanted) in [
+        // Three periods are enough, in the figure's other forms as well.
+        (0.0, Some(0.3), "start.miss_rate > 0.1", period, Holds),
+        (
+            0.0,
+            Some(0.2),
+            "highest(start.miss_rate) > 0.1",
+            period,
+            CannotJudge,
+        ),
+        (
+            0.0,
+            Some(0.2),
+            "1 - start.miss_rate > 0.1",
+            period,
+            CannotJudge,
+        ),
+        // IOPS follow the sleep, too.
+        (0.0, Some(0.2), "start.iops > 0", period, CannotJudge),
+        (0.0, Some(0.2), "1 < start.iops", period, CannotJudge),
+        // An open window ends with its phase.
+        (1.8, None, "start.iops > 0", period, CannotJudge),
+        (1.5, None, "start.iops > 0", period, Holds),
+        // The whole phase has 20 periods, and so have figures that are always of it.
+        (0.0, Some(0.2), "iops > 0", period, Holds),
+        (0.0, Some(0.2), "start.kiops_per_core > 0", period, Holds),
+        // A slow rule does not settle in the whole phase.
+        (0.0, Some(0.2), "iops > 0", Some(1.0), CannotJudge),
+        // Without a rule nothing has to settle.
+        (0.0, Some(0.2), "start.iops > 0", None, Holds),
+        (0.0, Some(0.2), "other.start.iops > 0", period, Holds),
+    ] {
+        assert_eq!(
+            verdict(from, to, text, period),
+            wanted,
+            "{from} {to:?} {text}"
+        );
+    }
 }
 
 #[test]

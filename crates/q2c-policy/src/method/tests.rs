@@ -104,6 +104,29 @@ fn only_rules_that_read_the_device_follow_it() {
     }
 }
 
+/// The kernel's own rule closes a window every 100 ms (block/blk-mq.c).
+#[test]
+fn the_period_is_that_of_rules_with_windows_of_time() {
+    let ms = |ms| Some(Nanos::from_millis(ms));
+    for (text, period) in [
+        ("interrupt", None),
+        ("poll", None),
+        ("hybrid:mean:ratio=50%,period=100ms", ms(100)),
+        ("hybrid:min:ratio=70%,period=10ms", ms(10)),
+        ("hybrid:rule:period=5ms,sleep=min - 4us", ms(5)),
+        ("hybrid:fixed:20us", None),
+        ("hybrid:rule:period=5ms,sleep=20us", None),
+        ("hybrid:pas", None),
+        ("hybrid-uring", None),
+        ("hybrid-kernel", ms(100)),
+        ("hybrid-kernel:57us", None),
+        ("hybrid-kernel:min:ratio=70%,period=20ms", ms(20)),
+    ] {
+        let method: Method = text.parse().unwrap();
+        assert_eq!(method.period(), period, "{text}");
+    }
+}
+
 #[test]
 fn methods_that_differ_in_numbers_alone_are_alike() {
     for (a, b, alike) in [

@@ -16,7 +16,7 @@ pub(super) const RATIO: Param = Param {
 };
 
 /// The parameter for the length of a window.
-pub(super) const PERIOD: Param = Param {
+pub(crate) const PERIOD: Param = Param {
     name: "period",
     summary: "shortest length of a window",
     kind: Kind::Duration,

@@ -3,7 +3,7 @@
 use super::{Experiment, ExperimentError};
 
 /// The texts of the experiments, in the order of the list.
-const TEXTS: [&str; 23] = [
+const TEXTS: [&str; 24] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
     include_str!("../../../../experiments/miss-rate-interference-1m.toml"),
@@ -26,6 +26,7 @@ const TEXTS: [&str; 23] = [
     include_str!("../../../../experiments/fs-shared-file-scaling.toml"),
     include_str!("../../../../experiments/stage-bottleneck.toml"),
     include_str!("../../../../experiments/queue-balance.toml"),
+    include_str!("../../../../experiments/queue-balance-2cpu.toml"),
     include_str!("../../../../experiments/ramdisk-verification.toml"),
 ];
 

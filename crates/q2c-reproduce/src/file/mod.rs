@@ -164,7 +164,7 @@ impl Experiment {
         }
     }
 
-    /// The names that claims may use.
+    /// The names that claims may use. The lengths of the phases are those of a run.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let figures = match self.study() {
@@ -177,6 +177,7 @@ impl Experiment {
         Scope {
             windows: self.windows.clone(),
             phases: self.phases.iter().map(|phase| phase.name.clone()).collect(),
+            lengths_s: Vec::new(),
             jobs: self.jobs.iter().map(|job| job.name.clone()).collect(),
             axes: self.axes.clone(),
             figures: figures.iter().map(|(name, _)| (*name).to_owned()).collect(),

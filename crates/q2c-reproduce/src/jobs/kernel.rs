@@ -124,10 +124,9 @@ impl KernelPolling {
             let Some(job) = sleeper(run.courses, n) else {
                 continue;
             };
-            let first = (phase.begin_s / slice.as_secs_f64()).round() as usize;
             let mut jobs = phase.jobs.iter_mut();
             if let Some(series) = jobs.find(|series| series.job == run.names[job]) {
-                sight.tell(series, first);
+                sight.tell(series, phase.begin_s, slice);
             }
         }
     }
@@ -141,9 +140,9 @@ impl Sight {
         }
     }
 
-    fn tell(&self, series: &mut JobSeries, first: usize) {
+    fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         match self {
-            Sight::Probe(_, looks) => looks.tell(series, first),
+            Sight::Probe(_, looks) => looks.tell(series, begin_s, slice),
             Sight::Unseen(why) => series.sleeps_unseen = Some(why.clone()),
         }
     }
@@ -152,10 +151,13 @@ impl Sight {
 impl Looks {
     /// An interval between two looks has the polled requests that completed in it. One without a
     /// look at its end has none.
-    fn tell(&self, series: &mut JobSeries, first: usize) {
-        for (n, tick) in series.ticks.iter_mut().enumerate() {
-            let begin = self.counts.get(first + n);
-            let Some((begin, end)) = begin.zip(self.counts.get(first + n + 1)) else {
+    fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
+        for tick in &mut series.ticks {
+            let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
+            let begin = cut
+                .checked_sub(1)
+                .and_then(|before| self.counts.get(before));
+            let Some((begin, end)) = begin.zip(self.counts.get(cut)) else {
                 continue;
             };
             let seen = end.since(*begin);
@@ -242,8 +244,8 @@ mod tests {
         assert!(why.starts_with("one and other poll the target"), "{why}");
     }
 
-    /// Between the looks 10 requests completed, 4 of them missed, with 2000 ns asked; then none;
-    /// then the looks end.
+    /// From 0.2 s to 0.3 s 10 requests completed, 4 of them missed, with 2000 ns asked; then none;
+    /// then the looks end. No slice ended at 0.2 s.
     #[test]
     fn intervals_get_what_completed_in_them() {
         let at = |polled, missed, asked_ns| Counts {
@@ -254,13 +256,24 @@ mod tests {
         };
         let looks = Looks {
             next: None,
-            counts: vec![at(7, 7, 7), at(5, 1, 100), at(15, 5, 2100), at(15, 5, 2100)],
+            counts: vec![
+                at(0, 0, 0),
+                at(3, 1, 50),
+                at(5, 1, 100),
+                at(15, 5, 2100),
+                at(15, 5, 2100),
+            ],
         };
         let mut series = JobSeries {
-            ticks: vec![Tick::default(); 3],
+            ticks: [0.2, 0.3, 0.4]
+                .map(|end_s| Tick {
+                    end_s,
+                    ..Tick::default()
+                })
+                .to_vec(),
             ..JobSeries::default()
         };
-        looks.tell(&mut series, 1);
+        looks.tell(&mut series, 0.1, Nanos::from_millis(100));
         let seen: Vec<(f64, f64, f64)> = series
             .ticks
             .iter()

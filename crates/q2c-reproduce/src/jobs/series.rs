@@ -117,15 +117,30 @@ impl Heap {
             .collect()
     }
 
+    /// The first and the last slice number of a phase. It begins where the first thread took its
+    /// order, and ends where the first took the next one: slices of threads that are late there
+    /// reach into the next phase, which does not make this one longer.
+    fn cut(&self, phase: usize, run: &Run<'_>) -> (u64, u64) {
+        let of = |phase: usize| {
+            let order = run.orders.get(phase);
+            self.slices
+                .iter()
+                .filter(move |part| Some(&part.order) == order)
+        };
+        let first = of(phase).map(|part| part.numbers.0).min().unwrap_or(0);
+        let own = of(phase).map(|part| part.numbers.1).max().unwrap_or(0);
+        let next = of(phase + 1).map(|part| part.numbers.0).min();
+        let end = next.unwrap_or(self.end).min(self.end).saturating_sub(1);
+        (first, own.min(end).max(first))
+    }
+
     fn phase(&self, phase: usize, order: u64, run: &Run<'_>) -> PhaseTrial {
         let parts: Vec<&Part> = self
             .slices
             .iter()
             .filter(|part| part.order == order)
             .collect();
-        let first = parts.iter().map(|part| part.numbers.0).min().unwrap_or(0);
-        let last = parts.iter().map(|part| part.numbers.1).max().unwrap_or(0);
-        let last = last.min(self.end.saturating_sub(1)).max(first);
+        let (first, last) = self.cut(phase, run);
         let slice_s = self.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
         let counters = Counters::between(run, phase);
@@ -157,6 +172,7 @@ impl Heap {
                     .as_ref()
                     .map_or(0, |placed| placed.cpus.len() as u32),
                 was: Some(counters.mode(&mine, job, phase, run)),
+                rule_period_s: rule_period_s(&run.courses[job], phase),
                 busy_cpus: counters
                     .busy
                     .map(|all| of_jobs(all, idle + others, cpus[job], looked).cpus),
@@ -174,15 +190,24 @@ impl Heap {
         }
     }
 
+    /// The intervals of a job. One in which none of its threads handed over anything is left out:
+    /// nothing is known of it.
     fn ticks(&self, parts: &[&Part], first: u64, last: u64) -> Vec<Tick> {
         let slice_s = self.slice.as_secs_f64();
-        let tick = |number: u64| {
+        let numbered = |number: u64| {
             let inside = |part: &&&Part| (part.numbers.0..=part.numbers.1).contains(&number);
             let here: Vec<&Part> = parts.iter().filter(inside).copied().collect();
-            tick(&here, (number + 1 - first) as f64 * slice_s, slice_s)
+            let end_s = (number + 1 - first) as f64 * slice_s;
+            (!here.is_empty()).then(|| tick(&here, end_s, slice_s))
         };
-        (first..=last).map(tick).collect()
+        (first..=last).filter_map(numbered).collect()
     }
+}
+
+/// The period of a job's sleep rule in a phase, seconds.
+fn rule_period_s(course: &Course, phase: usize) -> Option<f64> {
+    let placed = course[phase].as_ref()?;
+    placed.ready.method().period().map(Nanos::as_secs_f64)
 }
 
 /// CPUs that the threads of a job used.
@@ -310,3 +335,6 @@ impl Counters {
         seen.mode(&asked)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 use crate::file::Experiment;
 use q2c_result::compare::{CompareResult, DeviceRun};
 use q2c_result::replay::ReplayTrial;
-use q2c_result::reproduce::{Point, PointTrial};
+use q2c_result::reproduce::{FailedTrial, Point, PointTrial, WhyNot};
 use std::collections::BTreeMap;
 
 /// The figures of a replayed trace.
@@ -31,11 +31,7 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
             Some(result) => run_of(experiment, result, &at),
         };
         match found {
-            Ok(run) => Point {
-                at,
-                trials: trials(run),
-                ..Point::default()
-            },
+            Ok(run) => seen(at, &run.trials, &run.failures),
             Err(why) => Point {
                 at,
                 failures: vec![why],
@@ -44,6 +40,13 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
         }
     };
     experiment.points().into_iter().map(point).collect()
+}
+
+/// Trials of each replay that a result was asked for.
+#[must_use]
+pub fn trials_asked(result: &CompareResult) -> u32 {
+    let asked = result.comparisons.iter().map(|one| one.job.trials);
+    asked.max().unwrap_or(0)
 }
 
 fn run_of<'a>(
@@ -68,23 +71,73 @@ fn run_of<'a>(
     })
 }
 
-fn trials(run: &DeviceRun) -> Vec<PointTrial> {
-    let trial = |(n, trial): (usize, &ReplayTrial)| {
-        let all = [
-            ("completion", Some(trial.completion_s)),
-            ("sum_q2c", trial.sum_q2c_s),
-            ("sum_u2c", Some(trial.sum_u2c_s)),
-        ];
-        let known = all
-            .into_iter()
-            .filter_map(|(name, s)| Some((name.to_owned(), s? * 1e9)));
-        PointTrial {
-            trial: n as u32,
-            figures: known.collect(),
-            ..PointTrial::default()
-        }
+/// The figures of a trial that says something.
+fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
+    let all = [
+        ("completion", Some(trial.completion_s)),
+        ("sum_q2c", trial.sum_q2c_s),
+        ("sum_u2c", Some(trial.sum_u2c_s)),
+    ];
+    let known = all
+        .into_iter()
+        .filter_map(|(name, s)| Some((name.to_owned(), s? * 1e9)));
+    known.collect()
+}
+
+/// A point with its trials by the numbers that they have in the result. Trials in which the
+/// replayer was late by its own fault, and others of that kind, say nothing.
+fn seen(at: BTreeMap<String, String>, trials: &[ReplayTrial], failures: &[String]) -> Point {
+    let mut point = Point {
+        at,
+        failures: failures.to_vec(),
+        ..Point::default()
     };
-    // Trials in which the replayer was late by its own fault, and others of that kind, say nothing.
-    let valid = run.trials.iter().filter(|trial| trial.invalid.is_empty());
-    valid.enumerate().map(trial).collect()
+    for (trial, of) in (0..).zip(trials) {
+        match of.invalid.is_empty() {
+            true => point.trials.push(PointTrial {
+                trial,
+                figures: figures(of),
+                ..PointTrial::default()
+            }),
+            false => point.failed.push(FailedTrial {
+                trial,
+                why: WhyNot::Invalid(of.invalid.clone()),
+            }),
+        }
+    }
+    point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::replay::Invalid;
+
+    /// Of five trials the second and the fourth are invalid: the others keep their numbers.
+    #[test]
+    fn invalid_trials_are_named_and_the_others_keep_their_numbers() {
+        let trial = |completion_s: f64, invalid: &[Invalid]| ReplayTrial {
+            completion_s,
+            invalid: invalid.to_vec(),
+            ..ReplayTrial::default()
+        };
+        let bound = [Invalid::ReplayerBound];
+        let trials = [
+            trial(1.0, &[]),
+            trial(2.0, &bound),
+            trial(3.0, &[]),
+            trial(4.0, &bound),
+            trial(5.0, &[]),
+        ];
+        let point = seen(BTreeMap::new(), &trials, &[]);
+        let kept: Vec<(u32, f64)> = point
+            .trials
+            .iter()
+            .map(|of| (of.trial, of.figures["completion"]))
+            .collect();
+        assert_eq!(kept, [(0, 1e9), (2, 3e9), (4, 5e9)]);
+        let failed: Vec<u32> = point.failed.iter().map(|of| of.trial).collect();
+        assert_eq!(failed, [1, 3]);
+        assert_eq!(point.failed[0].why, WhyNot::Invalid(bound.to_vec()));
+    }
 }

@@ -1,11 +1,14 @@
 //! Interference and the methods of one job, on devices whose queue is known.
 
-use crate::harness::{changed, run, verdicts};
+use crate::harness::{changed, claim, run, verdicts};
 use q2c_result::reproduce::Verdict::{CannotJudge, DoesNotHold, Holds};
+use q2c_result::reproduce::{Reason, Tick};
 use q2c_testkit::alone;
 
 /// Phases of 1 s instead of 20 s, whose first 0.25 s do not count as steady.
 const SCALE: f64 = 0.05;
+/// The period of the rule that goes with it: the shortest window, the first second, has five.
+const PERIOD: (&str, &str) = ("period=100ms", "period=10ms");
 /// A device without a queue: background I/O slows nobody.
 const WIDE: &str = "sim:10ms,servers=1000";
 /// A device that serves one request at a time, each in 10 ms.
@@ -17,11 +20,12 @@ const NARROW: &str = "sim:10ms,servers=1";
 #[test]
 fn misses_and_throughput_follow_the_devices_queue() {
     alone("misses_and_throughput_follow_the_devices_queue", || {
-        let experiment = changed("miss-rate-interference", &[]);
+        let experiment = changed("miss-rate-interference", &[PERIOD]);
         verdicts(
             || run(&experiment, WIDE, 5, SCALE),
             &[
                 ("no background: the miss rate is near 0", Holds),
+                ("rises for a short time", DoesNotHold),
                 ("on one core: the miss rate is above 10 %", DoesNotHold),
                 ("first above 80 %", DoesNotHold),
                 ("about a tenth", DoesNotHold),
@@ -52,7 +56,7 @@ fn misses_and_throughput_follow_the_devices_queue() {
 #[test]
 fn too_few_cpus_are_told_and_the_series_is_shown() {
     alone("too_few_cpus_are_told_and_the_series_is_shown", || {
-        let experiment = changed("miss-rate-interference", &[]);
+        let experiment = changed("miss-rate-interference", &[PERIOD]);
         verdicts(
             || run(&experiment, WIDE, 2, SCALE),
             &[
@@ -63,18 +67,71 @@ fn too_few_cpus_are_told_and_the_series_is_shown() {
         );
         let result = run(&experiment, WIDE, 2, SCALE);
         let four = &result.points[0].trials[0].phases[2];
-        assert!(
-            four.jobs.iter().all(|job| job.ticks.len() >= 10),
-            "{four:?}"
-        );
-        let need = &result.claims[2].needs[0];
+        // Intervals of threads that were late are missing.
+        assert!(four.jobs.iter().all(|job| job.ticks.len() >= 5), "{four:?}");
+        let need = &claim(&result, "first above 80 %").needs[0];
         assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
-        // Intervals begin at the phase's begin and follow each other.
+        // Intervals are counted from the phase's begin and follow each other.
         let ticks = &four.jobs[0].ticks;
-        assert!((ticks[0].end_s - ticks[0].seconds).abs() < 1e-9);
-        let mut pairs = ticks.windows(2);
-        assert!(pairs.all(|pair| (pair[1].end_s - pair[0].end_s - pair[1].seconds).abs() < 1e-6));
+        let number = |tick: &Tick| tick.end_s / tick.seconds;
+        let whole = |tick: &Tick| (number(tick) - number(tick).round()).abs() < 1e-6;
+        assert!(
+            ticks.iter().all(|tick| whole(tick) && number(tick) > 0.5),
+            "{ticks:?}"
+        );
+        assert!(
+            ticks.is_sorted_by(|one, other| one.end_s < other.end_s),
+            "{ticks:?}"
+        );
     });
+}
+
+/// The rule of 100 ms in phases of 1 s: the first second of the file has become 50 ms, half a
+/// period, so nothing is said of it. Of the last 0.75 s, more than seven periods, a verdict is.
+#[test]
+fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
+    alone(
+        "a_window_that_is_too_short_for_the_rule_is_not_judged",
+        || {
+            let experiment = changed("miss-rate-interference", &[]);
+            let result = run(&experiment, WIDE, 5, SCALE);
+            let steady = claim(&result, "no background: the miss rate is near 0");
+            assert_eq!(steady.verdict, Holds, "{steady:#?}");
+            let first = claim(&result, "first above 80 %");
+            assert_eq!(first.verdict, CannotJudge, "{first:#?}");
+            let Some(Reason::ShortWindow(short)) = first.reasons.first() else {
+                panic!("{:?}", first.reasons);
+            };
+            assert_eq!((short.period_s, short.periods), (0.1, 3));
+            assert!((short.present_s - 0.05).abs() < 1e-9, "{short:?}");
+            assert!(first.expects[0].measured.is_some());
+        },
+    );
+}
+
+/// Four jobs that end leave a mean of 50 ms behind on a device that takes 10 ms for one request at
+/// a time: the foreground then sleeps 25 ms, sees 25 ms, sleeps 12.5 ms, and so on until it sleeps
+/// less than the 10 ms. It misses at first and not later.
+#[test]
+fn a_mean_from_before_makes_misses_rise_for_a_short_time() {
+    alone(
+        "a_mean_from_before_makes_misses_rise_for_a_short_time",
+        || {
+            let before = "[[phase]]\nname = \"before\"\nlength = \"20s\"\n\
+                      set.background = { threads = 4 }\n\n[[phase]]\nname = \"none\"";
+            let experiment = changed(
+                "miss-rate-interference",
+                &[PERIOD, ("[[phase]]\nname = \"none\"", before)],
+            );
+            verdicts(
+                || run(&experiment, NARROW, 5, SCALE),
+                &[
+                    ("no background: the miss rate is near 0", Holds),
+                    ("rises for a short time", Holds),
+                ],
+            );
+        },
+    );
 }
 
 /// With one server and four background jobs the foreground gets a fifth of its IOPS.

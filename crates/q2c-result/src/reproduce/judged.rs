@@ -1,5 +1,6 @@
 //! Claims with their verdicts.
 
+use super::observed::FailedTrial;
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,11 +59,30 @@ pub struct Expected {
     /// Its left side over the trials; `None` where no trial has it. Times are in ns, shares in
     /// 0..1.
     pub measured: Option<Interval>,
-    /// The unit in which the left side is shown: that of its first number on the right, such as
-    /// `%`, `us` or nothing.
+    /// Its right side over the trials, the middle where it has a tolerance; `None` where no trial
+    /// has it, and where it is made of numbers alone.
+    #[serde(default)]
+    pub right: Option<Interval>,
+    /// The unit in which both sides are shown: that of the first number on the right, such as `%`,
+    /// `us` or nothing.
     pub unit: String,
+    /// The trials that it was judged from.
+    #[serde(default)]
+    pub trials: TrialsJudged,
     /// Its verdict.
     pub verdict: Verdict,
+}
+
+/// The trials of an expression.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrialsJudged {
+    /// Trials that have all its figures.
+    pub judged: u32,
+    /// Trials that were asked for.
+    pub asked: u32,
+    /// Trials that ran and lack one of its figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<FailedTrial>,
 }
 
 /// Something that a claim needs of the machine.
@@ -116,6 +136,8 @@ pub enum Reason {
     Lacks,
     /// A figure is missing.
     Missing(Missing),
+    /// A window is too short for the sleep rule of the job that a figure speaks of.
+    ShortWindow(ShortWindow),
     /// There are fewer trials than an interval needs.
     FewTrials {
         /// Trials that there are.
@@ -145,6 +167,23 @@ pub enum Reason {
         /// By this factor.
         scale: f64,
     },
+}
+
+/// A window, or a whole phase, that ends before a sleep rule has settled in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortWindow {
+    /// The figure that is of this window.
+    pub figure: String,
+    /// The shortest time between two changes of the rule's sleep, seconds.
+    pub period_s: f64,
+    /// Periods of the rule that a window needs.
+    pub periods: u32,
+    /// Length of such a window, seconds.
+    pub needed_s: f64,
+    /// Length of the window, seconds.
+    pub present_s: f64,
+    /// The factor by which times were multiplied.
+    pub scale: f64,
 }
 
 /// The error that a model states of itself.

@@ -6,9 +6,12 @@ mod observed;
 mod summary;
 
 pub use judged::{
-    Basis, Expected, JudgedClaim, Missing, Need, NeedKind, Reason, StatedError, Verdict,
+    Basis, Expected, JudgedClaim, Missing, Need, NeedKind, Reason, ShortWindow, StatedError,
+    TrialsJudged, Verdict,
 };
-pub use observed::{Axis, CpuUse, JobSeries, PhaseTrial, Point, PointTrial, Tick};
+pub use observed::{
+    Axis, CpuUse, FailedTrial, JobSeries, PhaseTrial, Point, PointTrial, Tick, WhyNot,
+};
 pub use summary::{
     ALL_SCHEMA, AllResult, ClaimLine, ExperimentLine, LIST_SCHEMA, ListResult, ListedExperiment,
     MeasuredFigure,

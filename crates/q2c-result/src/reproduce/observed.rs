@@ -1,6 +1,7 @@
 //! What was seen in an experiment: points of its axes, their trials, and the series of each job.
 
 use crate::mode::Mode;
+use crate::replay::Invalid;
 use q2c_model::Rates;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,13 +22,35 @@ pub struct Point {
     pub at: BTreeMap<String, String>,
     /// Trials that went well, by their number.
     pub trials: Vec<PointTrial>,
-    /// Why trials failed, or why the point cannot run here.
+    /// Trials that ran and say nothing, by their number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedTrial>,
+    /// Why trials failed, each reason once, or why the point cannot run here.
     pub failures: Vec<String>,
     /// The CPUs that its jobs want for themselves, phase by phase; empty where no job runs.
     pub cpus: Vec<CpuUse>,
     /// Whether a model made the figures.
     #[serde(default)]
     pub predicted: bool,
+}
+
+/// A trial that says nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedTrial {
+    /// Its number, as that of [`PointTrial::trial`].
+    pub trial: u32,
+    /// Why it says nothing.
+    pub why: WhyNot,
+}
+
+/// Why a trial says nothing of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyNot {
+    /// In words: it failed, or it lacks the figure.
+    Told(String),
+    /// It was a replay that cannot be compared with others.
+    Invalid(Vec<Invalid>),
 }
 
 /// CPUs that jobs want each for themselves, and those that there are.
@@ -77,6 +100,10 @@ pub struct JobSeries {
     pub lanes: u32,
     /// The mode in which its threads really waited; `None` where nothing proves one.
     pub was: Option<Mode>,
+    /// The shortest time between two changes of the sleep of its rule, seconds; `None` where it
+    /// sleeps by no rule that looks at windows of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule_period_s: Option<f64>,
     /// CPUs that were busy for this job; `None` where the machine's counters cannot be read.
     pub busy_cpus: Option<f64>,
     /// Figures that are of the whole phase only, by name, as those of [`PointTrial::figures`].

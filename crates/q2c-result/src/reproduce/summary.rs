@@ -97,4 +97,10 @@ pub struct MeasuredFigure {
     /// Its left side over the trials. Times are in ns, shares in 0..1.
     #[serde(flatten)]
     pub over_trials: Interval,
+    /// Trials that were asked for.
+    #[serde(default)]
+    pub trials_asked: u32,
+    /// Its right side over the trials, where it is made of figures, too.
+    #[serde(default)]
+    pub right: Option<Interval>,
 }

@@ -94,13 +94,18 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     assert_eq!(lacks["verdict"], "cannot-judge");
     assert_eq!(lacks["needs"][0]["needed"], "100000");
     assert!(lacks["expects"][0]["measured"]["median"].as_f64().unwrap() > 0.0);
-    // The series begins with the jobs and has ten intervals in each phase, or a little more where
-    // an order took effect later.
+    let trials = &lacks["expects"][0]["trials"];
+    assert_eq!(
+        (number(trials, "/judged"), number(trials, "/asked")),
+        (3.0, 3.0)
+    );
+    // The series begins with the jobs and has ten intervals in each phase, or a few more or less
+    // where an order took effect later or the thread was late.
     let phases = &result["points"][0]["trials"][0]["phases"];
     assert_eq!(number(phases, "/0/begin_s"), 0.0);
     for phase in phases.as_array().unwrap() {
         let ticks = phase["jobs"][0]["ticks"].as_array().unwrap().len();
-        assert!((9..=14).contains(&ticks), "{ticks}");
+        assert!((5..=14).contains(&ticks), "{ticks}");
     }
     let run = run_in(folder.path());
     let report = |more: &[&str]| {
@@ -110,7 +115,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     let table = report(&[]);
     for words in [
         "does-not-hold (measured)",
-        "needed: 100000",
+        "takes 100000 CPUs",
         "Published: four times",
     ] {
         assert!(table.contains(words), "{words}: {table}");

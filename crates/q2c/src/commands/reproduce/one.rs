@@ -8,6 +8,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::workbench::scratch;
 use q2c_reproduce::jobs::{At, JobsPlan};
+use q2c_reproduce::studies::compare::trials_asked;
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::studies::rules::Draw;
 use q2c_reproduce::{About, Experiment, answer};
@@ -132,7 +133,10 @@ pub(super) fn measured(
     if experiment.compare.is_some() {
         let from = plan.from.as_deref().map(compared).transpose()?;
         let points = q2c_reproduce::studies::compare::points(experiment, from.as_ref());
-        let about = about(begun.elapsed().as_secs_f64());
+        let about = About {
+            trials: from.as_ref().map_or(0, trials_asked),
+            ..about(begun.elapsed().as_secs_f64())
+        };
         let result = q2c_reproduce::judged(experiment, &about, points);
         return Ok((result, End::Complete));
     }

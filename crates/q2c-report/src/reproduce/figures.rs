@@ -1,0 +1,186 @@
+//! The figures of a claim in a line: both sides of its comparisons, and the trials that they are
+//! from.
+
+use crate::quantity::{NOTHING, number};
+use q2c_result::reproduce::{Expected, JudgedClaim};
+use q2c_stats::Interval;
+
+/// The measured figures of a claim in a line.
+pub(super) fn figures(claim: &JudgedClaim) -> String {
+    let each = claim.expects.iter().filter_map(|expected| {
+        let left = expected.measured.as_ref()?;
+        let right = expected.right.as_ref();
+        Some(both_sides(&expected.text, left, right, &expected.unit))
+    });
+    let mut all: Vec<String> = each.collect();
+    // Two bounds of one figure show it once.
+    all.dedup();
+    match all.is_empty() {
+        true => NOTHING.to_owned(),
+        false => all.join("; "),
+    }
+}
+
+/// The left side of a comparison, and the right one where it is made of figures, too.
+pub(super) fn both_sides(
+    text: &str,
+    left: &Interval,
+    right: Option<&Interval>,
+    unit: &str,
+) -> String {
+    let (left_text, right_text) = sides(text);
+    let left = format!("{left_text} {}", in_unit(left, unit));
+    match right {
+        Some(right) => format!("{left} against {right_text} {}", in_unit(right, unit)),
+        None => left,
+    }
+}
+
+/// The texts of both sides of a comparison, the right one without its tolerance.
+fn sides(text: &str) -> (&str, &str) {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            '<' | '>' | '~' if depth == 0 => {
+                let right = text[at..].trim_start_matches(['<', '>', '=', '~']);
+                let middle = right.split("+-").next().unwrap_or(right);
+                return (text[..at].trim(), middle.trim());
+            }
+            _ => {}
+        }
+    }
+    (text, "")
+}
+
+/// A figure over the trials in the unit of its claim.
+fn in_unit(value: &Interval, unit: &str) -> String {
+    let factor = match unit {
+        "%" => 0.01,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "K" => 1e3,
+        "M" => 1e6,
+        _ => 1.0,
+    };
+    let told = number(value.median / factor);
+    let range = match value.trials {
+        0 | 1 => String::new(),
+        _ => format!(
+            " [{}, {}]",
+            number(value.min / factor),
+            number(value.max / factor)
+        ),
+    };
+    match unit {
+        "" => format!("{told}{range}"),
+        unit => format!("{told}{range} {unit}"),
+    }
+}
+
+/// How many of the trials that were asked for the figures are from, where that is not all of them:
+/// for all comparisons together where they have the same trials.
+pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
+    let seen = || claim.expects.iter().filter(|of| of.measured.is_some());
+    let words = |of: &Expected| format!("{} of {} trials", of.trials.judged, of.trials.asked);
+    let first = seen().next()?;
+    let counts = |of: &Expected| (of.trials.judged, of.trials.asked);
+    let alike = seen().all(|of| counts(of) == counts(first));
+    let lacking = seen().filter(|of| of.trials.judged < of.trials.asked);
+    let told = |of: &Expected| match alike {
+        true => words(of),
+        false => format!("{} for `{}`", words(of), of.text),
+    };
+    let mut all: Vec<String> = lacking.map(told).collect();
+    all.dedup();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::reproduce::{Basis, TrialsJudged, Verdict};
+
+    fn expected(text: &str, judged: u32) -> Expected {
+        Expected {
+            text: text.to_owned(),
+            measured: Some(Interval::of(&[1.0, 2.0, 4.0])),
+            right: None,
+            unit: String::new(),
+            trials: TrialsJudged {
+                judged,
+                asked: 5,
+                left_out: Vec::new(),
+            },
+            verdict: Verdict::Holds,
+        }
+    }
+
+    fn claim(expects: Vec<Expected>) -> JudgedClaim {
+        JudgedClaim {
+            says: "it is so".to_owned(),
+            published: None,
+            read_as: None,
+            verdict: Verdict::Holds,
+            basis: Basis::Measured,
+            expects,
+            needs: Vec::new(),
+            reasons: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn sides_end_at_the_comparison_and_not_within_brackets() {
+        for (text, wanted) in [
+            ("steady.miss_rate > 10 %", ("steady.miss_rate", "10 %")),
+            (
+                "max(iops over jobs=1..8) <= 3",
+                ("max(iops over jobs=1..8)", "3"),
+            ),
+            (
+                "ratio(iops, none) ~ 0.1 +- 0.05",
+                ("ratio(iops, none)", "0.1"),
+            ),
+            (
+                "iops[disk=\"a>b\"] >= lowest(iops)",
+                ("iops[disk=\"a>b\"]", "lowest(iops)"),
+            ),
+        ] {
+            assert_eq!(sides(text), wanted);
+        }
+    }
+
+    #[test]
+    fn figures_are_in_the_unit_of_their_claim() {
+        let value = Interval::of(&[0.1, 0.2, 0.3]);
+        assert_eq!(in_unit(&value, "%"), "20.0 [10.0, 30.0] %");
+        assert_eq!(in_unit(&Interval::of(&[2_500.0]), "us"), "2.50 us");
+        assert_eq!(in_unit(&Interval::of(&[0.8]), ""), "0.80");
+    }
+
+    #[test]
+    fn a_figure_on_the_right_side_is_shown_with_its_interval() {
+        let mut both = expected("a.iops > b.iops", 5);
+        both.right = Some(Interval::of(&[0.5, 1.5, 3.0]));
+        assert_eq!(
+            figures(&claim(vec![both, expected("a.iops > 3", 5)])),
+            "a.iops 2.00 [1.00, 4.00] against b.iops 1.50 [0.50, 3.00]; a.iops 2.00 [1.00, 4.00]"
+        );
+    }
+
+    #[test]
+    fn fewer_trials_than_asked_are_told() {
+        let of = |all: &[(&str, u32)]| {
+            let expects = all.iter().map(|(text, judged)| expected(text, *judged));
+            judged_from(&claim(expects.collect()))
+        };
+        assert_eq!(of(&[("x > 1", 5), ("y > 1", 5)]), None);
+        assert_eq!(of(&[("x > 1", 3), ("y > 1", 3)]).unwrap(), "3 of 5 trials");
+        assert_eq!(
+            of(&[("x > 1", 5), ("y > 1", 4)]).unwrap(),
+            "4 of 5 trials for `y > 1`"
+        );
+    }
+}

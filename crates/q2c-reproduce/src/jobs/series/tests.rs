@@ -1,0 +1,146 @@
+use super::*;
+use crate::file::Settings;
+use crate::jobs::ground::Ready;
+use crate::jobs::lanes::{Placed, strands};
+use q2c_engine::engine::EngineFacts;
+use q2c_engine::measure::PhaseStats;
+use q2c_engine::{EngineSpec, Medium, Pattern};
+use q2c_host::Roots;
+use q2c_model::{Bytes, CpuId};
+use q2c_policy::LaneMethod;
+
+const SLICE: Nanos = Nanos::from_millis(10);
+
+fn placed(method: &str, cpus: &[u32]) -> Option<Placed> {
+    let method: Method = method.parse().unwrap();
+    Some(Placed {
+        ready: Ready {
+            engine: EngineSpec::Null,
+            medium: Medium::None,
+            span: Bytes(1 << 20),
+            waits: method.lane().cloned().unwrap_or(LaneMethod::Poll),
+            kernel: None,
+            settings: Settings {
+                device: "target".to_owned(),
+                engine: None,
+                methods: vec![method],
+                pattern: Pattern {
+                    random: true,
+                    write: false,
+                },
+                bs: Bytes(4096),
+                depth: 1,
+                threads: 1,
+                cpus: 1,
+            },
+        },
+        cpus: cpus.iter().copied().map(CpuId).collect(),
+    })
+}
+
+/// A slice of a lane that ends with slice number `last`, and has done 10 I/Os in each of the
+/// slices of time from `first` on.
+fn slice(lane: usize, order: u64, first: u64, last: u64) -> LiveSlice {
+    let many = last + 1 - first;
+    LiveSlice {
+        lane,
+        number: last,
+        order,
+        span: (first * SLICE.0, (last + 1) * SLICE.0),
+        stats: PhaseStats {
+            lanes: 1,
+            wall_ns: (many * SLICE.0) as f64,
+            ios: many * 10,
+            latencies: vec![1_000.0],
+            ..PhaseStats::default()
+        },
+        facts: EngineFacts::default(),
+        samples: Vec::new(),
+    }
+}
+
+/// The phases of two jobs with one thread each, whose slices come like this.
+fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
+    let rule = "hybrid:min:ratio=70%,period=20ms";
+    let courses: [Course; 2] = [
+        vec![placed("poll", &[0]), placed(rule, &[0])],
+        vec![placed("poll", &[1]), placed("poll", &[1])],
+    ];
+    let strands = strands(&courses);
+    let names = ["one".to_owned(), "other".to_owned()];
+    let site = Site {
+        roots: Roots::live(),
+        target_disk: None,
+        idle_busy_cpus: 0.0,
+    };
+    let mut heap = Heap::new(strands.len(), SLICE, 10);
+    slices.iter().for_each(|slice| heap.take(slice));
+    heap.phases(&Run {
+        courses: &courses,
+        strands: &strands,
+        names: &names,
+        orders: &[0, 1],
+        boundaries: &[],
+        site: &site,
+    })
+}
+
+/// The ends of a job's intervals, in slices since the phase's begin, with their I/Os.
+fn told(job: &JobSeries) -> Vec<(u64, u64)> {
+    let slice_s = SLICE.as_secs_f64();
+    let tick = |tick: &Tick| {
+        (
+            (tick.end_s / slice_s).round() as u64,
+            tick.ios.round() as u64,
+        )
+    };
+    job.ticks.iter().map(tick).collect()
+}
+
+/// Both threads end every slice in time, and take the order at slice 5.
+#[test]
+fn phases_are_cut_at_the_order() {
+    let mut all = Vec::new();
+    for number in 0..10 {
+        let order = u64::from(number >= 5);
+        all.extend([0, 1].map(|lane| slice(lane, order, number, number)));
+    }
+    let found = phases(&all);
+    for (phase, begin_s) in found.iter().zip([0.0, 0.05]) {
+        assert!((phase.begin_s - begin_s).abs() < 1e-9);
+        assert!((phase.seconds - 0.05).abs() < 1e-9);
+        for job in &phase.jobs {
+            assert_eq!(told(job), [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)]);
+        }
+    }
+    let periods = |phase: &PhaseTrial| phase.jobs[0].rule_period_s;
+    assert_eq!(
+        found.iter().map(periods).collect::<Vec<_>>(),
+        [None, Some(0.02)]
+    );
+}
+
+/// The first thread takes the order at slice 5. The other is in a slice that begins with 3 and ends
+/// with 6, and takes it at 7.
+#[test]
+fn a_thread_that_is_late_at_the_border_makes_no_phase_longer_and_no_interval_empty() {
+    let mut all: Vec<LiveSlice> = (0..10)
+        .map(|number| slice(0, u64::from(number >= 5), number, number))
+        .collect();
+    all.extend((0..3).map(|number| slice(1, 0, number, number)));
+    all.push(slice(1, 0, 3, 6));
+    all.extend((7..10).map(|number| slice(1, 1, number, number)));
+    let found = phases(&all);
+    let [first, second] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!((first.seconds - 0.05).abs() < 1e-9, "{}", first.seconds);
+    assert!((second.begin_s - 0.05).abs() < 1e-9, "{}", second.begin_s);
+    let whole = [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)];
+    assert_eq!(told(&first.jobs[0]), whole);
+    // The long slice gives each interval of its phase its rate.
+    assert_eq!(told(&first.jobs[1]), whole);
+    assert_eq!(told(&second.jobs[0]), whole);
+    // Of the first two intervals of the second phase nothing is known of the late thread.
+    assert_eq!(told(&second.jobs[1]), [(3, 10), (4, 10), (5, 10)]);
+}
