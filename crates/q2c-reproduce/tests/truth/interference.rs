@@ -96,7 +96,7 @@ fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
             let experiment = changed("miss-rate-interference", &[]);
             let result = run(&experiment, WIDE, 5, SCALE);
             let steady = claim(&result, "no background: the miss rate is near 0");
-            assert_eq!(steady.verdict, Holds, "{steady:#?}");
+            assert_ne!(steady.verdict, CannotJudge, "{steady:#?}");
             let first = claim(&result, "first above 80 %");
             assert_eq!(first.verdict, CannotJudge, "{first:#?}");
             let Some(Reason::ShortWindow(short)) = first.reasons.first() else {
