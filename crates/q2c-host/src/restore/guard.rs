@@ -168,15 +168,7 @@ impl Guard {
     /// # Errors
     /// Another run holds the device, or the journal cannot be written.
     pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
-        let lock = SettingLock::take(&self.dir, file)?;
-        let token = ublk_device::words(token);
-        let change = self.announce(ChangeKind::UblkDevice, file, "absent", &token)?;
-        self.applied.push(Applied {
-            change,
-            others: Vec::new(),
-            _lock: Some(lock),
-        });
-        Ok(())
+        self.make(ChangeKind::UblkDevice, file, &ublk_device::words(token))
     }
 
     /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
@@ -185,8 +177,13 @@ impl Guard {
     /// # Errors
     /// Another run holds the module, or the journal cannot be written.
     pub fn module(&mut self, folder: &Path) -> Result<(), RestoreError> {
-        let lock = SettingLock::take(&self.dir, folder)?;
-        let change = self.announce(ChangeKind::Module, folder, "absent", module::LOADING)?;
+        self.make(ChangeKind::Module, folder, module::LOADING)
+    }
+
+    /// Notes, under its lock, that something which is not there is about to be made.
+    fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<(), RestoreError> {
+        let lock = SettingLock::take(&self.dir, file)?;
+        let change = self.announce(kind, file, "absent", word)?;
         self.applied.push(Applied {
             change,
             others: Vec::new(),

@@ -635,4 +635,4 @@ fn kernel(text: &str) -> Result<KernelBound, String> {
 
 #[cfg(test)]
 #[path = "tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -184,7 +184,8 @@ fn add_among(
 
 #[cfg(test)]
 mod tests {
-    use crate::file::{Experiment, ExperimentError, Problem};
+    use crate::file::Experiment;
+    use crate::file::check::tests::problems;
 
     const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "rules"
@@ -210,13 +211,6 @@ says = "to be bold is best"
 at = { among = "both" }
 expect = "loss[rule=bold] < loss[rule=meek]"
 "#;
-
-    fn problems(text: &str) -> Vec<Problem> {
-        match Experiment::parse(text) {
-            Err(ExperimentError::Wrong(problems)) => problems,
-            other => panic!("expected problems, found {other:?}"),
-        }
-    }
 
     /// Each rule of the registry that is ranked has a group, and no configuration stands in two.
     #[test]

@@ -37,7 +37,7 @@ phase = "alone"
 expect = ["iops[n=1] > 0", "steady.miss_rate[n=2] < 10 %"]
 "#;
 
-fn problems(text: &str) -> Vec<Problem> {
+pub fn problems(text: &str) -> Vec<Problem> {
     match Experiment::parse(text) {
         Err(ExperimentError::Wrong(problems)) => problems,
         other => panic!("expected problems, found {other:?}"),

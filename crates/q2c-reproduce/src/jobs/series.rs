@@ -241,11 +241,7 @@ fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
         handled,
         rates: Rates {
             iops,
-            cpu_pct: if parts.is_empty() {
-                0.0
-            } else {
-                mean(&cpu_pct)
-            },
+            cpu_pct: mean(&cpu_pct),
             miss_rate: per_handled(sleeps.misses),
             effective_sleep_ns: per_handled(sleeps.asked_ns),
         },

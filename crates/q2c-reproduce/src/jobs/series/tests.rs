@@ -1,41 +1,13 @@
 use super::*;
-use crate::file::Settings;
-use crate::jobs::ground::Ready;
-use crate::jobs::lanes::{Placed, strands};
+use crate::jobs::lanes::{self, Placed, strands};
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
-use q2c_engine::{EngineSpec, Medium, Pattern};
 use q2c_host::Roots;
-use q2c_model::{Bytes, CpuId};
-use q2c_policy::LaneMethod;
 
 const SLICE: Nanos = Nanos::from_millis(10);
 
 fn placed(method: &str, cpus: &[u32]) -> Option<Placed> {
-    let method: Method = method.parse().unwrap();
-    Some(Placed {
-        ready: Ready {
-            engine: EngineSpec::Null,
-            medium: Medium::None,
-            span: Bytes(1 << 20),
-            waits: method.lane().cloned().unwrap_or(LaneMethod::Poll),
-            kernel: None,
-            settings: Settings {
-                device: "target".to_owned(),
-                engine: None,
-                methods: vec![method],
-                pattern: Pattern {
-                    random: true,
-                    write: false,
-                },
-                bs: Bytes(4096),
-                depth: 1,
-                threads: 1,
-                cpus: 1,
-            },
-        },
-        cpus: cpus.iter().copied().map(CpuId).collect(),
-    })
+    lanes::tests::placed(method, 1, cpus)
 }
 
 /// A slice of a lane that ends with slice number `last`, and has done 10 I/Os in each of the
