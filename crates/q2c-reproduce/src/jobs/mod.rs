@@ -18,7 +18,7 @@ use kernel::KernelPolling;
 use lanes::{Course, Placed, strands};
 use live::Trial;
 use q2c_model::{CpuId, Nanos};
-use q2c_result::reproduce::{CpuUse, PointTrial};
+use q2c_result::reproduce::{CpuUse, PointTrial, Window};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::Clock;
 use series::Run;
@@ -40,6 +40,8 @@ pub struct JobsPlan<'a> {
 
 /// Slices of a phase at least, however short it is.
 const LEAST_SLICES: f64 = 10.0;
+/// Slices of a window at least: one that is lost to a late thread leaves some.
+const LEAST_IN_WINDOW: f64 = 4.0;
 /// The shortest slice: an order needs 2 ms to reach all threads.
 const LEAST_SLICE: Nanos = Nanos::from_millis(10);
 
@@ -54,16 +56,18 @@ impl JobsPlan<'_> {
             .collect()
     }
 
-    /// The length of the intervals: as the file says, or a tenth of the shortest phase.
+    /// The length of the intervals: as the file says, or what gives the shortest phase ten of them
+    /// and the shortest window four, down to 10 ms.
     #[must_use]
     pub fn slice(&self) -> Nanos {
-        let shortest = self
-            .phases()
-            .into_iter()
-            .min()
-            .unwrap_or(self.experiment.interval);
-        let tenth = Nanos::from_secs_f64(shortest.as_secs_f64() / LEAST_SLICES);
-        self.experiment.interval.min(tenth).max(LEAST_SLICE)
+        let phases = self.phases().into_iter();
+        let of_phases = phases.map(|phase| phase.as_secs_f64() / LEAST_SLICES);
+        let windows = self.experiment.windows.iter();
+        let length = |window: &Window| window.to_s.map(|to| (to - window.from_s) * self.scale);
+        let of_windows = windows.filter_map(length).map(|s| s / LEAST_IN_WINDOW);
+        let longest = of_phases.chain(of_windows).map(Nanos::from_secs_f64).min();
+        let longest = longest.unwrap_or(self.experiment.interval);
+        self.experiment.interval.min(longest).max(LEAST_SLICE)
     }
 
     /// The CPUs that a point wants, phase by phase; empty where its settings make no sense.
