@@ -2,6 +2,7 @@
 
 mod built_in;
 mod check;
+mod claims;
 mod length;
 mod problem;
 mod raw;
