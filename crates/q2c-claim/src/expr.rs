@@ -11,7 +11,8 @@ pub struct Expect {
     pub left: Expr,
     /// The comparison.
     pub compare: Compare,
-    /// The unit of the first number on the right side: `%`, `us`, `K` and so on, or nothing.
+    /// The first unit of the right side, `%`, `us`, `K` and so on; where it has none, that of the
+    /// left side's figures; or nothing.
     pub unit: &'static str,
 }
 
@@ -109,6 +110,17 @@ pub struct Figure {
     pub at: Vec<(String, String)>,
 }
 
+impl Figure {
+    /// The unit that its values are read in.
+    fn unit(&self) -> &'static str {
+        match self.name.as_str() {
+            "miss_rate" | "cpu" => "%",
+            "effective_sleep" | "latency" | "p50" | "p99" => "us",
+            _ => "",
+        }
+    }
+}
+
 impl Aggregate {
     /// All of them with their names.
     pub const ALL: [(&'static str, Aggregate); 6] = [
@@ -128,6 +140,28 @@ impl Expr {
         let mut has = false;
         self.figures(&mut |_| has = true);
         has
+    }
+
+    /// The unit that its values are read in: that of its figures, or nothing for numbers without a
+    /// unit, such as quotients.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        use Aggregate::{ArgMax, ArgMin, Spread};
+        match self {
+            Expr::Figure(figure) | Expr::OverTime(_, figure) => figure.unit(),
+            Expr::Minus(inner) => inner.unit(),
+            Expr::Over { of, each, .. } => match of {
+                Spread | ArgMax | ArgMin => "",
+                _ => each.unit(),
+            },
+            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
+                match (one.unit(), other.unit()) {
+                    (one, other) if one == other => one,
+                    _ => "",
+                }
+            }
+            Expr::Number(_) | Expr::Join(..) => "",
+        }
     }
 
     /// Calls `look` with every figure in it.

@@ -63,11 +63,14 @@ pub fn expect(text: &str) -> Result<Expect, ParseError> {
         }
     };
     reader.end()?;
+    let unit = reader.units[unit_from..]
+        .iter()
+        .find(|unit| !unit.is_empty());
     Ok(Expect {
         text: text.to_owned(),
+        unit: unit.copied().unwrap_or_else(|| left.unit()),
         left,
         compare,
-        unit: reader.units.get(unit_from).copied().unwrap_or(""),
     })
 }
 

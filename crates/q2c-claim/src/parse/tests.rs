@@ -52,6 +52,24 @@ fn numbers_have_units() {
 }
 
 #[test]
+fn comparisons_without_a_unit_have_the_unit_of_their_figures() {
+    for (text, unit) in [
+        ("highest(start.miss_rate) > steady.miss_rate", "%"),
+        ("effective_sleep < none.effective_sleep", "us"),
+        ("max(p99 over phase) > 2 * p99", "us"),
+        ("max(p99 over phase) > p99", "us"),
+        ("iops > none.iops", ""),
+        ("ratio(cpu, none) < ratio(miss_rate, none)", ""),
+        ("spread(cpu over phase) < cpu", ""),
+        ("cpu < 0.5", "%"),
+        ("ratio(iops, none) ~ 0.1 +- 0.05", ""),
+        ("latency < 2 ms", "ms"),
+    ] {
+        assert_eq!(expect(text).unwrap().unit, unit, "{text}");
+    }
+}
+
+#[test]
 fn figures_name_phases_jobs_axes_and_values_with_spaces() {
     let found = figure("heavy.foreground.steady.iops[jobs=8, engine=\"io_uring:iopoll\"]").unwrap();
     assert_eq!(found.words, ["heavy", "foreground", "steady"]);

@@ -2,6 +2,7 @@
 
 use crate::program::{close, entry, number, q2c, q2c_command, run_in};
 use q2c_testkit::strict_json;
+use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -107,12 +108,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
         let ticks = phase["jobs"][0]["ticks"].as_array().unwrap().len();
         assert!((5..=14).contains(&ticks), "{ticks}");
     }
-    let run = run_in(folder.path());
-    let report = |more: &[&str]| {
-        let args = [&["report", run.to_str().unwrap()], more].concat();
-        q2c(folder.path(), &args).done()
-    };
-    let table = report(&[]);
+    let Reports { table, csv, page } = reports(folder.path(), &result);
     for words in [
         "does-not-hold (measured)",
         "takes 100000 CPUs",
@@ -120,15 +116,34 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     ] {
         assert!(table.contains(words), "{words}: {table}");
     }
-    assert_eq!(strict_json(&report(&["--json"])), result);
-    let csv = report(&["--csv"]);
     assert!(
         csv.lines().count() > 50 && csv.contains("four,reader"),
         "{csv}"
     );
-    report(&["--html", "page.html"]);
-    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.contains("Diamonds: published") && page.contains("does-not-hold"));
+}
+
+/// A run as `q2c report` tells it.
+struct Reports {
+    table: String,
+    csv: String,
+    page: String,
+}
+
+/// Has `q2c report` read the only run below a folder, in every form. Its JSON is that of the run.
+fn reports(folder: &Path, result: &Value) -> Reports {
+    let run = run_in(folder);
+    let report = |more: &[&str]| {
+        let args = [&["report", run.to_str().unwrap()], more].concat();
+        q2c(folder, &args).done()
+    };
+    assert_eq!(strict_json(&report(&["--json"])), *result);
+    report(&["--html", "page.html"]);
+    Reports {
+        table: report(&[]),
+        csv: report(&["--csv"]),
+        page: fs::read_to_string(folder.join("page.html")).unwrap(),
+    }
 }
 
 #[test]
@@ -366,12 +381,7 @@ fn sleep_rules_are_judged_over_the_library() {
             close(number(figures, "/loss"), number(figures, "/left_out"));
         }
     }
-    let run = run_in(folder.path());
-    let report = |more: &[&str]| {
-        let args = [&["report", run.to_str().unwrap()], more].concat();
-        q2c(folder.path(), &args).done()
-    };
-    let table = report(&[]);
+    let Reports { table, csv, page } = reports(folder.path(), &result);
     for words in [
         "simulator of sleep rules",
         "does-not-hold (predicted)",
@@ -379,11 +389,8 @@ fn sleep_rules_are_judged_over_the_library() {
     ] {
         assert!(table.contains(words), "{words}: {table}");
     }
-    assert_eq!(strict_json(&report(&["--json"])), result);
     // Two groups, four trials, two figures, and the head.
-    assert_eq!(report(&["--csv"]).lines().count(), 1 + 2 * 4 * 2);
-    report(&["--html", "page.html"]);
-    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 2 * 4 * 2);
     assert!(page.contains("simulator of sleep rules") && page.contains("does-not-hold"));
     // The same seed draws the same sets.
     let again = strict_json(&q2c(folder.path(), &args).done());

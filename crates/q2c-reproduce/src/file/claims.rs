@@ -1,0 +1,151 @@
+//! Checks the claims and the charts of a file, and what they need of the machine.
+
+use super::problem::Problems;
+use super::raw::{At, OneOrMore, RawChart, RawClaim, RawCurve, RawNeeds};
+use super::{Experiment, KernelBound, Needs};
+use q2c_claim::judge::Claim;
+use q2c_claim::parse;
+use q2c_claim::scope::Context;
+use q2c_result::reproduce::{ChartAsked, PublishedCurve};
+
+/// A claim, whose expressions may name what the experiment has, and what the claim needs.
+pub(super) fn claim(
+    problems: &mut Problems<'_>,
+    raw: &RawClaim,
+    experiment: &Experiment,
+) -> (Claim, Needs) {
+    let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.get_ref().clone());
+    let at = raw
+        .at
+        .iter()
+        .map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
+    let context = Context {
+        window: text(&raw.window),
+        phase: text(&raw.phase),
+        job: text(&raw.job),
+        at: at.collect(),
+    };
+    let (scope, span) = (experiment.scope(), raw.expect.span());
+    let OneOrMore(texts) = raw.expect.get_ref();
+    if texts.is_empty() {
+        problems.add(
+            &span,
+            "a claim needs an expression, such as \"iops > 10 K\"",
+        );
+    }
+    let mut expects = Vec::new();
+    for text in texts {
+        let read = parse::expect(text).map_err(|e| e.to_string());
+        let read = read.and_then(|expect| match scope.check(&expect, &context) {
+            Ok(()) => Ok(expect),
+            Err(why) => Err(format!("`{text}`: {why}")),
+        });
+        expects.extend(problems.ok(&span, read));
+    }
+    let claim = Claim {
+        says: raw.says.clone(),
+        published: raw.published.clone(),
+        read_as: raw.read_as.clone(),
+        expects,
+        context,
+        needs: Vec::new(),
+        fitted: raw.fitted.clone(),
+    };
+    let needs = needs(problems, &raw.needs);
+    (claim, needs)
+}
+
+/// A chart of a figure over an axis, over time or over the phases.
+pub(super) fn chart(
+    problems: &mut Problems<'_>,
+    raw: &RawChart,
+    experiment: &Experiment,
+) -> ChartAsked {
+    let figure = parse::figure(raw.figure.get_ref()).map_err(|e| e.to_string());
+    let scope = experiment.scope();
+    let figure = figure.and_then(|figure| match scope.figures.contains(&figure.name) {
+        true => Ok(figure),
+        false => Err(format!(
+            "there is no figure `{}`; there are {}",
+            figure.name,
+            scope.figures.join(", ")
+        )),
+    });
+    let figure = problems.ok(&raw.figure.span(), figure);
+    let mut known = |at: &At<String>, others: &[&str]| {
+        let mut all: Vec<&str> = experiment
+            .axes
+            .iter()
+            .map(|axis| axis.name.as_str())
+            .collect();
+        all.extend(others);
+        if !all.contains(&at.get_ref().as_str()) {
+            let words = format!(
+                "there is no axis `{}`; there are {}",
+                at.get_ref(),
+                all.join(", ")
+            );
+            problems.add(&at.span(), words);
+        }
+    };
+    known(&raw.over, &["time", "phase"]);
+    raw.by.iter().for_each(|by| known(by, &[]));
+    let curve = |curve: &RawCurve| PublishedCurve {
+        name: curve.name.clone(),
+        points: curve
+            .points
+            .iter()
+            .map(|(at, value)| (at.0.clone(), *value))
+            .collect(),
+    };
+    ChartAsked {
+        title: raw.title.clone(),
+        figure: figure.map_or_else(String::new, |figure| figure.to_string()),
+        over: raw.over.get_ref().clone(),
+        by: raw.by.as_ref().map(|by| by.get_ref().clone()),
+        published: raw.published.iter().map(curve).collect(),
+        ours: Vec::new(),
+    }
+}
+
+/// What a file or a claim needs of the machine.
+pub(super) fn needs(problems: &mut Problems<'_>, raw: &RawNeeds) -> Needs {
+    let count = |at: &Option<At<u32>>| at.as_ref().map(|at| *at.get_ref());
+    let yes = |at: &Option<At<bool>>| at.as_ref().is_some_and(|at| *at.get_ref());
+    let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.get_ref().clone());
+    Needs {
+        cpus: count(&raw.cpus),
+        threads_per_core: count(&raw.threads_per_core),
+        numa_nodes: count(&raw.numa_nodes),
+        kernel: raw.kernel.as_ref().and_then(|at| {
+            let bound = kernel(at.get_ref());
+            problems.ok(&at.span(), bound)
+        }),
+        poll_queues: yes(&raw.poll_queues),
+        hw_queues: count(&raw.hw_queues),
+        module: text(&raw.module),
+        file_systems: raw
+            .file_systems
+            .iter()
+            .map(|at| at.get_ref().clone())
+            .collect(),
+        spdk: yes(&raw.spdk),
+        devices: text(&raw.devices),
+    }
+}
+
+fn kernel(text: &str) -> Result<KernelBound, String> {
+    let wrong = || format!("`{text}` is no bound; write \"< 5.0\" or \">= 5.0\"");
+    let below = text.trim().strip_prefix('<').map(|version| (true, version));
+    let from = text
+        .trim()
+        .strip_prefix(">=")
+        .map(|version| (false, version));
+    let (below, version) = from.or(below).ok_or_else(wrong)?;
+    let (major, minor) = version.trim().split_once('.').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    Ok(KernelBound {
+        below,
+        version: (number(major)?, number(minor)?),
+    })
+}
