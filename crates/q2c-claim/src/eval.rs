@@ -44,13 +44,19 @@ pub struct RuleWindow {
     pub period_s: f64,
     /// Length of the figure's window, or of the phase where it is of the whole, seconds.
     pub seconds: f64,
+    /// The part of it in which the rule has only begun, seconds.
+    pub starting_s: f64,
 }
 
+/// Periods in which a rule begins: in the first it knows nothing, and in the second only the times
+/// of I/Os that nothing let sleep.
+const STARTING: f64 = 2.0;
+
 impl RuleWindow {
-    /// Periods of the rule in the window.
+    /// Periods in the window in which the rule is at work.
     #[must_use]
     pub fn periods(&self) -> f64 {
-        self.seconds / self.period_s
+        (self.seconds - self.starting_s) / self.period_s
     }
 }
 
@@ -270,16 +276,25 @@ impl Look<'_> {
         let mut place = place.clone();
         place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
         let seconds = self.scope.seconds(&place);
-        let own = whole
-            .rule_period_s()
-            .zip(seconds)
-            .map(|(period_s, seconds)| RuleWindow {
-                figure: figure.to_string(),
-                period_s,
-                seconds,
-            });
+        let own = whole.rule_period_s().zip(seconds);
+        let own = own.map(|(period_s, seconds)| RuleWindow {
+            figure: figure.to_string(),
+            period_s,
+            seconds,
+            starting_s: starting(&place, period_s).min(seconds),
+        });
         let all = self.found.shortest.take().into_iter().chain(own);
         self.found.shortest = all.min_by(|a, b| a.periods().total_cmp(&b.periods()));
+    }
+}
+
+/// The part of a place's window in which a rule of this period begins, seconds. Rules begin with
+/// the first phase of a trial and go on in the later ones.
+fn starting(place: &Place, period_s: f64) -> f64 {
+    let from_s = place.window.as_ref().map_or(0.0, |window| window.from_s);
+    match place.phase {
+        0 => (STARTING * period_s - from_s).max(0.0),
+        _ => 0.0,
     }
 }
 

@@ -110,17 +110,6 @@ pub struct Figure {
     pub at: Vec<(String, String)>,
 }
 
-impl Figure {
-    /// The unit that its values are read in.
-    fn unit(&self) -> &'static str {
-        match self.name.as_str() {
-            "miss_rate" | "cpu" => "%",
-            "effective_sleep" | "latency" | "p50" | "p99" => "us",
-            _ => "",
-        }
-    }
-}
-
 impl Aggregate {
     /// All of them with their names.
     pub const ALL: [(&'static str, Aggregate); 6] = [
@@ -142,28 +131,6 @@ impl Expr {
         has
     }
 
-    /// The unit that its values are read in: that of its figures, or nothing for numbers without a
-    /// unit, such as quotients.
-    #[must_use]
-    pub fn unit(&self) -> &'static str {
-        use Aggregate::{ArgMax, ArgMin, Spread};
-        match self {
-            Expr::Figure(figure) | Expr::OverTime(_, figure) => figure.unit(),
-            Expr::Minus(inner) => inner.unit(),
-            Expr::Over { of, each, .. } => match of {
-                Spread | ArgMax | ArgMin => "",
-                _ => each.unit(),
-            },
-            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
-                match (one.unit(), other.unit()) {
-                    (one, other) if one == other => one,
-                    _ => "",
-                }
-            }
-            Expr::Number(_) | Expr::Join(..) => "",
-        }
-    }
-
     /// Calls `look` with every figure in it.
     pub fn figures(&self, look: &mut dyn FnMut(&Figure)) {
         match self {
@@ -178,17 +145,25 @@ impl Expr {
     }
 }
 
-impl Expect {
+impl Compare {
     /// The right side, or the middle where it has a tolerance.
     #[must_use]
     pub fn right(&self) -> &Expr {
-        match &self.compare {
+        match self {
             Compare::Above(right)
             | Compare::AtLeast(right)
             | Compare::Below(right)
             | Compare::AtMost(right)
             | Compare::Near(right, _) => right,
         }
+    }
+}
+
+impl Expect {
+    /// The right side, or the middle where it has a tolerance.
+    #[must_use]
+    pub fn right(&self) -> &Expr {
+        self.compare.right()
     }
 
     /// All its sides.

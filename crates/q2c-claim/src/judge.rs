@@ -173,7 +173,8 @@ impl<'a> Looked<'a> {
             figure: window.figure.clone(),
             period_s: window.period_s,
             periods: LEAST_PERIODS,
-            needed_s: window.period_s * f64::from(LEAST_PERIODS),
+            starting_s: window.starting_s,
+            needed_s: window.period_s * f64::from(LEAST_PERIODS) + window.starting_s,
             present_s: window.seconds,
             scale: run.scale,
         })

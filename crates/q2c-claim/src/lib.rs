@@ -11,4 +11,5 @@ pub mod eval;
 pub mod expr;
 pub mod judge;
 pub mod parse;
+pub mod quantity;
 pub mod scope;

@@ -258,7 +258,9 @@ impl Context {
     }
 }
 
-fn none_such(kind: &str, name: &str, all: &[String]) -> String {
+/// The words for a name that there is not, with those that there are.
+#[must_use]
+pub fn none_such(kind: &str, name: &str, all: &[String]) -> String {
     match all.is_empty() {
         true => format!("there is no {kind} `{name}`, and the experiment has none"),
         false => format!("there is no {kind} `{name}`; there are {}", all.join(", ")),

@@ -196,7 +196,7 @@ fn the_right_side_has_its_interval_where_it_is_a_figure() {
 }
 
 /// A phase of 2 s of a job whose rule changes its sleep every 100 ms, and of one without a rule.
-fn with_rule(window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
+fn with_rule(phase_name: &str, window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
     let tick = |n: u32| Tick {
         end_s: f64::from(n) * 0.01,
         seconds: 0.01,
@@ -222,7 +222,7 @@ fn with_rule(window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
     };
     let trial = |trial| PointTrial {
         trial,
-        phases: vec![phase.clone()],
+        phases: vec![phase.clone(), phase.clone()],
         ..PointTrial::default()
     };
     let points = [Point {
@@ -232,8 +232,8 @@ fn with_rule(window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
     let figures = crate::eval::FIGURES;
     let scope = Scope {
         windows: vec![window],
-        phases: vec!["only".to_owned()],
-        lengths_s: vec![2.0],
+        phases: vec!["first".to_owned(), "second".to_owned()],
+        lengths_s: vec![2.0, 2.0],
         jobs: vec!["sleeper".to_owned(), "other".to_owned()],
         figures: figures.iter().map(|(name, _)| (*name).to_owned()).collect(),
         ..Scope::default()
@@ -244,7 +244,8 @@ fn with_rule(window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
         trials: 3,
         model: None,
     };
-    let claim = claim(&[text]);
+    let mut claim = claim(&[text]);
+    claim.context.phase = Some(phase_name.to_owned());
     scope.check(&claim.expects[0], &claim.context).unwrap();
     judge(&claim, &scope, &run)
 }
@@ -257,7 +258,12 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
         to_s,
     };
     let period = Some(0.1);
-    let found = with_rule(window(0.0, Some(0.09)), "start.miss_rate > 0.1", period);
+    let found = with_rule(
+        "second",
+        window(0.0, Some(0.09)),
+        "start.miss_rate > 0.1",
+        period,
+    );
     assert_eq!(found.verdict, Verdict::CannotJudge);
     assert_eq!(found.expects[0].verdict, Verdict::CannotJudge);
     // What was seen is shown nevertheless.
@@ -272,7 +278,8 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
     );
     assert!((short.needed_s - 0.3).abs() < 1e-9);
 
-    let verdict = |from, to, text: &str, period| with_rule(window(from, to), text, period).verdict;
+    let verdict =
+        |from, to, text: &str, period| with_rule("second", window(from, to), text, period).verdict;
     use Verdict::{CannotJudge, Holds};
     for (from, to, text, period, wanted) in [
         // Three periods are enough, in the figure's other forms as well.
@@ -312,6 +319,36 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
             "{from} {to:?} {text}"
         );
     }
+}
+
+/// In the first phase the rule has to begin, which takes two periods; three have to come after.
+#[test]
+fn the_begin_of_a_rule_does_not_count() {
+    let first = |from_s: f64, to_s: f64| {
+        let window = Window {
+            name: "start".to_owned(),
+            from_s,
+            to_s: Some(to_s),
+        };
+        with_rule("first", window, "start.miss_rate > 0.1", Some(0.1))
+    };
+    for (from, to, wanted) in [
+        (0.0, 0.49, Verdict::CannotJudge),
+        (0.0, 0.5, Verdict::Holds),
+        (0.1, 0.45, Verdict::CannotJudge),
+        (0.1, 0.5, Verdict::Holds),
+        (0.2, 0.5, Verdict::Holds),
+        (1.0, 1.3, Verdict::Holds),
+    ] {
+        assert_eq!(first(from, to).verdict, wanted, "{from} {to}");
+    }
+    let found = first(0.1, 0.45);
+    let Reason::ShortWindow(short) = &found.reasons[0] else {
+        panic!("{:?}", found.reasons);
+    };
+    assert!((short.starting_s - 0.1).abs() < 1e-9, "{short:?}");
+    assert!((short.needed_s - 0.4).abs() < 1e-9, "{short:?}");
+    assert!((short.present_s - 0.35).abs() < 1e-9, "{short:?}");
 }
 
 #[test]

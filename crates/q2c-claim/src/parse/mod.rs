@@ -4,6 +4,7 @@
 mod token;
 
 use crate::expr::{Aggregate, Compare, Expect, Expr, Extreme, Figure, Join};
+use crate::quantity::Quantity;
 use token::{Kind, Token, tokens};
 
 /// A text that is no expression.
@@ -47,7 +48,7 @@ pub fn expect(text: &str) -> Result<Expect, ParseError> {
     let sign = sign.ok_or_else(|| {
         reader.wrong("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
     })?;
-    let unit_from = reader.units.len();
+    let (unit_from, right_at) = (reader.units.len(), reader.at);
     let right = reader.sum()?;
     let compare = match sign {
         ">" => Compare::Above(right),
@@ -63,12 +64,24 @@ pub fn expect(text: &str) -> Result<Expect, ParseError> {
         }
     };
     reader.end()?;
-    let unit = reader.units[unit_from..]
-        .iter()
-        .find(|unit| !unit.is_empty());
+    let quantity = left.quantity();
+    let mut units = reader.units[unit_from..].iter().copied();
+    let bare = match compare.right() {
+        Expr::Number(number) if units.clone().all(str::is_empty) => Some(*number),
+        _ => None,
+    };
+    let refused = quantity.and_then(|of| {
+        let unit = units.clone().find_map(|unit| of.refuses(unit));
+        unit.or_else(|| bare.and_then(|number| of.refuses_bare(number)))
+    });
+    if let Some(problem) = refused {
+        reader.at = right_at;
+        return Err(reader.wrong(&problem));
+    }
+    let unit = units.find(|unit| !unit.is_empty());
     Ok(Expect {
         text: text.to_owned(),
-        unit: unit.copied().unwrap_or_else(|| left.unit()),
+        unit: unit.unwrap_or_else(|| quantity.map_or("", Quantity::unit)),
         left,
         compare,
     })

@@ -35,7 +35,7 @@ fn products_bind_before_sums_and_signs_before_both() {
 
 #[test]
 fn numbers_have_units() {
-    let right = |text: &str| match expect(&format!("iops >= {text}")).unwrap().compare {
+    let right = |text: &str| match expect(&format!("x >= {text}")).unwrap().compare {
         Compare::AtLeast(Expr::Number(number)) => number,
         other => panic!("{other:?}"),
     };
@@ -103,6 +103,20 @@ fn what_is_wrong_is_told_with_its_column_and_a_remedy() {
         ("iops $ 3", 6, "no meaning"),
         ("iops[jobs] > 1", 10, "`=`"),
         ("iops[phase=\"x] > 1", 12, "quotes"),
+        (
+            "miss_rate > 10 ms",
+            13,
+            "a share, which has no unit `ms`; write %",
+        ),
+        ("miss_rate > 10", 13, "write 10 %"),
+        ("highest(start.cpu) > 2 K", 22, "write %"),
+        ("latency < 100", 11, "write ns, us, ms or s"),
+        (
+            "latency ~ 100 us +- 5 %",
+            11,
+            "a time, which has no unit `%`",
+        ),
+        ("iops > 10 ms", 8, "write K, M"),
     ] {
         let error = expect(text).unwrap_err();
         assert_eq!(error.column, column, "{text}: {error}");

@@ -102,9 +102,13 @@ fn placed(missing: &Missing) -> String {
 /// A window that is too short, with what makes it longer.
 fn too_short(short: &ShortWindow) -> String {
     let time = |seconds: f64| bare(&duration(seconds * 1e9, "u"));
+    let begin = match short.starting_s > 0.0 {
+        true => format!(" after the {} in which it begins", time(short.starting_s)),
+        false => String::new(),
+    };
     let words = format!(
-        "the sleep rule changes its sleep every {}, so {} needs a window of {} such periods, {}, and \
-         its window has {}",
+        "the sleep rule changes its sleep every {}, so {} needs a window of {} such periods{begin}, \
+         {}, and its window has {}",
         time(short.period_s),
         short.figure,
         short.periods,
@@ -186,6 +190,7 @@ mod tests {
             figure: "start.miss_rate".to_owned(),
             period_s: 0.1,
             periods: 3,
+            starting_s: 0.0,
             needed_s: 0.3,
             present_s,
             scale,

@@ -58,6 +58,7 @@ impl Check<'_> {
             self.problems.add(&schema.span(), words);
         }
         self.name(&raw.name);
+        let phases = self.phases();
         let mut experiment = Experiment {
             text: text.to_owned(),
             name: raw.name.get_ref().clone(),
@@ -70,11 +71,11 @@ impl Check<'_> {
             trials: self.trials(),
             interval: self.interval(),
             capture: raw.capture,
-            windows: self.windows(),
+            windows: self.windows(&phases),
             devices: Vec::new(),
             axes: self.axes(),
             with: self.with(),
-            phases: self.phases(),
+            phases,
             jobs: Vec::new(),
             place: self.place(),
             compare: self.raw.compare.as_ref().map(|of| of.command.clone()),
@@ -140,10 +141,10 @@ impl Check<'_> {
     }
 
     /// Windows as `FROM..TO` or `FROM..`.
-    fn windows(&mut self) -> Vec<Window> {
+    fn windows(&mut self, phases: &[Phase]) -> Vec<Window> {
         let mut windows = Vec::new();
         for (name, text) in &self.raw.windows {
-            let parsed = window(name, text.get_ref());
+            let parsed = window(name, text.get_ref()).and_then(|window| within(window, phases));
             windows.extend(self.problems.ok(&text.span(), parsed));
         }
         windows
@@ -492,6 +493,22 @@ fn window(name: &str, text: &str) -> Result<Window, String> {
             to_s: to,
         }),
         false => Err(format!("the window `{text}` ends before it begins")),
+    }
+}
+
+/// A window that begins before the longest phase ends.
+fn within(window: Window, phases: &[Phase]) -> Result<Window, String> {
+    let lengths = phases.iter().map(|phase| phase.length.as_secs_f64());
+    let Some(longest) = lengths.max_by(f64::total_cmp) else {
+        return Ok(window);
+    };
+    match window.from_s < longest {
+        true => Ok(window),
+        false => Err(format!(
+            "the window begins at {} s, and the longest phase lasts {longest} s; let it begin earlier, \
+             or make a phase longer",
+            window.from_s
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use super::raw::{At, OneOrMore, RawChart, RawClaim, RawCurve, RawNeeds};
 use super::{Experiment, KernelBound, Needs};
 use q2c_claim::judge::Claim;
 use q2c_claim::parse;
-use q2c_claim::scope::Context;
+use q2c_claim::scope::{Context, none_such};
 use q2c_result::reproduce::{ChartAsked, PublishedCurve};
 
 /// A claim, whose expressions may name what the experiment has, and what the claim needs.
@@ -14,18 +14,19 @@ pub(super) fn claim(
     raw: &RawClaim,
     experiment: &Experiment,
 ) -> (Claim, Needs) {
-    let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.get_ref().clone());
+    let scope = experiment.scope();
+    let windows: Vec<String> = scope.windows.iter().map(|of| of.name.clone()).collect();
     let at = raw
         .at
         .iter()
         .map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
     let context = Context {
-        window: text(&raw.window),
-        phase: text(&raw.phase),
-        job: text(&raw.job),
+        window: known(problems, "window", raw.window.as_ref(), &windows),
+        phase: known(problems, "phase", raw.phase.as_ref(), &scope.phases),
+        job: known(problems, "job", raw.job.as_ref(), &scope.jobs),
         at: at.collect(),
     };
-    let (scope, span) = (experiment.scope(), raw.expect.span());
+    let span = raw.expect.span();
     let OneOrMore(texts) = raw.expect.get_ref();
     if texts.is_empty() {
         problems.add(
@@ -53,6 +54,22 @@ pub(super) fn claim(
     };
     let needs = needs(problems, &raw.needs);
     (claim, needs)
+}
+
+/// A name that a claim gives to its figures. One that there is not is a problem where it stands, and
+/// the first that there is takes its place, so that the expressions are checked as well.
+fn known(
+    problems: &mut Problems<'_>,
+    kind: &str,
+    name: Option<&At<String>>,
+    all: &[String],
+) -> Option<String> {
+    let name = name?;
+    if all.contains(name.get_ref()) {
+        return Some(name.get_ref().clone());
+    }
+    problems.add(&name.span(), none_such(kind, name.get_ref(), all));
+    all.first().cloned()
 }
 
 /// A chart of a figure over an axis, over time or over the phases.

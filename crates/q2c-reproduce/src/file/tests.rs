@@ -83,6 +83,12 @@ fn what_is_wrong_is_told_with_line_and_remedy() {
             7,
             "ends before",
         ),
+        (
+            "steady = \"100ms..\"",
+            "steady = \"1s..\"",
+            7,
+            "begins at 1 s, and the longest phase lasts 1 s",
+        ),
         ("sim:50us", "sum:50us", 11, "sim:50us"),
         ("values = [1, 2]", "values = [1, 1]", 15, "twice"),
         (
@@ -109,7 +115,7 @@ fn what_is_wrong_is_told_with_line_and_remedy() {
         (
             "phase = \"alone\"",
             "phase = \"lonely\"",
-            34,
+            33,
             "there are alone, deep",
         ),
         ("iops[n=1] > 0", "iops > 0", 34, "no value of `n`"),
@@ -167,8 +173,16 @@ fn all_problems_are_told_in_order() {
     let text = SOUND
         .replace("depth = 4", "depth = 0")
         .replace("reproduce/2", "x");
-    let lines: Vec<usize> = problems(&text).iter().map(|problem| problem.line).collect();
-    assert_eq!(lines, [1, 29]);
+    let lines = |text: &str| -> Vec<usize> { problems(text).iter().map(|p| p.line).collect() };
+    assert_eq!(lines(&text), [1, 29]);
+    // A wrong name beside an expression, and one in it, each where it stands.
+    let names = SOUND
+        .replace(
+            "phase = \"alone\"",
+            "phase = \"lonely\"\nwindow = \"stedy\"",
+        )
+        .replace("iops[n=1] > 0", "speed[n=1] > 0");
+    assert_eq!(lines(&names), [33, 34, 35]);
 }
 
 #[test]

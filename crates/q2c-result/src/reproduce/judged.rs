@@ -176,9 +176,12 @@ pub struct ShortWindow {
     pub figure: String,
     /// The shortest time between two changes of the rule's sleep, seconds.
     pub period_s: f64,
-    /// Periods of the rule that a window needs.
+    /// Periods of the rule at work that a window needs.
     pub periods: u32,
-    /// Length of such a window, seconds.
+    /// The part of the window in which the rule has only begun, seconds.
+    #[serde(default)]
+    pub starting_s: f64,
+    /// Length that the window needs, with that part, seconds.
     pub needed_s: f64,
     /// Length of the window, seconds.
     pub present_s: f64,

@@ -1,0 +1,101 @@
+//! What the values of an expression are, so that they are told in their unit, and compared with
+//! numbers of no other kind.
+
+use crate::expr::{Aggregate, Expr, Figure, Join};
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A share, 0..1.
+    Share,
+    /// A time, ns.
+    Time,
+    /// I/Os per second.
+    Rate,
+}
+
+impl Quantity {
+    /// The unit that it is told in.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Quantity::Share => "%",
+            Quantity::Time => "us",
+            Quantity::Rate => "",
+        }
+    }
+
+    /// The units in which a number can be compared with it.
+    fn units(self) -> &'static [&'static str] {
+        match self {
+            Quantity::Share => &["%"],
+            Quantity::Time => &["ns", "us", "ms", "s"],
+            Quantity::Rate => &["K", "M"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Quantity::Share => "a share",
+            Quantity::Time => "a time",
+            Quantity::Rate => "a number of I/Os per second",
+        }
+    }
+
+    /// What is wrong with the unit of a number that is compared with it.
+    pub(crate) fn refuses(self, unit: &str) -> Option<String> {
+        let units = self.units();
+        (!unit.is_empty() && !units.contains(&unit)).then(|| {
+            format!(
+                "the left side is {}, which has no unit `{unit}`; write {}",
+                self.name(),
+                units.join(", ")
+            )
+        })
+    }
+
+    /// What is wrong with a number without a unit that stands alone on the other side.
+    pub(crate) fn refuses_bare(self, number: f64) -> Option<String> {
+        match self {
+            Quantity::Share if number > 1.0 => Some(format!(
+                "the left side is a share, and {number} is more than all of it; write {number} %"
+            )),
+            Quantity::Time if number != 0.0 => Some(format!(
+                "the left side is a time, and {number} has no unit; write ns, us, ms or s behind it"
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Figure {
+    fn quantity(&self) -> Option<Quantity> {
+        match self.name.as_str() {
+            "miss_rate" | "cpu" => Some(Quantity::Share),
+            "effective_sleep" | "latency" | "p50" | "p99" => Some(Quantity::Time),
+            "iops" => Some(Quantity::Rate),
+            _ => None,
+        }
+    }
+}
+
+impl Expr {
+    /// What its values are; `None` for numbers alone, for quotients, and for figures that only one
+    /// kind of study has.
+    #[must_use]
+    pub fn quantity(&self) -> Option<Quantity> {
+        use Aggregate::{ArgMax, ArgMin, Spread};
+        match self {
+            Expr::Figure(figure) | Expr::OverTime(_, figure) => figure.quantity(),
+            Expr::Minus(inner) => inner.quantity(),
+            Expr::Over { of, each, .. } => match of {
+                Spread | ArgMax | ArgMin => None,
+                _ => each.quantity(),
+            },
+            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
+                one.quantity().filter(|of| other.quantity() == Some(*of))
+            }
+            Expr::Number(_) | Expr::Join(..) => None,
+        }
+    }
+}
