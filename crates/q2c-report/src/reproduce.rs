@@ -56,6 +56,9 @@ pub(crate) fn setting(result: &ReproduceResult) -> Vec<Said> {
         let words = format!("{}: {}", of.name, of.reason);
         said.push(Said::new(Weight::Caution, "variant of", words));
     }
+    if result.study == StudyKind::Rules {
+        said.extend(of_rules());
+    }
     for job in &result.jobs {
         let mut each: Vec<&String> = job.phases.iter().flatten().collect();
         each.dedup();
@@ -76,6 +79,22 @@ pub(crate) fn setting(result: &ReproduceResult) -> Vec<Said> {
         });
     }
     said
+}
+
+/// What a reader of figures about rules has to know.
+fn of_rules() -> [Said; 2] {
+    [
+        Said::plain(
+            "loss",
+            "how far the objective of a rule is below that of the pattern's own best, mean over the \
+             patterns; a pattern on which the rule breaks a limit counts as 100 %",
+        ),
+        Said::plain(
+            "trials",
+            "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
+             rule by rule and pattern by pattern",
+        ),
+    ]
 }
 
 /// The claims with their verdicts.
@@ -99,7 +118,7 @@ pub(crate) fn claims(result: &ReproduceResult) -> Table {
             .map(String::from)
             .to_vec(),
         rows: result.claims.iter().map(row).collect(),
-        legend: "Here: median [min, max] over the trials. A claim holds when every trial meets it, and \
+        legend: "Here: median [min, max] over the trials; ratios are taken within each trial. A claim holds when every trial meets it, and \
                  does not hold when every trial misses it on the same side.",
     }
 }
@@ -119,10 +138,24 @@ pub(crate) fn told(result: &ReproduceResult) -> Vec<Said> {
         } else {
             format!(". {why}")
         };
-        let what = format!("{} ({})", claim.verdict.name(), claim.basis.name());
-        Said::new(weight(claim.verdict), &what, words)
+        Said::new(weight(claim.verdict), &verdict(claim), words)
     };
     result.claims.iter().map(said).collect()
+}
+
+/// The verdict on a claim, with its basis where there are figures.
+pub(crate) fn verdict(claim: &JudgedClaim) -> String {
+    let seen = claim.expects.iter().any(|of| of.measured.is_some());
+    match seen {
+        true => format!("{} ({})", claim.verdict.name(), claim.basis.name()),
+        false => claim.verdict.name().to_owned(),
+    }
+}
+
+/// The verdicts on the claims of one experiment, counted.
+pub(crate) fn summed(result: &ReproduceResult) -> String {
+    let claims = result.claims.iter();
+    tally(claims.map(|claim| (claim.verdict, claim.basis)))
 }
 
 fn weight(verdict: Verdict) -> Weight {
@@ -257,6 +290,7 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
             Some(MeasuredFigure {
                 expects: expected.text.clone(),
                 over_trials: expected.measured?,
+                unit: expected.unit.clone(),
                 trials_asked: expected.trials.asked,
                 right: expected.right,
             })
@@ -279,26 +313,34 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
 
 /// The verdicts of all experiments, counted.
 pub(crate) fn counted(result: &AllResult) -> String {
-    let claims = || result.experiments.iter().flat_map(|of| &of.claims);
-    let count = |verdict: Verdict, basis: Option<Basis>| {
-        let same = |claim: &&ClaimLine| {
-            claim.verdict == verdict && basis.is_none_or(|basis| claim.basis == basis)
-        };
-        claims().filter(same).count()
-    };
-    let predicted = |verdict| match count(verdict, Some(Basis::Predicted)) {
-        0 => String::new(),
-        n => format!(" ({n} predicted)"),
+    let claims = result.experiments.iter().flat_map(|of| &of.claims);
+    tally(claims.map(|claim| (claim.verdict, claim.basis)))
+}
+
+/// Verdicts, counted.
+fn tally(verdicts: impl Iterator<Item = (Verdict, Basis)>) -> String {
+    let all: Vec<(Verdict, Basis)> = verdicts.collect();
+    let predicted = |verdict| match all.iter().filter(|of| **of == (verdict, Basis::Predicted)) {
+        n if n.clone().count() == 0 => String::new(),
+        n => format!(" ({} predicted)", n.count()),
     };
     let told = [
-        (Verdict::Holds, "hold"),
-        (Verdict::DoesNotHold, "do not hold"),
-        (Verdict::Undecided, "are undecided"),
-        (Verdict::CannotJudge, "cannot be judged here"),
+        (Verdict::Holds, "holds", "hold"),
+        (Verdict::DoesNotHold, "does not hold", "do not hold"),
+        (Verdict::Undecided, "is undecided", "are undecided"),
+        (
+            Verdict::CannotJudge,
+            "cannot be judged here",
+            "cannot be judged here",
+        ),
     ];
-    let each = told
-        .map(|(verdict, words)| format!("{} {words}{}", count(verdict, None), predicted(verdict)));
-    format!("{} claims: {}", claims().count(), each.join(", "))
+    let each = told.map(|(verdict, one, many)| {
+        let n = all.iter().filter(|of| of.0 == verdict).count();
+        let words = if n == 1 { one } else { many };
+        format!("{n} {words}{}", predicted(verdict))
+    });
+    let claims = if all.len() == 1 { "claim" } else { "claims" };
+    format!("{} {claims}: {}", all.len(), each.join(", "))
 }
 
 /// The verdicts of all experiments.
@@ -308,7 +350,7 @@ pub(crate) fn verdicts(result: &AllResult) -> Table {
         for claim in &experiment.claims {
             let here = claim.measured.iter().map(|figure| {
                 let right = figure.right.as_ref();
-                both_sides(&figure.expects, &figure.over_trials, right, "")
+                both_sides(&figure.expects, &figure.over_trials, right, &figure.unit)
             });
             rows.push(vec![
                 experiment.name.clone().into(),
@@ -328,7 +370,7 @@ pub(crate) fn verdicts(result: &AllResult) -> Table {
             .map(String::from)
             .to_vec(),
         rows,
-        legend: "Here: median [min, max] over the trials; times in ns, shares in 0..1.",
+        legend: "Here: median [min, max] over the trials.",
     }
 }
 

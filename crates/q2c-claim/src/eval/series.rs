@@ -69,7 +69,10 @@ impl<'a> Whole<'a> {
         };
         let ticks: Vec<&Tick> = job.ticks.iter().filter(inside).collect();
         match ticks.is_empty() {
-            true => Err("no interval lies in the window".to_owned()),
+            true => Err(
+                "no interval of its series lies in the window, as its thread was late there"
+                    .to_owned(),
+            ),
             false => Ok(ticks),
         }
     }

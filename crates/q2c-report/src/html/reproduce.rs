@@ -20,14 +20,9 @@ pub fn reproduce(result: &ReproduceResult) -> Result<String, RenderError> {
     }
     let mut facts: Vec<Facts> = result.target.iter().map(Facts::target).collect();
     facts.push(Facts::machine(&result.machine));
-    let verdict = result.claims.iter().map(|claim| {
-        format!(
-            "{} ({}): {}",
-            claim.verdict.name(),
-            claim.basis.name(),
-            claim.says
-        )
-    });
+    let claims = result.claims.iter();
+    let each = claims.map(|claim| format!("{}: {}", reproduce::verdict(claim), claim.says));
+    let verdict = [reproduce::summed(result)].into_iter().chain(each);
     replayed::render(Content {
         command: "reproduce",
         result: Made {

@@ -2,7 +2,8 @@
 //! from.
 
 use crate::quantity::{NOTHING, number};
-use q2c_result::reproduce::{Expected, JudgedClaim};
+use crate::replay::reasons as invalid_reasons;
+use q2c_result::reproduce::{Expected, FailedTrial, JudgedClaim, WhyNot};
 use q2c_stats::Interval;
 
 /// The measured figures of a claim in a line.
@@ -80,22 +81,55 @@ fn in_unit(value: &Interval, unit: &str) -> String {
     }
 }
 
-/// How many of the trials that were asked for the figures are from, where that is not all of them:
-/// for all comparisons together where they have the same trials.
+/// How many of the trials that were asked for the figures are from, and why the others are left out,
+/// where that is not all of them: for all comparisons together where they have the same trials.
 pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
-    let seen = || claim.expects.iter().filter(|of| of.measured.is_some());
-    let words = |of: &Expected| format!("{} of {} trials", of.trials.judged, of.trials.asked);
-    let first = seen().next()?;
-    let counts = |of: &Expected| (of.trials.judged, of.trials.asked);
-    let alike = seen().all(|of| counts(of) == counts(first));
-    let lacking = seen().filter(|of| of.trials.judged < of.trials.asked);
-    let told = |of: &Expected| match alike {
-        true => words(of),
-        false => format!("{} for `{}`", words(of), of.text),
+    let seen: Vec<&Expected> = claim
+        .expects
+        .iter()
+        .filter(|of| of.measured.is_some())
+        .collect();
+    let alike = seen.windows(2).all(|two| two[0].trials == two[1].trials);
+    let words = |of: &&Expected| {
+        let trials = &of.trials;
+        let all = format!("{} of {} trials", trials.judged, trials.asked);
+        let left_out = left_out(&trials.left_out);
+        match alike {
+            true => format!("{all}{left_out}"),
+            false => format!("{all} for `{}`{left_out}", of.text),
+        }
     };
-    let mut all: Vec<String> = lacking.map(told).collect();
+    let lacking = seen.iter().filter(|of| of.trials.judged < of.trials.asked);
+    let mut all: Vec<String> = lacking.map(words).collect();
     all.dedup();
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// The trials that were left out, those with one reason together. Trials count from 1, as the run
+/// tells them.
+fn left_out(all: &[FailedTrial]) -> String {
+    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
+    for failed in all {
+        let why = match &failed.why {
+            WhyNot::Told(why) => why.clone(),
+            WhyNot::Invalid(invalid) => invalid_reasons(invalid),
+        };
+        let number = (failed.trial + 1).to_string();
+        match by_reason.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, trials)) => trials.push(number),
+            None => by_reason.push((why, vec![number])),
+        }
+    }
+    let told = by_reason
+        .into_iter()
+        .map(|(why, trials)| match &trials[..] {
+            [one] => format!("trial {one}: {why}"),
+            many => format!("trials {}: {why}", many.join(", ")),
+        });
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(" (left out: {})", told.collect::<Vec<_>>().join("; ")),
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,10 @@ fn partly_judged() -> ReproduceResult {
 fn a_claim_judged_from_some_trials_says_so_wherever_it_stands() {
     let result = partly_judged();
     let table = claims(&result);
-    assert_eq!(table.rows[0][2].below, "3 of 5 trials");
+    assert_eq!(
+        table.rows[0][2].below,
+        "3 of 5 trials (left out: trials 3, 4: the disk was gone)"
+    );
     let terminal = crate::terminal::reproduce(
         &result,
         Screen {
@@ -77,7 +80,8 @@ fn a_claim_judged_from_some_trials_says_so_wherever_it_stands() {
     for text in [&terminal, &page] {
         for words in [
             "fast.iops 400 [300, 500] against slow.iops 150 [100, 200]",
-            "from 3 of 5 trials (left out: trial 3, the disk was gone; trial 4, the disk was gone)",
+            "from 3 of 5 trials (left out: trials 3, 4: the disk was gone)",
+            "1 claim: 1 holds, 0 do not hold, 0 are undecided, 0 cannot be judged here",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

@@ -2,10 +2,7 @@
 
 use super::figures::judged_from;
 use crate::quantity::{bare, duration};
-use crate::replay::reasons as invalid_reasons;
-use q2c_result::reproduce::{
-    FailedTrial, JudgedClaim, Missing, Need, NeedKind, Reason, ShortWindow, WhyNot,
-};
+use q2c_result::reproduce::{JudgedClaim, Missing, Need, NeedKind, Reason, ShortWindow};
 
 /// Why a claim has its verdict, in words.
 #[must_use]
@@ -14,8 +11,16 @@ pub fn why(claim: &JudgedClaim) -> String {
     let told = reasons.filter_map(|reason| because(reason, claim));
     let mut words: Vec<String> = told.collect();
     words.extend(absent(claim));
-    words.extend(judged_from(claim).map(|trials| format!("from {trials}{}", left_out(claim))));
-    words.extend(claim.read_as.iter().map(|how| format!("read as: {how}")));
+    words.extend(judged_from(claim).map(|trials| format!("from {trials}")));
+    let scaled = claim
+        .reasons
+        .iter()
+        .any(|reason| matches!(reason, Reason::Scaled { .. }));
+    let reading = match scaled {
+        true => "read, at full length, as",
+        false => "read as",
+    };
+    words.extend(claim.read_as.iter().map(|how| format!("{reading}: {how}")));
     words.join("; ")
 }
 
@@ -31,7 +36,7 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
         Reason::FewTrials { trials, least } => {
             format!("a verdict needs {least} trials, and there are {trials}")
         }
-        Reason::Across { text } => format!("the trials do not agree on `{text}`"),
+        Reason::Across { text } => format!("some trials meet `{text}`, and some do not"),
         Reason::Outside { text } => format!("no trial meets `{text}`"),
         Reason::Fitted { model } => {
             format!("{model} was fitted to this very figure, so it says nothing of it")
@@ -39,30 +44,6 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
         Reason::Predicted(stated) => format!("predicted by {}: {}", stated.model, stated.error),
         Reason::Scaled { scale } => format!("with all times multiplied by {scale}"),
     })
-}
-
-/// The trials that a claim was not judged from, each with its reason.
-fn left_out(claim: &JudgedClaim) -> String {
-    let all = claim.expects.iter().flat_map(|of| &of.trials.left_out);
-    let mut told: Vec<String> = Vec::new();
-    for trial in all.map(of_trial) {
-        if !told.contains(&trial) {
-            told.push(trial);
-        }
-    }
-    match told.is_empty() {
-        true => String::new(),
-        false => format!(" (left out: {})", told.join("; ")),
-    }
-}
-
-/// A trial by its number as the run tells it, which counts from 1.
-fn of_trial(failed: &FailedTrial) -> String {
-    let why = match &failed.why {
-        WhyNot::Told(why) => why.clone(),
-        WhyNot::Invalid(invalid) => invalid_reasons(invalid),
-    };
-    format!("trial {}, {why}", failed.trial + 1)
 }
 
 /// The figures that are missing. Those that are missing for one reason stand in one sentence.
@@ -159,7 +140,9 @@ fn lack(need: &Need) -> String {
 mod tests {
     use super::*;
     use q2c_result::replay::Invalid;
-    use q2c_result::reproduce::{Basis, Expected, StatedError, TrialsJudged, Verdict};
+    use q2c_result::reproduce::{
+        Basis, Expected, FailedTrial, StatedError, TrialsJudged, Verdict, WhyNot,
+    };
     use q2c_stats::Interval;
     use std::collections::BTreeMap;
 
@@ -225,7 +208,7 @@ mod tests {
             (few, "needs 3 trials, and there are 1"),
             (
                 Reason::Across { text: text() },
-                "the trials do not agree on `iops > 1`",
+                "some trials meet `iops > 1`, and some do not",
             ),
             (
                 Reason::Outside { text: text() },
@@ -237,7 +220,7 @@ mod tests {
         ] {
             let told = why(&claim(vec![reason]));
             assert!(told.contains(words), "{told}");
-            assert!(told.ends_with("read as: so is so"), "{told}");
+            assert!(told.ends_with("as: so is so"), "{told}");
         }
     }
 
@@ -335,8 +318,18 @@ mod tests {
             expected(vec![told(1), bound]),
         ];
         let words = why(&partly);
-        let wanted = "from 3 of 5 trials (left out: trial 2, the disk was gone; \
-                      trial 4, it was stopped before the trace's end)";
+        let wanted = "from 3 of 5 trials (left out: trial 2: the disk was gone; \
+                      trial 4: it was stopped before the trace's end)";
+        assert!(words.starts_with(wanted), "{words}");
+        // Comparisons that lack other trials are told apart.
+        partly.expects = vec![
+            expected(vec![told(1), told(4)]),
+            expected(vec![told(0), told(1)]),
+        ];
+        partly.expects[1].text = "y > 1".to_owned();
+        let words = why(&partly);
+        let wanted = "from 3 of 5 trials for `x > 1` (left out: trials 2, 5: the disk was gone), \
+                      3 of 5 trials for `y > 1` (left out: trials 1, 2: the disk was gone)";
         assert!(words.starts_with(wanted), "{words}");
     }
 }

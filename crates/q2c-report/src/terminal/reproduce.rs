@@ -23,6 +23,7 @@ pub fn reproduce(result: &ReproduceResult, screen: Screen) -> String {
         text += &said::table(&table, screen);
     }
     text.push('\n');
+    text += &screen.note(Tone::Strong, &reproduce::summed(result), "");
     text += &said::all(&reproduce::told(result), screen);
     let warnings: Vec<Said> = result.warnings.iter().map(Said::warning).collect();
     text + &said::all(&warnings, screen)

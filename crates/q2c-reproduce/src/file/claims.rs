@@ -56,8 +56,8 @@ pub(super) fn claim(
     (claim, needs)
 }
 
-/// A name that a claim gives to its figures. One that there is not is a problem where it stands, and
-/// the first that there is takes its place, so that the expressions are checked as well.
+/// A name that a claim gives to its figures. One that there is not is a problem where it stands,
+/// and the first that there is takes its place, so that the expressions are checked as well.
 fn known(
     problems: &mut Problems<'_>,
     kind: &str,

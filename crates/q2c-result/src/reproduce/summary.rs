@@ -97,6 +97,9 @@ pub struct MeasuredFigure {
     /// Its left side over the trials. Times are in ns, shares in 0..1.
     #[serde(flatten)]
     pub over_trials: Interval,
+    /// The unit that it is told in.
+    #[serde(default)]
+    pub unit: String,
     /// Trials that were asked for.
     #[serde(default)]
     pub trials_asked: u32,

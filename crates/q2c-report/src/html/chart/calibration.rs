@@ -118,7 +118,7 @@ fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
 fn chart(id: &str, title: &'static str, note: &str, traces: Vec<Value>, y: &str) -> Chart {
     Chart {
         id: id.into(),
-        title,
+        title: title.into(),
         note: note.into(),
         height: 340,
         wide: false,

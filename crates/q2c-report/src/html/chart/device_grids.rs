@@ -11,7 +11,7 @@ pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
     let grids = grids(result);
     let chart = |(id, grid): (usize, &Grid)| Chart {
         id: format!("grid-{id}"),
-        title: "Throughput over the settings of the device",
+        title: "Throughput over the settings of the device".into(),
         note: format!(
             "KIOPS, {}. Crosses: collapse, throughput has fallen for sure. Gaps were not measured.",
             grid.title

@@ -69,7 +69,7 @@ fn chart(lines: &[Line<'_>], quantity: &Quantity) -> Chart {
     layout["showlegend"] = json!(false);
     Chart {
         id: quantity.id.into(),
-        title: quantity.title,
+        title: quantity.title.into(),
         note: "Sleeping cells. Full: predicted from the polled slices around each trial; hollow: from the first \
                recording, so with the device's drift."
             .into(),

@@ -35,7 +35,7 @@ pub(super) fn chart(sweep: &Sweep) -> Chart {
         .collect();
     Chart {
         id: "heat-map".into(),
-        title: "Sweep: ratio against period",
+        title: "Sweep: ratio against period".into(),
         note: "Simulated on the recording. Crosses: below the IOPS floor. Ring: the best by the objective that keeps the limits.".into(),
         height: 420,
         wide: true,

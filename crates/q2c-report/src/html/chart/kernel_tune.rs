@@ -31,7 +31,7 @@ pub(in crate::html) fn all(result: &KernelTuneResult) -> Vec<Chart> {
     let views = QUANTITIES.map(|quantity| view(&result.methods, quantity));
     let chart = Chart {
         id: "kernel-over-time".into(),
-        title: "Over time, in the kernel",
+        title: "Over time, in the kernel".into(),
         note: "The trial with the median IOPS of each method, as the kernel's probe counted it."
             .into(),
         height: 380,

@@ -22,7 +22,7 @@ pub(super) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
     });
     let chart = |(n, (line, late, run)): (usize, (&Line<'_>, &LateTime, &LateRun))| Chart {
         id: format!("late-time-{n}"),
-        title: "Late time",
+        title: "Late time".into(),
         note: format!(
             "{}, in a run of its own with the block layer captured. Above: the mean parts of U2C by interval, \
              stacked. Where the device rises, I/Os were late by the device; where the oversleep rises, by the \

@@ -20,7 +20,7 @@ pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
     let (share, tail) = (share_axis(), tail_axis());
     Chart {
         id: "latency".into(),
-        title: "Latency",
+        title: "Latency".into(),
         note:
             "From just before the submission to the reaping (U2C), all trials of a cell together."
                 .into(),

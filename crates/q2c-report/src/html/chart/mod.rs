@@ -33,13 +33,14 @@ use crate::label;
 use q2c_model::Bytes;
 use q2c_result::tune::{Sweep, TuneResult};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// A chart with its caption. It has one or more views, between which the reader switches.
 pub(super) struct Chart {
     /// Id of the chart's element; within a block size it is unique.
     pub id: String,
     /// Heading above the chart.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// Caption: how to read the chart.
     pub note: String,
     /// Height of the plot in CSS pixels.

@@ -77,7 +77,7 @@ pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize)
     };
     Chart {
         id: format!("jobs-{id}"),
-        title: "Over the number of jobs",
+        title: "Over the number of jobs".into(),
         note: "Medians with [min, max] over the trials. Open squares: knee, further jobs add less than a tenth of the first. Crosses: \
                collapse, throughput has fallen for sure."
             .into(),

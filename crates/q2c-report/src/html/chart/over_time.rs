@@ -32,7 +32,7 @@ pub(super) fn throughput(lines: &[Line<'_>]) -> Chart {
     ];
     Chart {
         id: "over-time".into(),
-        title: "Throughput and miss rate over time",
+        title: "Throughput and miss rate over time".into(),
         note: "The trial with the median IOPS of each cell. A miss is an I/O that was complete before \
                its sleep ended; only sleeping cells can miss."
             .into(),
@@ -77,7 +77,7 @@ pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
     }
     Chart {
         id: "sleep-over-time".into(),
-        title: "Sleep and miss rate over time",
+        title: "Sleep and miss rate over time".into(),
         note: "Solid: effective sleep (asked, over all I/Os). Dotted: slept, from call to return, over those that \
                slept. Where every I/O slept, the wake-up delay lies between them."
             .into(),

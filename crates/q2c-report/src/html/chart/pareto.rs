@@ -25,7 +25,7 @@ pub(super) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
     }
     Chart {
         id: "pareto".into(),
-        title: "IOPS against CPU",
+        title: "IOPS against CPU".into(),
         note: note(sweep),
         height: 480,
         wide: true,

@@ -44,7 +44,7 @@ pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
         let courses = courses(result, place);
         Chart {
             id: format!("phases-{n}"),
-            title: "Through the phases of a trial",
+            title: "Through the phases of a trial".into(),
             note: format!(
                 "{} {}, depth {}: the trial with the median IOPS of each point, in slices of {}. A \
                  line stands where the background changes. Open points do not count: they are the \

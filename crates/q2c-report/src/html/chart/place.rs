@@ -26,7 +26,7 @@ fn chart(nth: usize, setup: &Setup) -> Chart {
     ];
     Chart {
         id: format!("place-{nth}"),
-        title: "By policy",
+        title: "By policy".into(),
         note: format!(
             "{}. Bars: mean over the starts, with 95 % of them; shares of time.",
             place::title(setup)

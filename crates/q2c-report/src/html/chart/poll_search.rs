@@ -29,7 +29,7 @@ pub(in crate::html) fn chart(result: &PollSearchResult) -> Chart {
     }
     Chart {
         id: "poll-search".into(),
-        title: "Searched and held out",
+        title: "Searched and held out".into(),
         note: "Mean loss in percent. Above the dashed line a rule is worse on what was held out than on what it was searched on.".into(),
         height: 460,
         wide: true,

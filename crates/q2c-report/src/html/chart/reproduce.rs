@@ -30,7 +30,7 @@ fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
         asked
             .published
             .iter()
-            .map(|curve| theirs(curve, asked, unit)),
+            .map(|curve| theirs(curve, asked, unit, result.scale)),
     );
     let mut layout = axis::single(&axis::titled(&x), &axis::from_zero(unit));
     if asked.over == "time" {
@@ -39,10 +39,11 @@ fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
     let figure = &asked.figure;
     Chart {
         id: format!("reproduce-{n}"),
-        title: "Published and here",
+        title: asked.title.clone().into(),
         note: format!(
-            "{}: {figure} over {}. Lines: here, the median over the trials with [min, max]. Diamonds: published.",
-            asked.title, asked.over
+            "{figure} over {}. Lines: here, the median over the trials with [min, max].{}",
+            asked.over,
+            diamonds(asked, result.scale)
         ),
         height: 420,
         wide: true,
@@ -51,6 +52,21 @@ fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
             traces,
             layout,
         }],
+    }
+}
+
+/// What the marks of published points are. Published times are shortened as ours are, so that both
+/// lie in the same phases.
+fn diamonds(asked: &ChartAsked, scale: f64) -> String {
+    match (
+        asked.published.is_empty(),
+        asked.over == "time" && scale != 1.0,
+    ) {
+        (true, _) => String::new(),
+        (false, false) => " Diamonds: published.".to_owned(),
+        (false, true) => {
+            format!(" Diamonds: published, with their times multiplied by {scale} as well.")
+        }
     }
 }
 
@@ -113,13 +129,17 @@ fn our(n: usize, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
     })
 }
 
-fn theirs(curve: &PublishedCurve, asked: &ChartAsked, unit: &str) -> Value {
+fn theirs(curve: &PublishedCurve, asked: &ChartAsked, unit: &str, scale: f64) -> Value {
+    let place = |at: &String| match at.parse::<f64>() {
+        Ok(seconds) if asked.over == "time" => (seconds * scale).to_string(),
+        _ => at.clone(),
+    };
     let all: Vec<f64> = curve.points.iter().map(|(_, value)| *value).collect();
     json!({
         "type": "scatter",
         "mode": "markers",
         "name": chart_text(&curve.name),
-        "x": xs(curve.points.iter().map(|(at, _)| at.clone()), asked),
+        "x": xs(curve.points.iter().map(|(at, _)| place(at)), asked),
         "y": values(&all, 1.0 / factor_of(unit)),
         "marker": {"size": 10, "symbol": "diamond", "color": "@muted"},
         "hovertemplate": format!("%{{y}} {unit}, published"),

@@ -31,7 +31,7 @@ pub(in crate::html) fn chart(result: &ScaleResult) -> Chart {
     }
     Chart {
         id: "scale".into(),
-        title: "Over the number of jobs",
+        title: "Over the number of jobs".into(),
         note: "Solid points: measured, with [min, max] over the trials. Dashed with a band: a prediction, never measured.".into(),
         height: 460,
         wide: true,

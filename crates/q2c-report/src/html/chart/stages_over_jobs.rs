@@ -43,7 +43,7 @@ fn times(name: &str, points: &[Seen<'_>], id: String) -> Chart {
     mean.layout["bargap"] = json!(0.3);
     Chart {
         id,
-        title: "Where does the time between Q and C go, over the number of jobs?",
+        title: "Where does the time between Q and C go, over the number of jobs?".into(),
         note: format!(
             "{name}, in a run of each point with the block layer captured. Mean: the mean time in \
              each stage, stacked to the mean Q2C. Percentiles are of each stage by itself; they do \
@@ -126,7 +126,7 @@ fn queues(name: &str, points: &[Seen<'_>], id: String) -> Option<Chart> {
     rows["type"] = json!("category");
     (all.len() > 1).then(|| Chart {
         id,
-        title: "Which hardware queues take the requests, over the number of jobs?",
+        title: "Which hardware queues take the requests, over the number of jobs?".into(),
         note: format!(
             "{name}. Share of each queue in the device's requests; queues without a request have \
              0 %."

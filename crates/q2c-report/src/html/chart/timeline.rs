@@ -20,7 +20,7 @@ pub(in crate::html) fn chart(timeline: &Timeline) -> Chart {
     };
     Chart {
         id: "timeline".into(),
-        title: "I/O by I/O: why it missed",
+        title: "I/O by I/O: why it missed".into(),
         note: format!(
             "{} on the first trace's first lane. Line: the sleep asked. Dots: the device's latency, in red where the I/O was \
              complete before its sleep ended.{left_out} Below: time from the submission's return to reaping.",

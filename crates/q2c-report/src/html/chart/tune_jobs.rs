@@ -100,7 +100,7 @@ pub(in crate::html) fn chart(result: &TuneJobsResult, bs: Bytes) -> Option<Chart
     };
     let chart = Chart {
         id: format!("jobs-{}", bs.0),
-        title: "Over the number of jobs",
+        title: "Over the number of jobs".into(),
         note: format!(
             "{bs}. Medians with [min, max] over the trials. The recommended method is that of each number of jobs; it may be \
              another one at each."

@@ -61,7 +61,7 @@ pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
     };
     Some(Chart {
         id: "excerpts".into(),
-        title: "What happens to single I/Os?",
+        title: "What happens to single I/Os?".into(),
         note: format!(
             "A line for each I/O from Q to C, its stages coloured, above each other where they overlap; a dot where it completes. Drag to zoom. \
              Any other window: q2c analyze --window FROM..TO, or q2c trace export --format chrome.{more}"

@@ -24,7 +24,7 @@ pub(super) fn latency(result: &AnalyzeResult) -> Chart {
     };
     Chart {
         id: "latency".into(),
-        title: "How long do I/Os take, and when does that change?",
+        title: "How long do I/Os take, and when does that change?".into(),
         note: "Colour: I/Os per second (logarithmic) of a latency, by the time at which they were queued. A band is a usual way; a second band \
                or a cloud above it is another."
             .into(),
@@ -110,7 +110,7 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
     };
     Chart {
         id: "in-flight".into(),
-        title: "How loaded is the device over time?",
+        title: "How loaded is the device over time?".into(),
         note: match unended {
             true => "I/Os queued per second. The trace has no completions, so how many were in flight is unknown.",
             false => "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.",

@@ -25,7 +25,7 @@ pub(super) fn chart(result: &AnalyzeResult) -> Chart {
     });
     Chart {
         id: "queues".into(),
-        title: "Are the hardware queues used evenly?",
+        title: "Are the hardware queues used evenly?".into(),
         note,
         height: 420,
         wide: true,

@@ -55,7 +55,7 @@ pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
     }
     Chart {
         id: "stages".into(),
-        title: "Where does the time between Q and C go?",
+        title: "Where does the time between Q and C go?".into(),
         note: "Mean time of an I/O in each stage, stacked to the mean Q2C of the I/Os queued in a window of time, or at a number in flight."
             .into(),
         height: 420,
@@ -155,7 +155,7 @@ pub(super) fn percentiles(result: &AnalyzeResult) -> Chart {
     }
     Chart {
         id: "percentiles".into(),
-        title: "How long are the slowest I/Os, and in which stage?",
+        title: "How long are the slowest I/Os, and in which stage?".into(),
         note: format!(
             "Percentiles of each stage by itself, and of {total}; they do not add up. Times of 0 are drawn at 1 ns."
         ),

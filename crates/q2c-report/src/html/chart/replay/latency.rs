@@ -14,7 +14,7 @@ type Kind<'a> = (&'static str, &'static str, &'a Spread);
 pub(super) fn distributions(lines: &[Line<'_>]) -> Chart {
     Chart {
         id: "latency".into(),
-        title: "How long do requests take?",
+        title: "How long do requests take?".into(),
         note: note(lines),
         height: 440,
         wide: true,

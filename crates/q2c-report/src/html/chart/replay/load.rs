@@ -137,7 +137,7 @@ fn over_time(label: &'static str, traces: Vec<Value>, y: &Value) -> View {
 fn wide(id: &str, title: &'static str, note: String, views: Vec<View>) -> Chart {
     Chart {
         id: id.to_owned(),
-        title,
+        title: title.into(),
         note,
         height: 400,
         wide: true,
