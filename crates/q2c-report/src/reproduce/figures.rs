@@ -81,7 +81,7 @@ fn in_unit(value: &Interval, unit: &str) -> String {
     }
 }
 
-/// How many of the trials that were asked for the figures are from, and why the others are left out,
+/// How many of the trials that were asked for the figures are from, and why others are left out,
 /// where that is not all of them: for all comparisons together where they have the same trials.
 pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
     let seen: Vec<&Expected> = claim
