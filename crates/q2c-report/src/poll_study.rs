@@ -254,7 +254,8 @@ fn published(result: &PollStudyResult) -> Said {
         of(&published.others)
     );
     let sets = format!(
-        "one of these is best in {} % of {} resampled sets of sources",
+        "one of these is best of all ranked rules in {} % of {} resampled sets of sources (q2c \
+         reproduce rule-study asks it of the published rules alone as well)",
         percent(published.share),
         published.resamples
     );

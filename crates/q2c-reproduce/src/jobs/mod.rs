@@ -190,7 +190,7 @@ impl JobsPlan<'_> {
         }
         if ran.unheard > 0 {
             return Err(CellError::Trial(format!(
-                "hear of all threads: {} of {} handed over nothing of the last phase; make the phase longer, or use fewer threads",
+                "{} of {} threads handed over nothing of the last phase; make the phase longer, or use fewer threads",
                 ran.unheard,
                 strands.len()
             )));

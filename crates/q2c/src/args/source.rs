@@ -72,7 +72,8 @@ pub struct CostArgs {
     /// it
     #[arg(long, value_name = "FILE")]
     pub cost: Option<PathBuf>,
-    /// Every sleep ends this much late, and nothing else costs [default: 2us, without --cost]
+    /// Every sleep ends this much late, and nothing else costs [default: 2us, without --cost;
+    /// poll study and poll search: --cost published]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "cost")]
     pub wake_delay: Option<Nanos>,
 }
