@@ -11,7 +11,9 @@ from collections import Counter
 from textwrap import fill
 
 HEAD = """Figures are medians [least, largest] of the left side of each comparison, "against" those of its
-right side where that is a figure, too; times in ns, shares in 0..1."""
+right side where that is a figure, too."""
+
+FACTORS = {"%": 0.01, "us": 1e3, "ms": 1e6, "s": 1e9, "K": 1e3, "M": 1e6}
 
 DISK = """Nearly all sleeps by Linux's rule end late on this disk, also without a background and on a quiet
 machine: it answers in about 60 us, and a sleep of 27 us lasts about 52 us here. `q2c poll watch`
@@ -22,14 +24,16 @@ def number(value):
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
-def interval(figure):
-    median, low, high = (number(figure[key]) for key in ("median", "min", "max"))
-    return f"{median} [{low}, {high}]"
+def interval(figure, unit):
+    factor = FACTORS.get(unit, 1)
+    median, low, high = (number(figure[key] / factor) for key in ("median", "min", "max"))
+    return f"{median} [{low}, {high}] {unit}".rstrip()
 
 
 def sides(figure):
-    right = figure.get("right")
-    return f"{interval(figure)} against {interval(right)}" if right else interval(figure)
+    unit, right = figure["unit"], figure.get("right")
+    left = interval(figure, unit)
+    return f"{left} against {interval(right, unit)}" if right else left
 
 
 def cell(text, release):
@@ -65,7 +69,8 @@ def main():
     )
     scaled = (
         f"All times were multiplied by {result['scale']:g}; {beside}. These are no verdicts of a run "
-        "at full length, which takes hours."
+        "at full length, which takes hours; the interference experiments at full length are in the "
+        "[journal](journal/2026-11-25-interference-literal.md)."
     )
     claims = [claim for experiment in result["experiments"] for claim in experiment["claims"]]
     print(f"# Reproduced\n\n{fill(about, 100)}\n\n    {command}\n\n{fill(scaled, 100)}\n\n{DISK}\n")
