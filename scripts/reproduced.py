@@ -16,8 +16,9 @@ right side where that is a figure, too."""
 FACTORS = {"%": 0.01, "us": 1e3, "ms": 1e6, "s": 1e9, "K": 1e3, "M": 1e6}
 
 DISK = """Nearly all sleeps by Linux's rule end late on this disk, also without a background and on a quiet
-machine: it answers in about 60 us, and a sleep of 27 us lasts about 52 us here. `q2c poll watch`
-sees the same. Claims that begin with "no misses without a background" cannot hold on it."""
+machine: it answers in less than 100 us, and the kernel of this guest wakes a sleeper tens of us
+late; `q2c poll watch` sees the same. Claims that begin with "no misses without a background" cannot
+hold on it."""
 
 
 def number(value):
