@@ -10,7 +10,7 @@ use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
 
 /// Busy CPUs at rest above which the trials count as disturbed.
-const QUIET_CPUS: f64 = 0.2;
+pub const QUIET_CPUS: f64 = 0.2;
 /// Share by which the device's requests may differ from the I/Os.
 const MISMATCH: f64 = 0.05;
 /// Delay of a reading of the machine's counters above which the trials count as disturbed, seconds.

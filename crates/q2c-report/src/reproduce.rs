@@ -1,19 +1,21 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
+pub(crate) mod all;
 mod figures;
+pub(crate) mod list;
 mod points;
 mod why;
 
 pub(crate) use points::points;
 pub use why::why;
 
-use figures::{both_sides, figures, judged_from};
+use figures::{figures, judged_from};
 
-use crate::quantity::{NOTHING, number, seconds};
+use crate::quantity::{NOTHING, number};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::reproduce::{
-    AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, ListResult, MeasuredFigure,
-    OurCurve, PublishedCurve, ReproduceResult, StudyKind, Verdict,
+    AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure, OurCurve,
+    PublishedCurve, ReproduceResult, StudyKind, Verdict,
 };
 
 /// Rows of a chart's table at most.
@@ -348,15 +350,11 @@ pub(crate) fn verdicts(result: &AllResult) -> Table {
     let mut rows: Vec<Vec<Field>> = Vec::new();
     for experiment in &result.experiments {
         for claim in &experiment.claims {
-            let here = claim.measured.iter().map(|figure| {
-                let right = figure.right.as_ref();
-                both_sides(&figure.expects, &figure.over_trials, right, &figure.unit)
-            });
             rows.push(vec![
                 experiment.name.clone().into(),
                 claim.says.clone().into(),
                 claim.published.clone().unwrap_or_default().into(),
-                here.collect::<Vec<_>>().join("; ").into(),
+                all::here(claim).into(),
                 Field {
                     text: claim.verdict.name().to_owned(),
                     below: claim.basis.name().to_owned(),
@@ -371,32 +369,6 @@ pub(crate) fn verdicts(result: &AllResult) -> Table {
             .to_vec(),
         rows,
         legend: "Here: median [min, max] over the trials.",
-    }
-}
-
-/// The list of experiments.
-pub(crate) fn list(result: &ListResult) -> Table {
-    let row = |of: &q2c_result::reproduce::ListedExperiment| -> Vec<Field> {
-        vec![
-            of.name.clone().into(),
-            Field {
-                text: of.title.clone(),
-                below: of
-                    .variant_of
-                    .as_ref()
-                    .map_or_else(String::new, |of| format!("variant of {of}")),
-            },
-            of.claims.to_string().into(),
-            seconds(of.seconds).into(),
-            of.needs.join(", ").into(),
-        ]
-    };
-    Table {
-        head: ["experiment", "asks", "claims", "takes", "needs"]
-            .map(String::from)
-            .to_vec(),
-        rows: result.experiments.iter().map(row).collect(),
-        legend: "Takes: at full length with all trials.",
     }
 }
 

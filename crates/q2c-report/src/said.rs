@@ -72,6 +72,15 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Removes the first column, where it would tell rows that need no name.
+    pub fn without_names(mut self) -> Self {
+        let behind = |column: usize| column > 0;
+        self.head = only(self.head, behind);
+        let rows = self.rows.into_iter();
+        self.rows = rows.map(|row| only(row, behind)).collect();
+        self
+    }
+
     /// Removes the columns in which no row has a text; the column of names stays.
     pub fn without_empty_columns(mut self) -> Self {
         let has = |column: usize| {

@@ -3,6 +3,7 @@
 use crate::file::Experiment;
 use crate::jobs::At;
 use crate::needs::Present;
+use crate::others::{self, Load};
 use crate::studies::{place, rules};
 use q2c_claim::chart::curves;
 use q2c_claim::judge::{Claim, Run, judge};
@@ -29,6 +30,8 @@ pub struct About<'a> {
     pub started_unix_s: u64,
     /// Wall time, seconds.
     pub seconds: f64,
+    /// CPUs that were busy before anything ran.
+    pub idle_busy_cpus: f64,
 }
 
 /// The result of all trials, with the CPUs that each point wants, phase by phase.
@@ -50,9 +53,19 @@ pub fn answer(
     });
     let complete = matches!(summary.end, End::Complete);
     let result = judged(experiment, about, cells.collect());
+    let mut warnings = result.warnings.clone();
+    if !predicted {
+        warnings.extend(others::warnings(&Load {
+            points: &result.points,
+            phases: &result.phases,
+            captured: experiment.capture,
+            idle: about.idle_busy_cpus,
+        }));
+    }
+    warnings.extend(summary.warnings.iter().cloned());
     ReproduceResult {
         complete,
-        warnings: [result.warnings.clone(), summary.warnings.clone()].concat(),
+        warnings,
         ..result
     }
 }

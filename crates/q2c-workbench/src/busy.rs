@@ -30,7 +30,8 @@ pub struct Looked {
 impl Looked {
     /// Busy CPUs by which the counters' ticks can move the sum: the errors of stretches are not of
     /// one sign.
-    fn rounding(self) -> f64 {
+    #[must_use]
+    pub fn rounding(self) -> f64 {
         TICK_S * (self.stretches as f64).sqrt() / self.wall_s
     }
 }

@@ -130,8 +130,8 @@ impl fmt::Display for ParseMethodError {
         let text = &self.text;
         write!(
             f,
-            "understand method `{text}`: there are interrupt, poll, sqpoll, sqpoll-iopoll, \
-             hybrid-uring, hybrid-kernel and hybrid:RULE, such as hybrid:min:70%,10ms"
+            "understand method `{text}`: expected interrupt, poll, sqpoll, sqpoll-iopoll, \
+             hybrid-uring, hybrid-kernel or hybrid:RULE, such as hybrid:min:70%,10ms"
         )?;
         match &self.why {
             Why::Name(name) => write!(f, "; the nearest is {name}"),

@@ -4,6 +4,7 @@ use super::chart;
 use super::page::RenderError;
 use super::replayed::{self, Content, Facts, Made, Table, Told};
 use crate::reproduce;
+use crate::said::{Said, Weight};
 use q2c_result::reproduce::{AllResult, ReproduceResult};
 
 /// Makes the page of an experiment.
@@ -68,7 +69,10 @@ pub fn reproduce_all(result: &AllResult) -> Result<String, RenderError> {
         title: "Published experiments".to_owned(),
         about,
         seed: 0,
-        notices: Vec::new(),
+        notices: reproduce::all::missing(result)
+            .map(|words| Said::new(Weight::Bad, "incomplete", words))
+            .into_iter()
+            .collect(),
         verdict: vec![reproduce::counted(result)],
         tables: vec![Table::new("Claims", reproduce::verdicts(result))],
         told: Vec::new(),

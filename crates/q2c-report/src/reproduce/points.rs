@@ -24,10 +24,14 @@ pub(crate) fn points(result: &ReproduceResult) -> Table {
         "mean U2C",
         "really ran",
     ];
-    Table {
+    let table = Table {
         head: head.map(String::from).to_vec(),
         rows: rows.collect(),
         legend: "Median over the trials, whole phase from its begin. CPU: of each thread.",
+    };
+    match result.axes.is_empty() {
+        true => table.without_names(),
+        false => table,
     }
     .without_empty_columns()
 }
@@ -88,10 +92,7 @@ fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<Field>> {
         .at
         .iter()
         .map(|(axis, value)| format!("{axis}={value}"));
-    let at = match at.collect::<Vec<_>>() {
-        none if none.is_empty() => "all".to_owned(),
-        each => each.join(" "),
-    };
+    let at = at.collect::<Vec<_>>().join(" ");
     if point.trials.is_empty() {
         let why = point
             .failures

@@ -84,6 +84,7 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
         seed: 1,
         started_unix_s: 0,
         seconds: 5.0,
+        idle_busy_cpus: 0.0,
     };
     let experiment = Experiment::parse(ONE_PHASE).unwrap();
     let result = answer(&experiment, &about, &summary, |_| Vec::new());

@@ -1,6 +1,9 @@
 //! How long an experiment takes.
 
-use super::{DeviceAsked, Experiment, filled};
+use super::{DeviceAsked, Experiment, Phase, filled};
+use crate::jobs::LEAST_SLICE;
+use crate::studies::place::TRIAL_S;
+use q2c_model::Nanos;
 use q2c_result::reproduce::StudyKind;
 use q2c_study::LIBRARY;
 use std::collections::BTreeMap;
@@ -13,30 +16,43 @@ const THREAD_S: f64 = 0.001;
 const FILE_S: f64 = 0.15;
 /// Time to make a module's RAM device for a trial and to take it away, seconds.
 const RAM_S: f64 = 0.02;
-/// Time of a trial in the simulator of placements, seconds.
-const PLACE_S: f64 = 0.02;
 /// Time to simulate a sleep rule on a pattern of the library, seconds.
 const RULE_S: f64 = 0.000_3;
 
 impl Experiment {
     /// Expected length with so many trials of each point, where all times of its phases are
-    /// multiplied by `scale`, seconds. Where the machine lacks a module or a tool, the trials that
-    /// need it fail at once, and it takes less.
+    /// multiplied by `scale`, seconds; `None` where it only reads the result of another command.
+    /// Where the machine lacks a module or a tool, the trials that need it fail at once, and it
+    /// takes less.
     #[must_use]
-    pub fn length_s(&self, scale: f64, trials: u32) -> f64 {
+    pub fn length_s(&self, scale: f64, trials: u32) -> Option<f64> {
         let trials = f64::from(trials);
         match self.study() {
-            StudyKind::Compare => 0.0,
-            StudyKind::Place => trials * PLACE_S,
-            StudyKind::Rules => self.rules.as_ref().map_or(0.0, |rules| {
+            StudyKind::Compare => None,
+            StudyKind::Place => Some(trials * TRIAL_S),
+            StudyKind::Rules => Some(self.rules.as_ref().map_or(0.0, |rules| {
                 (rules.policies.len() * LIBRARY.len()) as f64 * RULE_S
-            }),
+            })),
             StudyKind::Jobs | StudyKind::Stages => {
                 let points = self.points();
-                let each = points.iter().map(|at| self.begin_s(at));
-                trials * (points.len() as f64 * scale * self.trial_s() + each.sum::<f64>())
+                let each = points.iter().map(|at| self.trial_of_point_s(at, scale));
+                Some(trials * each.sum::<f64>())
             }
         }
+    }
+
+    /// The lengths of the phases where all times are multiplied by `scale`.
+    #[must_use]
+    pub fn phases_at(&self, scale: f64) -> Vec<Nanos> {
+        let scaled = |phase: &Phase| Nanos::from_secs_f64(phase.length.as_secs_f64() * scale);
+        let phases = self.phases.iter();
+        phases.map(|phase| scaled(phase).max(LEAST_SLICE)).collect()
+    }
+
+    /// Expected length of a trial of a point, seconds.
+    pub(crate) fn trial_of_point_s(&self, at: &BTreeMap<String, String>, scale: f64) -> f64 {
+        let phases = self.phases_at(scale).into_iter();
+        phases.map(Nanos::as_secs_f64).sum::<f64>() + self.begin_s(at)
     }
 
     /// What a trial of a point takes beside its phases, seconds.

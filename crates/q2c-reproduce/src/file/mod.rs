@@ -218,15 +218,6 @@ impl Experiment {
         full
     }
 
-    /// Length of one trial of a point at full scale, seconds.
-    #[must_use]
-    pub fn trial_s(&self) -> f64 {
-        self.phases
-            .iter()
-            .map(|phase| phase.length.as_secs_f64())
-            .sum()
-    }
-
     /// The settings of all jobs at all points that do their I/O on the user's target.
     #[must_use]
     pub fn on_target(&self) -> Vec<Result<Settings, String>> {

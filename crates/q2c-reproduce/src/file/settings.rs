@@ -110,9 +110,14 @@ impl SettingsText {
 impl fmt::Display for SettingsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = self.engine.as_deref().unwrap_or("engine of the device");
+        let threads = if self.threads == "1" {
+            "thread"
+        } else {
+            "threads"
+        };
         write!(
             f,
-            "{} thread(s), {} {} depth {}, {engine} {} on {}",
+            "{} {threads}, {} {} depth {}, {engine} {} on {}",
             self.threads,
             self.pattern,
             self.bs,

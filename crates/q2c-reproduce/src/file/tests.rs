@@ -59,9 +59,10 @@ fn a_sound_file_has_its_settings_by_phase_and_point() {
     assert_eq!((at(0).depth, at(0).methods.len()), (1, 2));
     assert_eq!((at(1).depth, at(1).methods.len()), (4, 1));
     assert!(!found.takes_target());
-    assert_eq!(found.trial_s(), 2.0);
+    assert_eq!(found.phases_at(0.5), [Nanos::from_millis(500); 2]);
     // Two points of 2 s, and a little for each trial's begin.
-    let (whole, half) = (found.length_s(1.0, 5), found.length_s(0.5, 5));
+    let length_s = |scale| found.length_s(scale, 5).unwrap();
+    let (whole, half) = (length_s(1.0), length_s(0.5));
     assert!((20.0..21.0).contains(&whole), "{whole}");
     assert!((half - (whole - 10.0)).abs() < 1e-9, "{half}");
 }

@@ -9,7 +9,7 @@ mod series;
 mod stages;
 
 pub use ground::{Ground, OpenTarget};
-pub use stages::STAGE_FIGURES;
+pub use stages::{STAGE_FIGURES, no_capture};
 
 use crate::devices::Made;
 use crate::file::Experiment;
@@ -43,17 +43,13 @@ const LEAST_SLICES: f64 = 10.0;
 /// Slices of a window at least: one that is lost to a late thread leaves some.
 const LEAST_IN_WINDOW: f64 = 4.0;
 /// The shortest slice: an order needs 2 ms to reach all threads.
-const LEAST_SLICE: Nanos = Nanos::from_millis(10);
+pub(crate) const LEAST_SLICE: Nanos = Nanos::from_millis(10);
 
 impl JobsPlan<'_> {
     /// The lengths of the phases.
     #[must_use]
     pub fn phases(&self) -> Vec<Nanos> {
-        let phases = self.experiment.phases.iter();
-        let scaled = |s: f64| Nanos::from_secs_f64(s * self.scale).max(LEAST_SLICE);
-        phases
-            .map(|phase| scaled(phase.length.as_secs_f64()))
-            .collect()
+        self.experiment.phases_at(self.scale)
     }
 
     /// The length of the intervals: as the file says, or what gives the shortest phase ten of them
@@ -73,31 +69,12 @@ impl JobsPlan<'_> {
     /// The CPUs that a point wants, phase by phase; empty where its settings make no sense.
     #[must_use]
     pub fn cpus(&self, at: &At) -> Vec<CpuUse> {
-        let wishes = self.wishes(at).unwrap_or_default();
-        wishes
-            .iter()
-            .map(|wishes| needed(wishes, self.ground.cpus))
-            .collect()
-    }
-
-    /// The wishes of all jobs, phase by phase.
-    fn wishes(&self, at: &At) -> Result<Vec<Vec<Option<Wish>>>, String> {
-        let (jobs, at) = (&self.experiment.jobs, &self.experiment.full(at));
-        let wish = |job: &crate::file::Job, phase: usize| {
-            let settings = job.phases[phase].as_ref().map(|settings| settings.at(at));
-            let settings = settings.transpose()?;
-            Ok(settings.map(|of| Wish {
-                threads: of.threads,
-                cpus: of.cpus,
-            }))
-        };
-        let phase = |phase: usize| jobs.iter().map(|job| wish(job, phase)).collect();
-        (0..self.experiment.phases.len()).map(phase).collect()
+        cpu_use(self.experiment, at, self.ground.cpus.len() as u32)
     }
 
     /// What every job does in every phase.
     fn courses(&self, at: &At, made: &BTreeMap<String, Made>) -> Result<Vec<Course>, String> {
-        let wishes = self.wishes(at)?;
+        let wishes = wishes(self.experiment, at)?;
         let at = &self.experiment.full(at);
         let cpus: Vec<Vec<Vec<CpuId>>> = wishes
             .iter()
@@ -216,13 +193,35 @@ impl JobsPlan<'_> {
     }
 }
 
+/// The CPUs that a point wants, phase by phase, where there are `present`; empty where its settings
+/// make no sense.
+pub(crate) fn cpu_use(experiment: &Experiment, at: &At, present: u32) -> Vec<CpuUse> {
+    let wishes = wishes(experiment, at).unwrap_or_default();
+    let each = wishes.iter().map(|wishes| needed(wishes, present));
+    each.collect()
+}
+
+/// The wishes of all jobs, phase by phase.
+fn wishes(experiment: &Experiment, at: &At) -> Result<Vec<Vec<Option<Wish>>>, String> {
+    let (jobs, at) = (&experiment.jobs, &experiment.full(at));
+    let wish = |job: &crate::file::Job, phase: usize| {
+        let settings = job.phases[phase].as_ref().map(|settings| settings.at(at));
+        let settings = settings.transpose()?;
+        Ok(settings.map(|of| Wish {
+            threads: of.threads,
+            cpus: of.cpus,
+        }))
+    };
+    let phase = |phase: usize| jobs.iter().map(|job| wish(job, phase)).collect();
+    (0..experiment.phases.len()).map(phase).collect()
+}
+
 impl Plan for JobsPlan<'_> {
     type Cell = At;
     type Outcome = PointTrial;
-    const UNIT: &'static str = "IOPS";
+    const UNIT: &'static str = "IOPS of the first job in the first phase";
 
     fn cells(&self) -> Vec<CellPlan<At>> {
-        let seconds: f64 = self.phases().iter().map(|phase| phase.as_secs_f64()).sum();
         let cell = |at: At| {
             let label = at.iter().map(|(axis, value)| format!("{axis}={value}"));
             let label = label.collect::<Vec<_>>().join(" ");
@@ -232,7 +231,7 @@ impl Plan for JobsPlan<'_> {
                     true => self.experiment.name.clone(),
                     false => label,
                 },
-                seconds,
+                seconds: self.experiment.trial_of_point_s(&at, self.scale),
                 cell: at,
             }
         };

@@ -90,8 +90,20 @@ impl<'a> Capture<'a> {
     }
 }
 
+/// Why the block layer cannot be captured here; `None` where it can. This captures for a moment.
+#[must_use]
+pub fn no_capture(site: &Site) -> Option<String> {
+    let begun = StageCapture::begin(site, None, Duration::ZERO);
+    let ended = begun.and_then(|capture| capture.end(site));
+    ended.err().map(|why| told(&why))
+}
+
 fn refused(why: &Unseen) -> CellError {
-    CellError::Cell(match why {
+    CellError::Cell(told(why))
+}
+
+fn told(why: &Unseen) -> String {
+    match why {
         Unseen::NoDevice => "no block device stands under the target".to_owned(),
         Unseen::PastBlockLayer => "the I/O does not go through the block layer".to_owned(),
         Unseen::Refused(error) | Unseen::Failed(error) => {
@@ -101,7 +113,7 @@ fn refused(why: &Unseen) -> CellError {
             format!("the capture saw none of the jobs' I/Os, and {others} of others")
         }
         Unseen::Stopped => "the run was stopped".to_owned(),
-    })
+    }
 }
 
 fn figures(seen: &StageRun) -> BTreeMap<String, f64> {

@@ -40,6 +40,8 @@ pub const FIGURES: [(&str, &str); 7] = [
     ),
 ];
 
+/// Time of a trial, seconds.
+pub(crate) const TRIAL_S: f64 = 0.02;
 /// Starts of each policy in a trial.
 const STARTS: u32 = 20;
 
@@ -110,7 +112,7 @@ impl Plan for PlacePlan<'_> {
         vec![CellPlan {
             key: "at ".to_owned(),
             label: "placements".to_owned(),
-            seconds: 1.0,
+            seconds: TRIAL_S,
             cell: BTreeMap::new(),
         }]
     }

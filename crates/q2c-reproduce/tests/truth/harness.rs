@@ -119,6 +119,7 @@ pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> Re
         seed: 1,
         started_unix_s: 0,
         seconds: 0.0,
+        idle_busy_cpus: 0.0,
     };
     let scaled = About { scale, ..about };
     answer(experiment, &scaled, &summary, |at| plan.cpus(at))

@@ -83,6 +83,7 @@ fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
         seed: 1,
         started_unix_s: 0,
         seconds: 0.0,
+        idle_busy_cpus: 0.0,
     };
     judged(&named(name).unwrap(), &about, points)
 }

@@ -74,6 +74,7 @@ fn studied(experiment: &Experiment, traces: &[Trace], trials: u32) -> ReproduceR
         seed: 1,
         started_unix_s: 0,
         seconds: 0.0,
+        idle_busy_cpus: 0.0,
     };
     judged(experiment, &about, points)
 }

@@ -14,7 +14,7 @@ pub use observed::{
 };
 pub use summary::{
     ALL_SCHEMA, AllResult, ClaimLine, ExperimentLine, LIST_SCHEMA, ListResult, ListedExperiment,
-    MeasuredFigure,
+    ListedNeed, MeasuredFigure,
 };
 
 use crate::{Machine, Target, Warning};

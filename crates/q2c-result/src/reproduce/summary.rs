@@ -1,12 +1,12 @@
 //! The results of `q2c reproduce --list --json` and `q2c reproduce --all --json`.
 
-use super::{Basis, Verdict};
+use super::{Basis, NeedKind, Verdict};
 use crate::Machine;
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// Schema of the list.
-pub const LIST_SCHEMA: &str = "q2c.reproduce-list/1";
+pub const LIST_SCHEMA: &str = "q2c.reproduce-list/2";
 /// Schema of the verdicts of all experiments.
 pub const ALL_SCHEMA: &str = "q2c.reproduce-all/1";
 
@@ -15,8 +15,16 @@ pub const ALL_SCHEMA: &str = "q2c.reproduce-all/1";
 pub struct ListResult {
     /// [`LIST_SCHEMA`].
     pub schema: String,
+    /// The factor by which all times are multiplied in the lengths.
+    pub scale: f64,
+    /// Trials of each point in the lengths; `None` for those of the files.
+    pub trials: Option<u32>,
+    /// The target that was looked at; `None` where none was named.
+    pub target: Option<String>,
     /// The experiments, by name.
     pub experiments: Vec<ListedExperiment>,
+    /// Sum of the lengths that are known, seconds.
+    pub seconds: f64,
 }
 
 /// An experiment in the list.
@@ -32,12 +40,29 @@ pub struct ListedExperiment {
     pub source: String,
     /// Number of its claims.
     pub claims: u32,
-    /// What its claims need, in words; empty for what every machine has.
-    pub needs: Vec<String>,
+    /// Claims that can be judged here for sure.
+    pub judgeable: u32,
+    /// Claims of which the target decides whether they can be judged; 0 where one was named.
+    pub depend_on_target: u32,
+    /// What its claims need, and what there is.
+    pub needs: Vec<ListedNeed>,
     /// Whether it needs a target that the user names.
     pub takes_target: bool,
-    /// Expected length at full scale with the file's trials, seconds.
-    pub seconds: f64,
+    /// Expected length, seconds; `None` where it is not known.
+    pub seconds: Option<f64>,
+}
+
+/// Something that a claim of a listed experiment needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedNeed {
+    /// What is needed.
+    pub what: NeedKind,
+    /// How much of it, or which.
+    pub needed: String,
+    /// What there is, in words.
+    pub present: String,
+    /// Whether that is enough; `None` where the target decides it and none was named.
+    pub met: Option<bool>,
 }
 
 /// The verdicts of all experiments.
@@ -59,6 +84,10 @@ pub struct AllResult {
     pub machine: Machine,
     /// The experiments.
     pub experiments: Vec<ExperimentLine>,
+    /// Names of the experiments that were not finished. One of them may be among the experiments,
+    /// with the trials that it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// An experiment with its verdicts.

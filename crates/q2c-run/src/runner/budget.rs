@@ -42,10 +42,17 @@ impl Forecast {
     }
 }
 
-/// One line for people.
+/// One line for people. A length under a second is not told.
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cells x {} trials", self.cells, self.trials)?;
+        let many = |n: u32| if n == 1 { "" } else { "s" };
+        let (cells, trials) = (self.cells, self.trials);
+        write!(
+            f,
+            "{cells} cell{} x {trials} trial{}",
+            many(cells),
+            many(trials)
+        )?;
         if self.trials < self.trials_asked {
             write!(f, " ({} asked)", self.trials_asked)?;
         }
@@ -53,9 +60,16 @@ impl fmt::Display for Forecast {
             write!(f, ", up to {} where needed", self.trials_max)?;
         }
         if self.finished > 0 {
-            write!(f, ", {} trials done before", self.finished)?;
+            let trials = if self.finished == 1 {
+                "trial"
+            } else {
+                "trials"
+            };
+            write!(f, ", {} {trials} done before", self.finished)?;
         }
-        write!(f, ": about {}", spoken(self.seconds))?;
+        if self.seconds >= 1.0 || self.budget_s.is_some() {
+            write!(f, ": about {}", spoken(self.seconds))?;
+        }
         match self.budget_s {
             Some(budget) if self.fits => write!(f, ", budget {}", spoken(budget)),
             Some(budget) => write!(f, ", more than the budget of {}", spoken(budget)),

@@ -17,6 +17,14 @@ fn some(labels: &[&str]) -> String {
     }
 }
 
+/// A number of cells.
+fn cells_of(n: usize) -> String {
+    match n {
+        1 => "1 cell".to_owned(),
+        _ => format!("{n} cells"),
+    }
+}
+
 /// Warns that the budget left rounds out. `missing_s` is the time by which the budget is too short,
 /// seconds.
 pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
@@ -80,8 +88,8 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
         warnings.push(Warning::new(
             "trials-failed",
             format!(
-                "{} cells have failed trials: {}",
-                failed.len(),
+                "{} with failed trials: {}",
+                cells_of(failed.len()),
                 some(&failed)
             ),
             "their medians rest on fewer trials",
@@ -92,8 +100,8 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
         warnings.push(Warning::new(
             "cells-impossible",
             format!(
-                "{} cells cannot run here: {}",
-                impossible.len(),
+                "{} that cannot run here: {}",
+                cells_of(impossible.len()),
                 some(&impossible)
             ),
             "they are missing from the result",
@@ -109,8 +117,8 @@ pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning
         Warning::new(
             "interval-wide",
             format!(
-                "{} cells have a median interval wider than {:.1} %: {}",
-                labels.len(),
+                "{} with a median interval wider than {:.1} %: {}",
+                cells_of(labels.len()),
                 precision.relative_width * 100.0,
                 some(labels)
             ),

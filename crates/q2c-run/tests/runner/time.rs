@@ -114,7 +114,7 @@ fn the_time_left_is_refined_by_what_trials_take() {
     };
     let quiet = AtomicBool::new(false);
     let (_, heard) = hear(&mut plan, &settings, &mut folder(&root), &quiet);
-    assert_eq!(heard[0], "4 cells x 1 trials: about 40 s");
+    assert_eq!(heard[0], "4 cells x 1 trial: about 40 s");
     let ends: Vec<&str> = heard
         .iter()
         .filter_map(|line| line.split_once(": took 20 s, ")?.1.split_once('('))

@@ -144,6 +144,11 @@ fn one_line(message: &str) -> String {
     let words: Vec<&str> = own.filter(|line| !line.is_empty()).collect();
     let told = words.join(" ");
     let told = told.strip_prefix("error: ").unwrap_or(&told);
+    let resumed = match told.contains("--resume") && told.contains("cannot be used with") {
+        true => "; a resumed run keeps its own settings",
+        false => "",
+    };
+    let told = format!("{told}{resumed}");
     format!("understand the command line: {told}; see q2c --help and q2c COMMAND --help")
 }
 

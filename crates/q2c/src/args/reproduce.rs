@@ -12,8 +12,9 @@ pub struct ReproduceArgs {
     /// The experiment: a name of --list, or a file like those in experiments/
     #[arg(required_unless_present_any = ["list", "all", "resume"], conflicts_with_all = ["list", "all", "resume"])]
     pub name: Option<String>,
-    /// List the experiments: what they ask, what they need, how long they take
-    #[arg(long, conflicts_with_all = ["all", "resume"])]
+    /// List the experiments: what they ask and need, what of them can be judged here, how long they
+    /// take. What depends on a target is told with --target
+    #[arg(long, conflicts_with_all = ["all", "resume", "scratch"])]
     pub list: bool,
     /// Run all experiments
     #[arg(long)]
@@ -44,8 +45,9 @@ pub struct ReproduceArgs {
     /// For an experiment that judges a result of another command: the folder or file of that result
     #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
     pub from: Option<PathBuf>,
-    /// Go on with this interrupted run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "all"])]
+    /// Go on with this interrupted run. It keeps its own target, CPUs, engine, lengths, trials and
+    /// seed
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["all", "target", "scratch", "scale", "trials", "cpus", "engine", "seed"])]
     pub resume: Option<PathBuf>,
     /// Place of the run.
     #[command(flatten)]

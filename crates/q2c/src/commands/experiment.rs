@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::{print, say};
 use q2c_reproduce::{Experiment, ExperimentError};
 use q2c_result::Exit;
+use q2c_run::runner::spoken;
 use q2c_run::whole_file;
 use std::path::Path;
 
@@ -18,13 +19,14 @@ pub fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
 fn check(file: &Path) -> Result<Exit, Failure> {
     let experiment = read(file)?;
     let points = experiment.points().len();
-    let seconds = experiment.length_s(1.0, experiment.trials);
+    let length = experiment.length_s(1.0, experiment.trials);
+    let length = length.filter(|s| *s >= 1.0);
+    let length = length.map_or_else(String::new, |s| format!(", about {}", spoken(s)));
     print(&format!(
-        "{}: sound. {} claims, {points} points, {} trials of each, about {}",
+        "{}: sound. {} claims, {points} points, {} trials of each{length}",
         experiment.name,
         experiment.claims.len(),
-        experiment.trials,
-        q2c_run::runner::spoken(seconds)
+        experiment.trials
     ))?;
     Ok(Exit::Done)
 }

@@ -39,6 +39,8 @@ mod replay;
 mod report;
 #[cfg(test)]
 mod reproduce;
+#[cfg(test)]
+mod reproduce_list;
 mod scale;
 mod study;
 mod sweep;

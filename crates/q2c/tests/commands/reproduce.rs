@@ -191,7 +191,7 @@ fn the_list_has_every_file_and_its_needs() {
     listed.sort_unstable();
     assert_eq!(listed, names);
     let queues = entry(&list, "experiments", "name", "hwqueue-scaling");
-    assert_eq!(queues["needs"][0], "120 CPUs");
+    assert_eq!(queues["needs"][0]["needed"], "120");
     let variant = entry(&list, "experiments", "name", "miss-rate-interference-1m");
     assert_eq!(variant["variant_of"], "miss-rate-interference");
 }

@@ -58,7 +58,7 @@ fn a_stopped_replay_keeps_what_was_done() {
     ]
     .concat();
     let mut running = bench.start(bench.command(Q2C, &words));
-    running.says("1 cells x 1 trials");
+    running.says("1 cell x 1 trial");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::INT);
     let outcome = running.end();

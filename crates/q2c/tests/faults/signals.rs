@@ -279,7 +279,7 @@ fn a_second_signal_ends_a_run_at_once() {
             "--seconds=1",
         ];
         let mut running = bench.start(bench.command(Q2C, &args));
-        running.says("1 cells");
+        running.says("1 cell");
         // The trial begins, and with it the first request.
         std::thread::sleep(Duration::from_secs(2));
         running.signal(Signal::INT);
@@ -333,7 +333,7 @@ fn a_trial_in_which_the_program_was_stopped_does_not_count() {
                 "--seconds=5",
             ];
             let mut running = bench.start(bench.command(Q2C, &args));
-            running.says("1 cells");
+            running.says("1 cell");
             std::thread::sleep(Duration::from_secs(2));
             running.signal(Signal::STOP);
             std::thread::sleep(Duration::from_secs(4));

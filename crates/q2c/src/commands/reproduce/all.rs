@@ -55,12 +55,19 @@ pub(super) fn resumed(
 /// Says how long these experiments take.
 fn tell_length(experiments: &[Experiment], scale: f64, trials: Option<u32>) {
     let seconds = |of: &Experiment| of.length_s(scale, trials.unwrap_or(of.trials));
-    let all: f64 = experiments.iter().map(seconds).sum();
-    say(&format!(
-        "{} experiments, about {}, beside the time to prepare the target",
-        experiments.len(),
-        spoken(all)
-    ));
+    let all: f64 = experiments.iter().filter_map(seconds).sum();
+    let count = match experiments.len() {
+        1 => "1 experiment".to_owned(),
+        n => format!("{n} experiments"),
+    };
+    let length = match all < 1.0 {
+        true => String::new(),
+        false => format!(
+            ", about {}, beside the time to prepare the target",
+            spoken(all)
+        ),
+    };
+    say(&format!("{count}{length}"));
 }
 
 fn conclude(
@@ -75,16 +82,17 @@ fn conclude(
     say(&format!("run folder {}", path.display()));
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut lines = Vec::new();
-    let mut complete = true;
+    let mut missing = Vec::new();
     for experiment in experiments {
         if stop.load(Ordering::Relaxed) {
-            complete = false;
-            break;
+            missing.push(experiment.name.clone());
+            continue;
         }
         let (line, whole) = part(experiment, plan, &place, &folder, stop);
-        complete &= whole;
+        missing.extend((!whole).then(|| experiment.name.clone()));
         lines.push(line);
     }
+    let complete = missing.is_empty();
     let result = AllResult {
         schema: ALL_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -94,6 +102,7 @@ fn conclude(
         target: plan.target.clone(),
         machine: place.present.machine.clone(),
         experiments: lines,
+        missing,
     };
     let page = q2c_report::html::reproduce_all(&result).or_exit(Exit::Internal)?;
     let state = match complete {
@@ -110,8 +119,8 @@ fn conclude(
         place.tell_no_longer_needed();
         return Ok(Exit::Done);
     }
-    run_folder::tell_stopped(&path);
     place.keep_for_resume(&path);
+    super::tell_stopped(&path, args);
     Ok(Exit::Interrupted)
 }
 

@@ -1,19 +1,40 @@
 //! `q2c reproduce --list`.
 
+use super::place::{Place, nowhere, without_target};
+use super::present::present;
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
-use q2c_reproduce::Experiment;
-use q2c_reproduce::file::{self, Needs};
+use q2c_host::topology::CpuChoiceError;
+use q2c_model::CpuId;
+use q2c_reproduce::jobs::no_capture;
+use q2c_reproduce::needs::Present;
+use q2c_reproduce::{Ahead, Experiment, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
+use std::sync::atomic::AtomicBool;
 
-/// Lists the built-in experiments.
-pub(super) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
+/// Lists the built-in experiments, with what of them can be judged here.
+pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let all = file::all().or_exit(Exit::Internal)?;
+    let present = here(args, &all, stop)?;
+    let captured = all.iter().any(|experiment| experiment.capture);
+    let no_capture = captured.then(|| no_capture(&nowhere())).flatten();
+    let ahead = Ahead {
+        present: &present,
+        target: args.target.is_some(),
+        no_capture: no_capture.as_deref(),
+        scale: args.scale,
+        trials: args.trials,
+    };
+    let experiments: Vec<ListedExperiment> = all.iter().map(|of| ahead.listed(of)).collect();
     let result = ListResult {
         schema: LIST_SCHEMA.to_owned(),
-        experiments: all.iter().map(listed).collect(),
+        scale: args.scale,
+        trials: args.trials,
+        target: args.target.clone(),
+        seconds: experiments.iter().filter_map(|of| of.seconds).sum(),
+        experiments,
     };
     match args.run.json {
         true => print_json(&result)?,
@@ -22,48 +43,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn listed(experiment: &Experiment) -> ListedExperiment {
-    ListedExperiment {
-        name: experiment.name.clone(),
-        title: experiment.title.clone(),
-        variant_of: experiment.variant_of.as_ref().map(|of| of.name.clone()),
-        source: experiment.setting.clone(),
-        claims: experiment.claims.len() as u32,
-        needs: needs(experiment),
-        takes_target: experiment.takes_target(),
-        seconds: experiment.length_s(1.0, experiment.trials),
+/// What the machine has, and the target where one was named.
+fn here(args: &ReproduceArgs, all: &[Experiment], stop: &AtomicBool) -> Result<Present, Failure> {
+    if args.target.is_some() {
+        let plan = super::plan(args, None, args.target.clone());
+        return Ok(Place::open(&plan, all, None, args, stop)?.present);
     }
-}
-
-/// What any of its claims needs, in words.
-fn needs(experiment: &Experiment) -> Vec<String> {
-    let own = experiment.claims.iter().map(|(_, needs)| needs);
-    let all: Needs = own.fold(experiment.needs.clone(), |all, own| {
-        let most = |one: Option<u32>, other: Option<u32>| one.max(other);
-        Needs {
-            cpus: most(all.cpus, own.cpus),
-            ..all.and(own)
-        }
-    });
-    let count = |what: &str, n: Option<u32>| n.map(|n| format!("{n} {what}"));
-    let mut words: Vec<String> = [
-        count("CPUs", all.cpus.max(experiment.cpus())),
-        count("threads per core", all.threads_per_core),
-        count("NUMA nodes", all.numa_nodes),
-        count("hardware queues", all.hw_queues),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    words.extend(all.kernel.map(|bound| {
-        let (major, minor) = bound.version;
-        let what = if bound.below { "before" } else { "from" };
-        format!("Linux {what} {major}.{minor}")
-    }));
-    words.extend(all.poll_queues.then(|| "poll queues".to_owned()));
-    words.extend(all.module.map(|module| format!("the module {module}")));
-    words.extend(all.file_systems);
-    words.extend(all.spdk.then(|| "SPDK".to_owned()));
-    words.extend(all.devices);
-    words
+    let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
+    let cpus = without_target((!named.is_empty()).then_some(named.as_slice()));
+    let cpus = cpus.or_exit_of(CpuChoiceError::exit)?.cpus;
+    Ok(present(cpus.len(), None))
 }

@@ -5,11 +5,13 @@ mod list;
 mod one;
 mod place;
 mod present;
+mod progress;
 mod rules;
 
 use super::experiment;
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
+use crate::output::say;
 use q2c_reproduce::{Experiment, file};
 use q2c_result::Exit;
 use q2c_run::run_dir::{CheckedPlan, PlanFault, RunDirError, read_checked_plan};
@@ -58,7 +60,7 @@ impl CheckedPlan for PlanAsRun {
 /// Runs an experiment or all of them, lists them, or goes on with a run.
 pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     if args.list {
-        return list::run(args);
+        return list::run(args, stop);
     }
     if let Some(path) = &args.resume {
         let plan: PlanAsRun = read_checked_plan(path).or_exit_of(RunDirError::exit_of_resume)?;
@@ -73,6 +75,29 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.name {
         None => all::run(args, stop),
         Some(name) => one::run(&experiment(name)?, args, stop),
+    }
+}
+
+/// Says that a run was stopped, and the command that goes on with it.
+fn tell_stopped(folder: &Path, args: &ReproduceArgs) {
+    let writes = args.run.allow_write.iter();
+    let words = ["q2c", "reproduce", "--resume"].map(str::to_owned);
+    let words = words.into_iter().chain([quoted(folder)]);
+    let writes = writes.flat_map(|path| ["--allow-write".to_owned(), quoted(path)]);
+    let command: Vec<String> = words.chain(writes).collect();
+    say(&format!(
+        "stopped: the finished trials are in the report; this goes on:\n    {}",
+        command.join(" ")
+    ));
+}
+
+/// A path as one word of a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -101,5 +126,21 @@ fn plan(
         trials: args.trials,
         cpus: args.cpus.0.clone(),
         seed: args.run.seed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_one_word_of_a_shell() {
+        for (path, word) in [
+            ("runs/2026-a_b", "runs/2026-a_b"),
+            ("my runs/a", "'my runs/a'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), word);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! One experiment: a run of its own, or a part of the run of all.
 
 use super::place::Place;
+use super::progress::ToldOnce;
 use super::{PlanAsRun, rules};
 use crate::args::ReproduceArgs;
 use crate::commands::run_folder;
@@ -97,8 +98,8 @@ fn conclude(
             Ok(Exit::Done)
         }
         _ => {
-            run_folder::tell_stopped(&path);
             place.keep_for_resume(&path);
+            super::tell_stopped(&path, args);
             Ok(Exit::Interrupted)
         }
     }
@@ -129,6 +130,7 @@ pub(super) fn measured(
         seed: plan.seed,
         started_unix_s: started.as_ref().map_or(0, Duration::as_secs),
         seconds,
+        idle_busy_cpus: place.idle_busy_cpus(),
     };
     if experiment.compare.is_some() {
         let from = plan.from.as_deref().map(compared).transpose()?;
@@ -182,12 +184,12 @@ fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<Summary<At, PointTrial>, Failure> {
-    let mut progress = runner::progress::on_stderr();
+    let mut progress = ToldOnce::new(runner::progress::on_stderr());
     let mut runner = Runner {
         settings,
         cancel: stop,
         clock: &SystemClock::default(),
-        progress: progress.as_mut(),
+        progress: &mut progress,
     };
     runner.run(plan, folder).or_exit_of(RunError::exit)
 }

@@ -7,6 +7,7 @@ use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::say;
 use crate::workbench::{open_for_interfaces, tell_cpu_trials};
+use q2c_bench::QUIET_CPUS;
 use q2c_bench::media::Media;
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::SimDevices;
@@ -42,6 +43,8 @@ pub(super) struct Place {
 
 /// Length of the look at the machine at rest, where no target is opened.
 const REST: Nanos = Nanos::from_millis(500);
+/// Most looks. They end early on a quiet machine.
+const REST_LOOKS: usize = 5;
 
 impl Place {
     /// Opens the target of `plan` for `experiments`, and chooses the CPUs.
@@ -154,6 +157,11 @@ impl Place {
         }
     }
 
+    /// CPUs that were busy before anything ran.
+    pub fn idle_busy_cpus(&self) -> f64 {
+        self.site.idle_busy_cpus
+    }
+
     /// Facts of the target.
     pub fn target(&self) -> Option<q2c_result::Target> {
         self.target.as_ref().map(|(bench, _)| bench.target.clone())
@@ -217,7 +225,7 @@ fn request(
     })
 }
 
-fn without_target(
+pub(super) fn without_target(
     named: Option<&[CpuId]>,
 ) -> Result<q2c_host::topology::ChosenCpus, CpuChoiceError> {
     let topology = Topology::read(&Roots::live());
@@ -229,22 +237,33 @@ fn without_target(
     AllowedCpus::read()?.choose(named, order)
 }
 
-/// A place for counters without a disk, and the busy CPUs of a moment at rest.
+/// A place for counters without a disk, and the busy CPUs of a moment at rest: the least of several
+/// looks, since something short may happen to run now.
 fn at_rest() -> Site {
-    let site = Site {
+    let site = nowhere();
+    let mut least = f64::INFINITY;
+    for _ in 0..REST_LOOKS {
+        let begin = Boundary::read(&site);
+        std::thread::sleep(std::time::Duration::from_nanos(REST.0));
+        let end = Boundary::read(&site);
+        let cpu = begin.cpu.zip(end.cpu);
+        let busy = cpu.and_then(|(b, e)| e.busy_since(&b).cpus_busy());
+        least = least.min(busy.unwrap_or(0.0));
+        if least <= QUIET_CPUS {
+            break;
+        }
+    }
+    Site {
+        idle_busy_cpus: least,
+        ..site
+    }
+}
+
+/// A place for counters without a disk.
+pub(super) fn nowhere() -> Site {
+    Site {
         roots: Roots::live(),
         target_disk: None,
         idle_busy_cpus: 0.0,
-    };
-    let begin = Boundary::read(&site);
-    std::thread::sleep(std::time::Duration::from_nanos(REST.0));
-    let end = Boundary::read(&site);
-    let busy = begin
-        .cpu
-        .zip(end.cpu)
-        .and_then(|(b, e)| e.busy_since(&b).cpus_busy());
-    Site {
-        idle_busy_cpus: busy.unwrap_or(0.0),
-        ..site
     }
 }

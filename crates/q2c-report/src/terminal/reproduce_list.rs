@@ -1,0 +1,108 @@
+//! The list of experiments and the verdicts of all in a terminal. Names stay whole, since they are
+//! what one copies; sentences are wrapped at words.
+
+use super::said;
+use super::screen::{Screen, Tone, printable};
+use super::table;
+use crate::reproduce;
+use crate::reproduce::list::{here, needs, sum, takes};
+use comfy_table::ColumnConstraint;
+use q2c_result::reproduce::{AllResult, ListResult, ListedExperiment};
+use std::borrow::Cow;
+use textwrap::core::display_width;
+
+/// Least room for sentences in a column of their own. With less of it they stand below the name.
+const SENTENCES: usize = 36;
+/// Heads of the columns.
+const HEAD: [&str; 4] = ["experiment", "judged here", "takes", "asks"];
+
+/// The list of experiments. A terminal that is wide enough has a table; in others what an
+/// experiment asks and needs stands below its name.
+#[must_use]
+pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
+    let rows: Vec<[String; 3]> = result.experiments.iter().map(short).collect();
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| display_width(&row[column]));
+        widths.max().unwrap_or(0).max(HEAD[column].len())
+    };
+    // Behind each column stand a blank of padding and one of the table.
+    let taken: usize = (0..3).map(|column| width(column) + 2).sum();
+    let room = usize::from(screen.columns()).saturating_sub(taken + 1);
+    let mut text = match room >= SENTENCES {
+        true => beside(result, rows, room, screen),
+        false => below(result, &rows, screen),
+    };
+    text += &screen.note(Tone::Strong, "in all:", &sum(result));
+    text
+}
+
+fn short(of: &ListedExperiment) -> [String; 3] {
+    [of.name.clone(), here(of), takes(of)].map(|text| printable(&text))
+}
+
+/// What an experiment asks and needs: the sentences below its name or beside it.
+fn sentences(of: &ListedExperiment) -> Vec<String> {
+    let variant = of.variant_of.as_ref();
+    let mut all = vec![of.title.clone()];
+    all.extend(variant.map(|of| format!("variant of {of}")));
+    all.extend(needs(of));
+    all.iter().map(|text| printable(text)).collect()
+}
+
+fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
+    let each = sentences.iter();
+    each.flat_map(|text| textwrap::wrap(text, textwrap::Options::new(room).break_words(false)))
+        .map(Cow::into_owned)
+        .collect()
+}
+
+fn beside(result: &ListResult, rows: Vec<[String; 3]>, room: usize, screen: Screen) -> String {
+    let mut table = table::empty(screen);
+    table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
+    for (of, row) in result.experiments.iter().zip(rows) {
+        let lines = wrapped(&sentences(of), room).join("\n");
+        let row = row.into_iter().chain([lines]);
+        table.add_row(row.map(|field| screen.cell_of_lines(Tone::Plain, &field)));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    table::text(&table)
+}
+
+fn below(result: &ListResult, rows: &[[String; 3]], screen: Screen) -> String {
+    let mut text = String::new();
+    let room = usize::from(screen.columns()).saturating_sub(2);
+    for (of, [name, here, takes]) in result.experiments.iter().zip(rows) {
+        text += &screen.paint(Tone::Strong, name);
+        text.push('\n');
+        let takes = match of.seconds {
+            None => "length not known".to_owned(),
+            Some(_) => format!("takes {takes}"),
+        };
+        let first = format!("judged here: {here} · {takes}");
+        let all = [vec![first], sentences(of)].concat();
+        for line in wrapped(&all, room) {
+            text += &format!("  {line}\n");
+        }
+    }
+    text
+}
+
+/// The verdicts of all experiments, claim by claim.
+#[must_use]
+pub fn reproduce_all(result: &AllResult, screen: Screen) -> String {
+    let about = match result.scale == 1.0 {
+        true => String::new(),
+        false => format!("· all times multiplied by {}", result.scale),
+    };
+    let mut text = String::new();
+    if let Some(words) = reproduce::all::missing(result) {
+        text += &screen.note(Tone::Bad, "incomplete:", &words);
+    }
+    text += &screen.note(Tone::Strong, &reproduce::counted(result), &about);
+    text.push('\n');
+    text += &said::all(&reproduce::all::told(result), screen);
+    text
+}

@@ -1,0 +1,206 @@
+//! The list of experiments and the verdicts of all in a terminal.
+
+use q2c_report::terminal::{Screen, reproduce_all, reproduce_list};
+use q2c_result::Machine;
+use q2c_result::reproduce::{
+    ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, LIST_SCHEMA, ListResult,
+    ListedExperiment, ListedNeed, MeasuredFigure, NeedKind, Verdict,
+};
+use q2c_stats::Interval;
+
+fn screen(width: u16) -> Screen {
+    Screen {
+        width,
+        colour: false,
+    }
+}
+
+fn need(what: NeedKind, needed: &str, present: &str, met: Option<bool>) -> ListedNeed {
+    ListedNeed {
+        what,
+        needed: needed.to_owned(),
+        present: present.to_owned(),
+        met,
+    }
+}
+
+fn listed(
+    name: &str,
+    title: &str,
+    counts: (u32, u32, u32),
+    needs: Vec<ListedNeed>,
+) -> ListedExperiment {
+    let (claims, judgeable, depend_on_target) = counts;
+    ListedExperiment {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        variant_of: None,
+        source: "nowhere".to_owned(),
+        claims,
+        judgeable,
+        depend_on_target,
+        needs,
+        takes_target: false,
+        seconds: Some(80.0),
+    }
+}
+
+/// An experiment of each kind, with names and titles as long as those that are built in.
+fn list() -> ListResult {
+    let cpus = |needed, met| need(NeedKind::Cpus, needed, "2", Some(met));
+    let all = vec![
+        ListedExperiment {
+            variant_of: Some("sleep-ratio-interference".to_owned()),
+            takes_target: true,
+            seconds: Some(4_300.0),
+            ..listed(
+                "sleep-ratio-interference-2cpu",
+                "Which sleep ratio is best when background jobs come and go, and does the best one stay the same?",
+                (6, 6, 0),
+                vec![need(NeedKind::Cpus, "1", "2", Some(true))],
+            )
+        },
+        listed(
+            "interfaces-by-jobs",
+            "How do interfaces scale with jobs?",
+            (4, 1, 2),
+            vec![
+                cpus("8", false),
+                need(NeedKind::PollQueues, "yes", "depends on the target", None),
+            ],
+        ),
+        listed(
+            "blkmq-macro-scaling",
+            "Does throughput of AIM7 fall beyond fifteen cores?",
+            (1, 0, 0),
+            vec![
+                cpus("120", false),
+                need(
+                    NeedKind::Kernel,
+                    "below 5.0",
+                    "6.18.44-generic",
+                    Some(false),
+                ),
+                need(NeedKind::Module, "ramdisk_mq", "not there", Some(false)),
+            ],
+        ),
+        listed(
+            "queue-balance",
+            "Are the queues even?",
+            (2, 0, 2),
+            vec![need(NeedKind::HwQueues, "2", "depends on the target", None)],
+        ),
+        ListedExperiment {
+            seconds: None,
+            ..listed(
+                "replay-ssd-comparison",
+                "Which figure tells two devices apart?",
+                (3, 0, 0),
+                vec![need(
+                    NeedKind::Other,
+                    "--from with a result of `q2c compare websearch.parquet tpcc.parquet --mode timed,outstanding --on FIRST --on SECOND`",
+                    "none was named",
+                    Some(false),
+                )],
+            )
+        },
+        ListedExperiment {
+            seconds: Some(0.1),
+            ..listed("placement-within-core", "Where?", (1, 1, 0), Vec::new())
+        },
+    ];
+    ListResult {
+        schema: LIST_SCHEMA.to_owned(),
+        scale: 0.1,
+        trials: Some(3),
+        target: None,
+        seconds: all.iter().filter_map(|of| of.seconds).sum(),
+        experiments: all,
+    }
+}
+
+fn all() -> AllResult {
+    let claim = |verdict, why: &str, measured: Vec<MeasuredFigure>| {
+        ClaimLine {
+        says: "the miss rate rises above ten percent as soon as four background threads begin, and falls again"
+            .to_owned(),
+        published: Some("> 10 %".to_owned()),
+        measured,
+        verdict,
+        basis: Basis::Measured,
+        why: why.to_owned(),
+    }
+    };
+    let figure = MeasuredFigure {
+        expects: "four.steady.miss_rate > 10 %".to_owned(),
+        over_trials: Interval::of(&[0.2, 0.3, 0.4]),
+        unit: "%".to_owned(),
+        trials_asked: 3,
+        right: None,
+    };
+    let line = |name: &str, claims: Vec<ClaimLine>| ExperimentLine {
+        name: name.to_owned(),
+        variant_of: None,
+        claims,
+    };
+    AllResult {
+        schema: ALL_SCHEMA.to_owned(),
+        version: "0".to_owned(),
+        started_unix_s: 0,
+        complete: false,
+        scale: 0.1,
+        target: None,
+        machine: Machine::default(),
+        experiments: vec![
+            line(
+                "miss-rate-interference-2cpu",
+                vec![claim(Verdict::Holds, "", vec![figure])],
+            ),
+            line(
+                "blkmq-macro-scaling",
+                vec![claim(
+                    Verdict::CannotJudge,
+                    &"this takes 120 CPUs, and this machine has 2; ".repeat(12),
+                    Vec::new(),
+                )],
+            ),
+        ],
+        missing: ["blkmq-macro-scaling", "queue-balance", "rule-study"]
+            .map(str::to_owned)
+            .to_vec(),
+    }
+}
+
+#[test]
+fn the_list_at_80_columns() {
+    insta::assert_snapshot!(reproduce_list(&list(), screen(80)));
+}
+
+#[test]
+fn the_list_at_120_columns() {
+    insta::assert_snapshot!(reproduce_list(&list(), screen(120)));
+}
+
+#[test]
+fn the_verdicts_of_all_at_80_columns() {
+    insta::assert_snapshot!(reproduce_all(&all(), screen(80)));
+}
+
+#[test]
+fn the_verdicts_of_all_at_120_columns() {
+    insta::assert_snapshot!(reproduce_all(&all(), screen(120)));
+}
+
+/// Names are what one copies, so none of them is broken, and no line is wider than the terminal.
+#[test]
+fn names_stay_whole_and_lines_fit() {
+    for width in [60, 80, 100, 120, 160] {
+        let text = reproduce_list(&list(), screen(width)) + &reproduce_all(&all(), screen(width));
+        let names = list().experiments.into_iter().map(|of| of.name);
+        for name in names.chain(["miss-rate-interference-2cpu".to_owned()]) {
+            assert!(text.contains(&name), "{name} at {width}: {text}");
+        }
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(usize::from(width)), "{widest:?}: {text}");
+    }
+}

@@ -1,0 +1,287 @@
+//! What can be judged of an experiment here, found out before it runs: its claims are judged by a
+//! made-up trial at each point, so that what takes a verdict away is the machine alone.
+
+use crate::file::{Experiment, Needs};
+use crate::jobs::{At, cpu_use};
+use crate::needs::Present;
+use crate::{About, judged};
+use q2c_model::{Nanos, Rates};
+use q2c_policy::Method;
+use q2c_result::reproduce::{
+    JobSeries, JudgedClaim, ListedExperiment, ListedNeed, Need, NeedKind, PhaseTrial, Point,
+    PointTrial, Reason, StudyKind, Tick, Window,
+};
+use std::collections::BTreeMap;
+
+/// What is asked of the list.
+pub struct Ahead<'a> {
+    /// What the machine has, and the target where one was named.
+    pub present: &'a Present,
+    /// Whether a target was named; without one it is open what it has.
+    pub target: bool,
+    /// Why the block layer cannot be captured; `None` where it can.
+    pub no_capture: Option<&'a str>,
+    /// Factor of all times.
+    pub scale: f64,
+    /// Trials of each point; `None` for those of the file.
+    pub trials: Option<u32>,
+}
+
+/// Whether a claim can be judged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Here {
+    Yes,
+    ByTarget,
+    No,
+}
+
+impl Ahead<'_> {
+    /// An experiment as the list has it.
+    #[must_use]
+    pub fn listed(&self, experiment: &Experiment) -> ListedExperiment {
+        let claims: Vec<Vec<ListedNeed>> = self
+            .claims(experiment)
+            .iter()
+            .map(|claim| self.needs(experiment, claim))
+            .collect();
+        let count = |here: Here| claims.iter().filter(|needs| found(needs) == here).count() as u32;
+        let trials = self.trials.unwrap_or(experiment.trials);
+        ListedExperiment {
+            name: experiment.name.clone(),
+            title: experiment.title.clone(),
+            variant_of: experiment.variant_of.as_ref().map(|of| of.name.clone()),
+            source: experiment.setting.clone(),
+            claims: claims.len() as u32,
+            judgeable: count(Here::Yes),
+            depend_on_target: count(Here::ByTarget),
+            needs: merged(claims.into_iter().flatten()),
+            takes_target: experiment.takes_target(),
+            seconds: experiment.length_s(self.scale, trials),
+        }
+    }
+
+    /// The claims, judged as if every point had run.
+    fn claims(&self, experiment: &Experiment) -> Vec<JudgedClaim> {
+        let about = About {
+            present: self.present,
+            target: None,
+            scale: self.scale,
+            trials: 1,
+            seed: 0,
+            started_unix_s: 0,
+            seconds: 0.0,
+            idle_busy_cpus: 0.0,
+        };
+        judged(experiment, &about, points(experiment, self)).claims
+    }
+
+    /// Everything that a claim needs, beside that of its experiment.
+    fn needs(&self, experiment: &Experiment, claim: &JudgedClaim) -> Vec<ListedNeed> {
+        let own = self.present.meets(
+            &Needs::default(),
+            &Needs {
+                cpus: experiment.cpus(),
+                ..Needs::default()
+            },
+        );
+        // The jobs want these CPUs at some point; the claim may look at others.
+        let own = own.into_iter().map(|need| ListedNeed {
+            met: need.met.then_some(true),
+            ..self.need(&need)
+        });
+        let own = own.filter(|need| need.met.is_some());
+        let mut all: Vec<ListedNeed> = claim.needs.iter().map(|need| self.need(need)).collect();
+        all.extend(own);
+        all.extend(experiment.capture.then(|| self.capture()));
+        all.extend(experiment.compare.as_ref().map(|command| ListedNeed {
+            what: NeedKind::Other,
+            needed: format!("--from with a result of `{command}`"),
+            present: "none was named".to_owned(),
+            met: Some(false),
+        }));
+        all.extend(claim.reasons.iter().filter_map(beside));
+        all
+    }
+
+    fn need(&self, need: &Need) -> ListedNeed {
+        let by_target = [NeedKind::PollQueues, NeedKind::HwQueues, NeedKind::Spdk];
+        let open = !self.target && by_target.contains(&need.kind);
+        ListedNeed {
+            what: need.kind,
+            needed: need.needed.clone(),
+            present: match open {
+                true => "depends on the target".to_owned(),
+                false => need.present.clone(),
+            },
+            met: (!open).then_some(need.met),
+        }
+    }
+
+    fn capture(&self) -> ListedNeed {
+        ListedNeed {
+            what: NeedKind::Capture,
+            needed: "the right to capture the block layer".to_owned(),
+            present: self.no_capture.unwrap_or("there").to_owned(),
+            met: Some(self.no_capture.is_none()),
+        }
+    }
+}
+
+/// What takes a verdict away beside the machine.
+fn beside(reason: &Reason) -> Option<ListedNeed> {
+    let (needed, present) = match reason {
+        Reason::ShortWindow(short) => (
+            format!("windows of {} periods of the sleep rule", short.periods),
+            format!("too short with all times multiplied by {}", short.scale),
+        ),
+        Reason::Fitted { model } => (
+            "a model that was not fitted to the claim's own figure".to_owned(),
+            model.clone(),
+        ),
+        _ => return None,
+    };
+    Some(ListedNeed {
+        what: NeedKind::Other,
+        needed,
+        present,
+        met: Some(false),
+    })
+}
+
+fn found(needs: &[ListedNeed]) -> Here {
+    let any = |met: Option<bool>| needs.iter().any(|need| need.met == met);
+    if any(Some(false)) {
+        Here::No
+    } else if any(None) {
+        Here::ByTarget
+    } else {
+        Here::Yes
+    }
+}
+
+/// The needs of all claims, each once. Of numbers of the same thing the greatest stands for all.
+fn merged(all: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
+    let mut each: Vec<ListedNeed> = Vec::new();
+    for need in all {
+        let number = |need: &ListedNeed| need.needed.parse::<u32>().ok();
+        let same = each.iter_mut().find(|own| {
+            let counted = number(own).is_some() && number(&need).is_some();
+            own.what == need.what && (counted || own.needed == need.needed)
+        });
+        match same {
+            Some(own) if number(own) < number(&need) => *own = need,
+            Some(_) => {}
+            None => each.push(need),
+        }
+    }
+    each.sort_by_key(|need| need.what);
+    each
+}
+
+/// Points at which every job did I/O in every phase in which it does not rest. No two figures are
+/// alike, so that no claim divides by a difference of nothing.
+fn points(experiment: &Experiment, ahead: &Ahead<'_>) -> Vec<Point> {
+    let mut figure = Figure(0);
+    let of_study = match experiment.study() {
+        StudyKind::Jobs | StudyKind::Stages => Vec::new(),
+        StudyKind::Place | StudyKind::Compare | StudyKind::Rules => experiment.scope().figures,
+    };
+    let predicted = matches!(experiment.study(), StudyKind::Place | StudyKind::Rules);
+    let point = |at: At| Point {
+        trials: vec![PointTrial {
+            trial: 0,
+            figures: figure.each(&of_study),
+            phases: phases(experiment, &at, ahead.scale, &mut figure),
+        }],
+        cpus: match of_study.is_empty() {
+            true => cpu_use(experiment, &at, ahead.present.cpus),
+            false => Vec::new(),
+        },
+        predicted,
+        at,
+        ..Point::default()
+    };
+    experiment.points().into_iter().map(point).collect()
+}
+
+/// Numbers above 1 of which no two are alike.
+struct Figure(u32);
+
+impl Figure {
+    fn next(&mut self) -> f64 {
+        self.0 += 1;
+        1.0 + f64::from(self.0) / 1e3
+    }
+
+    fn each(&mut self, names: &[String]) -> BTreeMap<String, f64> {
+        names
+            .iter()
+            .map(|name| (name.clone(), self.next()))
+            .collect()
+    }
+}
+
+fn phases(experiment: &Experiment, at: &At, scale: f64, figure: &mut Figure) -> Vec<PhaseTrial> {
+    let full = experiment.full(at);
+    let stages: Vec<String> = match experiment.capture {
+        true => crate::jobs::STAGE_FIGURES
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect(),
+        false => Vec::new(),
+    };
+    let lengths = experiment.phases_at(scale).into_iter().enumerate();
+    let phase = |(nth, length): (usize, Nanos)| {
+        let seconds = length.as_secs_f64();
+        let jobs = experiment.jobs.iter().filter_map(|job| {
+            let settings = job.phases[nth].as_ref()?.at(&full).ok()?;
+            let periods = settings.methods.iter().filter_map(Method::period);
+            Some(JobSeries {
+                job: job.name.clone(),
+                lanes: settings.threads,
+                rule_period_s: periods.max().map(Nanos::as_secs_f64),
+                busy_cpus: Some(figure.next()),
+                figures: figure.each(&stages),
+                ticks: ticks(experiment, scale, seconds, figure),
+                ..JobSeries::default()
+            })
+        });
+        PhaseTrial {
+            seconds,
+            busy_cpus: Some(1.0),
+            interrupts: Some(1),
+            jobs: jobs.collect(),
+            ..PhaseTrial::default()
+        }
+    };
+    lengths.map(phase).collect()
+}
+
+/// A short interval in the middle of the phase and of each window.
+fn ticks(experiment: &Experiment, scale: f64, phase_s: f64, figure: &mut Figure) -> Vec<Tick> {
+    let middle = |window: &Window| {
+        let to = window.to_s.map_or(phase_s, |to| to * scale);
+        (window.from_s * scale + to) / 2.0
+    };
+    let windows = experiment.windows.iter().map(middle);
+    let middles: Vec<f64> = windows.chain([phase_s / 2.0]).collect();
+    let tick = |middle: f64| Tick {
+        end_s: middle,
+        seconds: 1e-6,
+        ios: figure.next(),
+        handled: 1.0,
+        rates: Rates {
+            iops: 1.0,
+            cpu_pct: figure.next(),
+            miss_rate: figure.next(),
+            effective_sleep_ns: figure.next(),
+        },
+        mean_ns: figure.next(),
+        p50_ns: figure.next(),
+        p99_ns: figure.next(),
+    };
+    middles.into_iter().map(tick).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Warnings of other load: CPUs that were busy before the run, and beside its jobs.
+
+use q2c_bench::QUIET_CPUS;
+use q2c_result::Warning;
+use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point};
+use q2c_workbench::busy::Looked;
+
+/// A measured run.
+pub(crate) struct Load<'a> {
+    /// What was seen.
+    pub points: &'a [Point],
+    /// The phases of every trial.
+    pub phases: &'a [PhaseAsRun],
+    /// Whether the block layer was captured beside the jobs.
+    pub captured: bool,
+    /// CPUs that were busy before anything ran.
+    pub idle: f64,
+}
+
+/// The warnings of a measured run.
+pub(crate) fn warnings(of: &Load<'_>) -> Vec<Warning> {
+    at_rest(of.idle).into_iter().chain(beside(of)).collect()
+}
+
+fn at_rest(idle: f64) -> Option<Warning> {
+    (idle > QUIET_CPUS).then(|| {
+        Warning::new(
+            "busy-at-rest",
+            format!("{idle:.2} CPUs were busy before anything was measured"),
+            "KIOPS per core takes that load off as if it stayed the same; latencies are disturbed",
+            "stop the other load (top shows it) and run again",
+        )
+    })
+}
+
+/// A phase of a trial in which others used CPUs.
+struct Seen<'a> {
+    cpus: f64,
+    point: &'a Point,
+    trial: u32,
+    phase: usize,
+}
+
+fn beside(of: &Load<'_>) -> Option<Warning> {
+    let all = seen(of);
+    let most = all.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    let phases = match all.len() {
+        1 => "1 phase".to_owned(),
+        n => format!("{n} phases"),
+    };
+    let who = match of.captured {
+        true => "other programs, q2c's capture, or the kernel's own threads",
+        false => "other programs, or the kernel's own threads",
+    };
+    Some(Warning::new(
+        "others-ran",
+        format!(
+            "in {phases} more CPUs were busy than at rest and for the jobs' threads, at most {:.2} ({})",
+            most.cpus,
+            place(most, of)
+        ),
+        &format!("{who} took CPU beside the jobs; latencies and sleeps are disturbed"),
+        "stop the other load (top shows it) and run again",
+    ))
+}
+
+/// The phases of all trials in which others used more than a quiet machine's.
+fn seen<'a>(of: &Load<'a>) -> Vec<Seen<'a>> {
+    let trials = of.points.iter().flat_map(|point| {
+        let each = point.trials.iter();
+        each.map(move |trial| (point, trial))
+    });
+    let phases = trials.flat_map(|(point, trial)| {
+        let each = trial.phases.iter().enumerate();
+        each.map(move |(nth, phase)| (point, trial.trial, nth, phase))
+    });
+    let loud = phases.filter_map(|(point, trial, nth, phase)| {
+        let cpus = others(phase, of.idle)?;
+        (cpus > QUIET_CPUS + rounding(phase)).then_some(Seen {
+            cpus,
+            point,
+            trial,
+            phase: nth,
+        })
+    });
+    loud.collect()
+}
+
+/// Where others used most, in words.
+fn place(seen: &Seen<'_>, of: &Load<'_>) -> String {
+    let at = seen.point.at.iter();
+    let mut words: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
+    let phase = of.phases.get(seen.phase).map(|phase| &phase.label);
+    words.extend(phase.map(|label| format!("phase {label}")));
+    words.push(format!("trial {}", seen.trial + 1));
+    words.join(", ")
+}
+
+/// CPUs that were busy in a phase for something else than its jobs, and that were not busy at rest;
+/// `None` where the machine's counters could not be read.
+fn others(phase: &PhaseTrial, idle: f64) -> Option<f64> {
+    let own: f64 = phase.jobs.iter().map(own_cpus).sum();
+    Some(phase.busy_cpus? - idle - own)
+}
+
+/// CPUs that a job's threads used, from the mean of each thread in each interval.
+fn own_cpus(job: &JobSeries) -> f64 {
+    let seconds: f64 = job.ticks.iter().map(|tick| tick.seconds).sum();
+    let each = job.ticks.iter();
+    let busy: f64 = each
+        .map(|tick| tick.rates.cpu_pct / 100.0 * tick.seconds)
+        .sum();
+    match seconds > 0.0 {
+        true => busy / seconds * f64::from(job.lanes),
+        false => 0.0,
+    }
+}
+
+/// CPUs by which the machine's counters may be wrong over a phase.
+fn rounding(phase: &PhaseTrial) -> f64 {
+    Looked {
+        wall_s: phase.seconds,
+        stretches: 1,
+    }
+    .rounding()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Rates;
+    use q2c_result::reproduce::{PointTrial, Tick};
+
+    /// A phase of two jobs: two threads of 40 %, and one of 10 % in one second and 30 % in another.
+    fn phase(busy_cpus: Option<f64>) -> PhaseTrial {
+        let job = |lanes: u32, cpu_pct: [f64; 2]| JobSeries {
+            lanes,
+            ticks: cpu_pct
+                .map(|cpu_pct| Tick {
+                    seconds: 1.0,
+                    rates: Rates {
+                        cpu_pct,
+                        ..Rates::default()
+                    },
+                    ..Tick::default()
+                })
+                .to_vec(),
+            ..JobSeries::default()
+        };
+        PhaseTrial {
+            seconds: 2.0,
+            busy_cpus,
+            jobs: vec![job(2, [40.0, 40.0]), job(1, [10.0, 30.0])],
+            ..PhaseTrial::default()
+        }
+    }
+
+    /// The jobs use 0.8 and 0.2 CPUs, and 0.1 are busy at rest.
+    #[test]
+    fn what_the_jobs_use_and_the_rest_is_taken_off() {
+        for (busy, wanted) in [(1.1, 0.0), (1.9, 0.8)] {
+            let found = others(&phase(Some(busy)), 0.1).unwrap();
+            assert!((found - wanted).abs() < 1e-9, "{found}, expected {wanted}");
+        }
+        assert_eq!(others(&phase(None), 0.1), None);
+    }
+
+    #[test]
+    fn a_busy_machine_is_told_before_the_run_and_beside_it() {
+        let ids = |busy: &[f64], idle: f64| -> Vec<String> {
+            let trial = PointTrial {
+                phases: busy.iter().map(|&busy| phase(Some(busy))).collect(),
+                ..PointTrial::default()
+            };
+            let points = [Point {
+                trials: vec![trial],
+                ..Point::default()
+            }];
+            let all = warnings(&Load {
+                points: &points,
+                phases: &[],
+                captured: false,
+                idle,
+            });
+            all.iter()
+                .map(|of| format!("{}: {}", of.id, of.found))
+                .collect()
+        };
+        // The counters may be wrong by half a hundredth of a CPU over two seconds.
+        assert_eq!(ids(&[1.0, 1.204], 0.0), Vec::<String>::new());
+        let told = ids(&[1.3, 1.0, 1.75], 0.0);
+        assert_eq!(told.len(), 1);
+        for words in ["others-ran: in 2 phases", "at most 0.75", "trial 1"] {
+            assert!(told[0].contains(words), "{told:?}");
+        }
+        let told = ids(&[1.9], 0.9);
+        assert_eq!(
+            told,
+            ["busy-at-rest: 0.90 CPUs were busy before anything was measured"]
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! The progress of an experiment: a reason for which many points fail is told once.
+
+use q2c_run::runner::{Event, Progress};
+
+/// Passes events on, but for failures whose reason was told before. They are counted, and told at
+/// the end.
+pub(super) struct ToldOnce {
+    display: Box<dyn Progress>,
+    reasons: Vec<Told>,
+}
+
+/// A reason that was told.
+struct Told {
+    reason: String,
+    /// The name of the point with which it was told, then those that failed for it later.
+    points: Vec<String>,
+}
+
+impl ToldOnce {
+    pub fn new(display: Box<dyn Progress>) -> Self {
+        ToldOnce {
+            display,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// Notes a failure. Returns whether its reason is new.
+    fn note(&mut self, point: &str, reason: &str) -> bool {
+        let known = self.reasons.iter_mut().find(|told| told.reason == reason);
+        match known {
+            Some(told) => {
+                told.points.push(point.to_owned());
+                false
+            }
+            None => {
+                self.reasons.push(Told {
+                    reason: reason.to_owned(),
+                    points: vec![point.to_owned()],
+                });
+                true
+            }
+        }
+    }
+}
+
+impl Told {
+    /// How many more failed; `None` for none.
+    fn more(&self) -> Option<String> {
+        let more = self.points.len() - 1;
+        let mut points = self.points.clone();
+        points.sort_unstable();
+        points.dedup();
+        let of = match points.len() == self.points.len() {
+            true => "point",
+            false => "trial",
+        };
+        let many = if more == 1 { "" } else { "s" };
+        (more > 0).then(|| {
+            format!(
+                "{more} more {of}{many} failed for the same reason: {}",
+                self.reason
+            )
+        })
+    }
+}
+
+impl Progress for ToldOnce {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Failed(subject, _, reason) if !self.note(&subject.label, reason) => return,
+            Event::Ended(..) => {
+                let told: Vec<String> = self.reasons.iter().filter_map(Told::more).collect();
+                let notes = told.into_iter().map(Event::Note);
+                notes.for_each(|note| self.display.event(&note));
+            }
+            _ => {}
+        }
+        self.display.event(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_run::runner::{Position, Subject};
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<String>>>);
+
+    impl Progress for Heard {
+        fn event(&mut self, event: &Event) {
+            self.0.lock().unwrap().push(event.to_string());
+        }
+    }
+
+    #[test]
+    fn a_reason_is_told_once_and_the_others_are_counted() {
+        let heard = Heard::default();
+        let mut progress = ToldOnce::new(Box::new(heard.clone()));
+        let mut fail = |label: &str, trial: u32, reason: &str| {
+            let subject = Subject {
+                label: label.to_owned(),
+                trial,
+                sentinel: false,
+            };
+            progress.event(&Event::Failed(
+                subject,
+                Position::default(),
+                reason.to_owned(),
+            ));
+        };
+        for label in ["a", "b", "c"] {
+            fail(label, 0, "no module");
+        }
+        fail("d", 0, "late");
+        fail("d", 1, "late");
+        fail("e", 0, "alone");
+        progress.event(&Event::Ended("done".to_owned(), Position::default()));
+        let heard = heard.0.lock().unwrap().clone();
+        assert_eq!(
+            heard,
+            [
+                "a, trial 1 failed: no module (0 of 0, 0.0 s left)",
+                "d, trial 1 failed: late (0 of 0, 0.0 s left)",
+                "e, trial 1 failed: alone (0 of 0, 0.0 s left)",
+                "2 more points failed for the same reason: no module",
+                "1 more trial failed for the same reason: late",
+                "done after 0.0 s",
+            ]
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Tests of `q2c reproduce --list` and of what a run says while it goes on.
+
+use crate::program::{entry, number, q2c, q2c_command, run_in};
+use q2c_testkit::strict_json;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+/// Three points of a job that wants libaio on a simulated device, which has no file for it.
+const FAILING: &str = r#"schema = "q2c.reproduce/2"
+name = "failing"
+title = "What cannot run?"
+setting = "nowhere"
+
+[[device]]
+name = "disk"
+make = "sim:1ms"
+
+[[axis]]
+name = "jobs"
+values = [1, 2, 3]
+
+[[job]]
+name = "reader"
+device = "disk"
+engine = "libaio"
+threads = "{jobs}"
+
+[[phase]]
+name = "only"
+length = "100ms"
+
+[[claim]]
+says = "it reads"
+at.jobs = 1
+expect = "iops > 1"
+"#;
+
+fn list(folder: &Path, more: &[&str]) -> serde_json::Value {
+    let args = [&["reproduce", "--list", "--json"], more].concat();
+    strict_json(&q2c(folder, &args).done())
+}
+
+#[test]
+fn the_list_counts_the_claims_that_can_be_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = list(folder.path(), &[]);
+    for of in found["experiments"].as_array().unwrap() {
+        let counts = ["claims", "judgeable", "depend_on_target"].map(|name| of[name].as_u64());
+        let [claims, judgeable, open] = counts.map(Option::unwrap);
+        assert!(claims > 0 && judgeable + open <= claims, "{of}");
+        for need in of["needs"].as_array().unwrap() {
+            assert!(
+                need["what"].is_string() && need["needed"].is_string(),
+                "{of}"
+            );
+            assert!(need["met"].is_boolean() || need["met"].is_null(), "{of}");
+        }
+    }
+    // Nothing here has a device with hardware queues until a target is named.
+    let queues = entry(&found, "experiments", "name", "queue-balance-2cpu");
+    let need = entry(queues, "needs", "what", "hw-queues");
+    assert!(need["met"].is_null(), "{need}");
+    assert_eq!(need["present"], "depends on the target");
+    // A claim on 120 CPUs is judged nowhere below that.
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let scaling = entry(&found, "experiments", "name", "hwqueue-scaling");
+    let need = entry(scaling, "needs", "what", "cpus");
+    assert_eq!(need["needed"], "120");
+    assert_eq!(need["met"], cpus >= 120);
+    if cpus < 120 {
+        assert_eq!(scaling["judgeable"], 0);
+    }
+}
+
+/// The result of another command is judged, and its length is nobody's guess.
+#[test]
+fn a_comparison_needs_the_result_of_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = list(folder.path(), &[]);
+    let compare = entry(&found, "experiments", "name", "replay-ssd-comparison");
+    assert!(compare["seconds"].is_null(), "{compare}");
+    assert_eq!(compare["judgeable"], 0);
+    let need = &compare["needs"][0];
+    let words = need["needed"].as_str().unwrap();
+    assert!(
+        words.contains("--from") && words.contains("q2c compare"),
+        "{need}"
+    );
+    let table = q2c(folder.path(), &["reproduce", "--list"]).done();
+    assert!(table.contains("none: --from"), "{table}");
+}
+
+/// The phases of this experiment are nearly all of its time.
+#[test]
+fn lengths_follow_scale_and_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |more: &[&str]| {
+        let found = list(folder.path(), more);
+        let all = found["experiments"].as_array().unwrap().iter();
+        let sum: f64 = all.filter_map(|of| of["seconds"].as_f64()).sum();
+        assert!((sum - number(&found, "/seconds")).abs() < 1e-6 * sum);
+        let one = entry(&found, "experiments", "name", "miss-rate-interference");
+        number(one, "/seconds")
+    };
+    let whole = of(&["--trials", "4"]);
+    let half = of(&["--trials", "2"]);
+    let tenth = of(&["--trials", "4", "--scale", "0.1"]);
+    assert!((whole / half - 2.0).abs() < 1e-6, "{whole} {half}");
+    assert!((9.0..10.0).contains(&(whole / tenth)), "{whole} {tenth}");
+    let table = q2c(folder.path(), &["reproduce", "--list", "--scale", "0.1"]).done();
+    let last = table.lines().last().unwrap();
+    assert!(last.contains("multiplied by 0.1"), "{table}");
+}
+
+#[test]
+fn names_are_whole_at_80_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = q2c_command(folder.path(), &["reproduce", "--list"]);
+    let output = command.env("COLUMNS", "80").output().unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    let found = list(folder.path(), &[]);
+    for of in found["experiments"].as_array().unwrap() {
+        let name = of["name"].as_str().unwrap();
+        assert!(table.lines().any(|line| line == name), "{name}: {table}");
+    }
+    let widest = table.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{table}");
+}
+
+#[test]
+fn a_resumed_run_refuses_other_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, value) in [
+        ("--scale", "0.1"),
+        ("--trials", "3"),
+        ("--seed", "9"),
+        ("--target", "sim:1ms"),
+        ("--scratch", "1m"),
+        ("--cpus", "0"),
+        ("--engine", "libaio"),
+    ] {
+        let args = ["reproduce", "--resume", "runs/any", option, value];
+        let run = q2c(folder.path(), &args);
+        run.refused(2, &[option, "a resumed run keeps its own settings"]);
+    }
+}
+
+#[test]
+fn a_reason_for_many_points_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("failing.toml"), FAILING).unwrap();
+    let run = q2c(
+        folder.path(),
+        &["reproduce", "failing.toml", "--trials", "3"],
+    );
+    let reason = "libaio needs a file or device, and the device is simulated";
+    let told: Vec<&str> = run
+        .stderr
+        .lines()
+        .filter(|line| line.contains(reason))
+        .collect();
+    assert_eq!(told.len(), 2, "{}", run.stderr);
+    assert!(told[0].contains("jobs="), "{}", run.stderr);
+    let more = "2 more points failed for the same reason";
+    assert!(told[1].starts_with(more), "{}", run.stderr);
+}
+
+/// A simulation that takes no time tells none, neither in the list nor in the run.
+#[test]
+fn list_and_run_have_one_estimate() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = q2c(folder.path(), &["reproduce", "--list"]).done();
+    let line = table
+        .lines()
+        .find(|line| line.starts_with("placement-within-core"));
+    assert!(line.unwrap().contains("< 1 s"), "{table}");
+    let run = q2c(folder.path(), &["reproduce", "placement-within-core"]);
+    assert!(run.stderr.contains("1 cell x "), "{}", run.stderr);
+    assert!(!run.stderr.contains("about"), "{}", run.stderr);
+}
+
+/// Stopped in the first experiment, with all others missing.
+#[test]
+fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["reproduce", "--all", "--scale", "small", "--trials", "1"];
+    let mut child = q2c_command(folder.path(), &args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    for line in stderr.by_ref() {
+        if line.unwrap().contains("miss-rate-interference:") {
+            let pid = rustix::process::Pid::from_child(&child);
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+            break;
+        }
+    }
+    let last: Vec<String> = stderr.map(Result::unwrap).collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{last:?}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    let first = table.lines().next().unwrap();
+    assert!(
+        first.starts_with("incomplete: ") && first.contains(" of 24 experiments are missing"),
+        "{table}"
+    );
+    let run = run_in(folder.path());
+    let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
+    let command = format!("q2c reproduce --resume {run}");
+    assert_eq!(last.last().unwrap().trim(), command, "{last:?}");
+}
