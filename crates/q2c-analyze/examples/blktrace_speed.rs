@@ -111,14 +111,14 @@ fn analysed<A>(
 
 fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let analyzer = Analyzer::new(Layer::Block);
-    analysed(files, analyzer, Analyzer::add, |analyzer| {
+    analysed(files, analyzer, Analyzer::update, |analyzer| {
         analyzer.finish(&BTreeMap::new())
     })
 }
 
 fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block)).expect("a thread");
-    analysed(files, analyzer, AnalyzerThread::add, |analyzer| {
+    analysed(files, analyzer, AnalyzerThread::update, |analyzer| {
         analyzer.finish(&BTreeMap::new())
     })
 }

@@ -1,11 +1,18 @@
 //! Time with I/Os in flight, and pauses without.
 
 use q2c_result::analyze::Activity;
+use serde::{Deserialize, Serialize};
 
 /// Sums active and idle time, and counts pauses, as the sweep over time reports them.
-#[derive(Default)]
+///
+/// A part of a trace may begin or end within a pause. Therefore the time before its first I/O in
+/// flight and that behind its last one are kept apart until the neighbours are known.
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Idle {
+    /// Its pauses are those between two times with I/Os in flight.
     activity: Activity,
+    /// Length of the pause before the first I/O in flight, ns; `None` until there is one.
+    lead: Option<u64>,
     /// Length of the pause that goes on now, ns; 0 while an I/O is in flight.
     running: u64,
 }
@@ -23,16 +30,45 @@ impl Idle {
             return;
         }
         self.activity.active_ns += ns;
-        self.close();
+        if self.running > 0 || self.lead.is_none() {
+            self.close();
+        }
     }
 
     fn close(&mut self) {
         let pause = std::mem::take(&mut self.running);
-        self.activity.pauses += u64::from(pause >= Activity::PAUSE_NS);
-        self.activity.longest_idle_ns = self.activity.longest_idle_ns.max(pause);
+        match self.lead {
+            None => self.lead = Some(pause),
+            Some(_) => count(&mut self.activity, pause),
+        }
     }
 
-    pub(crate) fn activity(&self) -> Activity {
-        self.activity
+    /// Goes on with what was counted from here on.
+    pub(crate) fn join(&mut self, later: &Idle) {
+        let (own, more) = (&mut self.activity, &later.activity);
+        own.active_ns = own.active_ns.saturating_add(more.active_ns);
+        own.idle_ns = own.idle_ns.saturating_add(more.idle_ns);
+        let lead = later.lead.unwrap_or(later.running);
+        self.running = self.running.saturating_add(lead);
+        if later.lead.is_some() {
+            self.close();
+            let own = &mut self.activity;
+            own.pauses = own.pauses.saturating_add(more.pauses);
+            own.longest_idle_ns = own.longest_idle_ns.max(more.longest_idle_ns);
+            self.running = later.running;
+        }
     }
+
+    /// The times of the whole trace, whose first pause is one like the others.
+    pub(crate) fn activity(&self) -> Activity {
+        let mut all = self.activity;
+        count(&mut all, self.lead.unwrap_or(0));
+        all
+    }
+}
+
+fn count(activity: &mut Activity, pause: u64) {
+    let counts = u64::from(pause >= Activity::PAUSE_NS);
+    activity.pauses = activity.pauses.saturating_add(counts);
+    activity.longest_idle_ns = activity.longest_idle_ns.max(pause);
 }

@@ -30,7 +30,7 @@ impl AnalyzerThread {
         let (give, spare) = sync_channel(UNDER_WAY + 2);
         let thread = thread::Builder::new().spawn(move || {
             for spans in full {
-                analyzer.add(&spans);
+                analyzer.update(&spans);
                 // The caller may be gone; a buffer that it does not take back is not needed.
                 give.try_send(spans).ok();
             }
@@ -40,7 +40,7 @@ impl AnalyzerThread {
     }
 
     /// Takes the next I/Os. Waits while four parts are waiting for the analysis.
-    pub fn add(&mut self, spans: &[Span]) {
+    pub fn update(&mut self, spans: &[Span]) {
         let mut part = self.spare.try_recv().unwrap_or_default();
         part.clear();
         part.extend_from_slice(spans);

@@ -1,10 +1,12 @@
 //! Requests by hardware queue, and how evenly they are spread.
 
+use crate::marks::Marks;
 use crate::queue_map::QueueMap;
 use q2c_model::{DevId, Op};
-use q2c_result::analyze::{Balance, DeviceQueues, Hctx, QueueSet, QueueUse};
+use q2c_result::analyze::{Balance, DeviceQueues, Figure, Hctx, InexactReason, QueueSet, QueueUse};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Requests of each CPU.
@@ -13,7 +15,7 @@ type ByCpu = BTreeMap<u32, u64>;
 type ByQueue = BTreeMap<u32, ByCpu>;
 
 /// The operations that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum OpClass {
     Read,
     Write,
@@ -31,9 +33,11 @@ impl OpClass {
 }
 
 /// Counts requests by device, operation, hardware queue and submitting CPU.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Queues {
     counts: BTreeMap<(DevId, OpClass), ByQueue>,
+    /// Whether requests were left out.
+    full: bool,
 }
 
 impl Queues {
@@ -48,16 +52,43 @@ impl Queues {
             return;
         }
         let key = (span.device, OpClass::of(span.op));
+        self.count(key, span.hctx, span.cpu_submit, 1);
+    }
+
+    fn count(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32, requests: u64) {
+        let count = self.room(key, hctx, cpu);
+        match count {
+            Some(count) => *count = count.saturating_add(requests),
+            None => self.full = true,
+        }
+    }
+
+    /// The count of a CPU's requests; `None` when there is no room for it.
+    fn room(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32) -> Option<&mut u64> {
         if self.counts.len() >= Self::DEVICES && !self.counts.contains_key(&key) {
-            return;
+            return None;
         }
         let queues = self.counts.entry(key).or_default();
-        if queues.len() >= Self::MOST && !queues.contains_key(&span.hctx) {
-            return;
+        if queues.len() >= Self::MOST && !queues.contains_key(&hctx) {
+            return None;
         }
-        let cpus = queues.entry(span.hctx).or_default();
-        if cpus.len() < Self::MOST {
-            *cpus.entry(span.cpu_submit).or_default() += 1;
+        let cpus = queues.entry(hctx).or_default();
+        let fits = cpus.len() < Self::MOST || cpus.contains_key(&cpu);
+        fits.then(|| cpus.entry(cpu).or_default())
+    }
+
+    /// Adds the requests of another part.
+    pub(crate) fn merge(&mut self, other: &Queues, marks: &mut Marks) {
+        self.full |= other.full;
+        for (key, queues) in &other.counts {
+            for (hctx, cpus) in queues {
+                for (cpu, requests) in cpus {
+                    self.count(*key, *hctx, *cpu, *requests);
+                }
+            }
+        }
+        if self.full {
+            marks.add(Figure::Queues, InexactReason::Overflow);
         }
     }
 
@@ -104,9 +135,10 @@ fn sum<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
 }
 
 fn told(counts: &ByQueue) -> Vec<Hctx> {
-    let all: u64 = counts.values().flat_map(BTreeMap::values).sum();
+    let each = counts.values().flat_map(BTreeMap::values);
+    let all = each.fold(0, |sum: u64, n| sum.saturating_add(*n));
     let queue = |(hctx, cpus): (&u32, &ByCpu)| {
-        let requests = cpus.values().sum();
+        let requests = cpus.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
         let known = cpus.iter().filter(|(cpu, _)| **cpu != NONE_32);
         Hctx {
             hctx: *hctx,
@@ -123,7 +155,7 @@ fn told(counts: &ByQueue) -> Vec<Hctx> {
 fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
     QueueUse {
-        requests: counts.iter().sum(),
+        requests: counts.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)),
         used: verdict(&counts),
         queues,
         ..QueueUse::default()

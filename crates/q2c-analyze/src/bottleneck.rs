@@ -4,6 +4,7 @@
 use crate::stage::{BEFORE_DRIVER, PARTS, Stage, Stages};
 use crate::windows::{Joined, Windows};
 use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The largest stage before the driver is named when it takes at least this share of Q2C; else D2C
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 const NAMED: f64 = 0.2;
 
 /// Sums of the parts of Q2C over some I/Os, ns, in the order of [`PARTS`].
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Sums {
     requests: u64,
     q2c: u64,
@@ -65,7 +66,7 @@ impl Sums {
 
 impl Joined for Sums {
     fn join(&mut self, other: Self) {
-        self.requests += other.requests;
+        self.requests = self.requests.saturating_add(other.requests);
         self.q2c = self.q2c.saturating_add(other.q2c);
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
             *sum = sum.saturating_add(part);
@@ -119,8 +120,11 @@ fn reason(stage: Stage, tags: &[Tags]) -> String {
     }
 }
 
+/// Most classes of load; an I/O is never queued with 2^63 in flight.
+const LOADS: usize = 63;
+
 /// Sums over the whole trace, by load and by time.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Shares {
     all: Sums,
     /// By the number in flight: class k has 2^k to 2^(k+1) - 1 I/Os in flight.
@@ -140,10 +144,22 @@ impl Shares {
         self.windows.at(queue).add(q2c, &parts);
     }
 
+    /// Adds the sums of another part.
+    pub(crate) fn merge(&mut self, other: Shares) {
+        self.all.join(other.all);
+        if self.loads.len() < other.loads.len() {
+            self.loads.resize(other.loads.len(), Sums::default());
+        }
+        for (own, more) in self.loads.iter_mut().zip(other.loads) {
+            own.join(more);
+        }
+        self.windows.merge(other.windows);
+    }
+
     /// The bottleneck; `None` without an I/O, or where no I/O has an event between its start and
     /// its end: nothing tells the stages apart then. `tags` may explain why I/Os waited for
-    /// requests.
-    pub(crate) fn told(&self, tags: &[Tags]) -> Option<Bottleneck> {
+    /// requests. Times count from `origin`.
+    pub(crate) fn told(&self, tags: &[Tags], origin: u64) -> Option<Bottleneck> {
         let known = |stage: &Stage| *stage != Stage::Rest && self.all.parts[*stage as usize] > 0;
         if self.all.requests == 0 || !PARTS.iter().any(known) {
             return None;
@@ -157,7 +173,7 @@ impl Shares {
             rule: rule.to_owned(),
             shares: self.all.shares(),
             over_load: self.over_load(),
-            over_time: self.over_time(),
+            over_time: self.over_time(origin),
         })
     }
 
@@ -170,16 +186,15 @@ impl Shares {
             stage: sums.named().name().to_owned(),
             shares: sums.shares(),
         };
-        let classes = self.loads.iter().enumerate();
+        let classes = self.loads.iter().enumerate().take(LOADS);
         classes
             .filter(|(_, sums)| sums.requests > 0)
             .map(class)
             .collect()
     }
 
-    fn over_time(&self) -> Vec<TimeWindow> {
-        let length_ns = self.windows.length_ns();
-        let window = |(start_ns, sums): (u64, &Sums)| TimeWindow {
+    fn over_time(&self, origin: u64) -> Vec<TimeWindow> {
+        let window = |(start_ns, length_ns, sums): (u64, u64, &Sums)| TimeWindow {
             start_ns,
             length_ns,
             requests: sums.requests,
@@ -187,9 +202,9 @@ impl Shares {
             stage: sums.named().name().to_owned(),
             shares: sums.shares(),
         };
-        let windows = self.windows.iter();
+        let windows = self.windows.iter(origin);
         windows
-            .filter(|(_, sums)| sums.requests > 0)
+            .filter(|(_, _, sums)| sums.requests > 0)
             .map(window)
             .collect()
     }

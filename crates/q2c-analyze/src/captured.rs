@@ -40,7 +40,7 @@ impl From<&Recorded> for CapturedIo {
 pub fn captured(mut spans: Vec<Span>, facts: &BTreeMap<String, String>) -> AnalyzeResult {
     spans.sort_by_key(Span::first_ns);
     let mut analyzer = Analyzer::new(Layer::Block);
-    analyzer.add(&spans);
+    analyzer.update(&spans);
     let mut result = analyzer.finish(&BTreeMap::new());
     complete_queues(&mut result.queues, facts);
     result

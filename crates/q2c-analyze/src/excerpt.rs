@@ -1,9 +1,12 @@
 //! Excerpts of single I/Os: the first of the trace, those around the slowest, and those of a window
 //! that was asked for.
 
-use q2c_result::analyze::{Excerpt, ExcerptIo};
+use crate::marks::Marks;
+use crate::stored;
+use q2c_result::analyze::{Excerpt, ExcerptIo, Figure, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -13,16 +16,25 @@ const AROUND: usize = 96;
 /// Most I/Os of the window that are kept.
 const MOST: usize = 4096;
 
+/// I/Os that are kept of the start.
+const START: usize = 4 * AROUND;
+
 /// Keeps the I/Os of the excerpts as they pass.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Excerpts {
+    #[serde(with = "stored::all")]
     start: Vec<Span>,
+    #[serde(with = "stored::all")]
     recent: VecDeque<Span>,
+    #[serde(with = "stored::all")]
     slowest: Vec<Span>,
     longest: u64,
+    /// How many I/Os are kept before the slowest.
+    before: usize,
     /// How many I/Os behind the slowest are still to be kept.
     to_come: usize,
     window: Option<Range<u64>>,
+    #[serde(with = "stored::all")]
     asked: Vec<Span>,
     left_out: u64,
     first: Option<u64>,
@@ -35,7 +47,7 @@ impl Excerpts {
     }
 
     pub(crate) fn add(&mut self, span: &Span) {
-        if self.start.len() < 4 * AROUND {
+        if self.start.len() < START {
             self.start.push(*span);
         }
         self.around(span);
@@ -60,6 +72,7 @@ impl Excerpts {
             self.longest = took;
             self.slowest.clear();
             self.slowest.extend(&self.recent);
+            self.before = self.recent.len();
             self.slowest.push(*span);
             self.to_come = AROUND;
         } else if self.to_come > 0 {
@@ -70,6 +83,57 @@ impl Excerpts {
             self.recent.pop_front();
         }
         self.recent.push_back(*span);
+    }
+
+    /// Goes on with a part that was passed apart.
+    pub(crate) fn join(&mut self, later: &Excerpts, marks: &mut Marks) {
+        if self.window.is_some() && !later.start.is_empty() {
+            marks.add(Figure::Excerpts, InexactReason::Window);
+        }
+        if later.longest > self.longest {
+            let lacking = AROUND.saturating_sub(later.before);
+            let known = self.recent.len().min(lacking);
+            self.slowest.clear();
+            let from = self.recent.len() - known;
+            self.slowest.extend(self.recent.range(from..));
+            self.slowest.extend(&later.slowest);
+            self.before = later.before.saturating_add(known);
+            (self.longest, self.to_come) = (later.longest, later.to_come);
+        } else {
+            let behind = self.to_come.min(later.start.len());
+            self.slowest.extend(&later.start[..behind]);
+            self.to_come -= behind;
+        }
+        let room = START.saturating_sub(self.start.len());
+        self.start.extend(later.start.iter().take(room));
+        self.recent.extend(&later.recent);
+        let beyond = self.recent.len().saturating_sub(AROUND);
+        self.recent.drain(..beyond);
+        self.first = self.first.or(later.first);
+    }
+
+    /// Adds the excerpts of other devices over the same time. The slowest I/O is the slowest of
+    /// all, and stands among those of its part.
+    pub(crate) fn beside(&mut self, other: Excerpts) {
+        let order = |span: &Span| (span.first_ns(), span.id, span.device);
+        self.start.extend(other.start);
+        self.start.sort_by_key(order);
+        self.start.truncate(START);
+        self.recent.extend(other.recent);
+        self.recent.make_contiguous().sort_by_key(order);
+        let beyond = self.recent.len().saturating_sub(AROUND);
+        self.recent.drain(..beyond);
+        let slow = |of: &[Span], before: usize| of.get(before).map(order);
+        let own = slow(&self.slowest, self.before);
+        let theirs = slow(&other.slowest, other.before);
+        if other.longest > self.longest || other.longest == self.longest && theirs < own {
+            (self.slowest, self.longest) = (other.slowest, other.longest);
+            (self.before, self.to_come) = (other.before, other.to_come);
+        }
+        self.first = match (self.first, other.first) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
     }
 
     /// The excerpts, with times from `first`. The slowest is left out when the start holds all of

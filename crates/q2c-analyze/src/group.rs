@@ -1,11 +1,13 @@
 //! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
 
-use crate::stage::{Stages, Tally};
+use crate::marks::Marks;
+use crate::stage::{Stage, Stages, Tally};
 use q2c_model::{Bytes, DevId, Layer, Op};
-use q2c_result::analyze::Group;
+use q2c_result::analyze::{Figure, Group, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
-use std::collections::{BTreeMap, HashMap};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
 /// Processes that the source knows by name alone have numbers from here on. No process has one as
@@ -14,7 +16,7 @@ pub(crate) const NAMED: u32 = 1 << 31;
 
 /// Groups by one property. I/Os of further groups than [`ByOne::MOST`] are counted together as
 /// `others`.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct ByOne {
     groups: Places<u64>,
     others: Option<Box<Tally>>,
@@ -23,11 +25,43 @@ struct ByOne {
 /// Tallies by key. A key keeps its place for good.
 ///
 /// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Stored<K>", into = "Stored<K>")]
+#[serde(bound(
+    serialize = "K: Copy + Serialize",
+    deserialize = "K: Copy + Eq + Hash + Deserialize<'de>"
+))]
 struct Places<K> {
     keys: Vec<K>,
     tallies: Vec<Tally>,
     /// Places of the keys from number [`Places::SCANNED`] on.
     places: HashMap<K, usize>,
+}
+
+/// The serialised form: each key with its tally, in the order of their places.
+#[derive(Serialize, Deserialize)]
+struct Stored<K>(Vec<(K, Tally)>);
+
+impl<K> From<Places<K>> for Stored<K> {
+    fn from(of: Places<K>) -> Self {
+        Stored(of.keys.into_iter().zip(of.tallies).collect())
+    }
+}
+
+impl<K: Copy + Eq + Hash> TryFrom<Stored<K>> for Places<K> {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored<K>) -> Result<Self, &'static str> {
+        let mut made = Places::default();
+        for (key, tally) in stored.0 {
+            if made.known(key).is_some() || made.keys.len() == ByOne::MOST {
+                return Err("groups that no I/Os have");
+            }
+            let place = made.add(key);
+            made.tallies[place] = tally;
+        }
+        Ok(made)
+    }
 }
 
 impl<K> Default for Places<K> {
@@ -87,6 +121,19 @@ impl ByOne {
         self.groups.tallies.iter().chain(self.others.as_deref())
     }
 
+    /// Adds the groups of a part that comes later. Returns whether they are those of one pass: the
+    /// `others` of the part may have I/Os of groups that are known here.
+    fn merge(&mut self, later: ByOne) -> bool {
+        let exact = later.others.is_none() || self.groups.keys.is_empty();
+        for (key, tally) in later.groups.keys.into_iter().zip(&later.groups.tallies) {
+            self.tally(key).merge(tally);
+        }
+        if let Some(others) = later.others {
+            self.others.get_or_insert_default().merge(&others);
+        }
+        exact
+    }
+
     fn told(&self, layer: Layer, name: impl Fn(u64) -> String) -> Vec<Group> {
         let Places { keys, tallies, .. } = &self.groups;
         let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -109,11 +156,27 @@ impl ByOne {
 }
 
 /// The properties of an I/O that have few values, so that few combinations of them are common.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Kind {
     op: Op,
     size: u64,
     device: DevId,
+}
+
+impl Kind {
+    #[inline]
+    fn of(span: &Span) -> Kind {
+        Kind {
+            op: span.op,
+            size: size_class(span.bytes),
+            device: span.device,
+        }
+    }
+}
+
+/// A device's number as a key.
+fn number(device: DevId) -> u64 {
+    u64::from(device.major) << 32 | u64::from(device.minor)
 }
 
 /// The groups by each property.
@@ -121,7 +184,7 @@ struct Kind {
 /// Counting is most of an analysis's work. Therefore an I/O is not counted at once in its groups by
 /// operation, size and device, but in the tally of its kind, which is added to all three groups at
 /// the end.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     kinds: Places<Kind>,
     op: ByOne,
@@ -147,11 +210,7 @@ impl Groups {
     #[inline]
     pub(crate) fn add(&mut self, span: &Span, stages: &Stages) {
         let bytes = span.bytes;
-        let kind = Kind {
-            op: span.op,
-            size: size_class(bytes),
-            device: span.device,
-        };
+        let kind = Kind::of(span);
         match self.kinds.known(kind).or_else(|| self.new_kind(kind)) {
             Some(place) => self.kinds.tallies[place].add(bytes, stages),
             None => {
@@ -159,15 +218,21 @@ impl Groups {
                 groups.into_iter().for_each(|of| of.add(bytes, stages));
             }
         }
-        for (groups, key) in [
-            (&mut self.process, span.pid),
-            (&mut self.cpu, span.cpu_submit),
-            (&mut self.hctx, span.hctx),
-        ] {
+        for (groups, key) in self.of_span(span) {
             if key != NONE_32 {
                 groups.tally(u64::from(key)).add(bytes, stages);
             }
         }
+    }
+
+    /// The groups that no kind has, each with the I/O's key.
+    #[inline]
+    fn of_span(&mut self, span: &Span) -> [(&mut ByOne, u32); 3] {
+        [
+            (&mut self.process, span.pid),
+            (&mut self.cpu, span.cpu_submit),
+            (&mut self.hctx, span.hctx),
+        ]
     }
 
     /// Gives a kind a tally if there is room. Its groups get their places now: which groups have
@@ -181,17 +246,86 @@ impl Groups {
         Some(self.kinds.add(kind))
     }
 
-    fn of_kind(&mut self, kind: Kind) -> [&mut Tally; 3] {
-        let device = u64::from(kind.device.major) << 32 | u64::from(kind.device.minor);
+    /// Adds the groups of a part that comes later.
+    pub(crate) fn join(&mut self, later: Groups, marks: &mut Marks) {
+        if !self.merge(later) {
+            marks.add(Figure::Groups, InexactReason::Overflow);
+        }
+    }
+
+    /// Adds the groups of other devices over the same time. Which groups come first is not known
+    /// then, so none may be among the `others`.
+    pub(crate) fn beside(&mut self, other: Groups, marks: &mut Marks) {
+        self.merge(other);
+        if self.each().into_iter().any(|of| of.others.is_some()) {
+            marks.add(Figure::Groups, InexactReason::Overflow);
+        }
+    }
+
+    fn merge(&mut self, mut other: Groups) -> bool {
+        self.sum_up();
+        other.sum_up();
+        let Groups {
+            op,
+            size,
+            device,
+            process,
+            cpu,
+            hctx,
+            ..
+        } = other;
+        let more = [op, size, device, process, cpu, hctx];
+        let exact = self
+            .each()
+            .into_iter()
+            .zip(more)
+            .map(|(own, more)| own.merge(more));
+        exact.fold(true, |all, one| all & one)
+    }
+
+    fn each(&mut self) -> [&mut ByOne; 6] {
         [
-            self.op.tally(kind.op as u64),
-            self.size.tally(kind.size),
-            self.device.tally(device),
+            &mut self.op,
+            &mut self.size,
+            &mut self.device,
+            &mut self.process,
+            &mut self.cpu,
+            &mut self.hctx,
         ]
     }
 
-    /// Adds the tallies of the kinds to their groups, once all I/Os were added. Returns the tally
-    /// of all I/Os.
+    /// Adds a stage of an I/O that was counted without it.
+    pub(crate) fn add_stage(&mut self, span: &Span, stage: Stage, ns: u64) {
+        let groups = self.of_kind(Kind::of(span));
+        groups.into_iter().for_each(|of| of.add_stage(stage, ns));
+        for (groups, key) in self.of_span(span) {
+            if key != NONE_32 {
+                groups.tally(u64::from(key)).add_stage(stage, ns);
+            }
+        }
+    }
+
+    /// The numbers of the devices that have a group.
+    pub(crate) fn devices(&self) -> BTreeSet<u64> {
+        let kinds = self.kinds.keys.iter().map(|kind| number(kind.device));
+        self.device
+            .groups
+            .keys
+            .iter()
+            .copied()
+            .chain(kinds)
+            .collect()
+    }
+
+    fn of_kind(&mut self, kind: Kind) -> [&mut Tally; 3] {
+        [
+            self.op.tally(kind.op as u64),
+            self.size.tally(kind.size),
+            self.device.tally(number(kind.device)),
+        ]
+    }
+
+    /// Adds the tallies of the kinds to their groups. Returns the tally of all I/Os.
     pub(crate) fn sum_up(&mut self) -> Tally {
         let kinds = std::mem::take(&mut self.kinds);
         for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {

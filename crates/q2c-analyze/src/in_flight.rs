@@ -1,20 +1,31 @@
 //! The number of I/Os in flight over time.
 
 use crate::activity::Idle;
-use q2c_result::analyze::{Activity, InFlight};
+use crate::marks::Marks;
+use crate::state::Broken;
+use q2c_result::analyze::{Activity, Figure, InFlight, InexactReason};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Follows the number of I/Os in flight from one queueing to the next. A heap holds the completions
 /// of those in flight.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sweep {
     ends: BinaryHeap<Reverse<u64>>,
     /// The time up to which all is counted; `None` before the first I/O.
     now: Option<u64>,
+    /// The time from which on it is counted.
+    start: Option<u64>,
+    /// Completions of the I/Os that were in flight at `start` already.
+    carried: Vec<u64>,
     integral: u128,
     sum: u128,
     most: u64,
+    /// Each number in flight that was the most so far, and when it was reached. A part that comes
+    /// before adds I/Os that end one after another, so that only at these times the number of both
+    /// together can be the most.
+    reached: Vec<(u64, u64)>,
     idle: Idle,
 }
 
@@ -24,19 +35,37 @@ impl Sweep {
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         self.sum += u128::from(to - from);
-        let now = *self.now.get_or_insert(from);
+        let now = match self.now {
+            Some(now) => now,
+            None => self.begin(from),
+        };
         if from < now {
             // The I/O comes late: its time before `now` was passed already and is added here.
             self.integral += u128::from(to.min(now) - from);
+            if to > now {
+                self.ends.push(Reverse(to));
+            }
         } else {
             self.advance(from);
-        }
-        if to > now {
             self.ends.push(Reverse(to));
         }
         let depth = self.ends.len() as u64;
-        self.most = self.most.max(depth);
+        if depth > self.most {
+            self.reach(depth, now.max(from));
+        }
         depth.max(1)
+    }
+
+    #[cold]
+    fn begin(&mut self, at: u64) -> u64 {
+        (self.now, self.start) = (Some(at), Some(at));
+        at
+    }
+
+    #[cold]
+    fn reach(&mut self, depth: u64, at: u64) {
+        self.most = depth;
+        self.reached.push((depth, at));
     }
 
     fn advance(&mut self, until: u64) {
@@ -77,11 +106,126 @@ impl Sweep {
             } else {
                 self.integral as f64 / span_ns as f64
             },
-            most: self.most,
+            most: Some(self.most),
         }
     }
 
     pub(crate) fn activity(&self) -> Activity {
         self.idle.activity()
+    }
+}
+
+/// Parts.
+impl Sweep {
+    /// Looks for figures with which going on would overflow.
+    pub(crate) fn check(&self) -> Result<(), Broken> {
+        const MANY: u128 = 1 << 120;
+        if self.sum > MANY || self.integral > MANY {
+            return Err(Broken::Counts);
+        }
+        match self.ends.iter().all(|end| Some(end.0) >= self.now) {
+            true => Ok(()),
+            false => Err(Broken::InFlight),
+        }
+    }
+
+    /// A sweep that goes on from here and has counted nothing.
+    pub(crate) fn carried_on(self) -> Sweep {
+        Sweep {
+            start: self.now,
+            now: self.now,
+            carried: self.ends.iter().map(|end| end.0).collect(),
+            ends: self.ends,
+            ..Sweep::default()
+        }
+    }
+
+    /// The completions of the I/Os in flight, in rising order.
+    pub(crate) fn tail(&self) -> Vec<u64> {
+        let mut ends: Vec<u64> = self.ends.iter().map(|end| end.0).collect();
+        ends.sort_unstable();
+        ends
+    }
+
+    /// Goes on with a part that was counted apart. This sweep has passed the I/Os that the part's
+    /// sweep knew before it began to count. `tail` has the completions of those that were in
+    /// flight at the cut, which the part did not know.
+    pub(crate) fn join(&mut self, tail: &[u64], later: Sweep, marks: &mut Marks) {
+        let Some(start) = later.start else { return };
+        if self.now.is_none() {
+            *self = later;
+            return;
+        }
+        if self.now > Some(start) {
+            for figure in [Figure::MostInFlight, Figure::Activity, Figure::OverLoad] {
+                marks.add(figure, InexactReason::Order);
+            }
+        } else {
+            self.advance(start);
+            if tail.last().is_some_and(|last| *last > start) {
+                marks.add(Figure::Activity, InexactReason::LongIo);
+                marks.add(Figure::OverLoad, InexactReason::LongIo);
+            }
+        }
+        self.join_most(tail, &later.reached);
+        self.join_integral(tail, start, &later);
+        self.sum = self.sum.saturating_add(later.sum);
+        self.idle.join(&later.idle);
+        self.join_ends(tail, later);
+    }
+
+    fn join_most(&mut self, tail: &[u64], reached: &[(u64, u64)]) {
+        for (depth, at) in reached {
+            let ended = tail.partition_point(|end| end <= at);
+            let both = depth.saturating_add((tail.len() - ended) as u64);
+            if both > self.most {
+                self.reach(both, *at);
+            }
+        }
+    }
+
+    /// Adds the part's integral, and that of the I/Os which only one side knew while the other's
+    /// time went on.
+    fn join_integral(&mut self, tail: &[u64], start: u64, later: &Sweep) {
+        let own = self.now.unwrap_or(start);
+        let other = later.now.unwrap_or(start);
+        let last = own.max(other);
+        let lengths = |from: u64, ends: &mut dyn Iterator<Item = u64>, to: u64| -> u128 {
+            ends.map(|end| u128::from(end.min(to).saturating_sub(from)))
+                .sum()
+        };
+        // Both sides have counted these, where the part begins before this sweep's time.
+        let twice = lengths(start, &mut later.carried.iter().copied(), own);
+        let beyond = lengths(own, &mut tail.iter().copied(), last);
+        let before = lengths(other, &mut later.ends.iter().map(|end| end.0), last);
+        self.integral = self.integral.saturating_sub(twice);
+        for more in [later.integral, beyond, before] {
+            self.integral = self.integral.saturating_add(more);
+        }
+    }
+
+    fn join_ends(&mut self, tail: &[u64], later: Sweep) {
+        let now = self.now.max(later.now);
+        let mut ends = later.ends;
+        if now > later.now {
+            ends.retain(|end| Some(end.0) > now);
+        }
+        let held = tail.iter().filter(|end| Some(**end) > now);
+        ends.extend(held.map(|end| Reverse(*end)));
+        (self.ends, self.now) = (ends, now);
+    }
+
+    /// Adds the sums of other devices over the same time. What needs the common order of the I/Os
+    /// is not known afterwards.
+    pub(crate) fn beside(&mut self, mut other: Sweep) {
+        self.finish();
+        other.finish();
+        self.now = self.now.max(other.now);
+        self.start = match (self.start, other.start) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
+        self.sum = self.sum.saturating_add(other.sum);
+        self.integral = self.integral.saturating_add(other.integral);
     }
 }

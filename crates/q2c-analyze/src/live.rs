@@ -96,7 +96,7 @@ impl LiveAnalysis {
     /// starts.
     fn analyse(&mut self) {
         self.waiting.sort_by_key(Span::first_ns);
-        self.analyzer.add(&self.waiting);
+        self.analyzer.update(&self.waiting);
         self.waiting.clear();
     }
 }

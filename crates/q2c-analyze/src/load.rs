@@ -3,6 +3,7 @@
 use crate::windows::{Joined, Windows};
 use q2c_result::analyze::Load;
 use q2c_trace::span::NONE;
+use serde::{Deserialize, Serialize};
 
 /// Number of latency classes: four to each doubling.
 const CLASSES: usize = 64 * 4;
@@ -28,10 +29,48 @@ fn lower_end(class: usize) -> u64 {
     }
 }
 
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
 struct Window {
     requests: u64,
     in_flight_ns: u64,
     classes: Box<[u32; CLASSES]>,
+}
+
+/// The serialised form of a window: the classes that are not empty, by number.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    requests: u64,
+    in_flight_ns: u64,
+    classes: Vec<(u32, u32)>,
+}
+
+impl From<Window> for Stored {
+    fn from(of: Window) -> Self {
+        let numbered = (0..).zip(of.classes.iter().copied());
+        Stored {
+            requests: of.requests,
+            in_flight_ns: of.in_flight_ns,
+            classes: numbered.filter(|(_, n)| *n > 0).collect(),
+        }
+    }
+}
+
+impl TryFrom<Stored> for Window {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, &'static str> {
+        let mut made = Window {
+            requests: stored.requests,
+            in_flight_ns: stored.in_flight_ns,
+            ..Window::default()
+        };
+        for (class, n) in stored.classes {
+            let count = made.classes.get_mut(class as usize);
+            *count.ok_or("a class of latencies that there is not")? = n;
+        }
+        Ok(made)
+    }
 }
 
 impl Default for Window {
@@ -46,7 +85,7 @@ impl Default for Window {
 
 impl Joined for Window {
     fn join(&mut self, other: Self) {
-        self.requests += other.requests;
+        self.requests = self.requests.saturating_add(other.requests);
         self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
         for (sum, n) in self.classes.iter_mut().zip(other.classes.iter()) {
             *sum = sum.saturating_add(*n);
@@ -55,7 +94,7 @@ impl Joined for Window {
 }
 
 /// Sums the I/Os of each window of time.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Loads(Windows<Window>);
 
 impl Loads {
@@ -74,9 +113,14 @@ impl Loads {
         });
     }
 
-    pub(crate) fn told(&self) -> Vec<Load> {
-        let length_ns = self.0.length_ns();
-        let of = |(start_ns, window): (u64, &Window)| {
+    /// Adds the windows of another part.
+    pub(crate) fn merge(&mut self, other: Loads) {
+        self.0.merge(other.0);
+    }
+
+    /// The windows, with times from `origin` on.
+    pub(crate) fn told(&self, origin: u64) -> Vec<Load> {
+        let of = |(start_ns, length_ns, window): (u64, u64, &Window)| {
             let classes = window.classes.iter().enumerate().filter(|(_, n)| **n > 0);
             Load {
                 start_ns,
@@ -88,7 +132,7 @@ impl Loads {
                     .collect(),
             }
         };
-        self.0.iter().map(of).collect()
+        self.0.iter(origin).map(of).collect()
     }
 }
 
@@ -119,11 +163,15 @@ mod tests {
     fn time_in_flight_is_spread_over_the_windows_it_lies_in() {
         let mut loads = Loads::default();
         let window = 1 << 20;
-        loads.add(100, 100 + window / 2);
-        loads.add(100 + window / 2, 100 + 2 * window);
-        let told = loads.told();
+        loads.add(window / 4, window / 2);
+        loads.add(window / 2, 2 * window);
+        let told = loads.told(window / 4);
         let in_flight: Vec<f64> = told.iter().map(|load| load.in_flight).collect();
         assert_eq!(in_flight, [1.0, 1.0, 0.0]);
+        // The first window begins with the trace.
+        let times: Vec<(u64, u64)> = told.iter().map(|l| (l.start_ns, l.length_ns)).collect();
+        let (first, second) = (window / 4 * 3, window / 4 * 7);
+        assert_eq!(times, [(0, first), (first, window), (second, window)]);
         assert_eq!(told[0].requests, 2);
         assert_eq!(told[1].requests, 0);
     }
@@ -135,7 +183,7 @@ mod tests {
         for at in 0..600 {
             loads.add(at * second, at * second + second / 2);
         }
-        let told = loads.told();
+        let told = loads.told(0);
         assert!(told.len() <= 512, "{} windows", told.len());
         assert_eq!(told.iter().map(|load| load.requests).sum::<u64>(), 600);
         let busy: f64 = told

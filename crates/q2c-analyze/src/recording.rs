@@ -62,7 +62,7 @@ fn of_blktrace(
     let mut origin_ns = None;
     let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
-        analysis.analyzer(Layer::Block)?.1.add(some);
+        analysis.analyzer(Layer::Block)?.1.update(some);
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
     for (pid, name) in read.notes.names() {
@@ -236,7 +236,7 @@ impl RecordSink for RecordingAnalysis<'_> {
             spans.push(span);
         }
         self.other_layer += (records.len() - spans.len()) as u64;
-        self.analyzer(first.layer)?.1.add(&spans);
+        self.analyzer(first.layer)?.1.update(&spans);
         self.spans = spans;
         Ok(())
     }

@@ -1,11 +1,15 @@
 //! Distances between successive I/Os of a device, and the times between their queueing.
 
+use crate::marks::Marks;
+use crate::stored;
 use q2c_model::DevId;
-use q2c_result::analyze::Seeks;
+use q2c_result::analyze::{Figure, InexactReason, Seeks};
 use q2c_stats::Histogram;
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
+use serde::{Deserialize, Serialize};
 
+#[derive(Clone, Serialize, Deserialize)]
 struct Device {
     device: DevId,
     last_queue: Option<u64>,
@@ -14,13 +18,23 @@ struct Device {
     sequential: u64,
     sectors: u128,
     lengths: Histogram,
+    /// `last_queue` when the counting began.
+    carried: Option<u64>,
+    /// The first I/O, when none was known before it: it has a Q2Q where a part comes before.
+    #[serde(with = "stored::option")]
+    first: Option<Span>,
+    /// The first sector of the first I/O with data, when none was known before it.
+    first_sector: Option<u64>,
 }
 
 /// Seeks by device. I/Os of further devices than [`AllSeeks::MOST`] have no seeks and no Q2Q.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllSeeks {
     devices: Vec<Device>,
+    #[serde(skip)]
     last: usize,
+    /// Whether I/Os were left out.
+    full: bool,
 }
 
 impl AllSeeks {
@@ -33,6 +47,7 @@ impl AllSeeks {
             return NONE;
         }
         let Some(place) = self.place(span.device) else {
+            self.full = true;
             return NONE;
         };
         self.last = place;
@@ -41,6 +56,7 @@ impl AllSeeks {
             device.seek(span);
         }
         let Some(last) = device.last_queue.replace(span.begin_ns) else {
+            device.first = Some(*span);
             return NONE;
         };
         device.last_queue = Some(last.max(span.begin_ns));
@@ -55,34 +71,110 @@ impl AllSeeks {
         {
             return Some(self.last);
         }
-        let found = self.devices.iter().position(|known| known.device == device);
+        let found = self.find(device);
         if found.is_some() || self.devices.len() == Self::MOST {
             return found;
         }
-        self.devices.push(Device {
+        self.devices.push(Device::new(device));
+        Some(self.devices.len() - 1)
+    }
+
+    fn find(&self, device: DevId) -> Option<usize> {
+        self.devices.iter().position(|known| known.device == device)
+    }
+
+    pub(crate) fn told(&self) -> Vec<Seeks> {
+        let mut devices: Vec<&Device> = self.devices.iter().collect();
+        devices.sort_unstable_by_key(|device| device.device);
+        devices.into_iter().map(Device::told).collect()
+    }
+
+    /// Seeks that go on from here and have counted nothing.
+    pub(crate) fn carried_on(self) -> AllSeeks {
+        let devices = self.devices.into_iter();
+        AllSeeks {
+            devices: devices.map(|one| one.carried_on()).collect(),
+            ..AllSeeks::default()
+        }
+    }
+
+    /// Goes on with a part of the trace, or with one of other devices. Returns the I/Os that have a
+    /// Q2Q only now, with it.
+    pub(crate) fn join(&mut self, later: AllSeeks, marks: &mut Marks) -> Vec<(Span, u64)> {
+        let mut gaps = Vec::new();
+        self.full |= later.full;
+        for more in later.devices {
+            match self.find(more.device) {
+                Some(place) => gaps.extend(self.devices[place].join(&more, marks)),
+                None if self.devices.len() < Self::MOST => self.devices.push(more),
+                None => self.full = true,
+            }
+        }
+        if self.full {
+            marks.add(Figure::Seeks, InexactReason::Overflow);
+        }
+        gaps
+    }
+}
+
+impl Device {
+    fn new(device: DevId) -> Device {
+        Device {
             device,
             last_queue: None,
             end: NONE,
             sequential: 0,
             sectors: 0,
             lengths: Histogram::default(),
-        });
-        Some(self.devices.len() - 1)
+            carried: None,
+            first: None,
+            first_sector: None,
+        }
     }
 
-    pub(crate) fn told(&self) -> Vec<Seeks> {
-        self.devices.iter().map(Device::told).collect()
+    fn carried_on(self) -> Device {
+        Device {
+            last_queue: self.last_queue,
+            carried: self.last_queue,
+            end: self.end,
+            ..Device::new(self.device)
+        }
     }
-}
 
-impl Device {
+    fn join(&mut self, later: &Device, marks: &mut Marks) -> Option<(Span, u64)> {
+        match later.first_sector {
+            Some(sector) if self.end != NONE => self.distance(sector),
+            found => self.first_sector = self.first_sector.or(found),
+        }
+        if later.end != NONE {
+            self.end = later.end;
+        }
+        self.sequential = self.sequential.saturating_add(later.sequential);
+        self.sectors = self.sectors.saturating_add(later.sectors);
+        self.lengths.merge(&later.lengths);
+        let known = later.carried.or(later.first.map(|first| first.begin_ns));
+        if self.last_queue > known {
+            marks.add(Figure::Seeks, InexactReason::Order);
+        }
+        let (first, last) = (later.first, self.last_queue);
+        self.last_queue = self.last_queue.max(later.last_queue);
+        let (first, last) = (first?, last?);
+        let gap = first.begin_ns.checked_sub(last)?;
+        Some((first, gap))
+    }
+
+    fn distance(&mut self, sector: u64) {
+        let length = sector.abs_diff(self.end);
+        self.sequential += u64::from(length == 0);
+        self.sectors += u128::from(length);
+        // The histogram's sum must not overflow with the absurd sectors of a damaged trace.
+        self.lengths.record(length.min(1 << 42));
+    }
+
     fn seek(&mut self, span: &Span) {
-        if self.end != NONE {
-            let length = span.sector.abs_diff(self.end);
-            self.sequential += u64::from(length == 0);
-            self.sectors += u128::from(length);
-            // The histogram's sum must not overflow with the absurd sectors of a damaged trace.
-            self.lengths.record(length.min(1 << 42));
+        match self.end {
+            NONE => self.first_sector = self.first_sector.or(Some(span.sector)),
+            _ => self.distance(span.sector),
         }
         let end = span.sector.saturating_add(span.bytes.div_ceil(512));
         self.end = end.min(NONE - 1);

@@ -5,6 +5,7 @@ use q2c_result::analyze::StageStats;
 use q2c_stats::Histogram;
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A stage of an I/O: the time between two of its events.
@@ -142,7 +143,7 @@ impl Stages {
 
 /// Statistics of all stages over some I/Os. The histogram of a stage (19 KB) is made for the first
 /// I/O that has the stage.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
@@ -161,9 +162,16 @@ impl Tally {
         }
     }
 
+    /// Adds a stage of an I/O that was counted without it.
+    pub(crate) fn add_stage(&mut self, stage: Stage, ns: u64) {
+        self.stages[stage as usize]
+            .get_or_insert_default()
+            .record(ns);
+    }
+
     /// Adds the I/Os of another tally.
     pub(crate) fn merge(&mut self, other: &Tally) {
-        self.requests += other.requests;
+        self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);
         for (histogram, more) in self.stages.iter_mut().zip(&other.stages) {
             if let Some(more) = more {

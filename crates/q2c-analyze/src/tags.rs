@@ -1,17 +1,19 @@
 //! Requests in use while I/Os wait for one, which shows whether a queue's tags were exhausted.
 
+use crate::marks::Marks;
 use q2c_model::DevId;
-use q2c_result::analyze::Tags;
+use q2c_result::analyze::{Figure, InexactReason, Tags};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
-use std::cmp::Reverse;
+use serde::{Deserialize, Serialize};
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// A queue's requests in use, and the waits of I/Os for a request.
 ///
 /// Each wait counts as one at the most when, at the time queued, as many requests were in use as
 /// ever before. When a larger number is reached later, the earlier waits are no longer at the most.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Queue {
     /// G and C of requests that are allocated later.
     to_come: BinaryHeap<Reverse<(u64, u64)>>,
@@ -20,10 +22,18 @@ struct Queue {
     most: u64,
     q2g: u64,
     q2g_at_most: u64,
+    /// The time from which on it is counted; `None` before the first I/O.
+    start: Option<u64>,
+    /// The time up to which all is counted.
+    now: u64,
+    /// Whether an I/O was counted.
+    counted: bool,
 }
 
 impl Queue {
     fn add(&mut self, queue: u64, getrq: u64, complete: u64) {
+        self.start.get_or_insert(queue);
+        self.counted = true;
         self.advance(queue);
         let waits = getrq.saturating_sub(queue);
         let in_use = self.in_use.len() as u64;
@@ -55,6 +65,7 @@ impl Queue {
             self.reached();
         }
         self.free(until);
+        self.now = self.now.max(until);
     }
 
     fn free(&mut self, until: u64) {
@@ -64,9 +75,75 @@ impl Queue {
     }
 }
 
+/// Parts.
+impl Queue {
+    /// A queue that goes on from here and has counted nothing.
+    fn carried_on(self) -> Queue {
+        Queue {
+            most: self.in_use.len() as u64,
+            start: Some(self.now),
+            now: self.now,
+            to_come: self.to_come,
+            in_use: self.in_use,
+            ..Queue::default()
+        }
+    }
+
+    /// G and C of the requests in use and of those to come.
+    fn tail(&self) -> Vec<(u64, u64)> {
+        let to_come = self.to_come.iter().map(|request| request.0);
+        let in_use = self.in_use.iter().map(|end| (0, end.0));
+        to_come.chain(in_use).collect()
+    }
+
+    /// Goes on with a part, as the sweep over the I/Os in flight does. Returns why the result is
+    /// not exact.
+    fn join(&mut self, tail: &[(u64, u64)], later: Queue) -> Option<InexactReason> {
+        let start = later.start.filter(|_| later.counted)?;
+        let mut inexact = None;
+        if self.now > start {
+            inexact = Some(InexactReason::Order);
+        } else {
+            self.advance(start);
+            let lasts = |request: &(u64, u64)| request.0.max(request.1) > start;
+            if tail.iter().any(lasts) {
+                inexact = Some(InexactReason::LongIo);
+            }
+        }
+        self.q2g = self.q2g.saturating_add(later.q2g);
+        match later.most.cmp(&self.most) {
+            Ordering::Less => {}
+            Ordering::Equal => {
+                self.q2g_at_most = self.q2g_at_most.saturating_add(later.q2g_at_most);
+            }
+            Ordering::Greater => {
+                (self.most, self.q2g_at_most) = (later.most, later.q2g_at_most);
+            }
+        }
+        self.now = self.now.max(later.now);
+        (self.to_come, self.in_use) = (later.to_come, later.in_use);
+        for (getrq, complete) in tail.iter().copied() {
+            if getrq > self.now {
+                self.to_come.push(Reverse((getrq, complete)));
+            } else if complete > self.now {
+                self.in_use.push(Reverse(complete));
+            }
+        }
+        self.counted = true;
+        inexact
+    }
+}
+
+/// G and C of the requests that are not over, by device and hardware queue.
+pub(crate) type TagsTail = BTreeMap<(DevId, u32), Vec<(u64, u64)>>;
+
 /// The queues by device and hardware queue.
-#[derive(Default)]
-pub(crate) struct AllTags(BTreeMap<(DevId, u32), Queue>);
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct AllTags {
+    queues: BTreeMap<(DevId, u32), Queue>,
+    /// Whether I/Os were left out.
+    full: bool,
+}
 
 impl AllTags {
     /// Most queues that are told apart; I/Os of further ones are left out.
@@ -78,15 +155,16 @@ impl AllTags {
             return;
         }
         let key = (span.device, span.hctx);
-        if self.0.len() >= Self::MOST && !self.0.contains_key(&key) {
+        if self.queues.len() >= Self::MOST && !self.queues.contains_key(&key) {
+            self.full = true;
             return;
         }
-        let queue = self.0.entry(key).or_default();
+        let queue = self.queues.entry(key).or_default();
         queue.add(span.begin_ns, span.getrq_ns, span.end_ns);
     }
 
     pub(crate) fn told(&mut self) -> Vec<Tags> {
-        let queues = self.0.iter_mut();
+        let queues = self.queues.iter_mut();
         queues
             .map(|((device, hctx), queue)| {
                 queue.advance(u64::MAX);
@@ -99,6 +177,41 @@ impl AllTags {
                 }
             })
             .collect()
+    }
+
+    /// Tags that go on from here and have counted nothing.
+    pub(crate) fn carried_on(self) -> AllTags {
+        let queues = self.queues.into_iter();
+        AllTags {
+            queues: queues.map(|(key, one)| (key, one.carried_on())).collect(),
+            full: false,
+        }
+    }
+
+    pub(crate) fn tail(&self) -> TagsTail {
+        let queues = self.queues.iter();
+        queues.map(|(key, one)| (*key, one.tail())).collect()
+    }
+
+    /// Goes on with a part of the trace, or with one of other devices.
+    pub(crate) fn join(&mut self, tail: &TagsTail, later: AllTags, marks: &mut Marks) {
+        self.full |= later.full;
+        for (key, more) in later.queues {
+            let tail = tail.get(&key).map_or(&[][..], Vec::as_slice);
+            if let Some(own) = self.queues.get_mut(&key) {
+                let inexact = own.join(tail, more);
+                inexact
+                    .into_iter()
+                    .for_each(|why| marks.add(Figure::Tags, why));
+            } else if self.queues.len() < Self::MOST {
+                self.queues.insert(key, more);
+            } else {
+                self.full = true;
+            }
+        }
+        if self.full {
+            marks.add(Figure::Tags, InexactReason::Overflow);
+        }
     }
 }
 

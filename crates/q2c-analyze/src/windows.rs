@@ -1,27 +1,70 @@
 //! Windows of time that become longer with the trace, so that their number stays small for any
 //! trace.
 
-/// The content of a window, which can be joined with that of the next window.
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// The content of a window, which can be joined with that of another one.
 pub(crate) trait Joined: Default {
-    /// Adds the content of the next window.
+    /// Adds the content of another window.
     fn join(&mut self, other: Self);
 }
 
-/// At most 512 windows of equal length, a power of two of ns. The first begins at the first time
-/// that is passed in. When a time would need more windows, neighbours are joined in pairs and the
-/// length doubles.
+/// At most 512 windows of equal length, a power of two of ns. They begin at multiples of their
+/// length on the trace's clock. When a time would need more windows, neighbours are joined in pairs
+/// and the length doubles. So the windows depend on the first and the last time alone, and those of
+/// a trace's parts can be added up.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Stored<T>", into = "Stored<T>")]
+#[serde(bound(
+    serialize = "T: Clone + Serialize",
+    deserialize = "T: Deserialize<'de>"
+))]
 pub(crate) struct Windows<T> {
     all: Vec<T>,
-    start: Option<u64>,
+    /// The number of the first window: its begin, divided by the length.
+    base: u64,
     /// log2 of the length of a window, ns.
     length: u32,
+}
+
+/// The serialised form.
+#[derive(Serialize, Deserialize)]
+struct Stored<T> {
+    length: u32,
+    base: u64,
+    all: Vec<T>,
+}
+
+impl<T> From<Windows<T>> for Stored<T> {
+    fn from(of: Windows<T>) -> Self {
+        Stored {
+            length: of.length,
+            base: of.base,
+            all: of.all,
+        }
+    }
+}
+
+impl<T> TryFrom<Stored<T>> for Windows<T> {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored<T>) -> Result<Self, &'static str> {
+        let Stored { length, base, all } = stored;
+        let fits = (Self::SHORTEST..u64::BITS).contains(&length) && all.len() <= Self::MOST;
+        let last = base.checked_add(all.len().saturating_sub(1) as u64);
+        match fits && last.is_some_and(|last| last <= u64::MAX >> length) {
+            true => Ok(Windows { all, base, length }),
+            false => Err("windows of time that no I/Os have"),
+        }
+    }
 }
 
 impl<T> Default for Windows<T> {
     fn default() -> Self {
         Windows {
             all: Vec::new(),
-            start: None,
+            base: 0,
             length: Self::SHORTEST,
         }
     }
@@ -32,53 +75,121 @@ impl<T> Windows<T> {
     /// log2 of the length at first: 2^20 ns, about a millisecond.
     const SHORTEST: u32 = 20;
 
-    /// Length of each window now, ns.
-    pub(crate) fn length_ns(&self) -> u64 {
-        1 << self.length
-    }
-
-    /// The windows in order: start, ns from the first time on, and content.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        let length = self.length;
-        let numbered = self.all.iter().enumerate();
-        numbered.map(move |(at, window)| ((at as u64) << length, window))
+    /// The windows in order: start, ns from `origin` on, length, ns, and content. A window that
+    /// begins before `origin` is told from there on.
+    pub(crate) fn iter(&self, origin: u64) -> impl Iterator<Item = (u64, u64, &T)> {
+        let each = (self.base..).zip(&self.all);
+        each.map(move |(number, window)| {
+            let begin = number << self.length;
+            let end = begin.saturating_add(1 << self.length);
+            let begin = begin.max(origin);
+            let length = end.saturating_sub(begin).max(1);
+            (begin - origin, length, window)
+        })
     }
 }
 
 impl<T: Joined> Windows<T> {
-    /// The window of a time. A time before the first one belongs to the first window.
+    /// The window of a time.
     pub(crate) fn at(&mut self, time: u64) -> &mut T {
-        let at = self.number(time);
-        &mut self.all[at]
+        let place = self.place(time);
+        &mut self.all[place]
     }
 
     /// Calls `with` for every window between two times, with the ns of that span that lie in the
     /// window.
     pub(crate) fn between(&mut self, from: u64, to: u64, mut with: impl FnMut(&mut T, u64)) {
-        let last = self.number(to);
-        let start = self.start.unwrap_or(from);
-        let (from, to) = (from.max(start) - start, to.max(start) - start);
-        for at in (from >> self.length) as usize..=last {
-            let begin = (at as u64) << self.length;
-            let part = to.min(begin.saturating_add(self.length_ns())) - from.max(begin);
-            with(&mut self.all[at], part);
+        // Making windows for `from` may move those of `to`, so `from` comes first and is there when
+        // `to` is asked for; what `to` moves is asked for again.
+        self.place(from);
+        let last = self.place(to);
+        for place in self.place(from)..=last {
+            let begin = (self.base + place as u64) << self.length;
+            let end = begin.saturating_add(1 << self.length);
+            with(&mut self.all[place], to.min(end) - from.max(begin));
         }
     }
 
-    fn number(&mut self, time: u64) -> usize {
-        let since = time.saturating_sub(*self.start.get_or_insert(time));
-        while since >> self.length >= Self::MOST as u64 {
-            self.length += 1;
-            let mut old = std::mem::take(&mut self.all).into_iter();
-            while let Some(mut one) = old.next() {
-                old.next().into_iter().for_each(|next| one.join(next));
-                self.all.push(one);
+    /// The place of a time's window.
+    #[inline]
+    fn place(&mut self, time: u64) -> usize {
+        let place = (time >> self.length).wrapping_sub(self.base);
+        match place < self.all.len() as u64 {
+            true => place as usize,
+            false => self.reach(time),
+        }
+    }
+
+    /// Makes windows up to a time that has none yet.
+    #[cold]
+    fn reach(&mut self, time: u64) -> usize {
+        if self.all.is_empty() {
+            self.base = time >> self.length;
+        }
+        loop {
+            let number = time >> self.length;
+            if number.max(self.last()) - number.min(self.base) < Self::MOST as u64 {
+                break;
+            }
+            self.double();
+        }
+        let number = time >> self.length;
+        let before = self.base.saturating_sub(number) as usize;
+        let none = std::iter::repeat_with(T::default);
+        self.all.splice(0..0, none.take(before));
+        self.base -= before as u64;
+        let place = (number - self.base) as usize;
+        if self.all.len() <= place {
+            self.all.resize_with(place + 1, T::default);
+        }
+        place
+    }
+
+    /// Joins the windows in pairs.
+    fn double(&mut self) {
+        let old = std::mem::take(&mut self.all);
+        for (number, one) in (self.base..).zip(old) {
+            match self.all.last_mut() {
+                Some(last) if number % 2 == 1 => last.join(one),
+                _ => self.all.push(one),
             }
         }
-        let at = (since >> self.length) as usize;
-        if self.all.len() <= at {
-            self.all.resize_with(at + 1, T::default);
+        self.base /= 2;
+        self.length += 1;
+    }
+
+    /// The number of the last window.
+    fn last(&self) -> u64 {
+        self.base + self.all.len().saturating_sub(1) as u64
+    }
+
+    /// Adds the windows of another part.
+    pub(crate) fn merge(&mut self, mut other: Windows<T>) {
+        if other.all.is_empty() {
+            return;
         }
-        at
+        if self.all.is_empty() {
+            *self = other;
+            return;
+        }
+        loop {
+            let all = self.last().max(other.last()) - self.base.min(other.base);
+            match self.length.cmp(&other.length) {
+                Ordering::Less => self.double(),
+                Ordering::Greater => other.double(),
+                Ordering::Equal if all < Self::MOST as u64 => break,
+                Ordering::Equal => {
+                    self.double();
+                    other.double();
+                }
+            }
+        }
+        for number in [other.base, other.last()] {
+            self.reach(number << self.length);
+        }
+        let place = (other.base - self.base) as usize;
+        for (own, more) in self.all[place..].iter_mut().zip(other.all) {
+            own.join(more);
+        }
     }
 }

@@ -101,32 +101,12 @@ fn group_row(group: &Group) -> Vec<String> {
 
 /// Headings with a sentence each: in flight, active, merging, seeks.
 pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
-    let (flight, activity) = (&result.in_flight, &result.activity);
     let mut words = match result.completed {
         0 => vec![(
             "latency, load".to_owned(),
             "unknown: the trace has no completions".to_owned(),
         )],
-        _ => vec![
-            (
-                "in flight".to_owned(),
-                format!(
-                    "{} on average, {} at most",
-                    number(flight.mean),
-                    count(flight.most)
-                ),
-            ),
-            (
-                "active".to_owned(),
-                format!(
-                    "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
-                    time(activity.active_ns as f64),
-                    time(activity.idle_ns as f64),
-                    count(activity.pauses),
-                    time(activity.longest_idle_ns as f64)
-                ),
-            ),
-        ],
+        _ => load_words(result),
     };
     words.extend(result.merge_ratio.map(|ratio| {
         let told = format!(
@@ -138,6 +118,27 @@ pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
     }));
     words.extend(seeks(result));
     words
+}
+
+/// What is said of I/Os in flight, and of the time with and without any.
+fn load_words(result: &AnalyzeResult) -> Vec<(String, String)> {
+    let mean = number(result.in_flight.mean);
+    let in_flight = match result.in_flight.most {
+        Some(most) => format!("{mean} on average, {} at most", count(most)),
+        None => format!("{mean} on average"),
+    };
+    let active = result.activity.map(|activity| {
+        let words = format!(
+            "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
+            time(activity.active_ns as f64),
+            time(activity.idle_ns as f64),
+            count(activity.pauses),
+            time(activity.longest_idle_ns as f64)
+        );
+        ("active".to_owned(), words)
+    });
+    let in_flight = ("in flight".to_owned(), in_flight);
+    [in_flight].into_iter().chain(active).collect()
 }
 
 /// Sentences on the seeks of the devices with most of them.

@@ -23,6 +23,7 @@ mod fidelity;
 mod fs;
 mod heat;
 pub mod html;
+mod inexact;
 mod invalid;
 mod kernel_tune;
 mod label;

@@ -15,6 +15,7 @@ mod replay_fixture;
 mod tune_jobs_fixture;
 
 use q2c_report::terminal::{self, Screen};
+use q2c_result::analyze::{Figure, Inexact, InexactReason};
 use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
@@ -487,6 +488,31 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     none.ios = 0;
     let text = terminal::analyze(&result, PIPE);
     assert!(text.contains("not wholly seen: none of 1"), "{text}");
+}
+
+/// An analysis put together from those of several devices lacks figures, and says which.
+#[test]
+fn an_analysis_made_of_parts_says_what_it_lacks() {
+    let mut result = analyze_fixture::result();
+    result.completed = 9;
+    let whole = terminal::analyze(&result, PIPE);
+    assert!(whole.contains("0 at most") && whole.contains("active:"));
+    assert!(!whole.contains("not exact"), "{whole}");
+    (result.in_flight.most, result.activity) = (None, None);
+    result.inexact = vec![Inexact {
+        figure: Figure::MostInFlight,
+        reason: InexactReason::Devices,
+        joins: 2,
+    }];
+    let text = terminal::analyze(&result, Screen { width: 400, ..PIPE });
+    let words = "not exact: most I/Os in flight: not known from parts of different devices";
+    assert!(text.contains(words), "{text}");
+    assert!(
+        !text.contains("at most") && !text.contains("active:"),
+        "{text}"
+    );
+    let page = q2c_report::html::analyze(&result).expect("make the page");
+    assert!(page.contains("not known from parts of different devices"));
 }
 
 /// A ratio of one trial each is a number without an interval.

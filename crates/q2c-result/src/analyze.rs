@@ -1,5 +1,9 @@
 //! The result of `q2c analyze`: schema `q2c.analyze/1`.
 
+mod inexact;
+
+pub use inexact::{Figure, Inexact, InexactReason};
+
 use crate::Warning;
 use q2c_model::Layer;
 use serde::{Deserialize, Serialize};
@@ -49,9 +53,9 @@ pub struct AnalyzeResult {
     pub groups: BTreeMap<String, Vec<Group>>,
     /// I/Os in flight.
     pub in_flight: InFlight,
-    /// Times with and without an I/O in flight.
-    pub activity: Activity,
-    /// Distances between I/Os, by device.
+    /// Times with and without an I/O in flight; `None` where the parts of the trace cannot tell.
+    pub activity: Option<Activity>,
+    /// Distances between I/Os, by device in the order of their numbers.
     pub seeks: Vec<Seeks>,
     /// Requests of each hardware queue, those of equal number of all devices together; empty when
     /// the trace names no queues.
@@ -71,6 +75,10 @@ pub struct AnalyzeResult {
     pub over_time: Vec<Load>,
     /// Some I/Os one by one.
     pub excerpts: Vec<Excerpt>,
+    /// Figures that the parts of which this analysis was made do not give as one pass would; empty
+    /// after one pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inexact: Vec<Inexact>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
@@ -102,7 +110,7 @@ pub struct Input {
     pub facts: BTreeMap<String, String>,
 }
 
-/// Latencies of one stage. Percentiles are exact to 0.8 %.
+/// Latencies of one stage. Percentiles are exact to 0.8 % (`q2c_stats::Histogram::ERROR`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageStats {
     /// I/Os that have this stage.
@@ -148,8 +156,8 @@ pub struct InFlight {
     pub integral_ns: u128,
     /// Mean number over the trace's time.
     pub mean: f64,
-    /// Most I/Os in flight at once.
-    pub most: u64,
+    /// Most I/Os in flight at once; `None` where the parts of the trace cannot tell.
+    pub most: Option<u64>,
 }
 
 /// Times with and without an I/O in flight, from the first start to the last completion.
@@ -317,7 +325,8 @@ pub struct Bottleneck {
     pub rule: String,
     /// Shares of all stages in the sum of Q2C, 0..1.
     pub shares: BTreeMap<String, f64>,
-    /// Shares by the number of I/Os in flight when an I/O was queued.
+    /// Shares by the number of I/Os in flight when an I/O was queued; empty where the parts of the
+    /// trace cannot tell.
     pub over_load: Vec<LoadClass>,
     /// Shares over time.
     pub over_time: Vec<TimeWindow>,
@@ -345,7 +354,8 @@ pub struct LoadClass {
 pub struct TimeWindow {
     /// Begin of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length of the window, ns.
+    /// Length of the window, ns. That of the first may be shorter than that of the others: windows
+    /// begin at multiples of their length on the trace's clock, and the first with the trace.
     pub length_ns: u64,
     /// Number of I/Os.
     pub requests: u64,
@@ -377,7 +387,8 @@ pub struct Tags {
 pub struct Load {
     /// Begin of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length of the window, ns.
+    /// Length of the window, ns. That of the first may be shorter than that of the others: windows
+    /// begin at multiples of their length on the trace's clock, and the first with the trace.
     pub length_ns: u64,
     /// I/Os that were queued.
     pub requests: u64,

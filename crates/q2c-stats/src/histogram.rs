@@ -1,5 +1,7 @@
 //! A histogram for latencies, with constant memory and a few instructions per value.
 
+use serde::{Deserialize, Serialize};
+
 /// Classes per octave. Each class is at most 1.6 % wide, and its middle within 0.8 % of all values
 /// in it. Below 128 every value has its own class.
 const STEPS: u64 = 64;
@@ -11,7 +13,11 @@ const MOST: u64 = (1 << 42) - 1;
 const CLASSES: usize = class(MOST) + 1;
 
 /// Counts of values in classes of equal relative width. Sum, least and greatest value are exact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It is a sketch that can be made in parts: those of parts, merged in any order, are that of the
+/// whole. Its serialised form has the classes that are not empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct Histogram {
     counts: Box<[u64]>,
     sum: u128,
@@ -45,7 +51,69 @@ impl Default for Histogram {
     }
 }
 
+/// The serialised form of a [`Histogram`].
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    /// Number of a class and count of its values, in rising order of the classes.
+    classes: Vec<(u32, u64)>,
+    sum: u128,
+    least: u64,
+    greatest: u64,
+}
+
+impl From<Histogram> for Stored {
+    fn from(of: Histogram) -> Self {
+        let numbered = (0..).zip(of.counts.iter().copied());
+        Stored {
+            classes: numbered.filter(|(_, n)| *n > 0).collect(),
+            sum: of.sum,
+            least: of.least,
+            greatest: of.greatest,
+        }
+    }
+}
+
+/// A serialised histogram that no values can have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HistogramError {
+    /// A class that there is not.
+    #[error("read a histogram: expected classes below {CLASSES}, found class {0}")]
+    Class(u32),
+    /// More values, or a larger sum, than are ever counted.
+    #[error("read a histogram: expected at most 2^56 values, found more")]
+    TooMany,
+}
+
+impl TryFrom<Stored> for Histogram {
+    type Error = HistogramError;
+
+    /// The limit leaves room for merging: sums of some parts do not overflow.
+    fn try_from(stored: Stored) -> Result<Self, HistogramError> {
+        const MANY: u64 = 1 << 56;
+        let mut made = Histogram::default();
+        let mut all: u64 = 0;
+        for (class, n) in stored.classes {
+            let count = made.counts.get_mut(class as usize);
+            let count = count.ok_or(HistogramError::Class(class))?;
+            all = all.saturating_add(n);
+            if all > MANY {
+                return Err(HistogramError::TooMany);
+            }
+            *count += n;
+        }
+        if stored.sum > u128::from(MANY) << 64 {
+            return Err(HistogramError::TooMany);
+        }
+        (made.sum, made.least, made.greatest) = (stored.sum, stored.least, stored.greatest);
+        Ok(made)
+    }
+}
+
 impl Histogram {
+    /// The largest relative error of a percentile of values below 2^42: half the width of a class,
+    /// 1/128 or 0.78 %. Values below 128 have no error.
+    pub const ERROR: f64 = 0.5 / STEPS as f64;
+
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
@@ -101,8 +169,8 @@ impl Histogram {
         self.greatest
     }
 
-    /// The nearest-rank percentile `q` (0..=1) within 0.8 %, never outside the values seen; 0 when
-    /// there are none.
+    /// The nearest-rank percentile `q` (0..=1) within [`Histogram::ERROR`], never outside the
+    /// values seen; 0 when there are none.
     #[must_use]
     pub fn percentile(&self, q: f64) -> f64 {
         let count = self.count();
@@ -116,7 +184,7 @@ impl Histogram {
             seen >= rank
         });
         let value = middle(reached.unwrap_or(CLASSES - 1));
-        value.clamp(self.least as f64, self.greatest as f64)
+        value.max(self.least as f64).min(self.greatest as f64)
     }
 }
 
@@ -136,7 +204,11 @@ mod tests {
                 assert!(class <= last + 1, "{value}");
             }
             let off = (middle(class) - value as f64).abs();
-            assert!(off <= 0.008 * value as f64, "{value}: {}", middle(class));
+            assert!(
+                off <= Histogram::ERROR * value as f64,
+                "{value}: {}",
+                middle(class)
+            );
             last = class;
         }
         assert_eq!(middle(class(127)), 127.0);
@@ -155,7 +227,59 @@ mod tests {
         assert_eq!(histogram.greatest(), u64::MAX / 4);
     }
 
+    /// A form as it is stored, with these classes and this sum.
+    fn stored(classes: &[(u32, u64)], sum: u128) -> Stored {
+        Stored {
+            classes: classes.to_vec(),
+            sum,
+            least: 0,
+            greatest: 0,
+        }
+    }
+
+    #[test]
+    fn what_no_values_made_is_refused() {
+        let read = |classes: &[(u32, u64)], sum| Histogram::try_from(stored(classes, sum));
+        assert!(read(&[(0, 3), (CLASSES as u32 - 1, 1)], 9).is_ok());
+        let beyond = CLASSES as u32;
+        assert_eq!(read(&[(beyond, 1)], 0), Err(HistogramError::Class(beyond)));
+        let many = [(1, u64::MAX), (2, u64::MAX)];
+        assert_eq!(read(&many, 0), Err(HistogramError::TooMany));
+        assert_eq!(read(&[(1, 1)], u128::MAX), Err(HistogramError::TooMany));
+    }
+
     proptest! {
+        #[test]
+        fn what_is_stored_comes_back(values in prop::collection::vec(any::<u64>(), 0..50)) {
+            let mut made = Histogram::default();
+            values.iter().for_each(|value| made.record(*value));
+            prop_assert_eq!(Histogram::try_from(Stored::from(made.clone())), Ok(made));
+        }
+
+        /// Parts of values of any size below 2^42, each merged in the order of its number, are the
+        /// whole; a percentile is within the stated error of that of the sorted values.
+        #[test]
+        fn the_error_is_as_stated(
+            drawn in prop::collection::vec((0u32..42, any::<u64>(), 0usize..5), 1..300),
+            q in 0.0..=1.0f64,
+        ) {
+            let value = |bits: u32, random: u64| (1u64 << bits) + random % (1 << bits);
+            let mut parts = vec![Histogram::default(); 5];
+            let mut whole = Histogram::default();
+            for (bits, random, part) in &drawn {
+                parts[*part].record(value(*bits, *random));
+                whole.record(value(*bits, *random));
+            }
+            let mut merged = Histogram::default();
+            parts.iter().for_each(|part| merged.merge(part));
+            prop_assert_eq!(&merged, &whole);
+            let mut values: Vec<u64> = drawn.iter().map(|(b, r, _)| value(*b, *r)).collect();
+            values.sort_unstable();
+            let wanted = percentile(&values, q) as f64;
+            let off = (merged.percentile(q) - wanted).abs();
+            prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", merged.percentile(q));
+        }
+
         /// Compares the percentile of two merged histograms with the exact percentile of the
         /// values.
         #[test]
@@ -172,7 +296,7 @@ mod tests {
             values.sort_unstable();
             let wanted = percentile(&values, q) as f64;
             let off = (all.percentile(q) - wanted).abs();
-            prop_assert!(off <= 0.008 * wanted, "{} for {wanted}", all.percentile(q));
+            prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", all.percentile(q));
             let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
             prop_assert!((all.mean() - mean).abs() <= 1e-9 * mean);
             prop_assert_eq!(all.count(), values.len() as u64);

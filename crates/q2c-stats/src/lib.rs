@@ -21,7 +21,7 @@ mod rng;
 pub mod scaling;
 mod shape;
 
-pub use histogram::Histogram;
+pub use histogram::{Histogram, HistogramError};
 pub use interval::Interval;
 pub use percentile::{mean, median, percentile, quantiles, sorted};
 pub use ratio::{Ratio, ratio_of_medians};

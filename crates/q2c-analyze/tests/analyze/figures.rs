@@ -222,7 +222,7 @@ fn the_user_layer_has_other_names() {
         layer: Layer::User,
         ..span(id, [begin, -1, -1, -1, end])
     };
-    analyzer.add(&[user(0, 0, 30), user(1, 50, 90)]);
+    analyzer.update(&[user(0, 0, 30), user(1, 50, 90)]);
     let result = analyzer.finish(&BTreeMap::new());
     let names: Vec<&String> = result.stages.keys().collect();
     assert_eq!(names, ["U2C", "U2U"]);

@@ -54,6 +54,6 @@ pub fn span(id: u64, times: [i64; 5]) -> Span {
 /// Analyses I/Os, which are passed in small parts; process 7 is called `fio`.
 pub fn analyze(spans: &[Span]) -> AnalyzeResult {
     let mut analyzer = Analyzer::new(Layer::Block);
-    spans.chunks(3).for_each(|some| analyzer.add(some));
+    spans.chunks(3).for_each(|some| analyzer.update(some));
     analyzer.finish(&BTreeMap::from([(7, "fio".to_owned())]))
 }

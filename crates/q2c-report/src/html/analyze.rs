@@ -4,6 +4,7 @@ use super::chart::{Chart, analysis};
 use super::page::RenderError;
 use super::shell::Shell;
 use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
+use crate::inexact;
 use crate::not_whole;
 use askama::Template;
 use q2c_result::analyze::{AnalyzeResult, Group};
@@ -78,6 +79,8 @@ fn verdicts(result: &AnalyzeResult) -> Vec<(String, String)> {
     all.extend(told::words(result));
     let failed = (result.failed > 0).then(|| format!("{} I/Os", result.failed));
     all.extend(named("failed", failed));
+    let inexact = inexact::told(result).into_iter();
+    all.extend(inexact.map(|words| ("not exact".to_owned(), words)));
     all.extend(named("unmatched", told::unmatched(&result.unmatched)));
     all
 }

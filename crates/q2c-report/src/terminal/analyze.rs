@@ -3,6 +3,7 @@
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::analysis::{self, ORDER, STAGE_HEAD, stage_row};
+use crate::inexact;
 use crate::not_whole;
 use crate::quantity::{count, number};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
@@ -113,7 +114,10 @@ fn bottleneck(found: &Bottleneck, screen: Screen) -> String {
 }
 
 fn qualified(result: &AnalyzeResult, screen: Screen) -> String {
-    let mut text = String::new();
+    let each = inexact::told(result).into_iter();
+    let mut text: String = each
+        .map(|words| screen.note(Tone::Caution, "not exact:", &words))
+        .collect();
     if let Some(reasons) = analysis::unmatched(&result.unmatched) {
         text += &screen.note(Tone::Caution, "unmatched:", &reasons);
     }

@@ -1,0 +1,231 @@
+//! The analysis of I/Os: a value that takes I/Os, and that is put together from parts.
+
+use crate::state::{Broken, State, Tail};
+use q2c_model::Layer;
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Analyses I/Os while they are read.
+///
+/// A trace in one pass: [`Analyzer::new`], [`Analyzer::window`] if an excerpt is wanted,
+/// [`Analyzer::update`] for all I/Os in the order in which they were queued, [`Analyzer::finish`].
+///
+/// A trace in parts: each part has an analyzer of its own, on any machine. [`Analyzer::to_bytes`]
+/// and [`Analyzer::from_bytes`] carry it. Parts of the trace's time are joined by
+/// [`Analyzer::then`]; those of other devices over the same time by [`Analyzer::beside`]. The
+/// result is that of one pass, and its field `inexact` names the figures of which this does not
+/// hold. The first part comes from [`Analyzer::new`], and later ones from [`Analyzer::part`].
+///
+/// All parts have times of one clock.
+///
+/// ```
+/// use q2c_analyze::Analyzer;
+/// use q2c_model::Layer;
+/// use std::collections::BTreeMap;
+///
+/// let morning = Analyzer::new(Layer::Block);
+/// let noon = Analyzer::part(Layer::Block);
+/// // Each takes its I/Os with `update`, and may go to another machine.
+/// let noon = Analyzer::from_bytes(&noon.to_bytes()?)?;
+/// let day = morning.then(noon)?;
+/// assert_eq!(day.finish(&BTreeMap::new()).requests, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Analyzer {
+    pub(crate) layer: Layer,
+    /// The first I/Os of a part before which others may come; `None` for the first part.
+    head: Option<Head>,
+    /// The analysis of all I/Os but those of the head.
+    state: State,
+}
+
+/// The first I/Os of a part.
+///
+/// Some figures of these I/Os depend on those that were in flight when the part began, and which
+/// only the part before knows. So these I/Os are kept as they came, for the part before to go on
+/// with. When there are more, the rest is analysed as it comes, behind the head.
+#[derive(Clone, Serialize, Deserialize)]
+struct Head {
+    #[serde(with = "crate::stored::all")]
+    spans: Vec<Span>,
+    /// Most I/Os of the head.
+    most: u64,
+}
+
+/// Parts that cannot be put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum MergeError {
+    /// Their times were taken in different layers.
+    #[error(
+        "merge analyses of the layers {} and {}: their times do not compare; merge those of one layer", .0.name(), .1.name()
+    )]
+    Layers(Layer, Layer),
+    /// Parts that should be of different devices have one in common.
+    #[error(
+        "merge analyses of different devices: found a device in both; join parts of one device in the order of their times first"
+    )]
+    SameDevice,
+}
+
+impl Analyzer {
+    /// Most I/Os that a later part keeps as they came.
+    pub const HEAD: usize = 1 << 16;
+
+    /// An analysis of I/Os of this layer, from the first one of the trace on. I/Os of the user
+    /// layer have the stages U2C and U2U and no bottleneck.
+    #[must_use]
+    pub fn new(layer: Layer) -> Self {
+        Analyzer {
+            layer,
+            head: None,
+            state: State::default(),
+        }
+    }
+
+    /// An analysis of a part of a trace that has I/Os before it. It keeps its first
+    /// [`Analyzer::HEAD`] I/Os.
+    #[must_use]
+    pub fn part(layer: Layer) -> Self {
+        Self::part_with_head(layer, Self::HEAD)
+    }
+
+    pub(crate) fn part_with_head(layer: Layer, most: usize) -> Self {
+        let head = Head {
+            spans: Vec::new(),
+            most: most as u64,
+        };
+        Analyzer {
+            head: Some(head),
+            ..Analyzer::new(layer)
+        }
+    }
+
+    /// Asks for an excerpt: the I/Os that are in flight between these times, ns from the first
+    /// start. At most 4,096 are kept. Call it before the first I/O is added, and for an analysis in
+    /// one pass: parts that are joined later do not add to it.
+    pub fn window(&mut self, window: Range<u64>) {
+        self.state.excerpts.window(window);
+    }
+
+    /// Takes the next I/Os. An I/O that comes after one that was queued later is counted in full,
+    /// but the largest number in flight may be too small then.
+    pub fn update(&mut self, spans: &[Span]) {
+        let rest = match &mut self.head {
+            Some(head) if !head.is_full() => {
+                let rest = head.take(spans);
+                if head.is_full() {
+                    self.state = State::behind(&head.spans);
+                }
+                rest
+            }
+            _ => spans,
+        };
+        for span in rest {
+            self.state.add(self.layer, span);
+        }
+    }
+
+    /// Goes on with the part that comes next in time. Parts are joined in their order; which
+    /// neighbours are joined first does not matter, as long as no figure is named as inexact.
+    ///
+    /// # Errors
+    /// [`MergeError::Layers`].
+    pub fn then(mut self, later: Analyzer) -> Result<Analyzer, MergeError> {
+        self.same_layer(&later)?;
+        let Analyzer { head, state, .. } = later;
+        let tail = match &self.head {
+            Some(head) if !head.is_full() => State::tail_of(&head.spans),
+            _ => self.state.tail(),
+        };
+        let counted = match head {
+            None => true,
+            Some(head) => {
+                self.update(&head.spans);
+                head.is_full()
+            }
+        };
+        if counted && state.counts.requests > 0 {
+            self.seal();
+            self.state.join(&tail, state);
+        }
+        Ok(self)
+    }
+
+    /// Adds a part of other devices over the same time. Parts are added in any order.
+    ///
+    /// Parts of one device are joined by [`Analyzer::then`] before: what is added here has no head
+    /// any more.
+    ///
+    /// # Errors
+    /// [`MergeError::Layers`], [`MergeError::SameDevice`].
+    pub fn beside(self, other: Analyzer) -> Result<Analyzer, MergeError> {
+        self.same_layer(&other)?;
+        let (mut own, other) = (self.whole(), other.whole());
+        if own.state.shares_device(&other.state) {
+            return Err(MergeError::SameDevice);
+        }
+        own.state.beside(other.state);
+        Ok(own)
+    }
+
+    /// The result of all I/Os that were added. `names` are the names of processes by id. The caller
+    /// fills in the result's input and its lost and unmatched events.
+    #[must_use]
+    pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
+        let layer = self.layer;
+        self.whole().state.told(layer, names)
+    }
+
+    /// Ends a head that is not full: what comes now is analysed behind it.
+    fn seal(&mut self) {
+        if let Some(head) = &mut self.head
+            && !head.is_full()
+        {
+            head.most = head.spans.len() as u64;
+            self.state = State::behind(&head.spans);
+        }
+    }
+
+    /// Whether its figures can be those of I/Os.
+    pub(crate) fn check(&self) -> Result<(), Broken> {
+        self.state.check()
+    }
+
+    fn same_layer(&self, other: &Analyzer) -> Result<(), MergeError> {
+        match self.layer == other.layer {
+            true => Ok(()),
+            false => Err(MergeError::Layers(self.layer, other.layer)),
+        }
+    }
+
+    /// The analysis with nothing before it.
+    fn whole(self) -> Analyzer {
+        let Some(head) = self.head else { return self };
+        let mut whole = Analyzer::new(self.layer);
+        whole.update(&head.spans);
+        if head.is_full() && self.state.counts.requests > 0 {
+            whole.state.join(&Tail::default(), self.state);
+        }
+        whole
+    }
+}
+
+impl Head {
+    fn is_full(&self) -> bool {
+        self.spans.len() as u64 >= self.most
+    }
+
+    /// Takes I/Os up to the most; returns the rest.
+    fn take<'a>(&mut self, spans: &'a [Span]) -> &'a [Span] {
+        let room = self.most.saturating_sub(self.spans.len() as u64);
+        let some = spans.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        let (head, rest) = spans.split_at(some);
+        self.spans.extend_from_slice(head);
+        rest
+    }
+}

@@ -1,0 +1,93 @@
+//! Counts of I/Os, and the time that they span.
+
+use crate::state::Broken;
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::Span;
+use q2c_trace::span::NONE;
+use serde::{Deserialize, Serialize};
+
+/// Counts I/Os. The counts of parts add up in any order.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    pub(crate) requests: u64,
+    bytes: u64,
+    completed: u64,
+    failed: u64,
+    merged: u64,
+    issued: u64,
+    /// The first start; [`NONE`] before the first I/O.
+    pub(crate) first: u64,
+    last: u64,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            requests: 0,
+            bytes: 0,
+            completed: 0,
+            failed: 0,
+            merged: 0,
+            issued: 0,
+            first: NONE,
+            last: 0,
+        }
+    }
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, span: &Span) {
+        self.requests += 1;
+        self.bytes = self.bytes.saturating_add(span.bytes);
+        self.completed += u64::from(span.end_ns != NONE);
+        self.failed += u64::from(span.error != 0);
+        let merged = span.merged_into != NONE;
+        self.merged += u64::from(merged);
+        self.issued += u64::from(!merged && span.issue_ns != NONE);
+        let (start, end) = (span.first_ns(), span.end_ns);
+        self.first = self.first.min(start);
+        self.last = self.last.max(if end == NONE { start } else { end });
+    }
+
+    pub(crate) fn merge(&mut self, other: &Counts) {
+        for (sum, more) in [
+            (&mut self.requests, other.requests),
+            (&mut self.bytes, other.bytes),
+            (&mut self.completed, other.completed),
+            (&mut self.failed, other.failed),
+            (&mut self.merged, other.merged),
+            (&mut self.issued, other.issued),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Broken> {
+        const MANY: u64 = 1 << 56;
+        let counts = [
+            self.requests,
+            self.completed,
+            self.failed,
+            self.merged,
+            self.issued,
+        ];
+        match counts.iter().all(|count| *count <= MANY) {
+            true => Ok(()),
+            false => Err(Broken::Counts),
+        }
+    }
+
+    pub(crate) fn tell(&self, result: &mut AnalyzeResult) {
+        result.requests = self.requests;
+        result.bytes = self.bytes;
+        result.completed = self.completed;
+        result.failed = self.failed;
+        result.merged = self.merged;
+        result.issued = self.issued;
+        result.span_ns = self.last.saturating_sub(self.first);
+        let (carried, issued) = (self.merged as f64, self.issued as f64);
+        result.merge_ratio = (issued > 0.0).then(|| (issued + carried) / issued);
+    }
+}

@@ -1,0 +1,209 @@
+//! What an analysis knows of the I/Os so far, and how two of these are put together.
+
+use crate::balance::Queues;
+use crate::bottleneck::Shares;
+use crate::counts::Counts;
+use crate::excerpt::Excerpts;
+use crate::group::Groups;
+use crate::in_flight::Sweep;
+use crate::load::Loads;
+use crate::marks::Marks;
+use crate::seeks::AllSeeks;
+use crate::stage::{Stage, Stages};
+use crate::tags::{AllTags, TagsTail};
+use q2c_model::Layer;
+use q2c_result::analyze::{AnalyzeResult, Figure, InexactReason, SCHEMA};
+use q2c_trace::Span;
+use q2c_trace::span::NONE;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The sums of an analysis, and what it must remember of the I/Os so far to go on.
+///
+/// Most of it are sums, which add up in any order. Four parts depend on the order of the I/Os: the
+/// sweep, the seeks, the tags and the excerpts.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) counts: Counts,
+    groups: Groups,
+    sweep: Sweep,
+    seeks: AllSeeks,
+    queues: Queues,
+    shares: Shares,
+    tags: AllTags,
+    loads: Loads,
+    pub(crate) excerpts: Excerpts,
+    marks: Marks,
+    /// Whether parts of different devices were put together.
+    apart: bool,
+}
+
+/// What was in flight where two parts meet.
+#[derive(Default)]
+pub(crate) struct Tail {
+    ends: Vec<u64>,
+    tags: TagsTail,
+}
+
+/// A state from outside whose figures no I/Os have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// Counts beyond all that is ever counted.
+    #[error("expected counts of at most 2^56, found more")]
+    Counts,
+    /// I/Os are in flight that are complete.
+    #[error("expected I/Os in flight that complete later, found one that completed before")]
+    InFlight,
+}
+
+impl State {
+    /// Looks for figures with which going on would overflow.
+    pub(crate) fn check(&self) -> Result<(), Broken> {
+        self.counts.check()?;
+        self.sweep.check()
+    }
+
+    pub(crate) fn add(&mut self, layer: Layer, span: &Span) {
+        self.counts.add(span);
+        let gap = self.seeks.next(span);
+        let stages = Stages::of(span, gap);
+        self.groups.add(span, &stages);
+        self.tags.add(span);
+        self.excerpts.add(span);
+        if span.merged_into == NONE {
+            self.queues.add(span);
+        }
+        if span.begin_ns != NONE {
+            self.loads.add(span.begin_ns, span.end_ns);
+        }
+        if span.begin_ns != NONE && span.end_ns != NONE {
+            let depth = self.sweep.add(span.begin_ns, span.end_ns);
+            if layer == Layer::Block {
+                self.shares.add(span.begin_ns, depth, &stages);
+            }
+        }
+    }
+
+    /// A state that goes on behind these I/Os and has counted nothing.
+    pub(crate) fn behind(spans: &[Span]) -> State {
+        let mut state = State::passed(spans);
+        state.sweep = state.sweep.carried_on();
+        state.seeks = state.seeks.carried_on();
+        state.tags = state.tags.carried_on();
+        state
+    }
+
+    /// What depends on the order of these I/Os.
+    fn passed(spans: &[Span]) -> State {
+        let mut state = State::default();
+        for span in spans {
+            state.seeks.next(span);
+            state.tags.add(span);
+            if span.begin_ns != NONE && span.end_ns != NONE {
+                state.sweep.add(span.begin_ns, span.end_ns);
+            }
+        }
+        state
+    }
+
+    /// What these I/Os leave in flight.
+    pub(crate) fn tail_of(spans: &[Span]) -> Tail {
+        State::passed(spans).tail()
+    }
+
+    pub(crate) fn tail(&self) -> Tail {
+        Tail {
+            ends: self.sweep.tail(),
+            tags: self.tags.tail(),
+        }
+    }
+
+    /// Goes on with a part of the trace that was analysed apart. This state has all I/Os up to
+    /// those that the part has counted. `tail` is what was in flight at the end of those that the
+    /// part did not know.
+    pub(crate) fn join(&mut self, tail: &Tail, later: State) {
+        let marks = &mut self.marks;
+        marks.merge(&later.marks);
+        self.apart |= later.apart;
+        self.counts.merge(&later.counts);
+        self.groups.join(later.groups, marks);
+        for (first, gap) in self.seeks.join(later.seeks, marks) {
+            self.groups.add_stage(&first, Stage::Q2Q, gap);
+        }
+        self.queues.merge(&later.queues, marks);
+        self.tags.join(&tail.tags, later.tags, marks);
+        self.sweep.join(&tail.ends, later.sweep, marks);
+        self.shares.merge(later.shares);
+        self.loads.merge(later.loads);
+        self.excerpts.join(&later.excerpts, marks);
+    }
+
+    /// Adds a state of other devices over the same time.
+    pub(crate) fn beside(&mut self, other: State) {
+        if other.counts.requests == 0 {
+            self.marks.merge(&other.marks);
+            return;
+        }
+        if self.counts.requests == 0 {
+            let marks = std::mem::take(&mut self.marks);
+            *self = other;
+            self.marks.merge(&marks);
+            return;
+        }
+        let marks = &mut self.marks;
+        marks.merge(&other.marks);
+        self.apart = true;
+        self.counts.merge(&other.counts);
+        self.groups.beside(other.groups, marks);
+        self.seeks.join(other.seeks, marks);
+        self.queues.merge(&other.queues, marks);
+        self.tags.join(&TagsTail::new(), other.tags, marks);
+        self.sweep.beside(other.sweep);
+        self.shares.merge(other.shares);
+        self.loads.merge(other.loads);
+        self.excerpts.beside(other.excerpts);
+        for figure in [
+            Figure::MostInFlight,
+            Figure::Activity,
+            Figure::OverLoad,
+            Figure::Excerpts,
+        ] {
+            marks.add(figure, InexactReason::Devices);
+        }
+    }
+
+    /// Whether both have I/Os of one device.
+    pub(crate) fn shares_device(&self, other: &State) -> bool {
+        let own = self.groups.devices();
+        !own.is_disjoint(&other.groups.devices())
+    }
+
+    pub(crate) fn told(mut self, layer: Layer, names: &BTreeMap<u32, String>) -> AnalyzeResult {
+        self.sweep.finish();
+        let origin = self.counts.first;
+        let mut result = AnalyzeResult {
+            schema: SCHEMA.to_owned(),
+            layer,
+            ..AnalyzeResult::default()
+        };
+        self.counts.tell(&mut result);
+        result.stages = self.groups.sum_up().stages(layer);
+        result.groups = self.groups.told(layer, names);
+        result.in_flight = self.sweep.in_flight(result.span_ns);
+        result.activity = Some(self.sweep.activity());
+        result.seeks = self.seeks.told();
+        (result.hctx, result.balance) = self.queues.told();
+        result.queues = self.queues.by_device();
+        result.tags = self.tags.told();
+        result.bottleneck = self.shares.told(&result.tags, origin);
+        result.over_time = self.loads.told(origin);
+        result.excerpts = self.excerpts.told(origin);
+        result.inexact = self.marks.told();
+        if self.apart {
+            (result.in_flight.most, result.activity) = (None, None);
+            let found = result.bottleneck.iter_mut();
+            found.for_each(|found| found.over_load.clear());
+        }
+        result
+    }
+}

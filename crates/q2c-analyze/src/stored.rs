@@ -1,0 +1,181 @@
+//! How single I/Os are serialised: times as distances from the first one, and what is not known in
+//! one byte.
+
+use q2c_model::{DevId, Layer, Op, OpFlags};
+use q2c_trace::Span;
+use q2c_trace::span::{NONE, NONE_32};
+use serde::{Deserialize, Serialize};
+
+/// The serialised form of a [`Span`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredSpan {
+    layer: Layer,
+    device: DevId,
+    op: Op,
+    flags: OpFlags,
+    /// Id, the time from which others count, sector, bytes, cgroup.
+    plain: [u64; 5],
+    /// Distances of the times.
+    times: [Option<u64>; 6],
+    merged_into: u64,
+    lane: u32,
+    depth_at_submit: u32,
+    /// Process, CPU of the begin and of the end, queue, tag; 0 where unknown, else one more.
+    numbers: [u32; 5],
+    error: i32,
+}
+
+/// A distance as a number without sign, small for one near 0.
+fn distance(from: u64, to: u64) -> u64 {
+    let signed = to.wrapping_sub(from);
+    signed << 1 ^ 0u64.wrapping_sub(signed >> 63)
+}
+
+fn at(from: u64, distance: u64) -> u64 {
+    from.wrapping_add(distance >> 1 ^ 0u64.wrapping_sub(distance & 1))
+}
+
+impl From<&Span> for StoredSpan {
+    fn from(of: &Span) -> Self {
+        let from = of.first_ns();
+        let times = [
+            of.begin_ns,
+            of.submit_end_ns,
+            of.getrq_ns,
+            of.insert_ns,
+            of.issue_ns,
+            of.end_ns,
+        ];
+        let stored = |time: u64| (time != NONE).then(|| distance(from, time));
+        let numbers = [of.pid, of.cpu_submit, of.cpu_complete, of.hctx, of.tag];
+        StoredSpan {
+            layer: of.layer,
+            device: of.device,
+            op: of.op,
+            flags: of.flags,
+            plain: [of.id, from, of.sector, of.bytes, of.cgroup],
+            times: times.map(stored),
+            merged_into: of.merged_into.wrapping_add(1),
+            lane: of.lane,
+            depth_at_submit: of.depth_at_submit,
+            numbers: numbers.map(|number| number.wrapping_add(1)),
+            error: of.error,
+        }
+    }
+}
+
+impl From<StoredSpan> for Span {
+    fn from(of: StoredSpan) -> Self {
+        let [id, from, sector, bytes, cgroup] = of.plain;
+        let time = |stored: Option<u64>| stored.map_or(NONE, |distance| at(from, distance));
+        let [
+            begin_ns,
+            submit_end_ns,
+            getrq_ns,
+            insert_ns,
+            issue_ns,
+            end_ns,
+        ] = of.times.map(time);
+        let number = |stored: u32| stored.wrapping_add(NONE_32);
+        let [pid, cpu_submit, cpu_complete, hctx, tag] = of.numbers.map(number);
+        Span {
+            id,
+            layer: of.layer,
+            device: of.device,
+            op: of.op,
+            flags: of.flags,
+            sector,
+            bytes,
+            begin_ns,
+            submit_end_ns,
+            getrq_ns,
+            insert_ns,
+            issue_ns,
+            end_ns,
+            merged_into: of.merged_into.wrapping_add(NONE),
+            cgroup,
+            lane: of.lane,
+            depth_at_submit: of.depth_at_submit,
+            pid,
+            cpu_submit,
+            cpu_complete,
+            hctx,
+            tag,
+            error: of.error,
+        }
+    }
+}
+
+/// Several I/Os.
+pub(crate) mod all {
+    use super::StoredSpan;
+    use q2c_trace::Span;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<'a, C, S>(spans: &'a C, to: S) -> Result<S::Ok, S::Error>
+    where
+        &'a C: IntoIterator<Item = &'a Span, IntoIter: ExactSizeIterator>,
+        S: Serializer,
+    {
+        to.collect_seq(spans.into_iter().map(StoredSpan::from))
+    }
+
+    pub(crate) fn deserialize<'de, C, D>(from: D) -> Result<C, D::Error>
+    where
+        C: FromIterator<Span>,
+        D: Deserializer<'de>,
+    {
+        let stored = Vec::<StoredSpan>::deserialize(from)?;
+        Ok(stored.into_iter().map(Span::from).collect())
+    }
+}
+
+/// One I/O, or none.
+pub(crate) mod option {
+    use super::StoredSpan;
+    use q2c_trace::Span;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(span: &Option<Span>, to: S) -> Result<S::Ok, S::Error> {
+        span.as_ref().map(StoredSpan::from).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D>(from: D) -> Result<Option<Span>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        let stored = Option::<StoredSpan>::deserialize(from)?;
+        Ok(stored.map(Span::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_time() -> impl Strategy<Value = u64> {
+        prop_oneof![0..1000u64, any::<u64>(), Just(NONE), Just(0)]
+    }
+
+    proptest! {
+        #[test]
+        fn an_io_comes_back(
+            times in prop::array::uniform6(any_time()),
+            plain in prop::array::uniform5(any_time()),
+            numbers in prop::array::uniform5(any::<u32>()),
+            error in any::<i32>(),
+        ) {
+            let [begin_ns, submit_end_ns, getrq_ns, insert_ns, issue_ns, end_ns] = times;
+            let [id, sector, bytes, merged_into, cgroup] = plain;
+            let [pid, cpu_submit, cpu_complete, hctx, tag] = numbers;
+            let span = Span {
+                id, sector, bytes, merged_into, cgroup, begin_ns, submit_end_ns, getrq_ns,
+                insert_ns, issue_ns, end_ns, pid, cpu_submit, cpu_complete, hctx, tag, error,
+                layer: Layer::User, device: DevId { major: 8, minor: 16 }, op: Op::Write,
+                flags: OpFlags(3), lane: 2, depth_at_submit: 9,
+            };
+            prop_assert_eq!(Span::from(StoredSpan::from(&span)), span);
+        }
+    }
+}

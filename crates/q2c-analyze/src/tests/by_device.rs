@@ -1,0 +1,126 @@
+//! Parts of different devices over the same time.
+
+use super::made::{share, trace};
+use super::{CASES, fed, finished, json, same_but_for_the_inexact, sent};
+use crate::{Analyzer, MergeError};
+use proptest::prelude::*;
+use q2c_model::Layer;
+use q2c_result::analyze::{Figure, InexactReason};
+use q2c_trace::Span;
+use std::collections::BTreeSet;
+
+/// The I/Os of each device, and none of a device that has none.
+fn by_device(spans: &[Span]) -> Vec<Vec<Span>> {
+    let devices: BTreeSet<_> = spans.iter().map(|span| span.device).collect();
+    let of = |device| spans.iter().filter(move |span| span.device == device);
+    let parts = devices
+        .into_iter()
+        .map(|device| of(device).copied().collect());
+    parts.chain([Vec::new()]).collect()
+}
+
+/// Adds two of the parts at random until one is left.
+fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
+    let mut order = order.iter().cycle().copied();
+    let mut next = |of: usize| share(of, order.next().expect("not empty"));
+    while parts.len() > 1 {
+        let one = parts.swap_remove(next(parts.len()));
+        let other = parts.swap_remove(next(parts.len()));
+        let both = sent(&one).beside(other);
+        parts.push(both.expect("the devices differ"));
+    }
+    sent(&parts.remove(0))
+}
+
+/// What needs the I/Os of all devices in their common order.
+const COMMON: [Figure; 4] = [
+    Figure::MostInFlight,
+    Figure::Activity,
+    Figure::OverLoad,
+    Figure::Excerpts,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    /// All but four figures are those of one pass, in any order; the four are named unless there is
+    /// one device alone.
+    #[test]
+    fn devices_add_up_in_any_order(
+        spans in trace(true),
+        order in prop::collection::vec(any::<u32>(), 1..8),
+        other_order in prop::collection::vec(any::<u32>(), 1..8),
+        head in prop_oneof![Just(None), (0..20usize).prop_map(Some)],
+    ) {
+        let devices = by_device(&spans);
+        let new = || match head {
+            None => Analyzer::new(Layer::Block),
+            Some(most) => Analyzer::part_with_head(Layer::Block, most),
+        };
+        let parts = || devices.iter().map(|ios| fed(new(), ios, 5)).collect();
+        let merged = finished(added(parts(), &order));
+        let again = finished(added(parts(), &other_order));
+        prop_assert_eq!(json(&merged), json(&again));
+        let whole = finished(fed(Analyzer::new(Layer::Block), &spans, 64));
+        let named = same_but_for_the_inexact(merged, whole);
+        match devices.len() {
+            0..=2 => prop_assert_eq!(named, []),
+            _ => prop_assert_eq!(named, COMMON),
+        }
+    }
+
+    /// Parts of each device and of each third of the time: first by time, then by device.
+    #[test]
+    fn devices_by_time_add_up(
+        spans in trace(false),
+        order in prop::collection::vec(any::<u32>(), 1..8),
+    ) {
+        let third = spans.len().div_ceil(3).max(1);
+        let devices = by_device(&spans);
+        let mut parts = Vec::new();
+        for ios in &devices {
+            let of = |third: &[Span]| -> Vec<Span> {
+                let own = third.iter().filter(|span| ios.iter().any(|io| io.id == span.id));
+                own.copied().collect()
+            };
+            let mut device = Analyzer::new(Layer::Block);
+            for own in spans.chunks(third).map(of) {
+                let part = fed(Analyzer::part(Layer::Block), &own, 3);
+                device = device.then(part).expect("one layer");
+            }
+            parts.push(device);
+        }
+        let merged = finished(added(parts, &order));
+        let whole = finished(fed(Analyzer::new(Layer::Block), &spans, 64));
+        let named = same_but_for_the_inexact(merged, whole);
+        prop_assert!(named.iter().all(|figure| COMMON.contains(figure)), "{named:?}");
+    }
+}
+
+#[test]
+fn what_several_devices_do_not_tell_is_none() {
+    let io = |minor: u32, at: u64| Span {
+        device: q2c_model::DevId { major: 8, minor },
+        ..super::stored::read(u64::from(minor), at, at + 50)
+    };
+    let one = fed(Analyzer::new(Layer::Block), &[io(0, 10), io(0, 20)], 2);
+    let other = fed(Analyzer::new(Layer::Block), &[io(16, 30)], 1);
+    let both = one.clone().beside(other.clone()).expect("two devices");
+    let result = finished(both);
+    assert_eq!((result.in_flight.most, result.activity), (None, None));
+    // 3 * 50 ns in flight over the 70 ns from 10 to 80.
+    assert_eq!(result.in_flight.integral_ns, 150);
+    assert!((result.in_flight.mean - 150.0 / 70.0).abs() < 1e-12);
+    let reasons = result.inexact.iter().map(|mark| (mark.reason, mark.joins));
+    assert!(
+        reasons
+            .clone()
+            .all(|told| told == (InexactReason::Devices, 1))
+    );
+    assert_eq!(reasons.count(), COMMON.len());
+    assert_eq!(one.clone().beside(one).err(), Some(MergeError::SameDevice));
+    let user = Analyzer::new(Layer::User);
+    let layers = MergeError::Layers(Layer::Block, Layer::User);
+    assert_eq!(other.clone().beside(user.clone()).err(), Some(layers));
+    assert_eq!(other.then(user).err(), Some(layers));
+}

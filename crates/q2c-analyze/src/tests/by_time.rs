@@ -1,0 +1,105 @@
+//! Parts of a trace's time.
+
+use super::made::{share, trace};
+use super::oracle::Walked;
+use super::{CASES, fed, finished, same_but_for_the_inexact, sent};
+use crate::Analyzer;
+use proptest::prelude::*;
+use q2c_model::Layer;
+use q2c_result::analyze::Figure;
+use q2c_trace::Span;
+
+/// The I/Os between cuts at random places; some of the parts are empty.
+fn cut<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
+    let places = cuts.iter().map(|cut| share(spans.len() + 1, *cut));
+    let mut places: Vec<usize> = places.chain([0, spans.len()]).collect();
+    places.sort_unstable();
+    let pairs = places.windows(2);
+    pairs.map(|pair| &spans[pair[0]..pair[1]]).collect()
+}
+
+/// The analyses of parts; `head` is the most that a later part keeps of its first I/Os.
+pub(super) fn parts(parts: &[&[Span]], head: usize) -> Vec<Analyzer> {
+    let one = |(at, spans): (usize, &&[Span])| {
+        let new = match at {
+            0 => Analyzer::new(Layer::Block),
+            _ => Analyzer::part_with_head(Layer::Block, head),
+        };
+        fed(new, spans, 7)
+    };
+    parts.iter().enumerate().map(one).collect()
+}
+
+/// Joins neighbours at random until one is left; each travels to another process in between.
+fn joined(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
+    let mut order = order.iter().cycle();
+    while parts.len() > 1 {
+        let at = share(parts.len() - 1, *order.next().expect("not empty"));
+        let later = sent(&parts.remove(at + 1));
+        let earlier = parts[at].clone();
+        parts[at] = earlier.then(later).expect("the layers are the same");
+    }
+    sent(&parts.remove(0))
+}
+
+fn whole(spans: &[Span]) -> Analyzer {
+    fed(Analyzer::new(Layer::Block), spans, 1000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    /// With short traces all that a later part does not know is in its head. Whatever the I/Os are
+    /// like, the result is that of one pass to the byte.
+    #[test]
+    fn parts_are_the_whole(
+        spans in prop_oneof![trace(false), trace(true)],
+        cuts in prop::collection::vec(any::<u32>(), 0..6),
+        order in prop::collection::vec(any::<u32>(), 1..8),
+    ) {
+        let merged = joined(parts(&cut(&spans, &cuts), Analyzer::HEAD), &order);
+        let left = same_but_for_the_inexact(finished(merged), finished(whole(&spans)));
+        prop_assert_eq!(left, []);
+    }
+
+    /// With heads of a few I/Os most of a part is analysed before it is known what was in flight
+    /// before it. What the result does not name as inexact is that of one pass.
+    #[test]
+    fn what_is_not_exact_is_named(
+        spans in prop_oneof![trace(false), trace(true)],
+        cuts in prop::collection::vec(any::<u32>(), 0..6),
+        order in prop::collection::vec(any::<u32>(), 1..8),
+        head in 0..12usize,
+    ) {
+        let merged = joined(parts(&cut(&spans, &cuts), head), &order);
+        same_but_for_the_inexact(finished(merged), finished(whole(&spans)));
+    }
+
+    /// The number in flight is exact however long I/Os last, as long as they come in order.
+    #[test]
+    fn in_order_the_most_in_flight_is_exact(
+        spans in trace(false),
+        cuts in prop::collection::vec(any::<u32>(), 0..6),
+        order in prop::collection::vec(any::<u32>(), 1..8),
+        head in 0..12usize,
+    ) {
+        // What is in flight is in order when every I/O has its begin.
+        let known = |span: &&Span| span.begin_ns != u64::MAX;
+        let spans: Vec<Span> = spans.iter().filter(known).copied().collect();
+        let merged = finished(joined(parts(&cut(&spans, &cuts), head), &order));
+        let named = |of: Figure| merged.inexact.iter().any(|mark| mark.figure == of);
+        prop_assert!(!named(Figure::MostInFlight), "{:?}", merged.inexact);
+        let walked = Walked::of(&spans);
+        prop_assert_eq!(merged.in_flight.most, Some(walked.most));
+        prop_assert_eq!(merged.in_flight.integral_ns, walked.integral);
+        prop_assert_eq!(merged.in_flight.sum_q2c_ns, walked.integral);
+        if !named(Figure::Activity) {
+            prop_assert_eq!(merged.activity, Some(walked.activity));
+        }
+        if !named(Figure::OverLoad) {
+            let found = merged.bottleneck.map(|found| found.over_load).unwrap_or_default();
+            let told: Vec<(u64, u64)> = found.iter().map(|c| (c.from, c.requests)).collect();
+            prop_assert!(told.is_empty() || told == walked.classes, "{told:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Random I/Os, as traces have them and as they do not.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use q2c_model::{DevId, Layer, Op, OpFlags};
+use q2c_trace::Span;
+use q2c_trace::span::{NONE, NONE_32};
+
+/// One random I/O: what it is, and its times.
+#[derive(Clone, Debug)]
+struct Made {
+    device: u32,
+    op: Op,
+    sector: u64,
+    bytes: u64,
+    who: [u32; 3],
+    merged: bool,
+    /// Units since the I/O before.
+    after: u64,
+    /// Units from one event to the next: G, I, D, C.
+    steps: [u64; 4],
+    /// Which of Q, G, I, D, C the trace lacks.
+    lacks: [bool; 5],
+    error: bool,
+    /// Units by which its events are earlier than its place tells.
+    early: u64,
+}
+
+fn step() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0..3u64, 3 => 0..12u64, 1 => 50..400u64]
+}
+
+fn made(late: bool) -> impl Strategy<Value = Made> {
+    let rare = || prop::bool::weighted(0.08);
+    let kind = (
+        0..3u32,
+        select(&Op::ALL[..]),
+        0..40u64,
+        select(&[0u64, 512, 4096, 65_536][..]),
+        [0..4u32, 0..3u32, 0..3u32],
+        prop::bool::weighted(0.15),
+    );
+    let after = prop_oneof![3 => Just(0u64), 4 => 0..4u64, 1 => 5..300u64];
+    let early = match late {
+        true => prop_oneof![6 => Just(0u64), 1 => 0..20u64].boxed(),
+        false => Just(0).boxed(),
+    };
+    let times = (
+        after,
+        [step(), step(), step(), step()],
+        [rare(), rare(), rare(), rare(), rare()],
+        rare(),
+        early,
+    );
+    (kind, times).prop_map(|(kind, times)| {
+        let (device, op, sector, bytes, who, merged) = kind;
+        let (after, steps, lacks, error, early) = times;
+        Made {
+            device,
+            op,
+            sector: sector * 8,
+            bytes,
+            who,
+            merged,
+            after,
+            steps,
+            lacks,
+            error,
+            early,
+        }
+    })
+}
+
+impl Made {
+    /// The I/O; its time advances `now`, in units of `unit` ns.
+    fn span(&self, id: u64, now: &mut u64, origin: u64, unit: u64) -> Span {
+        *now += self.after;
+        let mut at = now.saturating_sub(self.early);
+        let mut times = [at; 5];
+        for (time, step) in times[1..].iter_mut().zip(self.steps) {
+            at += step;
+            *time = at;
+        }
+        let known = |(time, lacks): (u64, bool)| match lacks {
+            true => NONE,
+            false => origin + time * unit,
+        };
+        let each = times.into_iter().zip(self.lacks).map(known);
+        let times: Vec<u64> = each.collect();
+        let number = |of: u32| of.checked_sub(1).unwrap_or(NONE_32);
+        Span {
+            id,
+            layer: Layer::Block,
+            device: DevId {
+                major: 8,
+                minor: self.device * 16,
+            },
+            op: self.op,
+            flags: OpFlags(0),
+            sector: self.sector,
+            bytes: self.bytes,
+            begin_ns: times[0],
+            submit_end_ns: NONE,
+            getrq_ns: times[1],
+            insert_ns: times[2],
+            issue_ns: times[3],
+            end_ns: times[4],
+            merged_into: if self.merged { 0 } else { NONE },
+            cgroup: 0,
+            lane: 0,
+            depth_at_submit: 1,
+            pid: number(self.who[0]),
+            cpu_submit: number(self.who[1]),
+            cpu_complete: 0,
+            hctx: number(self.who[2]),
+            tag: NONE_32,
+            error: if self.error { -5 } else { 0 },
+        }
+    }
+}
+
+/// I/Os of three devices in the order in which they were queued, some of them equal in time, with
+/// events missing, and some that take long. With `late` some come after others that were queued
+/// later. Times are in ns, ms or tens of ms, from a random time on.
+pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
+    let units = select(&[1u64, 997, 1_000_000, 37_000_000][..]);
+    let origin = select(&[0u64, 1_000, 987_654_321, 1 << 60][..]);
+    let ios = prop::collection::vec(made(late), 0..90);
+    (ios, units, origin).prop_map(|(ios, unit, origin)| {
+        let mut now = 0;
+        let span = |(id, io): (u64, &Made)| io.span(id, &mut now, origin, unit);
+        (0..).zip(&ios).map(span).collect()
+    })
+}
+
+/// A part of 0 to 1 of something, as an index of `of` things.
+pub(super) fn share(of: usize, random: u32) -> usize {
+    random as usize % of.max(1)
+}

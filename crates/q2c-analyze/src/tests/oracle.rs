@@ -1,0 +1,62 @@
+//! What is in flight, found by looking at all I/Os at each instant at which one begins or ends.
+
+use q2c_result::analyze::Activity;
+use q2c_trace::Span;
+use q2c_trace::span::NONE;
+use std::collections::BTreeMap;
+
+pub(super) struct Walked {
+    pub(super) most: u64,
+    pub(super) integral: u128,
+    pub(super) activity: Activity,
+    /// Least number in flight of each class of load, and the I/Os that were queued in it.
+    pub(super) classes: Vec<(u64, u64)>,
+}
+
+impl Walked {
+    pub(super) fn of(spans: &[Span]) -> Walked {
+        let whole = spans
+            .iter()
+            .filter(|s| s.begin_ns != NONE && s.end_ns != NONE);
+        let ios: Vec<(u64, u64)> = whole.map(|s| (s.begin_ns, s.end_ns)).collect();
+        let mut classes = BTreeMap::new();
+        let mut most = 0;
+        for (place, (begin, _)) in ios.iter().enumerate() {
+            // Itself, and those queued before that end later.
+            let before = ios[..place].iter().filter(|io| io.1 > *begin);
+            let depth = 1 + before.count() as u64;
+            most = most.max(depth);
+            let class = (0..63).map(|k| 1u64 << k).filter(|k| *k <= depth).max();
+            *classes.entry(class.expect("at least 1")).or_default() += 1;
+        }
+        let activity = activity(&ios);
+        let integral = ios.iter().map(|(from, to)| u128::from(to - from)).sum();
+        Walked {
+            most,
+            integral,
+            activity,
+            classes: classes.into_iter().collect(),
+        }
+    }
+}
+
+/// Walks over the times between two neighbouring instants.
+fn activity(ios: &[(u64, u64)]) -> Activity {
+    let mut instants: Vec<u64> = ios.iter().flat_map(|io| [io.0, io.1]).collect();
+    instants.sort_unstable();
+    let mut activity = Activity::default();
+    let mut pause = 0;
+    for pair in instants.windows(2).filter(|pair| pair[0] < pair[1]) {
+        let length = pair[1] - pair[0];
+        if ios.iter().any(|io| io.0 <= pair[0] && pair[1] <= io.1) {
+            activity.active_ns += length;
+            activity.longest_idle_ns = activity.longest_idle_ns.max(pause);
+            activity.pauses += u64::from(pause >= Activity::PAUSE_NS);
+            pause = 0;
+        } else {
+            activity.idle_ns += length;
+            pause += length;
+        }
+    }
+    activity
+}

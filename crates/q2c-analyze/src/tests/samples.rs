@@ -1,0 +1,77 @@
+//! Real recordings, cut in seven parts.
+
+use super::{fed, finished, same_but_for_the_inexact, sent};
+use crate::Analyzer;
+use q2c_model::IoRecord;
+use q2c_trace::import::{ImportOptions, Input, RecordSink};
+use q2c_trace::{Scan, Span, TraceError};
+use std::path::Path;
+
+struct Spans(Vec<Span>);
+
+impl RecordSink for Spans {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.0.extend(records.iter().map(Span::of));
+        Ok(())
+    }
+}
+
+fn spans(path: &Path) -> Vec<Span> {
+    let mut spans = Spans(Vec::new());
+    let input = Input::recognise(path, None).expect("a recording");
+    input
+        .read(path, &ImportOptions::default(), &Scan::new(), &mut spans)
+        .expect("a whole recording");
+    spans.0
+}
+
+/// Cuts a recording in seven parts that keep `head` I/Os, joins the first three, and the last four,
+/// and then both.
+fn in_seven_parts(path: &Path, head: usize) {
+    let spans = spans(path);
+    let layer = spans[0].layer;
+    let one = |(at, ios): (usize, &[Span])| match at {
+        0 => fed(Analyzer::new(layer), ios, 500),
+        _ => sent(&fed(Analyzer::part_with_head(layer, head), ios, 500)),
+    };
+    let parts = spans.chunks(spans.len().div_ceil(7));
+    let mut parts: Vec<Analyzer> = parts.enumerate().map(one).collect();
+    assert_eq!(parts.len(), 7, "{}", path.display());
+    let joined = |parts: Vec<Analyzer>| {
+        let joined = parts.into_iter().reduce(|one, next| {
+            let both = one.then(next);
+            both.expect("one layer")
+        });
+        joined.expect("some parts")
+    };
+    let last = joined(parts.split_off(3));
+    let merged = joined(parts).then(last).expect("one layer");
+    let whole = finished(fed(Analyzer::new(layer), &spans, 4096));
+    let named = same_but_for_the_inexact(finished(merged), whole);
+    assert!(named.is_empty(), "{}: {named:?}", path.display());
+}
+
+/// The patterns of the library: a drive and RAM disks under this project's own loads, and published
+/// latencies.
+#[test]
+fn the_library_of_patterns() {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
+    let patterns = Path::new(&package).join("../q2c-study/patterns");
+    for name in [
+        "disk-mixed-4-threads",
+        "disk-mixed-sizes",
+        "disk-read-4k-heavy",
+        "zram-read-256k-heavy",
+        "zssd-983zet",
+    ] {
+        in_seven_parts(&patterns.join(format!("{name}.parquet")), 40);
+    }
+}
+
+/// Two hours of a virtual disk, whose I/Os have no ends.
+#[test]
+fn cloud_physics() {
+    if let Some(path) = q2c_testkit::shared_data("cloud_physics", "cloudphysics-sample.vscsi") {
+        in_seven_parts(&path, 40);
+    }
+}

@@ -1,0 +1,107 @@
+//! Figures that an analysis made in parts does not have, or has not exactly.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure that would be another, or that would be there, had the trace been analysed in one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inexact {
+    /// The figure.
+    pub figure: Figure,
+    /// Why it is not exact.
+    pub reason: InexactReason,
+    /// How often parts were joined for which this holds.
+    pub joins: u64,
+}
+
+/// A part of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// `in_flight.most`.
+    MostInFlight,
+    /// `activity`.
+    Activity,
+    /// `bottleneck.over_load`.
+    OverLoad,
+    /// `tags`, and the bottleneck's explanation by them.
+    Tags,
+    /// `seeks`, and the stage Q2Q or U2U.
+    Seeks,
+    /// `groups`.
+    Groups,
+    /// `hctx`, `balance` and `queues`.
+    Queues,
+    /// `excerpts`.
+    Excerpts,
+}
+
+/// Why a figure is not exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InexactReason {
+    /// It needs the I/Os of all devices in their common order, and the parts were of different
+    /// devices. `in_flight.most` and `activity` are `None` then, `bottleneck.over_load` is empty,
+    /// and the excerpt of the slowest I/O shows those of its part.
+    Devices,
+    /// I/Os of an earlier part were in flight longer than the later part kept its first I/Os.
+    LongIo,
+    /// I/Os of a later part began before the last I/O of the earlier one.
+    Order,
+    /// There were more groups, devices or queues than are told apart.
+    Overflow,
+    /// The excerpt of a window has the I/Os of the first part alone.
+    Window,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::{Activity, AnalyzeResult};
+
+    /// A result as it was written before analyses were made in parts: all figures are there, and
+    /// nothing is said of parts.
+    const BEFORE: &str = r#"{
+        "schema": "q2c.analyze/1", "version": "0.1.0", "layer": "block",
+        "input": {"path": "t", "source": "test", "clock": "a clock", "facts": {}},
+        "requests": 2, "completed": 2, "failed": 0, "bytes": 8192, "issued": 2, "merged": 0,
+        "merge_ratio": 1.0, "span_ns": 300, "lost": 0, "unmatched": {}, "stages": {}, "groups": {},
+        "in_flight": {"sum_q2c_ns": 200, "integral_ns": 200, "mean": 0.67, "most": 1},
+        "activity": {"active_ns": 200, "idle_ns": 100, "pauses": 0, "longest_idle_ns": 100},
+        "seeks": [], "hctx": [], "balance": null, "tags": [], "bottleneck": null, "over_time": [],
+        "excerpts": [], "warnings": []
+    }"#;
+
+    #[test]
+    fn results_of_before_are_read() {
+        let result: AnalyzeResult = serde_json::from_str(BEFORE).expect("an earlier result");
+        assert_eq!(result.in_flight.most, Some(1));
+        let activity = Activity {
+            active_ns: 200,
+            idle_ns: 100,
+            pauses: 0,
+            longest_idle_ns: 100,
+        };
+        assert_eq!(result.activity, Some(activity));
+        assert!(result.inexact.is_empty());
+        let written = serde_json::to_value(&result).expect("JSON");
+        assert_eq!(written["in_flight"]["most"], 1);
+        assert_eq!(written.get("inexact"), None);
+    }
+
+    #[test]
+    fn what_parts_do_not_tell_is_null_and_named() {
+        let mut result: AnalyzeResult = serde_json::from_str(BEFORE).expect("an earlier result");
+        (result.in_flight.most, result.activity) = (None, None);
+        result.inexact.push(Inexact {
+            figure: Figure::MostInFlight,
+            reason: InexactReason::Devices,
+            joins: 1,
+        });
+        let written = serde_json::to_string(&result).expect("JSON");
+        let words = r#""inexact":[{"figure":"most-in-flight","reason":"devices","joins":1}]"#;
+        assert!(written.contains(words), "{written}");
+        assert!(written.contains(r#""most":null"#) && written.contains(r#""activity":null"#));
+        let back: AnalyzeResult = serde_json::from_str(&written).expect("what was written");
+        assert_eq!(back, result);
+    }
+}
