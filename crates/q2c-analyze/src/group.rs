@@ -1,20 +1,20 @@
 //! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
 
 use crate::marks::Marks;
+use crate::places::Places;
 use crate::stage::{Stage, Stages, Tally};
 use q2c_model::{Bytes, DevId, Layer, Op};
 use q2c_result::analyze::{Figure, Group, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::Hash;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes that the source knows by name alone have numbers from here on. No process has one as
 /// its id (`PID_MAX_LIMIT` of Linux is 2^22).
 pub(crate) const NAMED: u32 = 1 << 31;
 
-/// Groups by one property. I/Os of further groups than [`ByOne::MOST`] are counted together as
+/// Groups by one property. I/Os of further groups than [`Places::MOST`] are counted together as
 /// `others`.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct ByOne {
@@ -22,95 +22,14 @@ struct ByOne {
     others: Option<Box<Tally>>,
 }
 
-/// Tallies by key. A key keeps its place for good.
-///
-/// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Stored<K>", into = "Stored<K>")]
-#[serde(bound(
-    serialize = "K: Copy + Serialize",
-    deserialize = "K: Copy + Eq + Hash + Deserialize<'de>"
-))]
-struct Places<K> {
-    keys: Vec<K>,
-    tallies: Vec<Tally>,
-    /// Places of the keys from number [`Places::SCANNED`] on.
-    places: HashMap<K, usize>,
-}
-
-/// The serialised form: each key with its tally, in the order of their places.
-#[derive(Serialize, Deserialize)]
-struct Stored<K>(Vec<(K, Tally)>);
-
-impl<K> From<Places<K>> for Stored<K> {
-    fn from(of: Places<K>) -> Self {
-        Stored(of.keys.into_iter().zip(of.tallies).collect())
-    }
-}
-
-impl<K: Copy + Eq + Hash> TryFrom<Stored<K>> for Places<K> {
-    type Error = &'static str;
-
-    fn try_from(stored: Stored<K>) -> Result<Self, &'static str> {
-        let mut made = Places::default();
-        for (key, tally) in stored.0 {
-            if made.known(key).is_some() || made.keys.len() == ByOne::MOST {
-                return Err("groups that no I/Os have");
-            }
-            let place = made.add(key);
-            made.tallies[place] = tally;
-        }
-        Ok(made)
-    }
-}
-
-impl<K> Default for Places<K> {
-    fn default() -> Self {
-        Places {
-            keys: Vec::new(),
-            tallies: Vec::new(),
-            places: HashMap::new(),
-        }
-    }
-}
-
-impl<K: Copy + Eq + Hash> Places<K> {
-    /// The first keys, up to this number, are found by comparing with each, without a hash.
-    const SCANNED: usize = 32;
-
-    /// The place of a known key.
-    #[inline]
-    fn known(&self, key: K) -> Option<usize> {
-        let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
-        let place = scanned.iter().position(|known| *known == key);
-        match self.places.is_empty() {
-            true => place,
-            false => place.or_else(|| self.places.get(&key).copied()),
-        }
-    }
-
-    /// Gives a new key its place.
-    fn add(&mut self, key: K) -> usize {
-        let new = self.keys.len();
-        self.keys.push(key);
-        self.tallies.push(Tally::default());
-        if new >= Self::SCANNED {
-            self.places.insert(key, new);
-        }
-        new
-    }
-}
-
 impl ByOne {
-    const MOST: usize = 512;
-
     /// The tally of a key's group, which is made if it is new.
     #[inline]
     fn tally(&mut self, key: u64) -> &mut Tally {
         let groups = &mut self.groups;
         let place = match groups.known(key) {
             Some(place) => place,
-            None if groups.keys.len() < Self::MOST => groups.add(key),
+            None if groups.keys.len() < Places::<u64>::MOST => groups.add(key),
             None => return self.others.get_or_insert_default(),
         };
         &mut groups.tallies[place]

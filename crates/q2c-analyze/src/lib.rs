@@ -37,6 +37,7 @@ mod live;
 mod load;
 mod marks;
 mod not_whole;
+mod places;
 mod queue_map;
 mod recording;
 mod saved;

@@ -2,6 +2,7 @@
 
 mod by_device;
 mod by_time;
+mod limits;
 mod made;
 mod oracle;
 mod samples;

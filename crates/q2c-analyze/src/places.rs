@@ -1,0 +1,87 @@
+//! Tallies that are found by a key.
+
+use crate::stage::Tally;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Tallies by key. A key keeps its place for good.
+///
+/// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Stored<K>", into = "Stored<K>")]
+#[serde(bound(
+    serialize = "K: Copy + Serialize",
+    deserialize = "K: Copy + Eq + Hash + Deserialize<'de>"
+))]
+pub(crate) struct Places<K> {
+    pub(crate) keys: Vec<K>,
+    pub(crate) tallies: Vec<Tally>,
+    /// Places of the keys from number [`Places::SCANNED`] on.
+    places: HashMap<K, usize>,
+}
+
+/// The serialised form: each key with its tally, in the order of their places.
+#[derive(Serialize, Deserialize)]
+struct Stored<K>(Vec<(K, Tally)>);
+
+impl<K> From<Places<K>> for Stored<K> {
+    fn from(of: Places<K>) -> Self {
+        Stored(of.keys.into_iter().zip(of.tallies).collect())
+    }
+}
+
+impl<K: Copy + Eq + Hash> TryFrom<Stored<K>> for Places<K> {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored<K>) -> Result<Self, &'static str> {
+        let mut made = Places::default();
+        for (key, tally) in stored.0 {
+            if made.known(key).is_some() || made.keys.len() == Self::MOST {
+                return Err("groups that no I/Os have");
+            }
+            let place = made.add(key);
+            made.tallies[place] = tally;
+        }
+        Ok(made)
+    }
+}
+
+impl<K> Default for Places<K> {
+    fn default() -> Self {
+        Places {
+            keys: Vec::new(),
+            tallies: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Places<K> {
+    /// Most keys.
+    pub(crate) const MOST: usize = 512;
+    /// The first keys, up to this number, are found by comparing with each, without a hash.
+    const SCANNED: usize = 32;
+
+    /// The place of a known key.
+    #[inline]
+    pub(crate) fn known(&self, key: K) -> Option<usize> {
+        let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
+        let place = scanned.iter().position(|known| *known == key);
+        match self.places.is_empty() {
+            true => place,
+            false => place.or_else(|| self.places.get(&key).copied()),
+        }
+    }
+
+    /// Gives a new key its place.
+    pub(crate) fn add(&mut self, key: K) -> usize {
+        let new = self.keys.len();
+        self.keys.push(key);
+        self.tallies.push(Tally::default());
+        if new >= Self::SCANNED {
+            self.places.insert(key, new);
+        }
+        new
+    }
+}

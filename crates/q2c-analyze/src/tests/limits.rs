@@ -1,0 +1,126 @@
+//! What ends the exactness of figures, by hand.
+
+use super::stored::read;
+use super::{fed, finished, same_but_for_the_inexact};
+use crate::Analyzer;
+use q2c_model::Layer;
+use q2c_result::analyze::{AnalyzeResult, Figure, Inexact, InexactReason};
+use q2c_trace::Span;
+
+fn first(spans: &[Span]) -> Analyzer {
+    fed(Analyzer::new(Layer::Block), spans, 50)
+}
+
+fn later(spans: &[Span], head: usize) -> Analyzer {
+    fed(Analyzer::part_with_head(Layer::Block, head), spans, 50)
+}
+
+fn joined(one: Analyzer, next: Analyzer) -> AnalyzeResult {
+    finished(one.then(next).expect("one layer"))
+}
+
+fn mark(figure: Figure, reason: InexactReason, joins: u64) -> Inexact {
+    Inexact {
+        figure,
+        reason,
+        joins,
+    }
+}
+
+/// One I/O lasts from 0 to 1,000. Others come each 10 ns from 100 on and take 5 ns, so two are in
+/// flight at most. Four of them are in the head, which ends at 130: that the long one lasts beyond
+/// is not known when the rest is counted.
+#[test]
+fn an_io_that_lasts_beyond_the_head_is_told() {
+    let long = Span {
+        hctx: 1,
+        ..read(0, 0, 1_000)
+    };
+    let short: Vec<Span> = (1..40).map(|n| read(n, 90 + 10 * n, 95 + 10 * n)).collect();
+    let with_long = |head| joined(first(&[long]), later(&short, head));
+    let result = with_long(4);
+    assert_eq!(
+        result.inexact,
+        [
+            mark(Figure::Activity, InexactReason::LongIo, 1),
+            mark(Figure::OverLoad, InexactReason::LongIo, 1),
+        ]
+    );
+    assert_eq!(result.in_flight.most, Some(2));
+    assert_eq!(result.in_flight.integral_ns, 1_000 + 39 * 5);
+    // With all of them in the head nothing is left to say.
+    let result = with_long(40);
+    assert_eq!(result.inexact, []);
+    assert_eq!(result.activity.expect("it is known").idle_ns, 0);
+    // The queue of the long one had requests of its own; those of one queue are told, too.
+    let same_queue = Span { hctx: 0, ..long };
+    let result = joined(first(&[same_queue]), later(&short, 4));
+    let tags = mark(Figure::Tags, InexactReason::LongIo, 1);
+    assert!(result.inexact.contains(&tags), "{:?}", result.inexact);
+}
+
+/// I/Os of processes from a number on, one each, 10 ns apart.
+fn of_processes(pids: std::ops::Range<u32>) -> Vec<Span> {
+    let one = |pid: u32| Span {
+        pid,
+        ..read(u64::from(pid), 10 * u64::from(pid), 10 * u64::from(pid) + 5)
+    };
+    pids.map(one).collect()
+}
+
+/// 512 processes have a group. A later part with fewer is exact, although both together have more:
+/// which come first is known. One that has others itself is not.
+#[test]
+fn groups_are_exact_until_a_later_part_has_too_many() {
+    let all = of_processes(0..1_500);
+    let (one, two) = all.split_at(400);
+    let whole = |spans: &[Span]| finished(first(spans));
+    let left = joined(first(one), later(&two[..500], 9));
+    let processes = &left.groups["process"];
+    assert_eq!(processes.len(), 513);
+    assert_eq!(processes[512].requests, 900 - 512);
+    assert_eq!(same_but_for_the_inexact(left, whole(&all[..900])), []);
+    let result = joined(first(one), later(two, 9));
+    let overflow = mark(Figure::Groups, InexactReason::Overflow, 1);
+    assert_eq!(result.inexact, [overflow]);
+    let count = |groups: &[q2c_result::analyze::Group]| -> u64 {
+        groups.iter().map(|group| group.requests).sum()
+    };
+    assert_eq!(count(&result.groups["process"]), 1_500);
+}
+
+/// The second part begins at 50, before the last I/O of the first one at 60.
+#[test]
+fn parts_out_of_order_are_told() {
+    let one = [read(0, 0, 10), read(1, 60, 70)];
+    let two: Vec<Span> = (2..9).map(|n| read(n, 30 + 10 * n, 35 + 10 * n)).collect();
+    let result = joined(first(&one), later(&two, 0));
+    let told: Vec<Figure> = result.inexact.iter().map(|mark| mark.figure).collect();
+    let order = [
+        Figure::MostInFlight,
+        Figure::Activity,
+        Figure::OverLoad,
+        Figure::Tags,
+        Figure::Seeks,
+    ];
+    assert_eq!(told, order);
+    assert!(
+        result
+            .inexact
+            .iter()
+            .all(|m| m.reason == InexactReason::Order)
+    );
+    // With the I/Os in its head, the part before goes on as one pass does.
+    assert_eq!(joined(first(&one), later(&two, 3)).inexact, []);
+}
+
+/// The first part knows when the trace begins, and a later one does not.
+#[test]
+fn the_excerpt_of_a_window_is_that_of_the_first_part() {
+    let mut one = Analyzer::new(Layer::Block);
+    one.window(0..1_000);
+    one.update(&[read(0, 0, 10)]);
+    let result = joined(one, later(&[read(1, 20, 30), read(2, 40, 50)], 1));
+    let window = mark(Figure::Excerpts, InexactReason::Window, 1);
+    assert_eq!(result.inexact, [window]);
+}
