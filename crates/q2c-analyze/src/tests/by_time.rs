@@ -30,14 +30,19 @@ pub(super) fn parts(parts: &[&[Span]], head: usize) -> Vec<Analyzer> {
     parts.iter().enumerate().map(one).collect()
 }
 
-/// Joins neighbours at random until one is left; each travels to another process in between.
+/// Joins neighbours at random until one is left; some travel to another process in between.
 fn joined(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     let mut order = order.iter().cycle();
     while parts.len() > 1 {
-        let at = share(parts.len() - 1, *order.next().expect("not empty"));
-        let later = sent(&parts.remove(at + 1));
-        let earlier = parts[at].clone();
-        parts[at] = earlier.then(later).expect("the layers are the same");
+        let random = *order.next().expect("not empty");
+        let at = share(parts.len() - 1, random);
+        let (mut earlier, mut later) = (parts.remove(at), parts.remove(at));
+        match random >> 16 & 3 {
+            0 => earlier = sent(&earlier),
+            1 => later = sent(&later),
+            _ => {}
+        }
+        parts.insert(at, earlier.then(later).expect("the layers are the same"));
     }
     sent(&parts.remove(0))
 }

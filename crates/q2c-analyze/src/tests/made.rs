@@ -26,28 +26,64 @@ struct Made {
     early: u64,
 }
 
-fn step() -> impl Strategy<Value = u64> {
-    prop_oneof![4 => 0..3u64, 3 => 0..12u64, 1 => 50..400u64]
+/// What the I/Os of a trace have in common.
+#[derive(Clone, Copy, Debug)]
+enum Manner {
+    /// All kinds of I/Os, of which some lack events and some take long.
+    Any,
+    /// Short I/Os with pauses between them, many of them of no length.
+    Calm,
+    /// I/Os of one device and one queue that wait for their requests.
+    Waiting,
 }
 
-fn made(late: bool) -> impl Strategy<Value = Made> {
-    let rare = || prop::bool::weighted(0.08);
+impl Manner {
+    /// Units from Q to G, and from each of the others to the next.
+    fn steps(self) -> [BoxedStrategy<u64>; 4] {
+        let any = || prop_oneof![4 => 0..3u64, 3 => 0..12u64, 1 => 50..400u64].boxed();
+        let calm = || prop_oneof![3 => Just(0u64), 1 => 0..3u64].boxed();
+        match self {
+            Manner::Any => [any(), any(), any(), any()],
+            Manner::Calm => [calm(), calm(), calm(), calm()],
+            Manner::Waiting => {
+                let wait = prop_oneof![1 => Just(0u64), 2 => 0..14u64].boxed();
+                [wait, Just(0).boxed(), (0..2u64).boxed(), (0..10u64).boxed()]
+            }
+        }
+    }
+
+    /// How many devices, processes, CPUs and queues there are.
+    fn numbers(self) -> [u32; 4] {
+        match self {
+            Manner::Any | Manner::Calm => [3, 4, 3, 3],
+            Manner::Waiting => [1, 2, 2, 1],
+        }
+    }
+}
+
+fn made(manner: Manner, late: bool) -> impl Strategy<Value = Made> {
+    let [devices, pids, cpus, queues] = manner.numbers();
+    let often = |yes: f64| match manner {
+        Manner::Waiting => prop::bool::weighted(0.0),
+        _ => prop::bool::weighted(yes),
+    };
+    let rare = || often(0.08);
     let kind = (
-        0..3u32,
+        0..devices,
         select(&Op::ALL[..]),
         0..40u64,
         select(&[0u64, 512, 4096, 65_536][..]),
-        [0..4u32, 0..3u32, 0..3u32],
-        prop::bool::weighted(0.15),
+        [0..pids, 0..cpus, 0..queues],
+        often(0.15),
     );
     let after = prop_oneof![3 => Just(0u64), 4 => 0..4u64, 1 => 5..300u64];
     let early = match late {
-        true => prop_oneof![6 => Just(0u64), 1 => 0..20u64].boxed(),
+        true => prop_oneof![5 => Just(0u64), 1 => 0..60u64].boxed(),
         false => Just(0).boxed(),
     };
     let times = (
         after,
-        [step(), step(), step(), step()],
+        manner.steps(),
         [rare(), rare(), rare(), rare(), rare()],
         rare(),
         early,
@@ -119,13 +155,14 @@ impl Made {
     }
 }
 
-/// I/Os of three devices in the order in which they were queued, some of them equal in time, with
-/// events missing, and some that take long. With `late` some come after others that were queued
+/// I/Os of up to three devices in the order in which they were queued, some of them equal in time,
+/// in one of three manners. With `late` some come after others that were queued
 /// later. Times are in ns, ms or tens of ms, from a random time on.
 pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     let units = select(&[1u64, 997, 1_000_000, 37_000_000][..]);
     let origin = select(&[0u64, 1_000, 987_654_321, 1 << 60][..]);
-    let ios = prop::collection::vec(made(late), 0..90);
+    let manners = select(&[Manner::Any, Manner::Calm, Manner::Waiting][..]);
+    let ios = manners.prop_flat_map(move |manner| prop::collection::vec(made(manner, late), 0..90));
     (ios, units, origin).prop_map(|(ios, unit, origin)| {
         let mut now = 0;
         let span = |(id, io): (u64, &Made)| io.span(id, &mut now, origin, unit);
