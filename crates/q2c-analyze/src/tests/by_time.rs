@@ -18,12 +18,12 @@ fn cut<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
     pairs.map(|pair| &spans[pair[0]..pair[1]]).collect()
 }
 
-/// The analyses of parts; `head` is the most that a later part keeps of its first I/Os.
-pub(super) fn parts(parts: &[&[Span]], head: usize) -> Vec<Analyzer> {
+/// The analyses of parts; `heads` are the most that later parts keep of their first I/Os, in turn.
+pub(super) fn parts(parts: &[&[Span]], heads: &[usize]) -> Vec<Analyzer> {
     let one = |(at, spans): (usize, &&[Span])| {
         let new = match at {
             0 => Analyzer::new(Layer::Block),
-            _ => Analyzer::part_with_head(Layer::Block, head),
+            at => Analyzer::part_with_head(Layer::Block, heads[at % heads.len()]),
         };
         fed(new, spans, 7)
     };
@@ -62,7 +62,7 @@ proptest! {
         cuts in prop::collection::vec(any::<u32>(), 0..6),
         order in prop::collection::vec(any::<u32>(), 1..8),
     ) {
-        let merged = joined(parts(&cut(&spans, &cuts), Analyzer::HEAD), &order);
+        let merged = joined(parts(&cut(&spans, &cuts), &[Analyzer::HEAD]), &order);
         let left = same_but_for_the_inexact(finished(merged), finished(whole(&spans)));
         prop_assert_eq!(left, []);
     }
@@ -74,9 +74,9 @@ proptest! {
         spans in prop_oneof![trace(false), trace(true)],
         cuts in prop::collection::vec(any::<u32>(), 0..6),
         order in prop::collection::vec(any::<u32>(), 1..8),
-        head in 0..12usize,
+        heads in prop::collection::vec(0..12usize, 1..4),
     ) {
-        let merged = joined(parts(&cut(&spans, &cuts), head), &order);
+        let merged = joined(parts(&cut(&spans, &cuts), &heads), &order);
         same_but_for_the_inexact(finished(merged), finished(whole(&spans)));
     }
 
@@ -86,12 +86,12 @@ proptest! {
         spans in trace(false),
         cuts in prop::collection::vec(any::<u32>(), 0..6),
         order in prop::collection::vec(any::<u32>(), 1..8),
-        head in 0..12usize,
+        heads in prop::collection::vec(0..12usize, 1..4),
     ) {
         // What is in flight is in order when every I/O has its begin.
         let known = |span: &&Span| span.begin_ns != u64::MAX;
         let spans: Vec<Span> = spans.iter().filter(known).copied().collect();
-        let merged = finished(joined(parts(&cut(&spans, &cuts), head), &order));
+        let merged = finished(joined(parts(&cut(&spans, &cuts), &heads), &order));
         let named = |of: Figure| merged.inexact.iter().any(|mark| mark.figure == of);
         prop_assert!(!named(Figure::MostInFlight), "{:?}", merged.inexact);
         let walked = Walked::of(&spans);

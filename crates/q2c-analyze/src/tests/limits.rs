@@ -89,6 +89,80 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
     assert_eq!(count(&result.groups["process"]), 1_500);
 }
 
+/// The excerpt has 96 I/Os before the slowest and 96 behind it, wherever the trace is cut.
+#[test]
+fn the_slowest_stands_among_its_neighbours() {
+    for (slowest, cut) in [
+        (600, 500),
+        (600, 530),
+        (600, 600),
+        (600, 601),
+        (600, 650),
+        (600, 697),
+        (880, 200),
+        (880, 899),
+    ] {
+        let took = |n: u64| if n == slowest { 7 } else { 3 + n % 3 };
+        let all: Vec<Span> = (0..900)
+            .map(|n| read(n, 10 * n, 10 * n + took(n)))
+            .collect();
+        let (one, two) = all.split_at(cut);
+        // A third part cuts the I/Os behind once more.
+        let (two, three) = two.split_at(two.len() / 20);
+        for head in [0, 20, 500] {
+            let both = first(one).then(later(two, head)).expect("one layer");
+            let result = joined(both, later(three, head));
+            let found = result.excerpts.iter().find(|part| part.what == "slowest");
+            let ids: Vec<u64> = found.expect("it").ios.iter().map(|io| io.id).collect();
+            let wanted: Vec<u64> = (slowest - 96..(slowest + 97).min(900)).collect();
+            assert_eq!(ids, wanted, "slowest {slowest}, cut {cut}, head {head}");
+            let start = result.excerpts.iter().find(|part| part.what == "start");
+            assert_eq!(start.expect("it").ios.len(), 384);
+        }
+    }
+}
+
+/// I/Os of eight jobs on a queue of four requests, which serves each in 100 ns: at almost any time
+/// all requests are in use, and some I/Os wait.
+fn exhausted() -> Vec<Span> {
+    let (mut free, mut ready) = ([0u64; 4], [0u64; 8]);
+    let mut spans = Vec::new();
+    for round in 0..12 {
+        for (job, at) in (0..).zip(&mut ready) {
+            let request = free.iter_mut().min().expect("four of them");
+            let getrq = (*at + 5).max(*request);
+            spans.push(Span {
+                getrq_ns: getrq,
+                issue_ns: getrq + 10,
+                ..read(8 * round + job, *at, getrq + 100)
+            });
+            *request = getrq + 100;
+            // Every other round begins with a pause, in which requests become free.
+            *at = getrq + 120 + round % 2 * (30 * job);
+        }
+    }
+    spans.sort_by_key(|span| span.begin_ns);
+    spans
+}
+
+/// Wherever it is cut, the waits with all requests in use are those of one pass.
+#[test]
+fn waits_for_requests_go_on_over_a_cut() {
+    let spans = exhausted();
+    let whole = finished(first(&spans));
+    assert_eq!(whole.tags[0].most, 4);
+    assert!(whole.tags[0].q2g_at_most_ns > 0);
+    for (cut, head) in (0..spans.len()).flat_map(|cut| [3, 16, 24].map(|head| (cut, head))) {
+        let (one, two) = spans.split_at(cut);
+        let result = joined(first(one), later(two, head));
+        let named = same_but_for_the_inexact(result, whole.clone());
+        assert!(
+            head < 16 || named.is_empty(),
+            "cut {cut}, head {head}: {named:?}"
+        );
+    }
+}
+
 /// The second part begins at 50, before the last I/O of the first one at 60.
 #[test]
 fn parts_out_of_order_are_told() {

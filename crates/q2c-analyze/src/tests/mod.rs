@@ -14,7 +14,7 @@ use q2c_trace::Span;
 use std::collections::BTreeMap;
 
 /// Random cases of each property.
-const CASES: u32 = 64;
+const CASES: u32 = 40;
 
 fn finished(analyzer: Analyzer) -> AnalyzeResult {
     analyzer.finish(&BTreeMap::from([(1, "db".to_owned())]))

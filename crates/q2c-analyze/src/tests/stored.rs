@@ -84,7 +84,7 @@ proptest! {
         changes in prop::collection::vec((any::<u32>(), any::<u8>()), 1..4),
     ) {
         let half = spans.len() / 2;
-        for part in parts(&[&spans[..half], &spans[half..]], head) {
+        for part in parts(&[&spans[..half], &spans[half..]], &[head]) {
             let mut other = bytes(&part);
             for (place, byte) in &changes {
                 let place = 24 + *place as usize % (other.len() - 24);
