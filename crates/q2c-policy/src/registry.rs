@@ -70,7 +70,8 @@ pub struct Param {
 
 impl Param {
     /// The range in words for errors and help, such as `from 0.01% to 100%`.
-    pub(crate) fn range(&self) -> String {
+    #[must_use]
+    pub fn range(&self) -> String {
         let (min, max) = (self.kind.show(self.min), self.kind.show(self.max));
         match self.kind {
             Kind::Switch => "on or off".to_owned(),

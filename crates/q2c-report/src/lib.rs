@@ -4,6 +4,7 @@
 //! - [`html`]: one self-contained page with charts, to keep and to hand on;
 //! - [`csv`]: the numbers, for other programs;
 //! - [`columns`]: a sweep's numbers by column, for other table formats;
+//! - [`kept`]: a result of any kind, read back from its JSON;
 //! - [`advice`]: a recommendation in words, the same in terminal and page;
 //! - [`cpu_trials`]: the trials of a target from several CPUs, in words.
 //!
@@ -25,6 +26,7 @@ mod heat;
 pub mod html;
 mod inexact;
 mod invalid;
+pub mod kept;
 mod kernel_tune;
 mod label;
 mod late;

@@ -2,9 +2,11 @@
 //! a plan that the runner runs, and each run is kept in a folder of its own. Files that are read as
 //! a whole are read by one module.
 
+mod kept_text;
 pub mod run_dir;
 pub mod runner;
 pub mod whole_file;
 
+pub use kept_text::{KeptTextError, kept_text};
 pub use run_dir::{Identity, RunDir, RunState};
 pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};

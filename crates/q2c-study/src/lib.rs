@@ -2,6 +2,7 @@
 
 mod answer;
 mod contest;
+mod cost;
 mod expected;
 mod lanes;
 mod leave_out;
@@ -14,15 +15,18 @@ mod sim;
 mod source;
 mod standard;
 mod sweep;
+mod swept;
 mod timing;
 
 pub use contest::{Contest, GroupLoss};
+pub use cost::{CostError, Costs};
 pub use lanes::{Holding, LaneFile, NewFile};
 pub use library::{LIBRARY, Shipped, read_library};
 pub use search::Search;
 pub use service::service_times;
 pub use sim::Simulation;
-pub use source::{SourceError, SourceOptions, Trace, read};
+pub use source::{SourceError, SourceOptions, Trace, read, read_input, read_records};
 pub use standard::standard;
 pub use sweep::{Study, StudyError};
+pub use swept::{LONG_S, Swept, SweptError};
 pub use timing::Timing;

@@ -118,22 +118,75 @@ const COLUMNS: [Column; 11] = [
 /// # Errors
 /// A [`SourceError`].
 pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, SourceError> {
+    let input = Input::recognise(path, options.format.as_deref())?;
+    read_input(path, input, options, stop)
+}
+
+/// As [`read`], for an input that is open already. It is called `path` in messages.
+///
+/// # Errors
+/// A [`SourceError`].
+pub fn read_input(
+    path: &Path,
+    input: Input,
+    options: &SourceOptions,
+    stop: &AtomicBool,
+) -> Result<Trace, SourceError> {
+    let format = input.format();
+    let (op, bytes) = ASSUMED;
+    let import = ImportOptions {
+        op: options.import.op.or(Some(op)),
+        bytes: options.import.bytes.or(Some(bytes)),
+        ..options.import.clone()
+    };
+    let scan = Scan::new().columns(&COLUMNS);
+    take(path, options, stop, format, |sink| {
+        input.read(path, &import, &scan, sink)
+    })
+}
+
+/// As [`read`], for records that do not come from a file. `feed` hands them on in the order of a
+/// trace and returns their description; they are called `path` in messages.
+///
+/// # Errors
+/// A [`SourceError`].
+pub fn read_records(
+    path: &Path,
+    options: &SourceOptions,
+    stop: &AtomicBool,
+    feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, TraceError>,
+) -> Result<Trace, SourceError> {
+    take(path, options, stop, None, |sink| {
+        feed(sink).map_err(ImportError::BadTrace)
+    })
+}
+
+/// Takes the records that `feed` hands on. `format` is that of another tool's recording.
+fn take(
+    path: &Path,
+    options: &SourceOptions,
+    stop: &AtomicBool,
+    format: Option<&str>,
+    feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, ImportError>,
+) -> Result<Trace, SourceError> {
     let spilled = |source| SourceError::Spill {
         path: path.to_owned(),
         folder: options.holding.folder.clone(),
         source,
     };
-    let input = Input::recognise(path, options.format.as_deref())?;
     let mut taken = Taken {
         lanes: RecordedLanes::new(&options.holding, options.taking),
         full: None,
         path,
         stop,
     };
-    let format = input.format();
-    let read = records(path, input, &options.import, &mut taken);
+    let read = feed(&mut taken);
     if let Some(full) = taken.full {
         return Err(spilled(full));
+    }
+    if stop.load(Ordering::Relaxed) {
+        let path = path.to_owned();
+        return Err(SourceError::Stopped { path });
     }
     let meta = read?;
     let lanes = taken.lanes.finish().map_err(spilled)?;
@@ -206,28 +259,6 @@ impl RecordSink for Taken<'_> {
             }),
         }
     }
-}
-
-/// Reads the records of `input`, and returns its description.
-fn records(
-    path: &Path,
-    input: Input,
-    options: &ImportOptions,
-    sink: &mut Taken<'_>,
-) -> Result<TraceMeta, SourceError> {
-    let (op, bytes) = ASSUMED;
-    let import = ImportOptions {
-        op: options.op.or(Some(op)),
-        bytes: options.bytes.or(Some(bytes)),
-        ..options.clone()
-    };
-    let scan = Scan::new().columns(&COLUMNS);
-    let meta = input.read(path, &import, &scan, sink);
-    if sink.stop.load(Ordering::Relaxed) {
-        let path = path.to_owned();
-        return Err(SourceError::Stopped { path });
-    }
-    Ok(meta?)
 }
 
 /// The time from the beginning of the trace to the end of a lane, ns: that of one turn when the

@@ -4,10 +4,10 @@
 //! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name only when it is
 //! whole.
 //! [`TraceReader`] streams them back, row group by row group, with the columns and the rows that a
-//! [`Scan`] asks for. [`Counting`] sums up what a trace holds. [`import`] turns what other tools
-//! recorded into records, [`export`] writes records as other tools read them, and [`recording`]
-//! takes what a probe sees, in the order of completion. [`Wholes`] puts the parts of split I/Os
-//! together again.
+//! [`Scan`] asks for. [`Frame`] reads records from Arrow batches of other programs. [`Counting`]
+//! sums up what a trace holds. [`import`] turns what other tools recorded into records, [`export`]
+//! writes records as other tools read them, and [`recording`] takes what a probe sees, in the order
+//! of completion. [`Wholes`] puts the parts of split I/Os together again.
 //!
 //! Any Parquet reader opens the file. Times are unsigned nanoseconds, null where the source had
 //! none. `op`, `layer`, `device` and `comm` are dictionary-encoded text, and the device is
@@ -46,7 +46,7 @@ pub mod table;
 mod whole;
 
 pub use container::{
-    Batches, Column, Records, SCHEMA_VERSION, Scan, Temporary, TraceError, TraceReader,
+    Batches, Column, Frame, Records, SCHEMA_VERSION, Scan, Temporary, TraceError, TraceReader,
     TraceWriter, UnknownColumn, remove_unfinished,
 };
 pub use process_name::is_cut as is_cut_name;

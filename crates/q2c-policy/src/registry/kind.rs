@@ -56,7 +56,8 @@ impl Kind {
     }
 
     /// A text that parses back to exactly `value`.
-    pub(crate) fn show(self, value: f64) -> String {
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
         match self {
             Kind::Ratio => show_ratio(value),
             Kind::Duration => show_duration(value as u64),

@@ -4,7 +4,8 @@ use super::column::Column;
 use crate::process_name;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayAccessor, RecordBatch};
+use arrow_schema::DataType;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
 /// A cell whose value has no meaning in its column.
@@ -102,8 +103,12 @@ fn words<T: Clone>(
         expected,
         found,
     };
-    let array = array.as_dictionary::<Int32Type>();
-    let texts = array.values().as_string::<i32>();
+    let own = array.as_dictionary_opt::<Int32Type>();
+    let own = own.and_then(|own| Some((own, own.values().as_string_opt::<i32>()?)));
+    // A slice of a long table can have a dictionary that is much longer than the slice.
+    let Some((array, texts)) = own.filter(|(own, texts)| texts.len() <= own.len()) else {
+        return other_words(array, records, parse, set).map_err(|(why, found)| bad(why, found));
+    };
     let parsed: Vec<Result<T, &'static str>> =
         texts.iter().map(|text| parse(text.unwrap_or(""))).collect();
     for (key, record) in array.keys().iter().zip(records) {
@@ -115,6 +120,51 @@ fn words<T: Clone>(
         }
     }
     Ok(())
+}
+
+/// Fills in a text column of any encoding. A text that follows its equal is not parsed again.
+fn other_words<T: Clone>(
+    array: &dyn Array,
+    records: &mut [IoRecord],
+    parse: impl Fn(&str) -> Result<T, &'static str>,
+    set: impl Fn(&mut IoRecord, T),
+) -> Result<(), (&'static str, String)> {
+    let text_at = texts(array).ok_or_else(|| ("text", array.data_type().to_string()))?;
+    let mut last: Option<(&str, T)> = None;
+    for (row, record) in records.iter_mut().enumerate() {
+        let Some(text) = text_at(row) else { continue };
+        let value = match &last {
+            Some((same, value)) if *same == text => value.clone(),
+            _ => parse(text).map_err(|expected| (expected, told(text)))?,
+        };
+        set(record, value.clone());
+        last = Some((text, value));
+    }
+    Ok(())
+}
+
+/// Gives the text of a row, or `None` where it is null.
+type TextAt<'a> = Box<dyn Fn(usize) -> Option<&'a str> + 'a>;
+
+/// The texts of a column; `None` when it does not hold text.
+fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
+    fn of<'a, A: ArrayAccessor<Item = &'a str> + 'a>(cells: A) -> TextAt<'a> {
+        Box::new(move |row| cells.is_valid(row).then(|| cells.value(row)))
+    }
+    Some(match array.data_type() {
+        DataType::Utf8 => of(array.as_string::<i32>()),
+        DataType::LargeUtf8 => of(array.as_string::<i64>()),
+        DataType::Utf8View => of(array.as_string_view()),
+        DataType::Dictionary(_, _) => {
+            let cells = array.as_any_dictionary();
+            if cells.values().is_empty() {
+                return Some(Box::new(|_| None));
+            }
+            let (keys, text_of) = (cells.normalized_keys(), texts(cells.values())?);
+            Box::new(move |row| text_of(*keys.get(row).filter(|_| cells.is_valid(row))?))
+        }
+        _ => return None,
+    })
 }
 
 fn layer(text: &str) -> Result<Layer, &'static str> {

@@ -4,6 +4,7 @@ use super::error::TraceError;
 use super::schema::{META_KEY, SCHEMA_VERSION, VERSION_KEY};
 use super::shared_file::SharedFile;
 use super::writer::io_error;
+use arrow_schema::Metadata;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::Length;
 use q2c_model::TraceMeta;
@@ -68,7 +69,34 @@ pub(super) fn check_layout(
 
 /// The trace's description. Fails when the file is no trace of this version.
 pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
-    let version = entry(file, VERSION_KEY, path)?;
+    described(path, |key| {
+        let mut entries = file.key_value_metadata().into_iter().flatten();
+        let found = entries.find(|entry| entry.key == key);
+        found.and_then(|entry| entry.value.as_deref())
+    })
+}
+
+/// The description that an Arrow schema carries; `None` when it carries none. Fails when it is
+/// damaged, or of another version.
+pub(super) fn in_schema(entries: &Metadata, name: &Path) -> Result<Option<TraceMeta>, TraceError> {
+    let any = [VERSION_KEY, META_KEY].iter();
+    if !any.into_iter().any(|&key| entries.contains_key(key)) {
+        return Ok(None);
+    }
+    described(name, |key| entries.get(key).map(String::as_str)).map(Some)
+}
+
+fn described<'a>(
+    path: &Path,
+    entry: impl Fn(&'static str) -> Option<&'a str>,
+) -> Result<TraceMeta, TraceError> {
+    let needed = |key| {
+        entry(key).ok_or_else(|| TraceError::NotATrace {
+            path: path.to_owned(),
+            key,
+        })
+    };
+    let version = needed(VERSION_KEY)?;
     if version != SCHEMA_VERSION.to_string() {
         return Err(TraceError::Version {
             path: path.to_owned(),
@@ -76,24 +104,9 @@ pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, Tr
             found: version.to_owned(),
         });
     }
-    let json = entry(file, META_KEY, path)?;
-    serde_json::from_str(json).map_err(|source| TraceError::Meta {
+    serde_json::from_str(needed(META_KEY)?).map_err(|source| TraceError::Meta {
         path: path.to_owned(),
         key: META_KEY,
         source,
-    })
-}
-
-fn entry<'a>(
-    file: &'a FileMetaData,
-    key: &'static str,
-    path: &Path,
-) -> Result<&'a str, TraceError> {
-    let mut entries = file.key_value_metadata().into_iter().flatten();
-    let found = entries.find(|entry| entry.key == key);
-    let value = found.and_then(|entry| entry.value.as_deref());
-    value.ok_or_else(|| TraceError::NotATrace {
-        path: path.to_owned(),
-        key,
     })
 }

@@ -8,6 +8,7 @@ use super::shared_file::SharedFile;
 use super::writer::{io_error, parquet_error};
 use super::{footer, schema};
 use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -17,6 +18,7 @@ use parquet::errors::ParquetError;
 use q2c_model::{IoRecord, TraceMeta};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An open trace. Scans are independent of each other and may run in several threads.
 #[derive(Debug)]
@@ -107,6 +109,19 @@ impl TraceReader {
         Ok(Batches { path, parquet })
     }
 
+    /// The Arrow schema of the scan's columns, in the order in which the scan names them, with the
+    /// description of the trace in its metadata: a table with this schema still carries it.
+    ///
+    /// # Errors
+    /// When the description cannot be written as JSON.
+    pub fn arrow_schema(&self, scan: &Scan) -> Result<SchemaRef, TraceError> {
+        let entries = schema::entries(&self.meta, &self.path)?;
+        let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
+        let fields = columns.iter().copied().map(schema::field);
+        let fields = fields.collect::<Vec<_>>();
+        Ok(Arc::new(Schema::new_with_metadata(fields, entries)))
+    }
+
     fn wanted_groups(&self, scan: &Scan) -> Vec<usize> {
         let groups = self.parquet.metadata().row_groups().iter().enumerate();
         let wanted = groups.filter(|(_, group)| scan.may_hold(group));
@@ -166,7 +181,7 @@ impl Iterator for Records {
     }
 }
 
-fn bad_value(path: PathBuf, bad: BadCell) -> TraceError {
+pub(super) fn bad_value(path: PathBuf, bad: BadCell) -> TraceError {
     let BadCell {
         column,
         expected,

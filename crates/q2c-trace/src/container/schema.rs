@@ -7,6 +7,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
+use q2c_model::TraceMeta;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -19,9 +20,9 @@ pub(super) const VERSION_KEY: &str = "q2c.trace.version";
 /// Key of the [`q2c_model::TraceMeta`], as JSON.
 pub(super) const META_KEY: &str = "q2c.trace.meta";
 /// Key of the words for the bits of `flags`, for readers that know Parquet but not q2c.
-pub(super) const FLAGS_KEY: &str = "q2c.trace.flags";
+const FLAGS_KEY: &str = "q2c.trace.flags";
 /// The words with the values of their bits.
-pub(super) const FLAGS_WORDS: &str = "sync=1 meta=2 fua=4 readahead=8 polled=16";
+const FLAGS_WORDS: &str = "sync=1 meta=2 fua=4 readahead=8 polled=16";
 
 /// Rows in a row group. A reader skips whole row groups, and a writer keeps one (about 10 MB) in
 /// memory.
@@ -29,12 +30,31 @@ pub(super) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
 pub(super) fn schema() -> SchemaRef {
     static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
-        let field = |c: &Column| Field::new(c.name(), c.data_type(), c.is_optional());
-        Arc::new(Schema::new(
-            Column::ALL.iter().map(field).collect::<Vec<_>>(),
-        ))
+        let fields = Column::ALL.iter().copied().map(field);
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     });
     SCHEMA.clone()
+}
+
+/// The Arrow field of a column.
+pub(super) fn field(column: Column) -> Field {
+    Field::new(column.name(), column.data_type(), column.is_optional())
+}
+
+/// The metadata of a trace with this description, by key.
+pub(super) fn entries(
+    meta: &TraceMeta,
+    path: &Path,
+) -> Result<[(&'static str, String); 3], TraceError> {
+    let json = serde_json::to_string(meta).map_err(|source| TraceError::Describe {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok([
+        (VERSION_KEY, SCHEMA_VERSION.to_string()),
+        (META_KEY, json),
+        (FLAGS_KEY, FLAGS_WORDS.to_owned()),
+    ])
 }
 
 pub(super) fn properties() -> Result<WriterProperties, ParquetError> {
@@ -74,7 +94,7 @@ pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
             return Err(TraceError::ColumnType {
                 path: path.to_owned(),
                 column,
-                expected: type_name(&Field::new("", column.data_type(), column.is_optional())),
+                expected: type_name(&self::field(column)),
                 found: type_name(field),
             });
         }
@@ -82,7 +102,7 @@ pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
     Ok(())
 }
 
-fn type_name(field: &Field) -> String {
+pub(super) fn type_name(field: &Field) -> String {
     let nullable = if field.is_nullable() {
         "nullable"
     } else {

@@ -3,7 +3,7 @@
 use super::encode::Encoder;
 use super::error::TraceError;
 use super::groups::Groups;
-use super::schema::{self, FLAGS_KEY, FLAGS_WORDS, META_KEY, SCHEMA_VERSION, VERSION_KEY};
+use super::schema;
 use super::temporary::{Temporary, sync_folder};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -181,16 +181,8 @@ fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
 }
 
 fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
-    let json = serde_json::to_string(meta).map_err(|source| TraceError::Describe {
-        path: path.to_owned(),
-        source,
-    })?;
-    let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
-    Ok([
-        entry(VERSION_KEY, SCHEMA_VERSION.to_string()),
-        entry(META_KEY, json),
-        entry(FLAGS_KEY, FLAGS_WORDS.to_owned()),
-    ])
+    let entries = schema::entries(meta, path)?;
+    Ok(entries.map(|(key, value)| KeyValue::new(key.to_owned(), value)))
 }
 
 /// As [`Temporary::name_finished`], but keeps the trace under its temporary name when the wanted

@@ -28,6 +28,7 @@ mod spc;
 mod systor17;
 mod tencent;
 mod text;
+mod to_trace;
 mod unpack;
 mod vscsi;
 
@@ -38,6 +39,7 @@ pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
 pub use run::{Import, Origin, RecordSink};
 pub use several::several;
+pub use to_trace::to_trace;
 
 use q2c_model::TraceMeta;
 

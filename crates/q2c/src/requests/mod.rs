@@ -10,5 +10,4 @@ pub mod tuned;
 pub mod watch;
 pub mod workload;
 
-/// What would take longer than this, seconds, and need not, is refused without `--yes`.
-pub const LONG_S: f64 = 120.0;
+pub use q2c_study::LONG_S;

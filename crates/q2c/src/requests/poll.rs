@@ -30,22 +30,6 @@ pub fn sim_policies(args: &SimArgs) -> Result<Vec<PolicySpec>, SpecError> {
     Ok([args.policy.clone(), own].concat())
 }
 
-/// The policies of `q2c poll sweep`: the families spelled out, then the user's own rules. When
-/// nothing is asked for, they are the standard grid for a trace of this median latency.
-///
-/// A family can have millions of policies, so the caller first asks whether the sweep is worth its
-/// time.
-pub fn sweep_policies(
-    families: &[Family],
-    own: Vec<PolicySpec>,
-    p50: Nanos,
-) -> Result<Vec<PolicySpec>, FamilyError> {
-    let families = families.iter().map(Family::spell_out);
-    let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
-    all.extend(own);
-    Ok(or_standard(all, p50))
-}
-
 /// The policies of `q2c poll study`: those asked for, and behind them those of the standard grid
 /// that are not among them. Its fixed sleeps are for this median latency; they are named in the
 /// result, not ranked.
@@ -59,15 +43,6 @@ pub fn study_policies(args: &StudyArgs, p50: Nanos) -> Result<Vec<PolicySpec>, F
         all.extend(standard.filter(|policy| !asked.contains(policy)));
     }
     Ok(all)
-}
-
-/// The policies that were asked for; where there are none, those of the standard grid for a trace
-/// of this median latency.
-pub fn or_standard(asked: Vec<PolicySpec>, p50: Nanos) -> Vec<PolicySpec> {
-    match asked.is_empty() {
-        true => standard(p50),
-        false => asked,
-    }
 }
 
 /// Length of a formula's windows in `q2c poll steer` without `--period`.
@@ -93,7 +68,6 @@ mod tests {
     use super::*;
     use crate::args::tests::poll;
     use crate::args::{PollCommand, SweepArgs};
-    use q2c_policy::RULES;
 
     fn sim(words: &str) -> SimArgs {
         match poll(&format!("sim {words}")) {
@@ -139,25 +113,6 @@ mod tests {
             names[0].starts_with("pas") && names[1].starts_with("mean"),
             "{names:?}"
         );
-        let args = sweep("t --rule 0.7*min --policy min:ratio=10%..30%/10%,period=1ms");
-        let own = args.simulated.own.policies().unwrap();
-        let policies = sweep_policies(&args.policy, own, Nanos(80_000)).unwrap();
-        assert_eq!(policies.len(), 4);
-        assert!(policies[3].to_string().contains("0.7"), "{}", policies[3]);
-    }
-
-    #[test]
-    fn without_rules_a_sweep_has_every_rule() {
-        let policies = sweep_policies(&sweep("t").policy, Vec::new(), Nanos(80_000)).unwrap();
-        for rule in RULES
-            .iter()
-            .filter(|rule| rule.name.parse::<PolicySpec>().is_ok())
-        {
-            let there = policies
-                .iter()
-                .any(|policy| policy.rule().name == rule.name);
-            assert!(there, "{}", rule.name);
-        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The patterns of `q2c poll study` and `q2c poll search`: read, with their costs.
 
-use super::cost::{PUBLISHED, costs};
+use super::cost::costs;
 use super::source::trace;
 use super::sweep::write;
 use crate::args::{PatternsArgs, SimulatedArgs, temporary};
@@ -13,7 +13,7 @@ use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_report::html::RenderError;
 use q2c_result::Exit;
-use q2c_study::{LIBRARY, Study, Trace, read_library};
+use q2c_study::{Costs, LIBRARY, Study, Trace, read_library};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,7 +44,7 @@ impl Patterns {
         // A rule that sleeps must not sleep for nothing, or each loss would be a loss of all.
         let mut cost = cost.clone();
         if cost.wake_delay.is_none() {
-            cost.cost.get_or_insert_with(|| PUBLISHED.into());
+            cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
         }
         let (cost, cost_in_words) = costs(&cost, source.recording.bs, &sizes)?;
         Ok(Patterns {

@@ -5,23 +5,18 @@ use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
-use crate::requests::LONG_S;
-use crate::requests::poll::{arrival, or_standard, sweep_policies, timing};
+use crate::requests::poll::{arrival, timing};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
-use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_report::columns::Column;
 use q2c_result::Exit;
 use q2c_result::sweep::SweepResult;
 use q2c_sim::start_threads;
-use q2c_study::{Study, StudyError, Trace};
+use q2c_study::{Study, StudyError, Swept, Trace};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-
-/// Policies of each family that are simulated beforehand to estimate the time of a sweep.
-const SAMPLE: u64 = 64;
 
 /// Simulates the policies on all traces, writes the files asked for, and prints the result.
 pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
@@ -50,8 +45,13 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         follow: args.follow.clone(),
     };
     let p50 = Nanos(traces[0].input.latency_ns[2] as u64);
-    worth_it(args, &study, &own, p50)?;
-    let policies = sweep_policies(&args.policy, own, p50).or_exit(Exit::Usage)?;
+    let swept = Swept {
+        families: &args.policy,
+        own: &own,
+        p50,
+    };
+    swept.worth_it(&study, args.yes).or_exit(Exit::Usage)?;
+    let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let result = simulated(&study, stop)?;
     files.write(&result)?;
@@ -60,40 +60,6 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         false => print(&q2c_report::terminal::sweep(&result, screen()))?,
     }
     Ok(Exit::Done)
-}
-
-/// Refuses a sweep whose result would not fit into memory, and without `--yes` one that would take
-/// longer than [`LONG_S`], told by a sample of its policies. Families are not spelled out here.
-fn worth_it(
-    args: &SweepArgs,
-    study: &Study<'_>,
-    own: &[PolicySpec],
-    p50: Nanos,
-) -> Result<(), Failure> {
-    let refused = |why: String| Err(Failure::new(Exit::Usage, format!("sweep: {why}")));
-    let each = args.policy.iter().map(|family| family.sample(SAMPLE));
-    let sample = each.collect::<Result<Vec<_>, _>>().or_exit(Exit::Usage)?;
-    let sample = or_standard([&sample.concat(), own].concat(), p50);
-    let spelled: u64 = args.policy.iter().map(Family::count).sum();
-    let count = match spelled + own.len() as u64 {
-        0 => sample.len() as u64,
-        count => count,
-    };
-    let cells = count.saturating_mul(study.traces.len() as u64);
-    if cells > MOST_CONFIGURATIONS {
-        return refused(format!(
-            "expected at most {MOST_CONFIGURATIONS} configurations over all traces, found {cells}; \
-             sweep fewer, for instance with a wider step"
-        ));
-    }
-    let takes = study.expected_s(&sample, count).filter(|s| *s > LONG_S);
-    match takes.filter(|_| !args.yes) {
-        None => Ok(()),
-        Some(takes) => refused(format!(
-            "{cells} cells would take about {}; sweep fewer, give a shorter --measure, or say --yes",
-            Nanos::from_secs_f64(takes)
-        )),
-    }
 }
 
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {

@@ -1,8 +1,9 @@
-//! The results that `q2c report` draws again, one entry for each command that leaves one.
+//! Results that were kept as JSON, one entry for each command that leaves one, and the forms in
+//! which they are drawn again.
 
-use crate::failure::{Fails, Failure};
-use crate::output::print_json;
-use q2c_report::{csv, html, terminal, terminal::Screen};
+use crate::html::RenderError;
+use crate::terminal::Screen;
+use crate::{csv, html, terminal};
 use q2c_result::Exit;
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
@@ -26,18 +27,19 @@ use q2c_result::sweep::{self, SweepResult};
 use q2c_result::tune::{self, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
 use q2c_result::watch::{self, WatchResult};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use thiserror::Error;
 
 /// All kinds of results.
-pub(super) const KINDS: &[&dyn Kind] = &[
+const KINDS: &[&dyn Kind] = &[
     &KindOf {
         schema: tune::SCHEMA,
         earlier: &tune::EARLIER,
         read: |text| serde_json::from_str::<TuneResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::tune(result).or_exit(Exit::Internal),
-        csv: |result| csv::cells(result).or_exit(Exit::Internal),
+        page: |result| html::tune(result).map_err(DrawError::from),
+        csv: |result| csv::cells(result).map_err(DrawError::from),
         table: terminal::tune,
     },
     &KindOf {
@@ -45,8 +47,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<TuneJobsResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::tune_jobs(result).or_exit(Exit::Internal),
-        csv: |result| csv::tune_jobs(result).or_exit(Exit::Internal),
+        page: |result| html::tune_jobs(result).map_err(DrawError::from),
+        csv: |result| csv::tune_jobs(result).map_err(DrawError::from),
         table: terminal::tune_jobs,
     },
     &KindOf {
@@ -54,8 +56,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &bench::EARLIER,
         read: |text| serde_json::from_str::<BenchResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::bench(result).or_exit(Exit::Internal),
-        csv: |result| csv::bench(result).or_exit(Exit::Internal),
+        page: |result| html::bench(result).map_err(DrawError::from),
+        csv: |result| csv::bench(result).map_err(DrawError::from),
         table: terminal::bench,
     },
     &KindOf {
@@ -63,8 +65,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<AnalyzeResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::analyze(result).or_exit(Exit::Internal),
-        csv: |result| csv::analyze(result).or_exit(Exit::Internal),
+        page: |result| html::analyze(result).map_err(DrawError::from),
+        csv: |result| csv::analyze(result).map_err(DrawError::from),
         table: terminal::analyze,
     },
     &KindOf {
@@ -77,8 +79,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
             serde_json::from_value::<ReplayResult>(value)
         },
         schema_of: |result| &mut result.schema,
-        page: |result| html::replay(result).or_exit(Exit::Internal),
-        csv: |result| csv::replay(result).or_exit(Exit::Internal),
+        page: |result| html::replay(result).map_err(DrawError::from),
+        csv: |result| csv::replay(result).map_err(DrawError::from),
         table: terminal::replay,
     },
     &KindOf {
@@ -86,8 +88,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &compare::EARLIER,
         read: |text| serde_json::from_str::<CompareResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::compare(result).or_exit(Exit::Internal),
-        csv: |result| csv::compare(result).or_exit(Exit::Internal),
+        page: |result| html::compare(result).map_err(DrawError::from),
+        csv: |result| csv::compare(result).map_err(DrawError::from),
         table: terminal::compare,
     },
     &KindOf {
@@ -95,8 +97,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<KernelTuneResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::kernel_tune(result).or_exit(Exit::Internal),
-        csv: |result| csv::kernel_tune(result).or_exit(Exit::Internal),
+        page: |result| html::kernel_tune(result).map_err(DrawError::from),
+        csv: |result| csv::kernel_tune(result).map_err(DrawError::from),
         table: terminal::kernel_tune,
     },
     &KindOf {
@@ -104,8 +106,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<FsResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::fs(result).or_exit(Exit::Internal),
-        csv: |result| csv::fs(result).or_exit(Exit::Internal),
+        page: |result| html::fs(result).map_err(DrawError::from),
+        csv: |result| csv::fs(result).map_err(DrawError::from),
         table: terminal::fs,
     },
     &KindOf {
@@ -113,8 +115,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<ScaleResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::scale(result).or_exit(Exit::Internal),
-        csv: |result| csv::scale(result).or_exit(Exit::Internal),
+        page: |result| html::scale(result).map_err(DrawError::from),
+        csv: |result| csv::scale(result).map_err(DrawError::from),
         table: terminal::scale,
     },
     &KindOf {
@@ -122,8 +124,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<PlaceSimResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::place_sim(result).or_exit(Exit::Internal),
-        csv: |result| csv::place_sim(result).or_exit(Exit::Internal),
+        page: |result| html::place_sim(result).map_err(DrawError::from),
+        csv: |result| csv::place_sim(result).map_err(DrawError::from),
         table: terminal::place_sim,
     },
     &KindOf {
@@ -131,8 +133,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<CalibrateResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::place_calibrate(result).or_exit(Exit::Internal),
-        csv: |result| csv::place_calibrate(result).or_exit(Exit::Internal),
+        page: |result| html::place_calibrate(result).map_err(DrawError::from),
+        csv: |result| csv::place_calibrate(result).map_err(DrawError::from),
         table: terminal::place_calibrate,
     },
     &KindOf {
@@ -140,8 +142,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<PlaceRunResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::place_run(result).or_exit(Exit::Internal),
-        csv: |result| csv::place_run(result).or_exit(Exit::Internal),
+        page: |result| html::place_run(result).map_err(DrawError::from),
+        csv: |result| csv::place_run(result).map_err(DrawError::from),
         table: terminal::place_run,
     },
     &KindOf {
@@ -149,8 +151,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<PlaceWatchResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::place_watch(result).or_exit(Exit::Internal),
-        csv: |result| csv::place_watch(result).or_exit(Exit::Internal),
+        page: |result| html::place_watch(result).map_err(DrawError::from),
+        csv: |result| csv::place_watch(result).map_err(DrawError::from),
         table: terminal::place_watch,
     },
     &KindOf {
@@ -158,8 +160,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<SweepResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::sweep(result).or_exit(Exit::Internal),
-        csv: |result| csv::sweep(result).or_exit(Exit::Internal),
+        page: |result| html::sweep(result).map_err(DrawError::from),
+        csv: |result| csv::sweep(result).map_err(DrawError::from),
         table: terminal::sweep,
     },
     &KindOf {
@@ -212,8 +214,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<PollStudyResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::poll_study(result).or_exit(Exit::Internal),
-        csv: |result| csv::poll_study(result).or_exit(Exit::Internal),
+        page: |result| html::poll_study(result).map_err(DrawError::from),
+        csv: |result| csv::poll_study(result).map_err(DrawError::from),
         table: terminal::poll_study,
     },
     &KindOf {
@@ -221,8 +223,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<PollSearchResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::poll_search(result).or_exit(Exit::Internal),
-        csv: |result| csv::poll_search(result).or_exit(Exit::Internal),
+        page: |result| html::poll_search(result).map_err(DrawError::from),
+        csv: |result| csv::poll_search(result).map_err(DrawError::from),
         table: terminal::poll_search,
     },
     &KindOf {
@@ -230,8 +232,8 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<ReproduceResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::reproduce(result).or_exit(Exit::Internal),
-        csv: |result| csv::reproduce(result).or_exit(Exit::Internal),
+        page: |result| html::reproduce(result).map_err(DrawError::from),
+        csv: |result| csv::reproduce(result).map_err(DrawError::from),
         table: terminal::reproduce,
     },
     &KindOf {
@@ -239,28 +241,106 @@ pub(super) const KINDS: &[&dyn Kind] = &[
         earlier: &[],
         read: |text| serde_json::from_str::<AllResult>(text),
         schema_of: |result| &mut result.schema,
-        page: |result| html::reproduce_all(result).or_exit(Exit::Internal),
-        csv: |result| csv::reproduce_all(result).or_exit(Exit::Internal),
+        page: |result| html::reproduce_all(result).map_err(DrawError::from),
+        csv: |result| csv::reproduce_all(result).map_err(DrawError::from),
         table: terminal::reproduce_all,
     },
 ];
 
-/// The refusal of a form that results of this schema do not have.
-fn none(form: &str, schema: &str) -> Result<String, Failure> {
-    Err(Failure::new(
-        Exit::Usage,
-        format!("draw {form}: a result of {schema} has a table and JSON only"),
-    ))
+/// A form that a result could not be drawn in.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DrawError {
+    /// The page could not be made.
+    #[error(transparent)]
+    Page(#[from] RenderError),
+    /// The table of CSV could not be made.
+    #[error(transparent)]
+    Csv(#[from] ::csv::Error),
+    /// Results of this kind do not have the form.
+    #[error("draw {form}: a result of {schema} has a table and JSON only")]
+    NoForm {
+        /// The form.
+        form: &'static str,
+        /// Schema of the result.
+        schema: &'static str,
+    },
+    /// The result could not be written as JSON.
+    #[error("write a result as JSON: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
-/// The kind of results with this version of a schema.
-pub(super) fn of(schema: &str) -> Option<&'static dyn Kind> {
-    let mut kinds = KINDS.iter().copied();
-    kinds.find(|kind| kind.schema() == schema || kind.earlier().contains(&schema))
+impl DrawError {
+    /// The exit code of a command that this error ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            DrawError::NoForm { .. } => Exit::Usage,
+            _ => Exit::Internal,
+        }
+    }
+}
+
+/// A text that is no result of this version. The message continues "read FILE: ".
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NotKept {
+    /// It is no JSON, or has no schema.
+    #[error("expected a result of q2c, found {0}")]
+    NoResult(#[source] serde_json::Error),
+    /// It has a schema that this version does not read.
+    #[error("expected schema {}, found `{}`; use the q2c that wrote it", schemas(), found.escape_debug())]
+    Schema {
+        /// The schema.
+        found: String,
+    },
+    /// It has not the content that its schema promises.
+    #[error("expected schema {schema}, found {source}")]
+    Content {
+        /// The schema.
+        schema: String,
+        /// The error of the JSON parser.
+        source: serde_json::Error,
+    },
+}
+
+/// The field that every result has, whatever its version.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+}
+
+/// Reads a result from JSON. One of an earlier version has the present shape then.
+///
+/// # Errors
+/// The text is no result of this version.
+pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
+    let Head { schema } = serde_json::from_str(text).map_err(NotKept::NoResult)?;
+    let mut kinds = KINDS.iter();
+    let of = |kind: &&&dyn Kind| kind.schema() == schema || kind.earlier().contains(&&*schema);
+    let Some(kind) = kinds.find(of) else {
+        return Err(NotKept::Schema { found: schema });
+    };
+    let read = kind.read(text);
+    read.map_err(|source| NotKept::Content { schema, source })
+}
+
+/// The schemas of this version in words: `a, b or c`.
+fn schemas() -> String {
+    let all: Vec<&str> = KINDS.iter().map(|kind| kind.schema()).collect();
+    match all.split_last() {
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The refusal of a form that results of this schema do not have.
+fn none(form: &'static str, schema: &'static str) -> Result<String, DrawError> {
+    Err(DrawError::NoForm { form, schema })
 }
 
 /// A kind of result, whatever its type.
-pub(super) trait Kind: Sync {
+trait Kind: Sync {
     /// This version's schema.
     fn schema(&self) -> &'static str;
     /// Schemas of earlier versions that can be read.
@@ -270,15 +350,26 @@ pub(super) trait Kind: Sync {
 }
 
 /// A result that was read from a file.
-pub(super) trait Kept {
+pub trait Kept: Send + Sync {
+    /// The schema, in this version.
+    fn schema(&self) -> &'static str;
     /// The HTML page.
-    fn page(&self) -> Result<String, Failure>;
+    ///
+    /// # Errors
+    /// Results of this kind have none, or it could not be made.
+    fn page(&self) -> Result<String, DrawError>;
     /// The CSV table.
-    fn csv(&self) -> Result<String, Failure>;
+    ///
+    /// # Errors
+    /// Results of this kind have none, or it could not be made.
+    fn csv(&self) -> Result<String, DrawError>;
     /// The tables for a terminal.
     fn table(&self, screen: Screen) -> String;
-    /// Prints the result as JSON.
-    fn print_json(&self) -> Result<(), Failure>;
+    /// The result as JSON, as every command prints it.
+    ///
+    /// # Errors
+    /// It could not be written; its types leave no way for that.
+    fn json(&self) -> Result<String, DrawError>;
 }
 
 /// A kind of result by its type: its schemas, how it is read, and the forms in which it is drawn.
@@ -287,12 +378,12 @@ struct KindOf<T> {
     earlier: &'static [&'static str],
     read: fn(&str) -> serde_json::Result<T>,
     schema_of: fn(&mut T) -> &mut String,
-    page: fn(&T) -> Result<String, Failure>,
-    csv: fn(&T) -> Result<String, Failure>,
+    page: fn(&T) -> Result<String, DrawError>,
+    csv: fn(&T) -> Result<String, DrawError>,
     table: fn(&T, Screen) -> String,
 }
 
-impl<T: Serialize + 'static> Kind for KindOf<T> {
+impl<T: Serialize + Send + Sync + 'static> Kind for KindOf<T> {
     fn schema(&self) -> &'static str {
         self.schema
     }
@@ -314,12 +405,16 @@ struct KeptResult<T: 'static> {
     result: T,
 }
 
-impl<T: Serialize> Kept for KeptResult<T> {
-    fn page(&self) -> Result<String, Failure> {
+impl<T: Serialize + Send + Sync> Kept for KeptResult<T> {
+    fn schema(&self) -> &'static str {
+        self.kind.schema
+    }
+
+    fn page(&self) -> Result<String, DrawError> {
         (self.kind.page)(&self.result)
     }
 
-    fn csv(&self) -> Result<String, Failure> {
+    fn csv(&self) -> Result<String, DrawError> {
         (self.kind.csv)(&self.result)
     }
 
@@ -327,7 +422,7 @@ impl<T: Serialize> Kept for KeptResult<T> {
         (self.kind.table)(&self.result, screen)
     }
 
-    fn print_json(&self) -> Result<(), Failure> {
-        print_json(&self.result)
+    fn json(&self) -> Result<String, DrawError> {
+        Ok(serde_json::to_string_pretty(&self.result)?)
     }
 }

@@ -1,0 +1,138 @@
+//! The policies of a sweep, and whether it is worth its time.
+
+use super::standard::standard;
+use super::sweep::Study;
+use q2c_model::Nanos;
+use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
+use thiserror::Error;
+
+/// Policies of each family that are simulated beforehand to estimate the time of a sweep.
+const SAMPLE: u64 = 64;
+/// What would take longer than this, seconds, and need not, is refused unless the user wants it.
+pub const LONG_S: f64 = 120.0;
+
+/// The policies that a sweep was asked for.
+#[derive(Clone, Debug)]
+pub struct Swept<'a> {
+    /// Families, which can have millions of policies.
+    pub families: &'a [Family],
+    /// The user's own rules.
+    pub own: &'a [PolicySpec],
+    /// Median latency of the first trace, for the standard grid.
+    pub p50: Nanos,
+}
+
+/// The reasons for which a sweep is refused before it begins.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SweptError {
+    /// A family cannot be spelled out.
+    #[error(transparent)]
+    Family(#[from] FamilyError),
+    /// The result would not fit into memory.
+    #[error(
+        "sweep: expected at most {MOST_CONFIGURATIONS} configurations over all traces, found {cells}; \
+         sweep fewer, for instance with a wider step"
+    )]
+    TooMany {
+        /// Each policy on each trace.
+        cells: u64,
+    },
+    /// It would take long, and the user did not say that it may.
+    #[error(
+        "sweep: {cells} cells would take about {takes}; sweep fewer, give a shorter --measure, or say --yes"
+    )]
+    TooLong {
+        /// Each policy on each trace.
+        cells: u64,
+        /// The estimated time.
+        takes: Nanos,
+    },
+}
+
+impl Swept<'_> {
+    /// The families spelled out, then the user's own rules. When nothing is asked for, they are the
+    /// standard grid.
+    ///
+    /// A family can have millions of policies, so the caller first asks whether the sweep is
+    /// [worth it](Self::worth_it).
+    ///
+    /// # Errors
+    /// When a family cannot be spelled out.
+    pub fn policies(&self) -> Result<Vec<PolicySpec>, FamilyError> {
+        let families = self.families.iter().map(Family::spell_out);
+        let all = families.collect::<Result<Vec<_>, _>>()?.concat();
+        Ok(self.or_standard(all))
+    }
+
+    /// Refuses a sweep whose result would not fit into memory, and unless it may be `long` one that
+    /// would take more than two minutes, told by a sample of its policies. Families are not spelled
+    /// out here.
+    ///
+    /// # Errors
+    /// A [`SweptError`].
+    pub fn worth_it(&self, study: &Study<'_>, long: bool) -> Result<(), SweptError> {
+        let each = self.families.iter().map(|family| family.sample(SAMPLE));
+        let sample = self.or_standard(each.collect::<Result<Vec<_>, _>>()?.concat());
+        let spelled: u64 = self.families.iter().map(Family::count).sum();
+        let count = match spelled + self.own.len() as u64 {
+            0 => sample.len() as u64,
+            count => count,
+        };
+        let cells = count.saturating_mul(study.traces.len() as u64);
+        if cells > MOST_CONFIGURATIONS {
+            return Err(SweptError::TooMany { cells });
+        }
+        let takes = study.expected_s(&sample, count).filter(|s| *s > LONG_S);
+        match takes.filter(|_| !long) {
+            None => Ok(()),
+            Some(takes) => Err(SweptError::TooLong {
+                cells,
+                takes: Nanos::from_secs_f64(takes),
+            }),
+        }
+    }
+
+    /// Those of families, and the user's own behind them; the standard grid where there are none.
+    fn or_standard(&self, of_families: Vec<PolicySpec>) -> Vec<PolicySpec> {
+        let all = [of_families, self.own.to_vec()].concat();
+        match all.is_empty() {
+            true => standard(self.p50),
+            false => all,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_policy::RULES;
+
+    fn policies(families: &[&str], own: &[&str]) -> Vec<PolicySpec> {
+        let families: Vec<Family> = families.iter().map(|text| text.parse().unwrap()).collect();
+        let own: Vec<PolicySpec> = own.iter().map(|text| text.parse().unwrap()).collect();
+        let swept = Swept {
+            families: &families,
+            own: &own,
+            p50: Nanos(80_000),
+        };
+        swept.policies().unwrap()
+    }
+
+    #[test]
+    fn own_rules_come_after_families() {
+        let all = policies(&["min:ratio=10%..30%/10%,period=1ms"], &["rule:0.7*min"]);
+        assert_eq!(all.len(), 4);
+        assert!(all[3].to_string().contains("0.7"), "{}", all[3]);
+    }
+
+    #[test]
+    fn without_rules_a_sweep_has_every_rule() {
+        let all = policies(&[], &[]);
+        let mut typical = RULES.iter().map(|rule| rule.name.parse::<PolicySpec>());
+        for rule in typical.by_ref().flatten() {
+            let name = rule.rule().name;
+            assert!(all.iter().any(|p| p.rule().name == name), "{name}");
+        }
+    }
+}
