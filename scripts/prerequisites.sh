@@ -2,16 +2,17 @@
 # Finds out which tools for building, running or testing q2c are missing, installs them where it
 # may, and then runs COMMAND.
 #
-#   scripts/prerequisites.sh run|test|test-guest [COMMAND...]
+#   scripts/prerequisites.sh run|test|test-guest|test-python [COMMAND...]
 #
 # As root on a system with apt the missing packages are installed. Otherwise the command that
 # installs them is printed, and the script ends with 1. No question is asked and stdin is not read.
 # COMMAND gets these variables besides its own environment:
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
-#   Q2C_PYTHON              for `test` only: a Python with scripts/python-requirements.txt, in an
-#                           environment of its own in the cache (~/.cache/q2c); unset when it could
-#                           not be made, which is an error where CI=true
+#   Q2C_PYTHON              for `test` a Python with scripts/python-requirements.txt, for `test-python`
+#                           one with scripts/python-package-requirements.txt, in an environment of
+#                           its own in the cache (~/.cache/q2c); unset when it could not be made,
+#                           which is an error for `test-python` and where CI=true
 # With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace, stress-ng or python3-venv is no error: the tests
 # that need one of them are skipped and counted.
 set -euo pipefail
@@ -143,13 +144,13 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
-    if [ "$what" = test ] && ! makes_environments; then
+    if { [ "$what" = test ] || [ "$what" = test-python ]; } && ! makes_environments; then
         printf '%s\n' python3 python3-venv
     fi
     if [ "$what" = test ]; then # makes the load beside which tests about time run
         has stress-ng || printf '%s\n' stress-ng
     fi
-    if [ "$what" != run ]; then # what q2c is compared with
+    if [ "$what" = test ] || [ "$what" = test-guest ]; then # what q2c is compared with
         has fio || printf '%s\n' fio
         PATH=$PATH:/usr/sbin:/sbin has btt || printf '%s\n' blktrace
     fi
@@ -269,17 +270,17 @@ skip_or_leave() {
 
 # --- Python -------------------------------------------------------------------------------------------------------
 
-# Sets Q2C_PYTHON to the Python of an environment with the modules that the tests need. The folder
-# is named after the hash of the list of modules, so another list gets another environment.
+# Sets Q2C_PYTHON to the Python of an environment with the modules of the list named. The folder is
+# named after the hash of the list of modules, so another list gets another environment.
 need_python() {
-    local list=$root/scripts/python-requirements.txt hash folder
+    local list=$root/scripts/$1 hash folder
     hash=$(sha256sum "$list" | cut -c 1-12)
     folder=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/q2c/python-$hash
     # This file is made last, so it shows that the environment is complete.
     if ! [ -e "$folder/complete" ] && ! make_python "$folder" "$list"; then
         rm -rf "$folder"
-        say "failed to make a Python environment with scripts/python-requirements.txt: the tests that need it cannot run"
-        if [ "${CI:-}" = true ]; then failed=1; fi
+        say "failed to make a Python environment with scripts/$1: the tests that need it cannot run"
+        if [ "${CI:-}" = true ] || [ "$what" = test-python ]; then failed=1; fi
         return
     fi
     export Q2C_PYTHON=$folder/bin/python
@@ -297,8 +298,8 @@ make_python() {
 
 what=${1:-}
 case $what in
-    run | test | test-guest) shift ;;
-    *) say "usage: scripts/prerequisites.sh run|test|test-guest [COMMAND...]"; exit 2 ;;
+    run | test | test-guest | test-python) shift ;;
+    *) say "usage: scripts/prerequisites.sh run|test|test-guest|test-python [COMMAND...]"; exit 2 ;;
 esac
 
 if ! has cargo && [ -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/cargo" ]; then
@@ -315,7 +316,10 @@ if [ "$failed" = 0 ] && ! rust_is_complete; then
     tell_where_rust_is
     failed=1
 fi
-if [ "$what" = test ]; then need_python; fi
+case $what in
+    test) need_python python-requirements.txt ;;
+    test-python) need_python python-package-requirements.txt ;;
+esac
 if [ "$failed" != 0 ]; then exit 1; fi
 
 Q2C_RUST_IS_PINNED=0

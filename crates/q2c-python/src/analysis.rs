@@ -1,0 +1,85 @@
+//! Where the I/Os of a recording, a trace or a table spend their time.
+
+use crate::error::{Failed, Fails};
+use crate::given::{Given, duration};
+use crate::interrupt::interruptible;
+use crate::options::Recording;
+use crate::result::Made;
+use crate::source::{Source, Table};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use q2c_analyze::{AnalyzeError, Options, RecordingAnalysis, recording};
+use q2c_exit::analyze_exit;
+use q2c_model::Nanos;
+use q2c_result::Exit;
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::import::ImportError;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Analyses a source. `window` are two times whose I/Os are kept one by one, `name` is what a table
+/// is called in the result.
+#[pyfunction]
+pub fn analyze(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    window: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    name: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Made> {
+    let window = window.map(|(from, to)| part(&from, &to)).transpose()?;
+    let given = Given::new(options)?;
+    let result = match Source::of(source)? {
+        Source::Path(path) => {
+            let Recording { format, import } = Recording::take(&given)?;
+            given.end("analyze")?;
+            let options = Options {
+                format,
+                import,
+                window,
+            };
+            interruptible(py, |stop| {
+                recording(&path, &options, stop).or_exit_of(analyze_exit)
+            })?
+        }
+        Source::Table(table) => {
+            given.end("analyze of a table")?;
+            let path = Path::new(name);
+            interruptible(py, |stop| {
+                of_table(table, path, window, stop).or_exit_of(analyze_exit)
+            })?
+        }
+        Source::Latencies(_) => {
+            let why =
+                "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
+            return Err(PyTypeError::new_err(why));
+        }
+    };
+    Ok(result.into())
+}
+
+fn of_table(
+    table: Table,
+    name: &Path,
+    window: Option<Range<Nanos>>,
+    stop: &AtomicBool,
+) -> Result<AnalyzeResult, AnalyzeError> {
+    let mut analysis = RecordingAnalysis::new(name, window, stop);
+    let meta = table.read(name, &mut analysis);
+    analysis.finish(meta.map_err(ImportError::BadTrace)?)
+}
+
+/// A part of a trace, in time from its first start.
+fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>> {
+    let (from, to) = (duration("window", from)?, duration("window", to)?);
+    match from < to {
+        true => Ok(from..to),
+        false => {
+            let why =
+                format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
+            Err(Failed::new(Exit::Usage, why).into())
+        }
+    }
+}

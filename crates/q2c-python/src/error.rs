@@ -1,0 +1,114 @@
+//! Errors of the libraries as Python exceptions: one class for each exit code of the program.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use q2c_result::Exit;
+use std::fmt::Display;
+
+create_exception!(
+    q2c,
+    Q2cError,
+    PyException,
+    "A failure of q2c, with the program's own text. `exit_code` is the code with which the program ends in this case."
+);
+create_exception!(
+    q2c,
+    InternalError,
+    Q2cError,
+    "A fault of q2c itself (exit code 1)."
+);
+create_exception!(
+    q2c,
+    UsageError,
+    Q2cError,
+    "An argument is wrong: an unknown option, rule or unit (exit code 2)."
+);
+create_exception!(
+    q2c,
+    InputError,
+    Q2cError,
+    "An input is missing, malformed or empty (exit code 3)."
+);
+create_exception!(
+    q2c,
+    MachineError,
+    Q2cError,
+    "The machine lacks what is needed (exit code 4)."
+);
+create_exception!(
+    q2c,
+    DeviceError,
+    Q2cError,
+    "A disk failed, or is full (exit code 6)."
+);
+
+/// Adds the exceptions to the module.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let all = [
+        (py.get_type::<Q2cError>(), Exit::Internal),
+        (py.get_type::<InternalError>(), Exit::Internal),
+        (py.get_type::<UsageError>(), Exit::Usage),
+        (py.get_type::<InputError>(), Exit::Input),
+        (py.get_type::<MachineError>(), Exit::Environment),
+        (py.get_type::<DeviceError>(), Exit::Device),
+    ];
+    for (class, exit) in all {
+        class.setattr("exit_code", exit.code())?;
+        module.add(class.name()?, class)?;
+    }
+    Ok(())
+}
+
+/// A failure of a library, which becomes an exception.
+pub struct Failed {
+    exit: Exit,
+    message: String,
+}
+
+impl Failed {
+    /// A failure from a message that begins with a verb, such as "read FILE: ...".
+    pub fn new(exit: Exit, message: impl Display) -> Self {
+        Failed {
+            exit,
+            message: message.to_string(),
+        }
+    }
+}
+
+impl From<Failed> for PyErr {
+    fn from(failed: Failed) -> PyErr {
+        // One line, whatever names it has in it, as the program prints it.
+        let text = format!("failed to {}", failed.message.replace('\n', "\\n"));
+        match failed.exit {
+            Exit::Internal => InternalError::new_err(text),
+            Exit::Usage => UsageError::new_err(text),
+            Exit::Input => InputError::new_err(text),
+            Exit::Environment => MachineError::new_err(text),
+            Exit::Device => DeviceError::new_err(text),
+            // Nothing here has a target or a requirement, and a signal is an exception of its own.
+            Exit::Done | Exit::Target | Exit::Requirements | Exit::Interrupted => {
+                Q2cError::new_err(text)
+            }
+        }
+    }
+}
+
+/// Turns an error of a library into a failure.
+pub trait Fails<T, E> {
+    /// Gives the failure the exit code `exit`.
+    fn or_exit(self, exit: Exit) -> Result<T, Failed>;
+    /// Gives the failure the exit code that `exit` finds for the error.
+    fn or_exit_of(self, exit: impl FnOnce(&E) -> Exit) -> Result<T, Failed>;
+}
+
+impl<T, E: Display> Fails<T, E> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> Result<T, Failed> {
+        self.map_err(|error| Failed::new(exit, error))
+    }
+
+    fn or_exit_of(self, exit: impl FnOnce(&E) -> Exit) -> Result<T, Failed> {
+        self.map_err(|error| Failed::new(exit(&error), &error))
+    }
+}

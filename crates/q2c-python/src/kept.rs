@@ -1,0 +1,20 @@
+//! Results that runs left on the disk.
+
+use crate::error::{Failed, Fails};
+use crate::result::Made;
+use pyo3::prelude::*;
+use q2c_report::kept;
+use q2c_result::Exit;
+use q2c_run::kept_text;
+use std::path::PathBuf;
+
+/// Reads the result of a run: its folder, or a file with a result.
+#[pyfunction]
+pub fn load_run(py: Python<'_>, run: PathBuf) -> PyResult<Made> {
+    let read = py.detach(|| {
+        let (path, text) = kept_text(&run).or_exit(Exit::Input)?;
+        let bad = |why| Failed::new(Exit::Input, format!("read {}: {why}", path.display()));
+        kept::read(&text).map_err(bad)
+    });
+    Ok(read?.into())
+}

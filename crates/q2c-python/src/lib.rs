@@ -1,0 +1,45 @@
+//! The native part of the Python package `q2c`, which is in the folder `python`: traces as Arrow
+//! streams, analyses, sleep rules and their simulation, and kept results.
+//!
+//! The functions here are thin: they read Python's arguments, call a library crate without holding
+//! the interpreter, and give its result back. The Python part adds the types of results and the
+//! signatures; docs and stubs are there.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 hands the arguments of functions over by value"
+)]
+
+mod analysis;
+mod error;
+mod given;
+mod interrupt;
+mod kept;
+mod options;
+mod result;
+mod rule;
+mod simulation;
+mod source;
+mod stream;
+mod sweep;
+mod trace;
+
+use pyo3::prelude::*;
+
+/// The module `q2c._native`.
+#[pymodule]
+#[pyo3(name = "_native")]
+fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::add(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<result::Made>()?;
+    module.add_class::<rule::Rule>()?;
+    module.add_class::<trace::Trace>()?;
+    module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(kept::load_run, module)?)?;
+    module.add_function(wrap_pyfunction!(rule::policies, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::import_, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::read, module)?)
+}

@@ -1,0 +1,155 @@
+//! Options that several functions share: how a recording is read, what is taken of it, how long it
+//! is simulated, and at which costs.
+
+use crate::error::{Failed, Fails};
+use crate::given::{Given, wrong};
+use pyo3::prelude::*;
+use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_result::Exit;
+use q2c_run::whole_file;
+use q2c_sim::{Arrival, Taking};
+use q2c_study::{CostError, Costs, Holding, LaneFile, SourceOptions, Timing};
+use q2c_trace::import::{ColumnMap, ImportOptions};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The format of a recording, and what it does not say itself.
+pub struct Recording {
+    /// Its format; `None` recognises it.
+    pub format: Option<String>,
+    /// What it does not say itself.
+    pub import: ImportOptions,
+}
+
+impl Recording {
+    /// Takes the options of a recording.
+    pub fn take(given: &Given<'_>) -> PyResult<Self> {
+        let sort = given.value::<bool>("sort")?.unwrap_or(false);
+        let columns = given.value::<BTreeMap<String, String>>("columns")?;
+        let columns = columns.unwrap_or_default().into_iter();
+        Ok(Recording {
+            format: given.value("format")?,
+            import: ImportOptions {
+                unit: given.parsed("unit")?,
+                op: given.parsed("op")?,
+                bytes: given.size("bs")?,
+                offset_unit: given.size("offset_unit")?,
+                read_flag: bit(given)?,
+                sort: sort.then(temporary),
+                columns: columns
+                    .map(|(field, header)| ColumnMap { field, header })
+                    .collect(),
+                delimiter: delimiter(given)?,
+                blkparse_format: given.value("blkparse_format")?,
+                skip_bad: given.value("skip_bad")?.unwrap_or(false),
+                ..ImportOptions::default()
+            },
+        })
+    }
+}
+
+fn bit(given: &Given<'_>) -> PyResult<Option<u8>> {
+    match given.value::<i64>("read_flag")? {
+        None => Ok(None),
+        Some(bit @ 0..=1) => Ok(Some(bit as u8)),
+        Some(other) => Err(wrong("read_flag", &other.to_string(), "expected 0 or 1")),
+    }
+}
+
+fn delimiter(given: &Given<'_>) -> PyResult<Option<u8>> {
+    let Some(text) = given.value::<String>("delimiter")? else {
+        return Ok(None);
+    };
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() => Ok(Some(*byte)),
+        _ => Err(wrong("delimiter", &text, "expected one ASCII character")),
+    }
+}
+
+/// The folder for what an import sorts outside of memory: `$TMPDIR`, else `/var/tmp`.
+fn temporary() -> PathBuf {
+    std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
+/// How traces are simulated.
+pub struct Simulated {
+    /// How each trace is read, and what is taken of it.
+    pub source: SourceOptions,
+    /// How long it is simulated.
+    pub timing: Timing,
+    /// When submissions come.
+    pub arrival: Arrival,
+    costs: Costs,
+}
+
+impl Simulated {
+    /// Takes the options of a simulation.
+    pub fn take(given: &Given<'_>) -> PyResult<Self> {
+        let Recording { format, import } = Recording::take(given)?;
+        let millis = Nanos::from_millis;
+        Ok(Simulated {
+            source: SourceOptions {
+                format,
+                import,
+                taking: Taking {
+                    latency: given.parsed("latency")?,
+                    lanes: given.parsed("lanes")?,
+                    device: given.parsed("device")?,
+                },
+                holding: in_memory(),
+            },
+            timing: Timing {
+                warm_up: given.duration("warm_up")?.unwrap_or(millis(400)),
+                measure: given.duration("measure")?,
+                seed: given.value("seed")?.unwrap_or(1),
+            },
+            arrival: match given.value::<bool>("open")? {
+                Some(true) => Arrival::Recorded,
+                _ => Arrival::Think,
+            },
+            costs: costs(given)?,
+        })
+    }
+
+    /// The costs for traces of these block sizes, and in words where they come from.
+    pub fn costs(&self, sizes: &[Bytes]) -> Result<(CostModel, String), Failed> {
+        let chosen = self.costs.choose(self.source.import.bytes, sizes);
+        chosen.or_exit_of(CostError::exit)
+    }
+}
+
+fn costs(given: &Given<'_>) -> PyResult<Costs> {
+    let (delay, path) = (
+        given.duration("wake_delay")?,
+        given.value::<PathBuf>("cost")?,
+    );
+    Ok(match (delay, path) {
+        (Some(_), Some(path)) => {
+            let why = "expected it without wake_delay, which says all costs";
+            return Err(wrong("cost", &path.display().to_string(), why));
+        }
+        (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
+        (None, Some(path)) => {
+            let text = whole_file::read_named_text(&path, whole_file::RESULT);
+            let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
+            Costs::Calibrated {
+                text: text.map_err(bad)?,
+                path,
+            }
+        }
+        (delay, None) => Costs::Delay(delay.unwrap_or(Costs::WAKE_DELAY)),
+    })
+}
+
+/// All of a trace is held in memory: this package has no files that can be read like memory.
+fn in_memory() -> Holding {
+    fn none(_: &Path) -> io::Result<Box<dyn LaneFile>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    Holding {
+        memory: Bytes(u64::MAX),
+        folder: temporary(),
+        new_file: none,
+    }
+}

@@ -1,0 +1,95 @@
+//! Results, whatever made them, and the forms in which they are drawn.
+
+use crate::error::{Failed, Fails};
+use pyo3::prelude::*;
+use q2c_report::kept::{DrawError, Kept};
+use q2c_report::{html, terminal, terminal::Screen};
+use q2c_result::Exit;
+use q2c_result::analyze::AnalyzeResult;
+use q2c_result::sim::SimResult;
+use q2c_result::sweep::SweepResult;
+use serde::Serialize;
+
+/// A result of q2c.
+#[pyclass(frozen, module = "q2c._native")]
+pub struct Made(Form);
+
+enum Form {
+    Analysis(Box<AnalyzeResult>),
+    Simulation(Box<SimResult>),
+    Sweep(Box<SweepResult>),
+    Kept(Box<dyn Kept>),
+}
+
+impl From<AnalyzeResult> for Made {
+    fn from(result: AnalyzeResult) -> Self {
+        Made(Form::Analysis(Box::new(result)))
+    }
+}
+
+impl From<SimResult> for Made {
+    fn from(result: SimResult) -> Self {
+        Made(Form::Simulation(Box::new(result)))
+    }
+}
+
+impl From<SweepResult> for Made {
+    fn from(result: SweepResult) -> Self {
+        Made(Form::Sweep(Box::new(result)))
+    }
+}
+
+impl From<Box<dyn Kept>> for Made {
+    fn from(result: Box<dyn Kept>) -> Self {
+        Made(Form::Kept(result))
+    }
+}
+
+#[pymethods]
+impl Made {
+    /// The JSON that the program prints.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| match &self.0 {
+            Form::Analysis(result) => json(result),
+            Form::Simulation(result) => json(result),
+            Form::Sweep(result) => json(result),
+            Form::Kept(result) => result.json().or_exit_of(DrawError::exit),
+        })
+        .map_err(PyErr::from)
+    }
+
+    /// The page with charts; None where results of this kind have none.
+    fn page(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let page = py.detach(|| {
+            match &self.0 {
+                Form::Analysis(result) => html::analyze(result).map_err(DrawError::from),
+                Form::Simulation(_) => return Ok(None),
+                Form::Sweep(result) => html::sweep(result).map_err(DrawError::from),
+                Form::Kept(result) => match result.page() {
+                    Err(DrawError::NoForm { .. }) => return Ok(None),
+                    page => page,
+                },
+            }
+            .map(Some)
+        });
+        Ok(page.or_exit_of(DrawError::exit)?)
+    }
+
+    /// The tables that the program prints, in so many columns.
+    fn table(&self, py: Python<'_>, width: u16) -> String {
+        let screen = Screen {
+            width,
+            colour: false,
+        };
+        py.detach(|| match &self.0 {
+            Form::Analysis(result) => terminal::analyze(result, screen),
+            Form::Simulation(result) => terminal::sim(result),
+            Form::Sweep(result) => terminal::sweep(result, screen),
+            Form::Kept(result) => result.table(screen),
+        })
+    }
+}
+
+fn json(result: &impl Serialize) -> Result<String, Failed> {
+    serde_json::to_string_pretty(result).or_exit(Exit::Internal)
+}

@@ -1,0 +1,84 @@
+//! Sleep rules on a trace, beside classic polling and the oracle.
+
+use crate::error::{Failed, Fails};
+use crate::given::Given;
+use crate::interrupt::interruptible;
+use crate::options::Simulated;
+use crate::result::Made;
+use crate::rule::rule;
+use crate::source::Source;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use q2c_exit::study_exit;
+use q2c_result::Exit;
+use q2c_sim::{Configuration, start_threads};
+use q2c_study::{Simulation, StudyError, Trace, read, read_input, read_records};
+use q2c_trace::import::{Input, by_name};
+use std::fmt::Write;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Simulates rules on a source, which is called `name` where it has no path.
+#[pyfunction]
+pub fn simulate(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    rules: Vec<Bound<'_, PyAny>>,
+    name: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Made> {
+    let given = Given::new(options)?;
+    let simulated = Simulated::take(&given)?;
+    given.end("simulate")?;
+    let policies: Vec<_> = rules.iter().map(rule).collect::<PyResult<_>>()?;
+    let source = Source::of(source)?;
+    let result = interruptible(py, |stop| {
+        start_threads().or_exit(Exit::Environment)?;
+        let trace = taken(source, name, &simulated, stop)?;
+        let (cost, cost_in_words) = simulated.costs(&trace.input.sizes)?;
+        let simulation = Simulation {
+            input: &trace.input,
+            policies: &policies,
+            on: Configuration {
+                lanes: &trace.lanes,
+                cost: &cost,
+                drive: simulated.timing.on(trace.input.span_ns),
+                arrival: simulated.arrival,
+            },
+            cost_in_words,
+        };
+        simulation.run(stop).or_exit_of(StudyError::exit)
+    })?;
+    Ok(result.into())
+}
+
+/// Reads a source into lanes.
+pub fn taken(
+    source: Source,
+    name: &str,
+    simulated: &Simulated,
+    stop: &AtomicBool,
+) -> Result<Trace, Failed> {
+    let (options, name) = (&simulated.source, Path::new(name));
+    let read = match source {
+        Source::Path(path) => read(&path, options, stop),
+        Source::Table(table) => read_records(name, options, stop, |sink| table.read(name, sink)),
+        Source::Latencies(latencies) => read_input(name, listed(&latencies), options, stop),
+    };
+    read.or_exit_of(study_exit)
+}
+
+/// Latencies as the file that they would stand in, one a line.
+fn listed(latencies: &[f64]) -> Input {
+    const FORMAT: &str = "latency-list";
+    let text = latencies.iter().fold(String::new(), |mut text, latency| {
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "{latency}");
+        text
+    });
+    Input::Foreign {
+        format: by_name(FORMAT).expect("the importer of latencies has this name"),
+        source: Box::new(Cursor::new(text)),
+    }
+}

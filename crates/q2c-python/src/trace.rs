@@ -1,0 +1,168 @@
+//! Traces: opened, and made from recordings of other tools.
+
+use crate::error::Fails;
+use crate::given::Given;
+use crate::interrupt::interruptible;
+use crate::options::Recording;
+use crate::stream::{schema_capsule, stream_capsule};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use q2c_exit::{import_exit, unread_exit};
+use q2c_result::Exit;
+use q2c_trace::import::to_trace;
+use q2c_trace::{Column, Scan, TraceReader};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// An open q2c trace: its description, and its requests as Arrow.
+///
+/// Anything that speaks Arrow's PyCapsule interface takes the requests without a copy:
+/// `pyarrow.table(trace)`, `polars.DataFrame(trace)`, `duckdb.sql("... FROM trace")` by way of
+/// pyarrow. The file is read as the stream is consumed, 16,384 rows at once and never more than a
+/// row group (131,072 rows), so `pyarrow.RecordBatchReader.from_stream(trace)` reads a trace of any
+/// length in little memory. Each stream begins anew. An error of the file ends a stream with the
+/// program's text, as the consumer's own exception.
+///
+/// Columns and their meaning: docs/sql.md. Times are in ns from the trace's start, sizes in bytes,
+/// sectors have 512 bytes. `len(trace)` is the number of requests. The schema carries the
+/// description, by which `q2c.analyze` of a `pyarrow` table gives what it gives for the file.
+#[pyclass(frozen, module = "q2c")]
+pub struct Trace {
+    /// As it was given.
+    pub path: PathBuf,
+    reader: TraceReader,
+    scan: Scan,
+    columns: Vec<Column>,
+}
+
+/// Opens a q2c trace. `columns` are those of the stream; None for all.
+#[pyfunction]
+#[pyo3(signature = (path, columns=None))]
+pub fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Trace> {
+    let columns: Vec<Column> = match columns {
+        None => Column::ALL.to_vec(),
+        Some(names) => {
+            let columns = names.iter().map(|name| name.parse::<Column>());
+            let columns: Result<_, _> = columns.collect();
+            let unknown = |error| format!("read {}: {error}", path.display());
+            columns.map_err(unknown).or_exit(Exit::Usage)?
+        }
+    };
+    let opened = py.detach(|| TraceReader::open(&path));
+    Ok(Trace {
+        reader: opened.or_exit_of(unread_exit)?,
+        path,
+        scan: Scan::new().columns(&columns),
+        columns,
+    })
+}
+
+/// Imports recordings of other tools into a new trace. More than one are merged by time.
+#[pyfunction]
+pub fn import_(
+    py: Python<'_>,
+    recordings: Vec<PathBuf>,
+    out: PathBuf,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Trace> {
+    let given = Given::new(options)?;
+    let Recording { format, import } = Recording::take(&given)?;
+    given.end("import_")?;
+    interruptible(py, |stop| {
+        to_trace(&recordings, format.as_deref(), &import, &out, stop).or_exit_of(import_exit)
+    })?;
+    read(py, out, None)
+}
+
+#[pymethods]
+impl Trace {
+    /// The path as it was given.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// The program or format from which the trace comes.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.reader.meta().source
+    }
+
+    /// Version of the source.
+    #[getter]
+    fn source_version(&self) -> &str {
+        &self.reader.meta().source_version
+    }
+
+    /// The clock of all times.
+    #[getter]
+    fn clock(&self) -> &str {
+        &self.reader.meta().clock
+    }
+
+    /// The file to which the offsets belong, where the target was a file.
+    #[getter]
+    fn file(&self) -> Option<&str> {
+        self.reader.meta().file.as_deref()
+    }
+
+    /// Unix time of time 0, ns; None where the source does not tell it.
+    #[getter]
+    fn start_unix_ns(&self) -> Option<u64> {
+        self.reader.meta().start_unix_ns
+    }
+
+    /// Number of events that the source lost.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.reader.meta().lost
+    }
+
+    /// Number of events that could not be matched, by reason.
+    #[getter]
+    fn unmatched(&self) -> BTreeMap<String, u64> {
+        self.reader.meta().unmatched.clone()
+    }
+
+    /// Other facts about the machine and the job, by name.
+    #[getter]
+    fn facts(&self) -> BTreeMap<String, String> {
+        self.reader.meta().facts.clone()
+    }
+
+    /// Columns of the stream, in its order.
+    #[getter]
+    fn columns(&self) -> Vec<&'static str> {
+        self.columns.iter().map(|column| column.name()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.reader.rows()).unwrap_or(usize::MAX)
+    }
+
+    fn __repr__(&self) -> String {
+        let (path, rows) = (self.path.display().to_string(), self.reader.rows());
+        let source = &self.reader.meta().source;
+        format!("<q2c.Trace {path:?}: {rows} requests, source {source}>")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = self.reader.arrow_schema(&self.scan);
+        schema_capsule(py, &*schema.or_exit_of(unread_exit)?)
+    }
+
+    /// The rows as a stream. Another schema than the trace's is not offered, as the interface
+    /// allows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let schema = self.reader.arrow_schema(&self.scan);
+        let schema = schema.or_exit_of(unread_exit)?;
+        let batches = py.detach(|| self.reader.batches(&self.scan));
+        stream_capsule(py, batches.or_exit_of(unread_exit)?, schema)
+    }
+}
