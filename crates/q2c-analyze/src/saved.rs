@@ -58,7 +58,7 @@ pub enum StateError {
 }
 
 impl Analyzer {
-    /// The serialised form, of some hundred KiB; in addition a part with a full head has some 3 MB.
+    /// The serialised form: some 100 KB, and for a later part up to 4 MB more for its first I/Os.
     ///
     /// # Errors
     /// [`StateError::Body`].
