@@ -2,6 +2,9 @@
 # Published experiments in a guest: the kernel's own hybrid polling as the foreground, its series by
 # the probe beside the kernel's own statistics, the devices that modules make, and stages.
 
+# Topics share /tmp.
+mkdir -p /tmp/experiments
+
 # Prints time of the machine (s) and mean latency of 4 KiB reads (ns) by the kernel's statistics of
 # polled requests, again and again, while a process lives.
 poll_stat() { # PROCESS
@@ -14,12 +17,12 @@ poll_stat() { # PROCESS
 }
 
 # Prints of each phase: I/Os, those that a rule handled, and the mean effective sleep (ns) of its
-# last three quarters. FILE is the series as CSV, in intervals of 0.1 s.
+# last three quarters. FILE is the series as CSV.
 by_phase() { # FILE
-    tr -d '"' <"$1" | awk -F, -v length_s="$length" '
+    tr -d '"' <"$1" | awk -F, -v length_s="$length" -v interval_s="$interval" '
         $4 == "foreground" && $3 != "phase" {
-            if (!($3 in begin)) { begin[$3] = $5 - 0.1; order[++phases] = $3 }
-            ios[$3] += $6 * 0.1; handled[$3] += $7
+            if (!($3 in begin)) { begin[$3] = $5 - interval_s; order[++phases] = $3 }
+            ios[$3] += $6 * interval_s; handled[$3] += $7
             if ($5 > begin[$3] + length_s / 4 && $7 > 0) { sum[$3] += $9; n[$3]++ }
         }
         END { for (i = 1; i <= phases; i++) { p = order[i]; print p, ios[p], handled[p], n[p] ? sum[p] / n[p] : 0 } }'
@@ -28,29 +31,30 @@ by_phase() { # FILE
 if kernel_at_least 5.19; then
     skip interference "the kernel has no hybrid polling of its own since Linux 5.19"
 else
-    # Long tests take the published 20 s a phase.
-    scale=0.1 length=2
-    if [ "$LONG" = 1 ]; then scale=1 length=20; fi
+    # Long tests take the published 20 s a phase. Intervals are at most a quarter of the shortest
+    # window, which the file has at 1 s, and at most 0.1 s.
+    scale=0.1 length=2 interval=0.025
+    if [ "$LONG" = 1 ]; then scale=1 length=20 interval=0.1; fi
     delay=/sys/block/$RAW/queue/io_poll_delay
     echo 25 >"$delay"
-    q2c reproduce miss-rate-interference --target "/dev/$RAW" --scale $scale --trials 1 --out /tmp/interference --json >/tmp/judged 2>/tmp/judged.lines &
+    q2c reproduce miss-rate-interference --target "/dev/$RAW" --scale $scale --trials 1 --out /tmp/experiments/interference --json >/tmp/experiments/judged 2>/tmp/experiments/judged.lines &
     experiment=$!
-    poll_stat $experiment >/tmp/poll_stat &
+    poll_stat $experiment >/tmp/experiments/poll_stat &
     stat=$!
     wait $experiment
     ended=$?
     wait $stat
-    cat /tmp/judged.lines
-    expect interference-ends $ended = 0 "$(grep -o '"verdict": "[a-z-]*"' /tmp/judged | sort | uniq -c) $(tail -n 2 /tmp/judged.lines)"
+    cat /tmp/experiments/judged.lines
+    expect interference-ends $ended = 0 "$(grep -o '"verdict": "[a-z-]*"' /tmp/experiments/judged | sort | uniq -c) $(tail -n 2 /tmp/experiments/judged.lines)"
     expect the-setting-is-put-back "$(cat "$delay")" = 25 "io_poll_delay"
-    expect the-kernel-slept "$(grep -c '"kind": "hybrid-kernel"' /tmp/judged)" -ge 3 "phases in which the foreground was found to be hybrid-kernel"
-    q2c report /tmp/interference/* --csv >/tmp/series.csv 2>/tmp/series.err
-    by_phase /tmp/series.csv >/tmp/phases
-    cat /tmp/phases /tmp/poll_stat
-    expect all-phases "$(cut -d ' ' -f 1 /tmp/phases | tr '\n' ' ')" = "none one four " "$(cat /tmp/series.err)"
+    expect the-kernel-slept "$(grep -c '"kind": "hybrid-kernel"' /tmp/experiments/judged)" -ge 3 "phases in which the foreground was found to be hybrid-kernel"
+    q2c report /tmp/experiments/interference/* --csv >/tmp/experiments/series.csv 2>/tmp/experiments/series.err
+    by_phase /tmp/experiments/series.csv >/tmp/experiments/phases
+    cat /tmp/experiments/phases /tmp/experiments/poll_stat
+    expect all-phases "$(cut -d ' ' -f 1 /tmp/experiments/phases | tr '\n' ' ')" = "none one four " "$(cat /tmp/experiments/series.err)"
     # Threads and probe cut their intervals at slightly different times.
-    uneven=$(awk '$3 < $2 * 0.9 - 5 || $3 > $2 * 1.1 + 5' /tmp/phases)
-    expect each-io-was-polled "$uneven" = "" "phase, I/Os, polled requests by the probe, effective sleep: $(cat /tmp/phases)"
+    uneven=$(awk '$3 < $2 * 0.9 - 5 || $3 > $2 * 1.1 + 5' /tmp/experiments/phases)
+    expect each-io-was-polled "$uneven" = "" "phase, I/Os, polled requests by the probe, effective sleep: $(cat /tmp/experiments/phases)"
     # The statistics begin when the first request is polled for.
     compared=$(awk -v length_s="$length" '
         NR == FNR { at[NR] = $1; mean[NR] = $2; n = NR; next }
@@ -60,7 +64,7 @@ else
             for (i = 1; i <= n; i++) if (at[i] > from && at[i] < to) { sum += mean[i]; count++ }
             half = count ? sum / count / 2 : 0
             print $1, $4, half, (half > 0 && $4 > 0.6 * half && $4 < 1.4 * half) ? "agrees" : "differs"
-        }' /tmp/poll_stat /tmp/phases)
+        }' /tmp/experiments/poll_stat /tmp/experiments/phases)
     expect series-agrees-with-poll_stat "$(echo "$compared" | grep -c agrees)" = 3 "phase, effective sleep, half the mean of the kernel's statistics (ns), 40 % allowed as emulated latencies move: $compared"
 fi
 
@@ -70,7 +74,7 @@ else
     mkdir -p "/lib/modules/$(uname -r)/extra"
     cp /q2c/ramdisk_mq.ko "/lib/modules/$(uname -r)/extra/"
     depmod
-    cat >/tmp/devices.toml <<'FILE'
+    cat >/tmp/experiments/devices.toml <<'FILE'
 schema = "q2c.reproduce/2"
 name = "devices"
 title = "Are devices made and gone?"
@@ -98,23 +102,23 @@ length = "1s"
 says = "each device is read"
 expect = "min(iops over disk) > 0"
 FILE
-    run devices 0 /tmp/devices q2c reproduce /tmp/devices.toml --trials 3 --out /tmp/made --json &&
-        expect devices "$(grep -c '"verdict": "holds"' /tmp/devices)" -ge 1 "$(grep '"failures"\|"why"\|failed' /tmp/devices)"
+    run devices 0 /tmp/experiments/devices q2c reproduce /tmp/experiments/devices.toml --trials 3 --out /tmp/experiments/made --json &&
+        expect devices "$(grep -c '"verdict": "holds"' /tmp/experiments/devices)" -ge 1 "$(grep '"failures"\|"why"\|failed' /tmp/experiments/devices)"
     expect modules-are-gone "$(cut -d ' ' -f 1 /proc/modules | grep -c 'ramdisk_mq\|null_blk')" = 0 "modules: $(cut -d ' ' -f 1 /proc/modules | tr '\n' ' ')"
-    sed -i 's/length = "1s"/length = "100s"/' /tmp/devices.toml
-    q2c reproduce /tmp/devices.toml --trials 1 --out /tmp/killed >/tmp/killed.lines 2>&1 &
+    sed -i 's/length = "1s"/length = "100s"/' /tmp/experiments/devices.toml
+    q2c reproduce /tmp/experiments/devices.toml --trials 1 --out /tmp/experiments/killed >/tmp/experiments/killed.lines 2>&1 &
     killed=$!
     tries=0
     until [ -b /dev/rdmq0 ] || [ -b /dev/nullb0 ] || [ $tries = 100 ]; do sleep 0.1; tries=$((tries + 1)); done
     kill -KILL $killed
     wait $killed
     left=$(cut -d ' ' -f 1 /proc/modules | grep -c 'ramdisk_mq\|null_blk')
-    run restore-unloads 0 /tmp/restored q2c restore &&
-        expect restore-unloads "$left, $(cut -d ' ' -f 1 /proc/modules | grep -c 'ramdisk_mq\|null_blk')" = "1, 0" "$(cat /tmp/restored) $(tail -n 2 /tmp/killed.lines)"
+    run restore-unloads 0 /tmp/experiments/restored q2c restore &&
+        expect restore-unloads "$left, $(cut -d ' ' -f 1 /proc/modules | grep -c 'ramdisk_mq\|null_blk')" = "1, 0" "$(cat /tmp/experiments/restored) $(tail -n 2 /tmp/experiments/killed.lines)"
 fi
 
 # The stages of a device whose requests run out, and of the same device with enough of them.
-cat >/tmp/stages.toml <<'FILE'
+cat >/tmp/experiments/stages.toml <<'FILE'
 schema = "q2c.reproduce/2"
 name = "stages"
 title = "Is Q2G where time goes when requests run out?"
@@ -155,9 +159,9 @@ judged() { sed -n '/"claims"/,$p' "$1" | grep '"text"\|"min"\|"median"\|"max"\|"
 requests=/sys/block/$SLOW/queue/nr_requests
 had=$(cat "$requests")
 echo 4 >"$requests"
-run stages-of-few-requests 0 /tmp/stages q2c reproduce /tmp/stages.toml --target "/dev/$SLOW" --out /tmp/few --json &&
-    expect stages-of-few-requests "$(verdicts /tmp/stages)" = "6 holds" "$(judged /tmp/stages)"
+run stages-of-few-requests 0 /tmp/experiments/stages q2c reproduce /tmp/experiments/stages.toml --target "/dev/$SLOW" --out /tmp/experiments/few --json &&
+    expect stages-of-few-requests "$(verdicts /tmp/experiments/stages)" = "6 holds" "$(judged /tmp/experiments/stages)"
 echo 64 >"$requests"
-run stages-of-many-requests 0 /tmp/stages q2c reproduce /tmp/stages.toml --target "/dev/$SLOW" --out /tmp/many --json &&
-    expect stages-of-many-requests "$(verdicts /tmp/stages)" = "5 does-not-hold, 1 holds" "$(judged /tmp/stages)"
+run stages-of-many-requests 0 /tmp/experiments/stages q2c reproduce /tmp/experiments/stages.toml --target "/dev/$SLOW" --out /tmp/experiments/many --json &&
+    expect stages-of-many-requests "$(verdicts /tmp/experiments/stages)" = "5 does-not-hold, 1 holds" "$(judged /tmp/experiments/stages)"
 echo "$had" >"$requests"
