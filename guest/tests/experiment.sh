@@ -117,7 +117,8 @@ FILE
         expect restore-unloads "$left, $(cut -d ' ' -f 1 /proc/modules | grep -c 'ramdisk_mq\|null_blk')" = "1, 0" "$(cat /tmp/experiments/restored) $(tail -n 2 /tmp/experiments/killed.lines)"
 fi
 
-# The stages of a device whose requests run out, and of the same device with enough of them.
+# The stages of a device whose requests run out, and of the same device with enough of them. Each of
+# the 32 readers may begin to sleep before the phase with one is closed: 32 of some 240 I/Os.
 cat >/tmp/experiments/stages.toml <<'FILE'
 schema = "q2c.reproduce/2"
 name = "stages"
@@ -147,7 +148,7 @@ expect = ["many.q2g_share > 50 %", "few.q2g_share < 10 %"]
 
 [[claim]]
 says = "requests do run out"
-expect = ["many.request_waits > 0.01", "few.request_waits < 0.1 * many.request_waits"]
+expect = ["many.request_waits > 0.01", "few.request_waits < 0.25 * many.request_waits"]
 FILE
 
 # Prints the verdicts of the claims and of their comparisons, each with its number.
