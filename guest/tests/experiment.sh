@@ -118,7 +118,7 @@ FILE
 fi
 
 # The stages of a device whose requests run out, and of the same device with enough of them. Each of
-# the 32 readers may begin to sleep before the phase with one is closed: 32 of some 240 I/Os.
+# the 32 readers may begin to sleep before the phase with one is closed: 32 of some 700 I/Os.
 cat >/tmp/experiments/stages.toml <<'FILE'
 schema = "q2c.reproduce/2"
 name = "stages"
@@ -135,11 +135,11 @@ cpus = 1
 
 [[phase]]
 name = "few"
-length = "1s"
+length = "3s"
 
 [[phase]]
 name = "many"
-length = "1s"
+length = "3s"
 set.readers = { threads = 32 }
 
 [[claim]]
