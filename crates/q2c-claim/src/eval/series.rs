@@ -38,6 +38,9 @@ pub const FIGURES: [(&str, &str); 9] = [
     ),
 ];
 
+/// The first of [`FIGURES`] are taken over a window; the others are of the whole phase.
+const WINDOWED: usize = 7;
+
 /// A trial's part at a place.
 pub(crate) struct Whole<'a> {
     trial: &'a PointTrial,
@@ -69,10 +72,11 @@ impl<'a> Whole<'a> {
         };
         let ticks: Vec<&Tick> = job.ticks.iter().filter(inside).collect();
         match ticks.is_empty() {
-            true => Err(
-                "no interval of its series lies in the window, as its thread was late there"
-                    .to_owned(),
-            ),
+            true => Err(format!(
+                "none of the {} intervals of its series lies in the window; a longer window, or a \
+                 larger --scale, has more",
+                job.ticks.len()
+            )),
             false => Ok(ticks),
         }
     }
@@ -80,16 +84,7 @@ impl<'a> Whole<'a> {
 
 /// Whether a figure is of the whole phase, whatever window a claim names.
 pub(crate) fn of_whole_phase(name: &str) -> bool {
-    let windowed = [
-        "iops",
-        "miss_rate",
-        "effective_sleep",
-        "cpu",
-        "latency",
-        "p50",
-        "p99",
-    ];
-    !windowed.contains(&name)
+    FIGURES[..WINDOWED].iter().all(|(known, _)| *known != name)
 }
 
 /// A figure of a trial over the place's window.

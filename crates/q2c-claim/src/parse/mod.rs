@@ -48,43 +48,73 @@ pub fn expect(text: &str) -> Result<Expect, ParseError> {
     let sign = sign.ok_or_else(|| {
         reader.wrong("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
     })?;
-    let (unit_from, right_at) = (reader.units.len(), reader.at);
-    let right = reader.sum()?;
+    let right = reader.side()?;
+    let mut sides = vec![right.clone()];
     let compare = match sign {
-        ">" => Compare::Above(right),
-        ">=" => Compare::AtLeast(right),
-        "<" => Compare::Below(right),
-        "<=" => Compare::AtMost(right),
+        ">" => Compare::Above(right.expr),
+        ">=" => Compare::AtLeast(right.expr),
+        "<" => Compare::Below(right.expr),
+        "<=" => Compare::AtMost(right.expr),
         _ => {
             let near = reader.next_of(&["+-"]);
             near.ok_or_else(|| {
                 reader.wrong("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`")
             })?;
-            Compare::Near(right, reader.sum()?)
+            let within = reader.side()?;
+            sides.push(within.clone());
+            Compare::Near(right.expr, within.expr)
         }
     };
     reader.end()?;
     let quantity = left.quantity();
-    let mut units = reader.units[unit_from..].iter().copied();
-    let bare = match compare.right() {
-        Expr::Number(number) if units.clone().all(str::is_empty) => Some(*number),
-        _ => None,
-    };
-    let refused = quantity.and_then(|of| {
-        let unit = units.clone().find_map(|unit| of.refuses(unit));
-        unit.or_else(|| bare.and_then(|number| of.refuses_bare(number)))
-    });
-    if let Some(problem) = refused {
-        reader.at = right_at;
-        return Err(reader.wrong(&problem));
+    for side in &sides {
+        if let Some(problem) = quantity.and_then(|of| side.refused(of)) {
+            reader.at = side.at;
+            return Err(reader.wrong(&problem));
+        }
     }
-    let unit = units.find(|unit| !unit.is_empty());
     Ok(Expect {
         text: text.to_owned(),
-        unit: unit.unwrap_or_else(|| quantity.map_or("", Quantity::unit)),
+        unit: unit_of(quantity, &sides),
         left,
         compare,
     })
+}
+
+/// The unit in which a comparison is told: the first of the numbers that it compares with. The
+/// units of factors are none of it, so that `iops > 90 % * none.iops` is told in I/Os per second.
+fn unit_of(quantity: Option<Quantity>, sides: &[Side]) -> &'static str {
+    let counts = |side: &&Side| quantity.is_none() || side.number().is_some();
+    let units = sides.iter().filter(counts).flat_map(|side| &side.units);
+    let unit = units.copied().find(|unit| !unit.is_empty());
+    unit.unwrap_or_else(|| quantity.map_or("", Quantity::unit))
+}
+
+/// What the left side of a comparison is compared with.
+#[derive(Clone)]
+struct Side {
+    expr: Expr,
+    /// Its first token.
+    at: usize,
+    /// The units of its numbers.
+    units: Vec<&'static str>,
+}
+
+impl Side {
+    fn number(&self) -> Option<f64> {
+        match self.expr {
+            Expr::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with it beside a left side of this quantity. A number alone must be of that
+    /// quantity, too; one within a computation may be a factor, so that nothing is known of it.
+    fn refused(&self, of: Quantity) -> Option<String> {
+        let number = self.number()?;
+        let unit = self.units.iter().find(|unit| !unit.is_empty());
+        unit.map_or_else(|| of.refuses_bare(number), |unit| of.refuses(unit))
+    }
 }
 
 /// Reads a figure, such as `steady.miss_rate` or `iops[phase=none]`.
@@ -181,6 +211,17 @@ impl<'a> Reader<'a> {
             None => Ok(()),
             Some(_) => Err(self.wrong("expected the end of the expression")),
         }
+    }
+
+    /// A sum, with the units of its numbers.
+    fn side(&mut self) -> Result<Side, ParseError> {
+        let (at, from) = (self.at, self.units.len());
+        let expr = self.sum()?;
+        Ok(Side {
+            expr,
+            at,
+            units: self.units[from..].to_vec(),
+        })
     }
 
     fn sum(&mut self) -> Result<Expr, ParseError> {

@@ -64,6 +64,12 @@ fn comparisons_without_a_unit_have_the_unit_of_their_figures() {
         ("cpu < 0.5", "%"),
         ("ratio(iops, none) ~ 0.1 +- 0.05", ""),
         ("latency < 2 ms", "ms"),
+        // A factor has a unit of its own, which is not that of the comparison.
+        ("iops > 90 % * none.iops", ""),
+        ("latency < none.latency * 50 %", "us"),
+        ("iops ~ none.iops +- 5 % * none.iops", ""),
+        ("latency ~ 2 ms +- 5 % * none.latency", "ms"),
+        ("ratio(iops, none) > 90 %", "%"),
     ] {
         assert_eq!(expect(text).unwrap().unit, unit, "{text}");
     }
@@ -113,9 +119,11 @@ fn what_is_wrong_is_told_with_its_column_and_a_remedy() {
         ("latency < 100", 11, "write ns, us, ms or s"),
         (
             "latency ~ 100 us +- 5 %",
-            11,
+            21,
             "a time, which has no unit `%`",
         ),
+        ("latency ~ none.latency +- 5", 27, "write ns, us, ms or s"),
+        ("miss_rate ~ 10 % +- 5", 21, "write 5 %"),
         ("iops > 10 ms", 8, "write K, M"),
     ] {
         let error = expect(text).unwrap_err();
