@@ -13,12 +13,13 @@ export Q2C_SKIP_LOG=$work/skips
 : >"$work/output"
 failed=()
 
-# Runs one step. Its output is shown, and kept for the summary.
+# Runs one step. Its output is shown, and kept for the summary, with the time that it took.
 step() {
-    local name=$1
+    local name=$1 begun=$SECONDS
     shift
     printf '\n== %s\n' "$name"
     if ! "$@" </dev/null 2>&1 | tee -a "$work/output"; then failed+=("$name"); fi
+    printf '%5d s  %s\n' $((SECONDS - begun)) "$name" >>"$work/times"
 }
 
 skip() { printf 'skipped: %s: %s\n' "$1" "$2" >>"$Q2C_SKIP_LOG"; }
@@ -40,13 +41,23 @@ lint() {
 # Tests about time must hold on a busy machine: they measure how busy it was, and repeat or skip
 # themselves. This runs them where they cannot have a quiet CPU.
 beside_a_load() {
-    local crate packages=() load status=0
-    for crate in engine replay watch workbench; do packages+=(--package "q2c-$crate"); done
-    local tests=(cargo test --locked --no-fail-fast "${packages[@]}" --lib --test '*')
-    "${tests[@]}" --no-run || return 1
+    local crate package program load status=0
+    # The programs are those of the steps before: cargo would build them, and what they depend on,
+    # with other features if it were asked for some packages alone.
+    cargo test --workspace --locked --no-run --lib --test '*' --message-format=json \
+        >"$work/built" || return 1
+    for crate in engine replay watch workbench; do
+        sed -n "s|.*\"package_id\":\"path+file://\([^\"]*/q2c-$crate\)#.*\"executable\":\"\([^\"]*\)\".*|\1 \2|p" \
+            "$work/built"
+    done >"$work/programs"
+    [ -s "$work/programs" ] || { printf 'no test programs were found\n'; return 1; }
     stress-ng --cpu 4 --io 1 --temp-path "$work" --timeout 20m --quiet &
     load=$!
-    Q2C_SKIP_LOG=$work/skips-beside-a-load "${tests[@]}" || status=1
+    while read -r package program; do
+        printf '\n     Running %s\n' "$program"
+        (cd "$package" && Q2C_SKIP_LOG=$work/skips-beside-a-load CARGO_MANIFEST_DIR=$package "$program" \
+            </dev/null) || status=1
+    done <"$work/programs"
     kill "$load" 2>/dev/null || { printf 'the load ended before the tests did\n'; status=1; }
     wait "$load" || true
     return "$status"
@@ -83,6 +94,7 @@ sed -n 's/^test \(.*\) \.\.\. ignored,* *\(.*\)$/skipped: \1: \2/p' "$work/outpu
 printf '\n== summary\n'
 sed -n 's/^test result: .* \([0-9]*\) passed; \([0-9]*\) failed; .*/\1 \2/p' "$work/output" |
     awk '{ passed += $1; failed += $2 } END { printf "%d tests passed, %d failed\n", passed, failed }'
+cat "$work/times"
 printf '%d skipped\n' "$(wc -l <"$Q2C_SKIP_LOG")"
 sort "$Q2C_SKIP_LOG"
 if [ ${#failed[@]} -gt 0 ]; then
