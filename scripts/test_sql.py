@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the queries of docs/sql.md on a trace and compares their rows with values worked out in plain Python.
+"""Runs the queries of docs/sql.md, and its pieces for Polars, on a trace and compares their rows with values worked out in plain Python.
 
     scripts/test_sql.py Q2C
 
 The trace is made here: some thousand requests as CSV, imported by q2c. What is compared with comes from `q2c trace export --format csv`, which
-is q2c's own reader, and from `q2c analyze --json`. Needs the module duckdb.
+is q2c's own reader, and from `q2c analyze --json`. Needs the modules duckdb and polars.
 """
 
 import csv
@@ -27,10 +27,10 @@ COLUMNS = ("device,op,flags,sector,bytes,lane,queue_ns,getrq_ns,insert_ns,issue_
 REQUESTS = 6000
 
 
-def queries():
-    """Returns the statements of docs/sql.md by the name in their first line."""
+def pieces(language, comment):
+    """Returns the pieces of docs/sql.md in a language by the name in their first line."""
     with open(os.path.join(ROOT, "docs", "sql.md"), encoding="utf-8") as file:
-        blocks = re.findall(r"```sql\n-- (\w+)\n(.*?)```", file.read(), re.S)
+        blocks = re.findall(rf"```{language}\n{comment} (\w+)\n(.*?)```", file.read(), re.S)
     return dict(blocks)
 
 
@@ -147,7 +147,7 @@ def queues(rows):
     known = [row for row in rows if row["hctx"] is not None]
     total = Counter(row["device"] for row in known)
     for (device, hctx), some in groups(known, "device", "hctx"):
-        yield (device, hctx, len(some), len(some) / total[device], sorted({row["cpu_submit"] for row in some}))
+        yield (device, hctx, len(some), sorted({row["cpu_submit"] for row in some}), len(some) / total[device])
 
 
 def regions(rows):
@@ -210,7 +210,30 @@ def processes(rows):
     return sorted(found, key=lambda one: (-one[2], one[0], one[1]))
 
 
-EXPECTED = [description, percentiles, iops, in_flight, queues, regions, reads_after_writes, stages, slowest, idle, processes]
+def devices(rows):
+    found = []
+    for (device,), some in groups(rows, "device"):
+        times = [q2c_of(row) for row in done(some)]
+        lasts = max(row["complete_ns"] for row in done(some)) - min(row["queue_ns"] for row in some)
+        found.append((device, len(some), sum(row["op"] == "read" for row in some) / len(some), sum(row["bytes"] for row in some),
+                      sum(times), sum(times) / len(times), rank(times, 0.99), lasts))
+    return sorted(found, key=lambda one: (-one[4], one[0]))
+
+
+def seeks(rows):
+    for (device,), some in groups([row for row in rows if row["bytes"]], "device"):
+        some.sort(key=lambda row: (row["queue_ns"], row["id"]))
+        far = [abs(row["sector"] - before["sector"] - -(-before["bytes"] // 512)) for before, row in zip(some, some[1:])]
+        yield (device, len(far), far.count(0), sum(far) / len(far))
+
+
+def working_set(rows):
+    for (device,), some in groups([row for row in rows if row["bytes"]], "device"):
+        times = Counter(block for row in some for block in range(row["sector"] * 512 // 4096, -(-(row["sector"] * 512 + row["bytes"]) // 4096)))
+        yield (device, len(times) * 4096, sum(times.values()) / len(times))
+
+
+EXPECTED = [description, percentiles, iops, in_flight, queues, regions, reads_after_writes, stages, slowest, idle, processes, devices, seeks, working_set]
 
 
 def same(left, right):
@@ -219,15 +242,25 @@ def same(left, right):
     return left == right
 
 
+def compare(found, function, rows):
+    expected = list(function([dict(row) for row in rows]))
+    assert len(found) == len(expected) > 0, f"{len(found)} rows, expected {len(expected)}"
+    for got, wanted in zip(found, expected):
+        assert len(got) == len(wanted) and all(map(same, got, wanted)), f"found {got}, expected {wanted}"
+
+
 def check(name, sql, trace, function, rows):
     found = duckdb.sql(sql.replace("'trace.parquet'", f"'{trace}'")).fetchall()
     if name == "description":
         assert json.loads(found[0][0])["source"] == "csv", found
         return
-    expected = list(function([dict(row) for row in rows]))
-    assert len(found) == len(expected) > 0, f"{len(found)} rows, expected {len(expected)}"
-    for got, wanted in zip(found, expected):
-        assert len(got) == len(wanted) and all(map(same, got, wanted)), f"found {got}, expected {wanted}"
+    compare(found, function, rows)
+
+
+def check_polars(name, begin, piece, trace, function, rows):
+    names = {}
+    exec(begin.replace("trace.parquet", trace) + piece, names)
+    compare(names["found"].rows(), function, rows)
 
 
 def every_query_is_checked(statements):
@@ -255,19 +288,25 @@ def analysis(q2c, trace, statements):
     n, mean, most = duckdb.sql(f"SELECT count(*), avg(complete_ns - queue_ns), max(complete_ns - queue_ns) FROM '{trace}' WHERE complete_ns IS NOT NULL").fetchall()[0]
     assert (stages["n"], stages["max_ns"]) == (n, most), stages
     assert math.isclose(stages["mean_ns"], mean, rel_tol=1e-9), stages
+    told = json.loads(run([q2c, "analyze", trace, "--json"]))["seeks"]
+    told = [(one["device"], one["n"], one["sequential"], one["mean_sectors"]) for one in told]
+    found = duckdb.sql(statements["seeks"].replace("'trace.parquet'", f"'{trace}'")).fetchall()
+    assert len(told) == len(found) and all(same(a, b) for one, other in zip(sorted(told), found) for a, b in zip(one, other)), (told, found)
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     q2c, failed, passed = os.path.abspath(sys.argv[1]), 0, 0
-    statements = queries()
+    statements, frames = pieces("sql", "--"), pieces("python", "#")
+    begin, functions = frames.pop("begin"), {function.__name__: function for function in EXPECTED}
     with tempfile.TemporaryDirectory() as folder:
         trace, rows = make(q2c, folder)
         tests = [(every_query_is_checked, (statements,)), (types, (trace, rows)), (analysis, (q2c, trace, statements))]
         tests += [(check, (f.__name__, statements.get(f.__name__, ""), trace, f, rows)) for f in EXPECTED]
+        tests += [(check_polars, (name, begin, piece, trace, functions[name], rows)) for name, piece in frames.items()]
         for test, arguments in tests:
-            name = arguments[0] if test is check else test.__name__
+            name = f"{test.__name__} {arguments[0]}" if test in (check, check_polars) else test.__name__
             try:
                 test(*arguments)
                 passed += 1
