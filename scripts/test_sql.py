@@ -282,6 +282,17 @@ def types(trace, rows):
         assert nulls == sum(row[name] is None for row in rows), f"{name}: {nulls} nulls"
 
 
+def folder_of_devices(q2c, trace, statements):
+    """Checks that a query gives the same rows on the folder with a trace for each device."""
+    folder = os.path.join(os.path.dirname(trace), "fleet")
+    run([q2c, "trace", "import", trace, "--partition-by", "device", "--stretch-rows", "1000", "--out", folder])
+    for name in ("devices", "percentiles", "iops", "seeks"):
+        whole = duckdb.sql(statements[name].replace("'trace.parquet'", f"'{trace}'")).fetchall()
+        parts = duckdb.sql(statements[name].replace("'trace.parquet'", f"'{folder}/*/*.parquet'")).fetchall()
+        assert len(parts) == len(whole) > 1, (name, parts, whole)
+        assert all(same(a, b) for one, other in zip(parts, whole) for a, b in zip(one, other)), (name, parts, whole)
+
+
 def analysis(q2c, trace, statements):
     """Checks that SQL gives the same numbers as q2c's own analysis."""
     stages = json.loads(run([q2c, "analyze", trace, "--json"]))["stages"]["Q2C"]
@@ -302,7 +313,8 @@ def main():
     begin, functions = frames.pop("begin"), {function.__name__: function for function in EXPECTED}
     with tempfile.TemporaryDirectory() as folder:
         trace, rows = make(q2c, folder)
-        tests = [(every_query_is_checked, (statements,)), (types, (trace, rows)), (analysis, (q2c, trace, statements))]
+        tests = [(every_query_is_checked, (statements,)), (types, (trace, rows)), (analysis, (q2c, trace, statements)),
+                 (folder_of_devices, (q2c, trace, statements))]
         tests += [(check, (f.__name__, statements.get(f.__name__, ""), trace, f, rows)) for f in EXPECTED]
         tests += [(check_polars, (name, begin, piece, trace, functions[name], rows)) for name, piece in frames.items()]
         for test, arguments in tests:

@@ -5,6 +5,7 @@
 
 mod cost;
 pub mod facts;
+mod fleet;
 mod op;
 mod parts;
 mod rates;
@@ -16,6 +17,7 @@ mod trace_summary;
 mod units;
 
 pub use cost::{CostModel, Curve, WakeDelay};
+pub use fleet::FleetMeta;
 pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
 pub use parts::U2cParts;
 pub use rates::{Latencies, Rates, Simulated};

@@ -145,6 +145,14 @@ pub enum ImportError {
         /// What this recording has.
         found: String,
     },
+    /// Requests were merged into others, so that the devices cannot be numbered by themselves.
+    #[error("divide the requests by device into {}: expected requests that stand alone, found {carried} that were merged into others, whose numbers would no longer fit; import without --partition-by", path.display())]
+    Carried {
+        /// The folder.
+        path: PathBuf,
+        /// Requests that others carried.
+        carried: u64,
+    },
     /// Binary blktrace records could not be read or used.
     #[error(transparent)]
     Blktrace(#[from] BlktraceError),

@@ -13,6 +13,8 @@ mod damage;
 #[cfg(test)]
 mod export;
 #[cfg(test)]
+mod fleet;
+#[cfg(test)]
 mod frame;
 #[cfg(test)]
 mod independent_reader;

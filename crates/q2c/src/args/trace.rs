@@ -2,10 +2,11 @@
 
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use q2c_model::{Nanos, parse_duration};
 use q2c_trace::export::{self, TimelineLanes};
 use q2c_trace::import::FORMATS;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// Record, bring recordings in, look into them, and hand them to other tools.
@@ -43,12 +44,30 @@ pub struct ImportArgs {
     /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// The trace to make; a name that is not taken yet
+    /// The trace to make, or with --partition-by the folder; a name that is not taken yet
     #[arg(long, value_name = "TRACE")]
     pub out: PathBuf,
-    /// Print the trace's description as JSON
+    /// Make a folder with a trace of each device, for questions about many devices
+    #[arg(long, value_name = "KEY")]
+    pub partition_by: Option<PartitionBy>,
+    /// Most requests of a trace in the folder; a device with more has several, in order of time
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "partition_by",
+        default_value = "4000000"
+    )]
+    pub stretch_rows: NonZeroU64,
+    /// Print the description of what was made as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What the traces of a folder have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartitionBy {
+    /// The device.
+    Device,
 }
 
 /// What to copy, and what to say of it.

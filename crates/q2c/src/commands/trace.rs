@@ -80,14 +80,18 @@ fn in_words(info: &TraceInfo) -> String {
     lines.push(line("slept", &slept));
     lines.push(line("failed", &summary.failed.to_string()));
     lines.push(line("lost by the source", &meta.lost.to_string()));
-    let left_out = match meta.unmatched.is_empty() {
-        true => "0".to_owned(),
-        false => counts(&meta.unmatched),
-    };
-    lines.push(line("left out", &left_out));
+    lines.push(left_out(&meta.unmatched));
     lines.extend(meta.file.iter().map(|file| line("file", file)));
     lines.extend(meta.facts.iter().map(|(name, value)| line(name, value)));
     lines.join("\n")
+}
+
+fn left_out(unmatched: &BTreeMap<String, u64>) -> String {
+    let left_out = match unmatched.is_empty() {
+        true => "0".to_owned(),
+        false => counts(unmatched),
+    };
+    line("left out", &left_out)
 }
 
 /// A line of the description. Names and values come from files, so control characters are shown and

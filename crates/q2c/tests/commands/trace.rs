@@ -277,3 +277,81 @@ fn a_part_is_copied_with_facts_of_its_own() {
     ];
     q2c(folder.path(), &nothing).refused(2, &["NAME=VALUE"]);
 }
+
+/// The trace of a device in the folder has the figures of a recording that has this device alone.
+#[test]
+fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let header = "queue_ns,complete_ns,device,op,bytes,sector\n";
+    let line = |n: u64| {
+        let (device, op) = (n % 3, if n.is_multiple_of(5) { "write" } else { "read" });
+        let (at, took) = (n * 40, 30 + n * n % 977);
+        format!(
+            "{at},{},8:{device},{op},4096,{}\n",
+            at + took,
+            n * n % 4_001 * 8
+        )
+    };
+    let one = |n: &u64| n % 3 == 1;
+    let all: String = (0..900).map(line).collect();
+    let alone: String = (0..900).filter(one).map(line).collect();
+    fs::write(path("all.csv"), format!("{header}{all}")).unwrap();
+    fs::write(path("alone.csv"), format!("{header}{alone}")).unwrap();
+    let map =
+        "queue_ns=queue_ns,complete_ns=complete_ns,device=device,op=op,bytes=bytes,sector=sector";
+    let import = |input: &'static str, rest: &[&'static str]| {
+        let given = [
+            "trace",
+            "import",
+            input,
+            "--format",
+            "csv",
+            "--unit",
+            "us",
+            "--columns",
+            map,
+        ];
+        q2c(folder.path(), &[&given[..], rest].concat())
+    };
+    let whole = [
+        "--out",
+        "fleet",
+        "--partition-by",
+        "device",
+        "--stretch-rows",
+        "250",
+        "--json",
+    ];
+    let made = import("all.csv", &whole).json();
+    assert_eq!(
+        (number(&made, "/rows"), number(&made, "/volumes")),
+        (900.0, 3.0)
+    );
+    assert_eq!(number(&made, "/traces"), 6.0);
+    import("alone.csv", &["--out", "alone.parquet"]).done();
+    let parts = ["000000", "000001"].map(|name| format!("fleet/device=8%3A1/{name}.parquet"));
+    let merged = [
+        "trace",
+        "import",
+        &parts[0],
+        &parts[1],
+        "--out",
+        "joined.parquet",
+    ];
+    q2c(folder.path(), &merged).done();
+    let analysis = |trace: &str| q2c(folder.path(), &["analyze", trace, "--json"]).json();
+    let (found, expected) = (analysis("joined.parquet"), analysis("alone.parquet"));
+    for figure in ["requests", "stages", "in_flight", "activity", "seeks"] {
+        assert!(!expected[figure].is_null(), "{figure}");
+        assert_eq!(found[figure], expected[figure], "{figure}");
+    }
+    let said = import("all.csv", &["--out", "again", "--partition-by", "device"]).done();
+    assert!(
+        said.contains("900 records of 3 devices in 3 traces"),
+        "{said}"
+    );
+    import("all.csv", &["--out", "again", "--partition-by", "device"])
+        .refused(2, &["again", "expected a new name"]);
+    import("all.csv", &["--out", "x", "--partition-by", "host"]).refused(2, &["device"]);
+}

@@ -1,0 +1,204 @@
+//! Imports recordings into a fleet: a folder with the traces of each device.
+//!
+//! Records are sorted by device in bounded memory and then written one trace after the other. The
+//! folder is removed again when anything fails; its description is written last, so that a folder
+//! with one is whole. docs/formats.md describes the folder.
+
+mod row;
+mod volumes;
+
+use super::{ImportError, ImportOptions, Input, RecordSink, several};
+use crate::sorter::Sorter;
+use crate::{Scan, TraceError};
+use q2c_model::{FleetMeta, IoRecord, TraceMeta};
+use row::Row;
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use volumes::Volumes;
+
+/// Rows sorted at once in memory, about 90 MB.
+const RUN: usize = 1 << 19;
+
+/// Imports recordings, q2c traces among them, into the new folder `out`. A device with more than
+/// `most` requests has several traces. Returns the description, which is also in the folder.
+///
+/// # Errors
+/// As [`super::to_trace`], and when `out` exists. No folder is left then.
+pub fn to_fleet(
+    recordings: &[PathBuf],
+    format: Option<&str>,
+    options: &ImportOptions,
+    (out, most): (&Path, NonZeroU64),
+    stop: &AtomicBool,
+) -> Result<FleetMeta, ImportError> {
+    let folder = NewFolder::create(out)?;
+    let mut sink = ByDevice::new(out, stop);
+    let meta = match recordings {
+        [path] => Input::recognise(path, format)?.read(path, options, &Scan::new(), &mut sink)?,
+        _ => several(recordings, format, options, &mut sink)?,
+    };
+    let fleet = FleetMeta {
+        sources: recordings.len() as u64,
+        ..described(&meta)
+    };
+    let fleet = sink.finish(Volumes::new(out, meta, most, stop), fleet)?;
+    write_description(out, &fleet).map_err(failed("describe the fleet in", out))?;
+    folder.keep();
+    Ok(fleet)
+}
+
+/// What the description of the import says of all devices.
+fn described(meta: &TraceMeta) -> FleetMeta {
+    const MAJOR: &str = "device.major.";
+    let zero = meta.facts.get("source_time_of_zero_ns");
+    let zero = meta.start_unix_ns.or_else(|| zero?.parse().ok());
+    let host = |(name, host): (&String, &String)| {
+        let host = host.strip_prefix("host ").unwrap_or(host);
+        Some((name.strip_prefix(MAJOR)?.to_owned(), host.to_owned()))
+    };
+    FleetMeta {
+        schema: FleetMeta::SCHEMA.to_owned(),
+        zero_ns: zero.unwrap_or(0),
+        unix: meta.start_unix_ns.is_some(),
+        clock: meta.clock.clone(),
+        source: meta.source.clone(),
+        hosts: meta.facts.iter().filter_map(host).collect(),
+        unmatched: meta.unmatched.clone(),
+        lost: meta.lost,
+        ..FleetMeta::default()
+    }
+}
+
+fn write_description(out: &Path, fleet: &FleetMeta) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(out)?;
+    serde_json::to_writer_pretty(&mut file, fleet)?;
+    file.as_file().sync_all()?;
+    file.persist(out.join(FleetMeta::FILE))?;
+    fs::File::open(out)?.sync_all()
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> TraceError + use<> {
+    let path = path.to_owned();
+    move |source| TraceError::Io {
+        doing,
+        path: path.clone(),
+        source,
+    }
+}
+
+/// A folder that goes away with this value unless it is kept.
+struct NewFolder<'a>(Option<&'a Path>);
+
+impl<'a> NewFolder<'a> {
+    fn create(path: &'a Path) -> Result<Self, TraceError> {
+        fs::create_dir(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => TraceError::Exists {
+                path: path.to_owned(),
+            },
+            _ => failed("make the folder", path)(error),
+        })?;
+        Ok(NewFolder(Some(path)))
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for NewFolder<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            // The error that ends the import is the one to report.
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Takes records in the order of time and sorts them by device.
+struct ByDevice<'a> {
+    sorter: Sorter<Row>,
+    taken: u64,
+    names: Names,
+    /// Requests that were carried by another one.
+    carried: u64,
+    folder: &'a Path,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> ByDevice<'a> {
+    fn new(folder: &'a Path, stop: &'a AtomicBool) -> Self {
+        ByDevice {
+            sorter: Sorter::new(folder, RUN),
+            taken: 0,
+            names: Names::default(),
+            carried: 0,
+            folder,
+            stop,
+        }
+    }
+
+    /// Writes the traces of all devices, and completes the description.
+    fn finish(self, mut volumes: Volumes<'_>, fleet: FleetMeta) -> Result<FleetMeta, ImportError> {
+        if self.carried > 0 {
+            return Err(ImportError::Carried {
+                path: self.folder.to_owned(),
+                carried: self.carried,
+            });
+        }
+        let names = self.names;
+        let spilled = failed("sort the requests in", self.folder);
+        let spilled = |error| ImportError::Trace(spilled(error));
+        self.sorter.finish(
+            spilled,
+            |row| Ok(volumes.take(&row, |comm| names.of(comm))?),
+        )?;
+        Ok(volumes.finish(fleet)?)
+    }
+}
+
+impl RecordSink for ByDevice<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Stopped {
+                doing: "import into",
+                path: self.folder.to_owned(),
+            });
+        }
+        for record in records {
+            let comm = record.comm.as_deref().map(|name| self.names.number(name));
+            self.carried += u64::from(record.merged_into.is_some());
+            let pushed = self.sorter.push(Row::new(record, self.taken, comm));
+            pushed.map_err(failed("sort the requests in", self.folder))?;
+            self.taken += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Names of processes, by number.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        // Memory holds fewer names than 2^32.
+        let number = self.names.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
+        self.names.push(name.to_owned());
+        number
+    }
+
+    fn of(&self, number: u32) -> Option<String> {
+        self.names.get(number as usize).cloned()
+    }
+}

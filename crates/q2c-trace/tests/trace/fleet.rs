@@ -1,0 +1,178 @@
+//! Importing into a folder with the traces of each device.
+
+use crate::any::any_record;
+use crate::support::{block_read, read, write};
+use proptest::prelude::*;
+use q2c_model::{DevId, FleetMeta, IoRecord, TraceMeta};
+use q2c_trace::import::{ImportError, ImportOptions, several, to_fleet};
+use q2c_trace::{Scan, TraceError, TraceReader};
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+fn fleet(inputs: &[PathBuf], out: &Path, most: u64) -> Result<FleetMeta, ImportError> {
+    let (most, stop) = (NonZeroU64::new(most).unwrap(), AtomicBool::new(false));
+    to_fleet(inputs, None, &ImportOptions::default(), (out, most), &stop)
+}
+
+/// The traces of a device, in the order of their names.
+fn traces(out: &Path, device: DevId) -> Vec<PathBuf> {
+    let folder = out.join(format!("device={}%3A{}", device.major, device.minor));
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Records by device, numbered by device.
+fn by_device(records: &[IoRecord]) -> BTreeMap<(u32, u32), Vec<IoRecord>> {
+    let mut devices: BTreeMap<(u32, u32), Vec<IoRecord>> = BTreeMap::new();
+    for record in records {
+        let device = devices.entry((record.device.major, record.device.minor));
+        let device = device.or_default();
+        let id = device.len() as u64;
+        device.push(IoRecord {
+            id,
+            ..record.clone()
+        });
+    }
+    devices
+}
+
+fn holds(out: &Path, records: &[IoRecord], most: usize) {
+    let devices = by_device(records);
+    assert_eq!(fs::read_dir(out).unwrap().count(), devices.len() + 1);
+    for ((major, minor), expected) in devices {
+        let paths = traces(out, DevId { major, minor });
+        let parts = paths.iter().map(|path| read(path, &Scan::new()).unwrap());
+        let parts: Vec<Vec<IoRecord>> = parts.collect();
+        let (last, full) = parts.split_last().unwrap();
+        assert!(full.iter().all(|part| part.len() == most) && last.len() <= most);
+        assert_eq!(parts.concat(), expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Every column of every record comes back, at its place in the traces of its device.
+    #[test]
+    fn a_trace_is_divided_by_device(
+        mut records in proptest::collection::vec((any_record(), 0..3_u32), 1..60),
+        most in 1..20_u64,
+    ) {
+        let records: Vec<IoRecord> = records.drain(..).enumerate().map(|(id, (record, minor))| {
+            let device = DevId { major: 8, minor };
+            IoRecord { id: id as u64, device, merged_into: None, ..record }
+        }).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = (folder.path().join("whole"), folder.path().join("fleet"));
+        write(&path, &TraceMeta::default(), &records, 50);
+        let made = fleet(&[path], &out, most).unwrap();
+        prop_assert_eq!(made.rows, records.len() as u64);
+        holds(&out, &records, most as usize);
+    }
+}
+
+/// Rows of Alibaba's format, of 7 devices, one with half of them.
+fn alibaba(folder: &Path, name: &str, from: u64) -> PathBuf {
+    let line = |n: u64| {
+        let device = if n.is_multiple_of(2) { 3 } else { n % 7 };
+        let op = if n.is_multiple_of(3) { 'R' } else { 'W' };
+        format!("{device},{op},{},4096,{}\n", n * 4096, 1_000_000 + n * 3)
+    };
+    let path = folder.join(name);
+    fs::write(&path, (from..from + 20_000).map(line).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn recordings_of_a_public_format_become_a_fleet() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = [("a", 0), ("b", 15_000)].map(|(name, from)| alibaba(folder.path(), name, from));
+    let out = folder.path().join("fleet");
+    let made = fleet(&inputs, &out, 3_000).unwrap();
+    let mut records = Vec::new();
+    let meta = several(&inputs, None, &ImportOptions::default(), &mut records).unwrap();
+    holds(&out, &records, 3_000);
+    let sizes = by_device(&records);
+    let expected = FleetMeta {
+        schema: "q2c.fleet/1".to_owned(),
+        rows: 40_000,
+        volumes: 7,
+        traces: sizes
+            .values()
+            .map(|some| some.len().div_ceil(3_000) as u64)
+            .sum(),
+        sources: 2,
+        zero_ns: 1_000_000_000,
+        unix: true,
+        clock: meta.clock,
+        source: "alibaba".to_owned(),
+        ..FleetMeta::default()
+    };
+    assert_eq!(made, expected);
+    let told = fs::read(out.join("_fleet.json")).unwrap();
+    assert_eq!(
+        serde_json::from_slice::<FleetMeta>(&told).unwrap(),
+        expected
+    );
+    let second = traces(&out, DevId { major: 1, minor: 3 }).remove(1);
+    let meta = TraceReader::open(second).unwrap().meta().clone();
+    assert_eq!(meta.start_unix_ns, Some(1_000_000_000));
+    assert_eq!(meta.facts["fleet.stretch"], "1");
+}
+
+#[test]
+fn a_failed_import_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = alibaba(folder.path(), "good", 0);
+    let bad = alibaba(folder.path(), "bad", 0);
+    let mut text = fs::read_to_string(&bad).unwrap();
+    text.push_str("3,R,oops,4096,1060001\n");
+    fs::write(&bad, text).unwrap();
+    let out = folder.path().join("fleet");
+    let error = fleet(&[good.clone(), bad], &out, 9)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("bad, line 20001") && error.contains("`oops`"),
+        "{error}"
+    );
+    assert!(!out.exists());
+
+    let most = NonZeroU64::MIN;
+    let stop = AtomicBool::new(true);
+    let options = ImportOptions::default();
+    let stopped = to_fleet(&[good.clone()], None, &options, (&out, most), &stop).unwrap_err();
+    assert!(
+        matches!(stopped, ImportError::Trace(TraceError::Stopped { .. })),
+        "{stopped}"
+    );
+    assert!(!out.exists());
+
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("precious"), "kept").unwrap();
+    let taken = fleet(&[good], &out, 9).unwrap_err();
+    assert!(
+        matches!(taken, ImportError::Trace(TraceError::Exists { .. })),
+        "{taken}"
+    );
+    assert_eq!(fs::read(out.join("precious")).unwrap(), b"kept");
+}
+
+#[test]
+fn merged_requests_cannot_be_divided() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("whole"), folder.path().join("fleet"));
+    let mut merged = block_read(1, 10);
+    merged.merged_into = Some(0);
+    write(&path, &TraceMeta::default(), &[block_read(0, 0), merged], 2);
+    let error = fleet(&[path], &out, 9).unwrap_err().to_string();
+    assert!(error.contains("found 1 that were merged"), "{error}");
+    assert!(!out.exists());
+}
