@@ -39,7 +39,8 @@ with_tools() {
     "$Q2C_PYTHON" -c "$site" >"$("$work/venv/bin/python" -c "$site")/tools.pth"
 }
 
-step "program" cargo build --locked --package q2c
+# With the features of the whole workspace, so that what `make test` has built is not built again.
+step "program" cargo build --locked --workspace --bin q2c
 step "wheel" env -C python "$Q2C_PYTHON" -m maturin build --quiet --profile dev --out "$work/wheels"
 ls "$work/wheels"
 step "installed alone" alone
