@@ -148,7 +148,14 @@ fn a_failed_import_leaves_no_folder() {
     let most = NonZeroU64::MIN;
     let stop = AtomicBool::new(true);
     let options = ImportOptions::default();
-    let stopped = to_fleet(&[good.clone()], None, &options, (&out, most), &stop).unwrap_err();
+    let stopped = to_fleet(
+        std::slice::from_ref(&good),
+        None,
+        &options,
+        (&out, most),
+        &stop,
+    )
+    .unwrap_err();
     assert!(
         matches!(stopped, ImportError::Trace(TraceError::Stopped { .. })),
         "{stopped}"
