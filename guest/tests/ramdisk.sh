@@ -123,7 +123,7 @@ while [ $cycle -lt $cycles ] && [ -z "$failed" ]; do
     if [ $cycle = 1 ]; then free_before=$(memory) slab_before=$(slab); fi
     cycle=$((cycle + 1))
     insmod $module size_mb=32 poll_queues=1 devices=$((cycle % 3 + 1)) || failed="cycle $cycle: not loaded"
-    fio --name=l --filename=/dev/rdmq0 --direct=1 --rw=randrw --bs=4k --runtime=30 --time_based --numjobs=2 --ioengine=libaio --iodepth=16 >/dev/null 2>&1 &
+    fio --name=l --filename=/dev/rdmq0 --direct=1 --rw=randrw --bs=4k --runtime=120 --time_based --numjobs=2 --ioengine=libaio --iodepth=16 >/dev/null 2>&1 &
     # Its jobs are at work once the device has served more than what looks at a new one.
     tries=0
     until [ "$(awk '{ print $1 + $5 }' /sys/block/rdmq0/stat)" -gt 500 ] || [ $tries = 150 ]; do sleep 0.2; tries=$((tries + 1)); done
