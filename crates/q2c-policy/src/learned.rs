@@ -6,6 +6,9 @@
 /// Counts and sums of times are below this, which leaves room to go on counting.
 pub(crate) const MOST: u64 = 1 << 60;
 
+/// Times, and sums of the times of a window, are below this: 13 days.
+pub(crate) const LONG: u64 = 1 << 50;
+
 /// The numbers of a state, read in the order in which they were written.
 pub(crate) struct Numbers<'a>(&'a [u64]);
 
@@ -28,6 +31,11 @@ impl<'a> Numbers<'a> {
     /// A count or a time.
     pub(crate) fn count(&mut self) -> Option<u64> {
         self.up_to(MOST)
+    }
+
+    /// A time, or a sum of the times of a window.
+    pub(crate) fn time(&mut self) -> Option<u64> {
+        self.up_to(LONG)
     }
 
     pub(crate) fn flag(&mut self) -> Option<bool> {

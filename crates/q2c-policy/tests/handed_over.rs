@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::windowed::{Gather, Gathered};
-use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, RULES};
+use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES};
 use q2c_stats::Rng;
 
 /// The rules that learn from every I/O, each with its example's values.
@@ -120,6 +120,32 @@ proptest! {
                 (0..100).for_each(|_| {
                     storm.next(&mut *other);
                 });
+            }
+        }
+    }
+
+    /// Numbers that no window has are refused, or every rule decides by them.
+    #[test]
+    fn other_windows_do_not_panic(
+        numbers in prop::collection::vec(0..64u32, 9..13),
+        low in any::<u64>(),
+        mean in 0u64..90_000,
+    ) {
+        let numbers: Vec<u64> = numbers.iter().map(|bits| low >> bits).collect();
+        for rule in RULES {
+            let spec: PolicySpec = rule.example.parse().expect(rule.example);
+            let Some(rule) = spec.form().window_rule() else {
+                continue;
+            };
+            if let Some(window) = Gathered::from_numbers(rule.gather, &numbers)
+                && window.samples > 0
+            {
+                let decision = rule.decide(&window.window(3, Nanos(mean)));
+                let bounded = match decision {
+                    Decision::Sleep(ns) => Nanos::ZERO < ns && ns <= MAX_SLEEP,
+                    Decision::Poll | Decision::Interrupt => true,
+                };
+                prop_assert!(bounded, "{}: {:?}", spec, decision);
             }
         }
     }

@@ -4,7 +4,7 @@
 use super::times::Times;
 use super::{Gather, Window};
 use crate::Outcome;
-use crate::learned::{MOST, Numbers};
+use crate::learned::{LONG, Numbers};
 use q2c_model::Nanos;
 
 /// What the open window of one bucket has gathered so far. Times in ns.
@@ -125,23 +125,24 @@ impl Gathered {
     pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
         let mut numbers = Numbers::new(numbers);
         let mut read = Gathered {
-            samples: numbers.count()?,
-            sum: numbers.count()?,
-            misses: numbers.count()?,
-            shortfall: numbers.count()?,
-            misses_below: numbers.count()?,
-            last: (numbers.count()?, numbers.count()?),
+            samples: numbers.time()?,
+            sum: numbers.time()?,
+            misses: numbers.time()?,
+            shortfall: numbers.time()?,
+            misses_below: numbers.time()?,
+            last: (numbers.count()?, numbers.time()?),
             min: numbers.up_to(u64::MAX)?,
-            max: numbers.count()?,
+            max: numbers.time()?,
             times: None,
         };
-        let most = if read.samples == 0 { u64::MAX } else { MOST };
+        let most = if read.samples == 0 { u64::MAX } else { LONG };
         let ordered = read.samples == 0 || read.min <= read.max;
+        let counted = read.misses <= read.samples && read.misses_below <= read.misses;
         if gather == Gather::Quantiles {
             read.times = Some(Box::new(Times::read(&mut numbers)?));
         }
         numbers.end()?;
-        (ordered && read.min <= most).then_some(read)
+        (ordered && counted && read.min <= most).then_some(read)
     }
 
     /// Begins the next window.

@@ -53,7 +53,7 @@ impl Totals {
     pub fn outcome(&self, volumes: usize, charges: &Charges) -> Option<Outcome> {
         let classes = self.latencies.iter().rev();
         let classes = classes.map(|(class, count)| (usize::from(*class), *count));
-        let ranks = ranks(self.sums.ios as u64, classes);
+        let ranks = ranks(self.sums.ios as u64, &classes);
         let wall = self.wall as f64 / volumes as f64;
         let outcome = || self.sums.outcome(wall, volumes, charges, ranks);
         (self.too_long == 0).then(outcome)

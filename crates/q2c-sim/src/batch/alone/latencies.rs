@@ -35,7 +35,8 @@ impl LatencyCounts {
     /// [`ranks`] of `ios` latencies.
     pub fn ranks(&self, ios: u64) -> [f64; 3] {
         let classes = (0..CLASSES).rev();
-        ranks(ios, classes.map(|class| (class, self.0[class].into())))
+        let counts = classes.map(|class| (class, self.0[class].into()));
+        ranks(ios, &counts)
     }
 
     /// The counts that are not 0, each with its class.
@@ -59,7 +60,7 @@ impl LatencyCounts {
 /// The middles of the classes that hold p50, p99 and p99.9 of `ios` latencies by nearest rank, ns.
 /// `counts` are those of classes, the highest first: ranks are counted from the longest latency
 /// down, because every long latency was counted.
-pub(crate) fn ranks(ios: u64, counts: impl Iterator<Item = (usize, u64)> + Clone) -> [f64; 3] {
+pub(crate) fn ranks(ios: u64, counts: &(impl Iterator<Item = (usize, u64)> + Clone)) -> [f64; 3] {
     [0.5, 0.99, 0.999].map(|q| {
         let rank = ((q * ios as f64).ceil() as u64).max(1);
         let from_top = (ios + 1).saturating_sub(rank);

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// Most counts and sums of times of a stopped configuration. It leaves room to go on.
 const MOST: i64 = 1 << 60;
+/// Longest mean of a window, ns: 13 days.
+const LONGEST_MEAN: u64 = 1 << 50;
 
 /// One configuration between two parts of a lane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -189,7 +191,7 @@ impl Windows {
             *sleep = machine.price(Nanos(asked));
         }
         for (mean, ns) in self.means.iter_mut().zip(means) {
-            *mean = Nanos(Some(*ns).filter(|ns| *ns <= MOST as u64)?);
+            *mean = Nanos(Some(*ns).filter(|ns| *ns <= LONGEST_MEAN)?);
         }
         let gather = self.rule.as_ref().map(|rule| rule.gather);
         for (mine, numbers) in self.gathered.iter_mut().zip(gathered) {
