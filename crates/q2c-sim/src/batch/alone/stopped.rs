@@ -60,8 +60,8 @@ impl Machine<'_> {
         self.begun(rule)?.stopped(self)
     }
 
-    /// Takes configurations through all I/Os of the machine's one lane, unless they are done before.
-    /// `None` when one of them is none that was stopped by this rule.
+    /// Takes configurations through all I/Os of the machine's one lane, unless they are done
+    /// before. `None` when one of them is none that was stopped by this rule.
     pub fn go_through(&self, rules: &[Rule<'_>], all: &mut [Stopped]) -> Option<()> {
         let resumed = rules.iter().zip(all.iter());
         let resumed = resumed.map(|(rule, stopped)| match stopped.is_done(self.stop) {
