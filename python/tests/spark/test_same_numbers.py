@@ -34,7 +34,11 @@ def test_a_volume_is_that_of_the_program(
         for name, path in volumes.items():
             row = rows[device_of(format, name.removeprefix("host"))]
             alone = expected.alone(path, tmp_path, format)
-            assert expected.figures(row["json"]) == expected.figures(alone)
+            found = row["json"]
+            if format == "msr":
+                # A host that is alone has the number 1.
+                found = found.replace(f'"{row["device"]}"', '"1:0"')
+            assert expected.figures(found) == expected.figures(alone)
 
 
 def device_of(format: str, volume: str) -> str:
