@@ -2,7 +2,9 @@
 
 - `read` and `import_` give a `Trace`, whose requests any Arrow consumer takes without a copy;
 - `analyze` says where the I/Os of a recording, a trace or a table spend their time;
+- `AnalysisState` does so in parts, which may be on other machines;
 - `Rule`, `policies`, `simulate` and `sweep` are the sleep rules and their simulation;
+- `SweepState` sweeps in parts and over many volumes, over which `choose` says what is best;
 - `load_run` reads a result that a run of the program left.
 
 Numbers and texts are those of the program `q2c`. Errors are of the class `Q2cError`, one class for each of its exit
@@ -28,13 +30,16 @@ from q2c._native import (
     UsageError,
     __version__,
 )
-from q2c._results import Analysis, Result, Simulated, Simulation, StageStats, Sweep
+from q2c._results import Analysis, Choice, Result, Simulated, Simulation, StageStats, Sweep, SweptVolumes
+from q2c._states import AnalysisState, SweepState
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [
     "Analysis",
+    "AnalysisState",
+    "Choice",
     "DeviceError",
     "InputError",
     "InternalError",
@@ -50,12 +55,15 @@ __all__ = [
     "Simulation",
     "StageStats",
     "Sweep",
+    "SweepState",
     "Sweeping",
+    "SweptVolumes",
     "Table",
     "Trace",
     "UsageError",
     "__version__",
     "analyze",
+    "choose",
     "import_",
     "load_run",
     "policies",
@@ -257,6 +265,25 @@ def sweep(
     Raises `UsageError` for a sweep that would take more than two minutes, unless `long` is true.
     """
     return Sweep(_native.sweep(_sources(sources), _rules(policies), name, sweeping))
+
+
+def choose(
+    states: Sequence[SweepState],
+    *,
+    objective: Optional[Literal["kiops-per-core", "iops", "cpu"]] = None,
+    min_iops: Optional[str] = None,
+    max_p99: Optional[Duration] = None,
+    max_cpu: Optional[float] = None,
+) -> Choice:
+    """Says which rule is best on each of several volumes that were swept alike, and which over all of them.
+
+    Each state is that of one volume, or of a group of them. The most robust rule has the highest least share of each
+    volume's best, that is the least regret. Objective and limits are those of `q2c.sweep`.
+
+    Raises `UsageError` when there is no state, or when they have different configurations.
+    """
+    options = {"objective": objective, "min_iops": min_iops, "max_p99": max_p99, "max_cpu": max_cpu}
+    return Choice(_native.choose([state._native for state in states], options))
 
 
 def load_run(path: Path) -> Result:

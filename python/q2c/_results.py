@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypedDict, cast
 if TYPE_CHECKING:
     from q2c._native import Made
 
-__all__ = ["Analysis", "Result", "Simulated", "Simulation", "StageStats", "Sweep"]
+__all__ = ["Analysis", "Choice", "Result", "Simulated", "Simulation", "StageStats", "Sweep", "SweptVolumes"]
 
 _WIDTH = 120
 _HEIGHT_PX = 800
@@ -243,3 +243,51 @@ class Sweep(Result):
     def __repr__(self) -> str:
         inputs = ", ".join(repr(given["path"]) for given in self["inputs"])
         return f"<q2c.Sweep {inputs}: {len(self.cells)} cells, best {self.best}>"
+
+
+class SweptVolumes(Result):
+    """The outcomes of a sweep in parts, over all volumes together. Docs: docs/poll-sweep.md, "Parts of a sweep"."""
+
+    @property
+    def volumes(self) -> list[str]:
+        """The names of the volumes."""
+        return cast("list[str]", self["volumes"])
+
+    @property
+    def ios(self) -> int:
+        """I/Os of all volumes, those of the warm-up included."""
+        return cast(int, self["ios"])
+
+    @property
+    def poll(self) -> Simulated:
+        """Classic polling."""
+        return cast("Simulated", self["poll"])
+
+    @property
+    def cells(self) -> list[Simulated]:
+        """The configurations in their order, but for those in `inexact`, which have no figures."""
+        return cast("list[Simulated]", self["cells"])
+
+    def __repr__(self) -> str:
+        return f"<q2c.SweptVolumes: {len(self.cells)} configurations over {len(self.volumes)} volumes, {self.ios} I/Os>"
+
+
+class Choice(Result):
+    """The best configuration of each of several sweeps, and those that are best over all of them."""
+
+    @property
+    def best(self) -> list[Optional[str]]:
+        """The best rule of each sweep; None where none keeps the limits."""
+        return [cast("Optional[str]", of["policy"]) for of in self["best"]]
+
+    @property
+    def on_average(self) -> Optional[str]:
+        """The rule with the highest mean share of each sweep's best; None where none keeps the limits everywhere."""
+        found = self["on_average"]
+        return None if found is None else cast(str, found["policy"])
+
+    @property
+    def worst_case(self) -> Optional[str]:
+        """The rule whose least share is the highest: the most robust one."""
+        found = self["worst_case"]
+        return None if found is None else cast(str, found["policy"])

@@ -130,6 +130,13 @@ impl Analyzer {
         }
     }
 
+    /// Number of I/Os that were added.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        let held = self.head.as_ref().map_or(0, |head| head.spans.len());
+        self.state.counts.requests + held as u64
+    }
+
     /// Goes on with the part that comes next in time. Parts are joined in their order; which
     /// neighbours are joined first does not matter, as long as no figure is named as inexact.
     ///

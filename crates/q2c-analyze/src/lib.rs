@@ -22,6 +22,7 @@
 //! that was queued before it on the same device.
 
 mod activity;
+mod analysis_state;
 mod analyzer;
 mod analyzer_thread;
 mod balance;
@@ -36,6 +37,7 @@ pub mod late;
 mod live;
 mod load;
 mod marks;
+mod names;
 mod not_whole;
 mod places;
 mod queue_map;
@@ -52,6 +54,7 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
+pub use analysis_state::AnalysisState;
 pub use analyzer::{Analyzer, MergeError};
 pub use analyzer_thread::AnalyzerThread;
 pub use balance::{chi_square_p, verdict};

@@ -4,6 +4,7 @@
 use crate::balance::complete;
 use crate::error::AnalyzeError;
 use crate::group::NAMED;
+use crate::names::Names;
 use crate::not_whole::not_whole;
 use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
@@ -13,8 +14,8 @@ use q2c_model::{DevId, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
-use q2c_trace::{Scan, Span, TraceError, is_cut_name};
-use std::collections::{BTreeMap, BTreeSet};
+use q2c_trace::{Scan, Span, TraceError};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,7 +67,7 @@ fn of_blktrace(
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
     for (pid, name) in read.notes.names() {
-        analysis.name(pid, name);
+        analysis.names.add(pid, 0, name);
     }
     Ok(blktrace_meta(&read, origin_ns.unwrap_or(0), files, count))
 }
@@ -82,19 +83,14 @@ pub struct RecordingAnalysis<'a> {
     /// The layer and its analysis; `None` before the first record.
     analyzer: Option<(Layer, AnalyzerThread)>,
     other_layer: u64,
-    names: BTreeMap<u32, String>,
+    names: Names,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
-    /// Processes beyond those whose names are kept, up to as many again.
-    nameless: BTreeSet<u32>,
     /// The spans of the last records; kept for their memory.
     spans: Vec<Span>,
 }
 
 impl<'a> RecordingAnalysis<'a> {
-    /// Most processes whose names are kept.
-    const NAMES: usize = 1 << 12;
-
     /// An analysis of the recording called `path`. It refuses records once `stop` is set. `window`
     /// is as in [`Options`].
     #[must_use]
@@ -105,9 +101,8 @@ impl<'a> RecordingAnalysis<'a> {
             window,
             analyzer: None,
             other_layer: 0,
-            names: BTreeMap::new(),
+            names: Names::default(),
             by_name: BTreeMap::new(),
-            nameless: BTreeSet::new(),
             spans: Vec::new(),
         }
     }
@@ -121,31 +116,14 @@ impl<'a> RecordingAnalysis<'a> {
             let path = self.path.to_owned();
             return Err(AnalyzeError::Empty { path });
         };
-        let mut result = analyzer.finish(&self.names);
-        env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
-        complete_queues(&mut result.queues, &meta.facts);
-        result.lost = meta.lost;
-        result.unmatched = meta.unmatched;
-        if self.other_layer > 0 {
-            let reason = "of the other layer".to_owned();
-            result.unmatched.insert(reason, self.other_layer);
-        }
-        result.not_whole = not_whole(&result);
-        result.input = analyze::Input {
-            path: self.path.display().to_string(),
-            source: meta.source,
-            clock: meta.clock,
-            facts: meta.facts,
+        let result = analyzer.finish(&self.names.by_id());
+        let told = Told {
+            path: self.path,
+            meta,
+            other_layer: self.other_layer,
+            names: &self.names,
         };
-        if result.input.facts.contains_key(STATED_SECTOR) {
-            result.seeks.clear();
-        }
-        result.warnings = warnings(&result);
-        let cut = self.names.values().filter(|name| is_cut_name(name));
-        result
-            .warnings
-            .extend(names_left_out(cut.count(), self.nameless.len()));
-        Ok(result)
+        Ok(told.complete(result))
     }
 
     fn go_on(&self) -> Result<(), TraceError> {
@@ -160,31 +138,20 @@ impl<'a> RecordingAnalysis<'a> {
 
     /// The id of a record's process, whose name is kept. A process that the source knows by name
     /// alone gets a number from [`NAMED`] on.
-    fn process(&mut self, record: &IoRecord) -> Option<u32> {
+    fn process(&mut self, record: &IoRecord, at: u64) -> Option<u32> {
         let comm = record.comm.as_ref()?;
         let pid = record.pid.or_else(|| self.by_name.get(comm).copied());
         let pid = match pid {
             Some(pid) => pid,
-            None if self.by_name.len() < Self::NAMES => {
+            None if self.by_name.len() < Names::MOST => {
                 let new = NAMED + self.by_name.len() as u32;
                 self.by_name.insert(comm.clone(), new);
                 new
             }
             None => return None,
         };
-        self.name(pid, comm);
+        self.names.add(pid, at, comm);
         Some(pid)
-    }
-
-    fn name(&mut self, pid: u32, name: &str) {
-        if self.names.contains_key(&pid) {
-            return;
-        }
-        if self.names.len() < Self::NAMES {
-            self.names.insert(pid, name.to_owned());
-        } else if self.nameless.len() < Self::NAMES {
-            self.nameless.insert(pid);
-        }
     }
 
     /// The analysis, which is made for `layer` when there is none yet.
@@ -204,6 +171,46 @@ impl<'a> RecordingAnalysis<'a> {
             }
         };
         Ok(self.analyzer.insert(made))
+    }
+}
+
+/// What a result says of its recording, beside the figures of its I/Os.
+pub(crate) struct Told<'a> {
+    /// What the recording is called.
+    pub(crate) path: &'a Path,
+    /// Its description.
+    pub(crate) meta: TraceMeta,
+    /// Records of the layer that was not analysed.
+    pub(crate) other_layer: u64,
+    pub(crate) names: &'a Names,
+}
+
+impl Told<'_> {
+    /// The result with all of this.
+    pub(crate) fn complete(self, mut result: AnalyzeResult) -> AnalyzeResult {
+        let meta = self.meta;
+        env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
+        complete_queues(&mut result.queues, &meta.facts);
+        result.lost = meta.lost;
+        result.unmatched = meta.unmatched;
+        if self.other_layer > 0 {
+            let reason = "of the other layer".to_owned();
+            result.unmatched.insert(reason, self.other_layer);
+        }
+        result.not_whole = not_whole(&result);
+        result.input = analyze::Input {
+            path: self.path.display().to_string(),
+            source: meta.source,
+            clock: meta.clock,
+            facts: meta.facts,
+        };
+        if result.input.facts.contains_key(STATED_SECTOR) {
+            result.seeks.clear();
+        }
+        result.warnings = warnings(&result);
+        let (cut, nameless) = self.names.left_out();
+        result.warnings.extend(names_left_out(cut, nameless));
+        result
     }
 }
 
@@ -230,7 +237,7 @@ impl RecordSink for RecordingAnalysis<'_> {
         let layer = *layer;
         for record in records.iter().filter(|record| record.layer == layer) {
             let mut span = Span::of(record);
-            if let Some(process) = self.process(record) {
+            if let Some(process) = self.process(record, span.first_ns()) {
                 span.pid = process;
             }
             spans.push(span);

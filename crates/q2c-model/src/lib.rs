@@ -11,6 +11,7 @@ mod rates;
 mod record;
 pub mod replay;
 mod size;
+pub mod stored;
 mod taken;
 mod trace_summary;
 mod units;

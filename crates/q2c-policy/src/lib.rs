@@ -39,6 +39,7 @@
 mod bucket;
 pub mod form;
 mod formula;
+mod learned;
 pub mod method;
 mod registry;
 mod rules;
@@ -114,4 +115,19 @@ pub trait Lane: Send {
     /// Tells the rule that `io` was seen complete at `now`, with the token that [`Lane::decide`]
     /// gave for it.
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos);
+
+    /// What the lane has learned, as numbers, while none of its I/Os is in flight. `None` for a rule
+    /// of windows: an engine that hands such a rule over keeps the windows itself, by
+    /// [`Gathered`](windowed::Gathered).
+    fn learned(&self) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// Goes on from what another lane of the same rule has [`learned`](Lane::learned). Returns false
+    /// where these are no numbers of this rule; the lane must not be used then.
+    #[must_use]
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        let _ = learned;
+        false
+    }
 }

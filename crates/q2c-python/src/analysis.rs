@@ -5,8 +5,7 @@ use crate::given::{Given, duration};
 use crate::interrupt::interruptible;
 use crate::options::Recording;
 use crate::result::Made;
-use crate::source::{Source, Table};
-use pyo3::exceptions::PyTypeError;
+use crate::source::{Source, Table, not_numbers};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use q2c_analyze::{AnalyzeError, Options, RecordingAnalysis, recording};
@@ -51,11 +50,7 @@ pub fn analyze(
                 of_table(table, path, window, stop).or_exit_of(analyze_exit)
             })?
         }
-        Source::Latencies(_) => {
-            let why =
-                "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
-            return Err(PyTypeError::new_err(why));
-        }
+        Source::Latencies(_) => return Err(not_numbers()),
     };
     Ok(result.into())
 }

@@ -11,6 +11,7 @@
 )]
 
 mod analysis;
+mod analysis_state;
 mod error;
 mod given;
 mod interrupt;
@@ -22,6 +23,7 @@ mod simulation;
 mod source;
 mod stream;
 mod sweep;
+mod sweep_state;
 mod trace;
 
 use pyo3::prelude::*;
@@ -32,10 +34,13 @@ use pyo3::prelude::*;
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<analysis_state::AnalysisState>()?;
     module.add_class::<result::Made>()?;
     module.add_class::<rule::Rule>()?;
+    module.add_class::<sweep_state::SweepState>()?;
     module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep_state::choose, module)?)?;
     module.add_function(wrap_pyfunction!(kept::load_run, module)?)?;
     module.add_function(wrap_pyfunction!(rule::policies, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;

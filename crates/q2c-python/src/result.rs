@@ -8,6 +8,7 @@ use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::sim::SimResult;
 use q2c_result::sweep::SweepResult;
+use q2c_result::volumes::{VolumesChoice, VolumesResult};
 use serde::Serialize;
 
 /// A result of q2c.
@@ -18,6 +19,8 @@ enum Form {
     Analysis(Box<AnalyzeResult>),
     Simulation(Box<SimResult>),
     Sweep(Box<SweepResult>),
+    Volumes(Box<VolumesResult>),
+    Choice(Box<VolumesChoice>),
     Kept(Box<dyn Kept>),
 }
 
@@ -39,6 +42,18 @@ impl From<SweepResult> for Made {
     }
 }
 
+impl From<VolumesResult> for Made {
+    fn from(result: VolumesResult) -> Self {
+        Made(Form::Volumes(Box::new(result)))
+    }
+}
+
+impl From<VolumesChoice> for Made {
+    fn from(result: VolumesChoice) -> Self {
+        Made(Form::Choice(Box::new(result)))
+    }
+}
+
 impl From<Box<dyn Kept>> for Made {
     fn from(result: Box<dyn Kept>) -> Self {
         Made(Form::Kept(result))
@@ -53,6 +68,8 @@ impl Made {
             Form::Analysis(result) => json(result),
             Form::Simulation(result) => json(result),
             Form::Sweep(result) => json(result),
+            Form::Volumes(result) => json(result),
+            Form::Choice(result) => json(result),
             Form::Kept(result) => result.json().or_exit_of(DrawError::exit),
         })
         .map_err(PyErr::from)
@@ -63,7 +80,7 @@ impl Made {
         let page = py.detach(|| {
             match &self.0 {
                 Form::Analysis(result) => html::analyze(result).map_err(DrawError::from),
-                Form::Simulation(_) => return Ok(None),
+                Form::Simulation(_) | Form::Volumes(_) | Form::Choice(_) => return Ok(None),
                 Form::Sweep(result) => html::sweep(result).map_err(DrawError::from),
                 Form::Kept(result) => match result.page() {
                     Err(DrawError::NoForm { .. }) => return Ok(None),
@@ -85,6 +102,8 @@ impl Made {
             Form::Analysis(result) => terminal::analyze(result, screen),
             Form::Simulation(result) => terminal::sim(result),
             Form::Sweep(result) => terminal::sweep(result, screen),
+            Form::Volumes(result) => terminal::volumes(result),
+            Form::Choice(result) => terminal::volumes_choice(result),
             Form::Kept(result) => result.table(screen),
         })
     }

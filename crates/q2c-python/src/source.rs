@@ -48,6 +48,12 @@ impl Source {
     }
 }
 
+/// The exception where records are expected and latencies were given.
+pub fn not_numbers() -> PyErr {
+    let why = "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
+    PyTypeError::new_err(why)
+}
+
 impl Table {
     /// Hands the records of the table on, which is called `name` in messages. Returns its
     /// description.

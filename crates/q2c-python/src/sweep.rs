@@ -97,7 +97,8 @@ fn swept(
     study.run(stop, &mut |_| {}).or_exit_of(StudyError::exit)
 }
 
-fn limits(given: &Given<'_>) -> PyResult<Limits> {
+/// The limits of the best rule.
+pub fn limits(given: &Given<'_>) -> PyResult<Limits> {
     let max_cpu = given.value::<f64>("max_cpu")?;
     if let Some(percent) = max_cpu.filter(|percent| !(*percent > 0.0 && *percent <= 1e6)) {
         let why = "expected a percentage above 0";

@@ -8,6 +8,7 @@ use crate::stream::{schema_capsule, stream_capsule};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use q2c_exit::{import_exit, unread_exit};
+use q2c_model::TraceMeta;
 use q2c_result::Exit;
 use q2c_trace::import::to_trace;
 use q2c_trace::{Column, Scan, TraceReader};
@@ -72,6 +73,13 @@ pub fn import_(
         to_trace(&recordings, format.as_deref(), &import, &out, stop).or_exit_of(import_exit)
     })?;
     read(py, out, None)
+}
+
+impl Trace {
+    /// The description of the trace.
+    pub fn meta(&self) -> &TraceMeta {
+        self.reader.meta()
+    }
 }
 
 #[pymethods]

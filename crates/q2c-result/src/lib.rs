@@ -34,6 +34,7 @@ pub mod sweep;
 pub mod trace;
 pub mod tune;
 pub mod tune_jobs;
+pub mod volumes;
 pub mod waits;
 pub mod warning;
 pub mod watch;

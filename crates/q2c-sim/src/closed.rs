@@ -381,12 +381,17 @@ impl Draws {
 
     /// The draws of I/O `io` of the first lane, for a clear and for a hit wake-up.
     pub fn of(&self, io: u64) -> (f64, f64) {
-        self.all[(io % DRAWS as u64) as usize]
+        self.all[Self::of_io(io)]
     }
 
     /// The place of a lane's first draws.
     pub fn first_of(lane: usize) -> usize {
         lane * APART % DRAWS
+    }
+
+    /// The place of the draws of the first lane's I/O `io`.
+    pub fn of_io(io: u64) -> usize {
+        (io % DRAWS as u64) as usize
     }
 
     /// The place `n` I/Os, at most [`DRAWS`], after `place`.

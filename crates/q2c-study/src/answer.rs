@@ -3,7 +3,7 @@
 use super::notes::notes;
 use super::source::Trace;
 use super::sweep::{Study, StudyError};
-use q2c_model::Simulated;
+use q2c_model::{CostModel, Simulated};
 use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
@@ -141,16 +141,21 @@ fn over_oracle(rule: &Outcome, bounds: &Bounds) -> Option<f64> {
 }
 
 /// Whether a rule takes interrupts while the cost model does not know their cost.
-pub(super) fn takes_free_interrupts(study: &Study<'_>, policy: &PolicySpec) -> bool {
-    study.cost.interrupt_cpu_ns <= 0.0 && policy.rule().interrupts
+pub(super) fn takes_free_interrupts(cost: &CostModel, policy: &PolicySpec) -> bool {
+    cost.interrupt_cpu_ns <= 0.0 && policy.rule().interrupts
 }
 
 /// Whether each policy may be chosen. Those that do not follow the device are chosen only when the
 /// sweep has no other.
 pub(super) fn eligible(study: &Study<'_>) -> Vec<bool> {
-    let any = study.policies.iter().any(PolicySpec::follows_the_device);
-    let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(study, p);
-    study.policies.iter().map(may).collect()
+    may_be_chosen(study.policies, study.cost)
+}
+
+/// [`eligible`] for these policies at this cost.
+pub(super) fn may_be_chosen(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
+    let any = policies.iter().any(PolicySpec::follows_the_device);
+    let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(cost, p);
+    policies.iter().map(may).collect()
 }
 
 fn neighbours(

@@ -17,6 +17,7 @@ mod standard;
 mod sweep;
 mod swept;
 mod timing;
+mod volumes;
 
 pub use contest::{Contest, GroupLoss};
 pub use cost::{CostError, Costs};
@@ -30,3 +31,4 @@ pub use standard::standard;
 pub use sweep::{Study, StudyError};
 pub use swept::{LONG_S, Swept, SweptError};
 pub use timing::Timing;
+pub use volumes::{VolumesError, choose_over, volumes_result};

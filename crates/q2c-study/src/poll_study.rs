@@ -345,7 +345,7 @@ pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotR
     let eligible = eligible(study).into_iter();
     let each = study.policies.iter().zip(eligible);
     each.map(|(policy, eligible)| match eligible {
-        _ if takes_free_interrupts(study, policy) => Some(WhyNotRanked::FreeInterrupts),
+        _ if takes_free_interrupts(study.cost, policy) => Some(WhyNotRanked::FreeInterrupts),
         _ if policy.rule().interrupts && !interrupts => Some(WhyNotRanked::TakesInterrupts),
         false => Some(WhyNotRanked::DoesNotFollow),
         true => None,

@@ -232,7 +232,7 @@ impl Study<'_> {
     }
 
     pub(super) fn free_interrupts(&self) -> Option<Warning> {
-        let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self, policy);
+        let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self.cost, policy);
         let mut rules: Vec<&str> = self
             .policies
             .iter()

@@ -5,6 +5,7 @@ mod by_time;
 mod limits;
 mod made;
 mod oracle;
+mod recording_state;
 mod samples;
 mod stored;
 

@@ -15,6 +15,7 @@ mod mode;
 
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
+use crate::learned::Numbers;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use mode::{DpasMode, ModeFigures, ModeLengths};
@@ -111,6 +112,16 @@ impl Dpas {
         (self.ios, self.depths) = (0, 0);
     }
 
+    fn read(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
+        // Modes last for up to 10^9 I/Os, and tenths of the depths are computed.
+        self.ios = numbers.up_to(1 << 32)?;
+        self.depths = numbers.up_to(1 << 48)?;
+        self.asleep = numbers.up_to(1 << 32)?;
+        self.pas.go_on_from(numbers.rest()).then_some(())
+    }
+
     fn sleep(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         let (decision, token) = self.pas.decide(io, now);
         if token != AWAKE {
@@ -139,5 +150,16 @@ impl Lane for Dpas {
             self.asleep = self.asleep.saturating_sub(1);
             self.pas.complete(io, token, outcome, now);
         }
+    }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        let mode = DpasMode::ALL.iter().position(|mode| *mode == self.mode)?;
+        let mut numbers = vec![mode as u64, self.ios, self.depths, self.asleep];
+        numbers.extend(self.pas.learned()?);
+        Some(numbers)
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        self.read(learned).is_some()
     }
 }

@@ -8,6 +8,7 @@
 use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
+use crate::learned::{MOST, Numbers};
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
@@ -69,5 +70,25 @@ impl Lane for Ewma {
         let newest = outcome.observed.0 as f64;
         let mean = self.means[bucket].get_or_insert(newest);
         *mean += self.weight * (newest - *mean);
+    }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        let words = |mean: &Option<f64>| [mean.is_some().into(), mean.unwrap_or(0.0).to_bits()];
+        Some(self.means.iter().flat_map(words).collect())
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        self.read(learned).is_some()
+    }
+}
+
+impl Ewma {
+    fn read(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        for mean in &mut self.means {
+            let (known, ns) = (numbers.flag()?, numbers.real(0.0, MOST as f64)?);
+            *mean = known.then_some(ns);
+        }
+        numbers.end()
     }
 }

@@ -8,6 +8,7 @@
 
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
+use crate::learned::Numbers;
 use crate::registry::{Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::{Direction, Nanos};
@@ -70,6 +71,20 @@ impl Linux410 {
     }
 }
 
+impl Linux410 {
+    fn take(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        for newest in [&mut self.read, &mut self.write] {
+            *newest = Newest {
+                samples: numbers.count()?,
+                sum: numbers.up_to(u64::MAX)?,
+                end: numbers.up_to(u64::MAX)?,
+            };
+        }
+        numbers.end()
+    }
+}
+
 impl Lane for Linux410 {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
         let share = self.share;
@@ -91,5 +106,14 @@ impl Lane for Linux410 {
         }
         newest.samples += 1;
         newest.sum = newest.sum.saturating_add(outcome.observed.0);
+    }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        let words = |newest: &Newest| [newest.samples, newest.sum, newest.end];
+        Some([&self.read, &self.write].into_iter().flat_map(words).collect())
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        self.take(learned).is_some()
     }
 }

@@ -18,6 +18,7 @@ pub use duration::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
+use crate::learned::{MOST, Numbers};
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use duration::Duration;
@@ -123,6 +124,22 @@ impl Pas {
     pub(super) fn take_failures(&mut self) -> u64 {
         std::mem::take(&mut self.failures)
     }
+
+    fn read(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        self.failures = numbers.count()?;
+        for bucket in &mut self.buckets {
+            *bucket = BucketSleep {
+                generation: numbers.up_to(MOST)?,
+                news: match numbers.up_to(2)? {
+                    2 => News::Awaited,
+                    late => News::Outcome(late == 1),
+                },
+                duration: Duration::read(&mut numbers)?,
+            };
+        }
+        numbers.end()
+    }
 }
 
 impl Lane for Pas {
@@ -149,5 +166,22 @@ impl Lane for Pas {
         if token.0 == bucket.generation && bucket.news == News::Awaited {
             bucket.news = News::Outcome(outcome.missed);
         }
+    }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        let mut numbers = vec![self.failures];
+        for bucket in &self.buckets {
+            let news = match bucket.news {
+                News::Awaited => 2,
+                News::Outcome(late) => u64::from(late),
+            };
+            numbers.extend([bucket.generation, news]);
+            numbers.extend(bucket.duration.learned());
+        }
+        Some(numbers)
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        self.read(learned).is_some()
     }
 }

@@ -12,6 +12,7 @@
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
+use crate::learned::Numbers;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
@@ -106,5 +107,25 @@ impl Lane for Qt {
             false => self.early,
         };
         bucket.ns = (bucket.ns * factor).clamp(SHORTEST, MAX_SLEEP.0 as f64);
+    }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        let words = |bucket: &TrackedSleep| [bucket.ns.to_bits(), bucket.starting.into()];
+        Some(self.buckets.iter().flat_map(words).collect())
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        self.read(learned).is_some()
+    }
+}
+
+impl Qt {
+    fn read(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        for bucket in &mut self.buckets {
+            bucket.ns = numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?;
+            bucket.starting = numbers.flag()?;
+        }
+        numbers.end()
     }
 }

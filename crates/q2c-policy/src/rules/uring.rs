@@ -60,4 +60,16 @@ impl Lane for Uring {
         let run_time = outcome.observed.0.saturating_sub(slept);
         self.shortest = self.shortest.min(run_time);
     }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        Some(vec![self.shortest])
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        let [shortest] = learned else {
+            return false;
+        };
+        self.shortest = *shortest;
+        true
+    }
 }

@@ -4,6 +4,7 @@
 use super::times::Times;
 use super::{Gather, Window};
 use crate::Outcome;
+use crate::learned::{MOST, Numbers};
 use q2c_model::Nanos;
 
 /// What the open window of one bucket has gathered so far. Times in ns.
@@ -96,6 +97,51 @@ impl Gathered {
             misses_below: self.misses_below,
             times: self.times.as_deref(),
         }
+    }
+
+    /// What the open window has gathered, as numbers, for [`Gathered::from_numbers`].
+    #[must_use]
+    pub fn numbers(&self) -> Vec<u64> {
+        let mut numbers = vec![
+            self.samples,
+            self.sum,
+            self.misses,
+            self.shortfall,
+            self.misses_below,
+            self.last.0,
+            self.last.1,
+            self.min,
+            self.max,
+        ];
+        if let Some(times) = &self.times {
+            numbers.extend(times.numbers());
+        }
+        numbers
+    }
+
+    /// The window of a rule that gathers `gather`, from its numbers; `None` where these are none
+    /// that completions give.
+    #[must_use]
+    pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
+        let mut numbers = Numbers::new(numbers);
+        let mut read = Gathered {
+            samples: numbers.count()?,
+            sum: numbers.count()?,
+            misses: numbers.count()?,
+            shortfall: numbers.count()?,
+            misses_below: numbers.count()?,
+            last: (numbers.count()?, numbers.count()?),
+            min: numbers.up_to(u64::MAX)?,
+            max: numbers.count()?,
+            times: None,
+        };
+        let most = if read.samples == 0 { u64::MAX } else { MOST };
+        let ordered = read.samples == 0 || read.min <= read.max;
+        if gather == Gather::Quantiles {
+            read.times = Some(Box::new(Times::read(&mut numbers)?));
+        }
+        numbers.end()?;
+        (ordered && read.min <= most).then_some(read)
     }
 
     /// Begins the next window.

@@ -6,6 +6,7 @@
 //! outside the window's shortest and longest time. Times from 17 s on share the last bin; no sleep
 //! is that long.
 
+use crate::learned::Numbers;
 use q2c_model::Nanos;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -100,6 +101,25 @@ impl Times {
             self.bins[bin] = 0;
         }
         self.groups = 0;
+    }
+
+    /// The bins that are not empty, each with its count.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        let full = bins_of(self.groups).filter(|&bin| self.bins[bin] > 0);
+        full.flat_map(|bin| [bin as u64, self.bins[bin].into()])
+            .collect()
+    }
+
+    /// Reads all that is left as [`Times::numbers`] wrote it.
+    pub(super) fn read(numbers: &mut Numbers<'_>) -> Option<Times> {
+        let mut times = Times::default();
+        while numbers.end().is_none() {
+            let bin = numbers.up_to(BINS as u64 - 1)? as usize;
+            times.groups |= 1 << (bin / GROUP);
+            // Room is left for more than a window has I/Os.
+            times.bins[bin] = numbers.up_to(1 << 31)? as u32;
+        }
+        Some(times)
     }
 
     /// Takes the times that were added to `tallies` since the last call with this `done`.

@@ -28,6 +28,7 @@ mod sweep;
 mod table;
 mod tune;
 mod tune_jobs;
+mod volumes;
 mod watch;
 
 pub use analyze::analyze;
@@ -56,4 +57,5 @@ pub use steer::steer;
 pub use sweep::sweep;
 pub use tune::tune;
 pub use tune_jobs::tune_jobs;
+pub use volumes::{volumes, volumes_choice};
 pub use watch::{GAUGES, Gauge, LATE_GAUGES, watch, watch_head, watch_late_line, watch_line};

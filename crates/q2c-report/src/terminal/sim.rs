@@ -22,19 +22,7 @@ pub fn sim(simulation: &SimResult) -> String {
             "simulated: {} after {} of warm-up",
             simulation.measure_ns, simulation.warm_up_ns
         ),
-        format!(
-            "{:>10} {:>7} {:>11} {:>8} {:>10} {:>7} {:>7} {:>10} {:>10} {:>10}  method",
-            "IOPS",
-            "CPU %",
-            "KIOPS/core",
-            "missed %",
-            "asked",
-            "late %",
-            "polled",
-            "p50",
-            "p99",
-            "p99.9"
-        ),
+        header(),
     ];
     let taken = taken_as::words(&simulation.taken_as, simulation.lanes);
     let taken = taken
@@ -51,6 +39,23 @@ pub fn sim(simulation: &SimResult) -> String {
             .to_owned(),
     );
     lines.join("\n")
+}
+
+/// The heads of the columns of [`row`].
+pub(super) fn header() -> String {
+    format!(
+        "{:>10} {:>7} {:>11} {:>8} {:>10} {:>7} {:>7} {:>10} {:>10} {:>10}  method",
+        "IOPS",
+        "CPU %",
+        "KIOPS/core",
+        "missed %",
+        "asked",
+        "late %",
+        "polled",
+        "p50",
+        "p99",
+        "p99.9"
+    )
 }
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
@@ -70,7 +75,7 @@ fn no_time(row: &SimMethod) -> Option<String> {
     })
 }
 
-fn row(
+pub(super) fn row(
     SimMethod {
         method, ios, gives, ..
     }: &SimMethod,

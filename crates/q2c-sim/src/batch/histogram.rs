@@ -37,10 +37,13 @@ const ALL: u64 = 65_536;
 /// Share of the first latencies of a trace that lie above the limit.
 const ABOVE: f64 = 0.03;
 
+/// Number of a lane's first I/Os by whose latencies the limit is set.
+pub(crate) const FIRST_LATENCIES: usize = 16_384;
+
 /// Decides which latencies are counted. Set by the first piece of the trace and not changed after
 /// that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CountingLimit {
+pub(crate) struct CountingLimit {
     /// From this latency on every one is counted, ns.
     limit: i32,
 }
@@ -62,14 +65,20 @@ impl CountingLimit {
         self.limit
     }
 
-    /// The weights of sixteen I/Os from I/O `io` of the trace on.
+    /// Whether the weights change among sixteen I/Os from I/O `io` of the trace on, not before the
+    /// first of them.
     #[inline(always)]
-    pub fn weights(io: u64) -> Weights {
-        if io + SIMD_LANES as u64 <= ALL {
+    pub fn changes_within(io: u64) -> bool {
+        io < ALL && io + SIMD_LANES as u64 > ALL
+    }
+
+    /// The weights of sixteen I/Os from I/O `io` of the trace on, among which they do not change.
+    #[inline(always)]
+    pub(super) fn weights(io: u64) -> Weights {
+        if io < ALL {
             let (bits, weight) = (u16::MAX, 1);
             return Weights { bits, weight };
         }
-        // Sixteen I/Os on both sides of the change all have the weight of the later ones.
         Weights::sparse(io.next_multiple_of(STRIDE) - io)
     }
 

@@ -31,8 +31,9 @@ mod simd_lanes;
 mod sleeps;
 mod totals;
 
-pub(crate) use alone::Machine;
+pub(crate) use alone::{Charges, Machine, Rule, Stopped, Sums, ranks};
 pub use error::BatchError;
+pub(crate) use histogram::{CountingLimit, FIRST_LATENCIES};
 
 use crate::closed::{Draws, Drive};
 use crate::outcome::Outcome;
@@ -40,7 +41,7 @@ use crate::recording::Recording;
 use costs::Costs;
 use fearless_simd::{Level, dispatch};
 use group::SimdGroup;
-use histogram::{CommonHistogram, CountingLimit};
+use histogram::CommonHistogram;
 use hit::HitLines;
 use lane_state::{LaneRule, LaneStage, LaneState};
 use pas::{PasGroup, TURNS};

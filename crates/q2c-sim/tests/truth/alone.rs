@@ -10,7 +10,7 @@ use q2c_sim::{Arrival, Configuration, Drive, Recording, Waiting, simulate, sweep
 use q2c_stats::Rng;
 
 /// One rule of each kind, with short windows and other values than the defaults.
-fn any_rule() -> impl Strategy<Value = PolicySpec> {
+pub fn any_rule() -> impl Strategy<Value = PolicySpec> {
     let period = 1_000u64..400_000;
     let own = prop::sample::select(vec![
         "0.7 * min",
@@ -101,7 +101,7 @@ fn any_lanes() -> impl Strategy<Value = Vec<Recording>> {
     })
 }
 
-fn interrupting(cost: CostModel, latency: u32, cpu: u32) -> CostModel {
+pub fn interrupting(cost: CostModel, latency: u32, cpu: u32) -> CostModel {
     CostModel {
         interrupt_latency_ns: f64::from(latency),
         interrupt_cpu_ns: f64::from(cpu),
@@ -128,7 +128,7 @@ proptest! {
 }
 
 /// A lane of 3,000 I/Os of one size with a tail, in whole nanoseconds.
-fn long_lane(seed: u64, shortest: u64) -> Recording {
+pub fn long_lane(seed: u64, shortest: u64) -> Recording {
     let mut rng = Rng::new(seed);
     let mut lane = Recording::default();
     for _ in 0..3_000 {

@@ -9,5 +9,6 @@ mod by_hand;
 mod cases;
 mod known;
 mod lanes;
+mod parts;
 mod properties;
 mod second;

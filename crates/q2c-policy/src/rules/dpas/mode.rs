@@ -49,6 +49,13 @@ impl ModeLengths {
 }
 
 impl DpasMode {
+    pub(super) const ALL: [DpasMode; 4] = [
+        DpasMode::Pas,
+        DpasMode::Poll,
+        DpasMode::Overload,
+        DpasMode::Interrupt,
+    ];
+
     /// The mode that follows this one.
     pub(super) fn next(self, seen: ModeFigures, limits: &ModeLengths) -> DpasMode {
         match self {

@@ -1,6 +1,7 @@
 //! The sleep of one bucket, and how an outcome moves it.
 
 use crate::MAX_SLEEP;
+use crate::learned::Numbers;
 use q2c_model::Nanos;
 
 /// The sleep with which a bucket starts, and the shortest sleep, ns.
@@ -82,6 +83,26 @@ impl Duration {
         }
         self.late = late;
         asked >= SHORTEST
+    }
+
+    /// The numbers that [`Duration::read`] reads.
+    pub(super) fn learned(&self) -> [u64; 4] {
+        let Duration {
+            ns,
+            step,
+            heat,
+            late,
+        } = self;
+        [ns.to_bits(), step.to_bits(), heat.to_bits(), (*late).into()]
+    }
+
+    pub(super) fn read(numbers: &mut Numbers<'_>) -> Option<Duration> {
+        Some(Duration {
+            ns: numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?,
+            step: numbers.real(0.0, f64::MAX)?,
+            heat: numbers.real(0.0, 1.0)?,
+            late: numbers.flag()?,
+        })
     }
 
     /// The sleep, rounded to the nearest nanosecond.

@@ -32,19 +32,42 @@ impl LatencyCounts {
         self.0[class(latency) & (CLASSES - 1)] += weight;
     }
 
-    /// The middles of the classes that hold p50, p99 and p99.9 of `ios` latencies by nearest rank,
-    /// ns. Ranks are counted from the longest latency down, because every long latency was counted.
+    /// [`ranks`] of `ios` latencies.
     pub fn ranks(&self, ios: u64) -> [f64; 3] {
-        [0.5, 0.99, 0.999].map(|q| {
-            let rank = ((q * ios as f64).ceil() as u64).max(1);
-            let from_top = (ios + 1).saturating_sub(rank);
-            let mut seen = 0;
-            let found = (0..CLASSES).rev().find(|&class| {
-                let here = u64::from(self.0[class]);
-                seen += here;
-                here > 0 && seen >= from_top
-            });
-            found.map_or(0.0, middle)
-        })
+        let classes = (0..CLASSES).rev();
+        ranks(ios, classes.map(|class| (class, self.0[class].into())))
     }
+
+    /// The counts that are not 0, each with its class.
+    pub fn counts(&self) -> Vec<(u16, u32)> {
+        let each = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
+        each.map(|(class, count)| (class as u16, *count)).collect()
+    }
+
+    /// The counts that [`LatencyCounts::counts`] gave; `None` for other classes, or where there is
+    /// no room to go on counting.
+    pub fn of(counts: &[(u16, u32)]) -> Option<Self> {
+        let mut all = LatencyCounts::default();
+        for (class, count) in counts {
+            let place = all.0.get_mut(usize::from(*class))?;
+            *place = Some(*count).filter(|count| *count <= 1 << 31)?;
+        }
+        Some(all)
+    }
+}
+
+/// The middles of the classes that hold p50, p99 and p99.9 of `ios` latencies by nearest rank, ns.
+/// `counts` are those of classes, the highest first: ranks are counted from the longest latency
+/// down, because every long latency was counted.
+pub(crate) fn ranks(ios: u64, counts: impl Iterator<Item = (usize, u64)> + Clone) -> [f64; 3] {
+    [0.5, 0.99, 0.999].map(|q| {
+        let rank = ((q * ios as f64).ceil() as u64).max(1);
+        let from_top = (ios + 1).saturating_sub(rank);
+        let mut seen = 0_u64;
+        let found = counts.clone().find(|&(_, here)| {
+            seen += here;
+            here > 0 && seen >= from_top
+        });
+        found.map_or(0.0, |(class, _)| middle(class))
+    })
 }

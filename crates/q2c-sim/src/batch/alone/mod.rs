@@ -14,29 +14,33 @@
 mod feedback;
 mod latencies;
 mod priced;
+mod stopped;
 mod stretch;
 mod sums;
 mod trace;
 mod windows;
 
-use super::costs::{Costs, whole};
 use super::histogram::CountingLimit;
-use super::hit::HitLines;
 use super::{LONGEST, check};
 use crate::closed::{Draws, Drive};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
 use fearless_simd::Level;
 use latencies::LatencyCounts;
-use priced::{Charges, IoEnd, PricedSleep};
+use priced::{IoEnd, PricedSleep};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::{Lane, PolicySpec, Scope};
 use rayon::prelude::*;
 use stretch::OpenSums;
-use sums::{IoTimes, Sums};
+use sums::IoTimes;
 use trace::{LaneTrace, Position};
 use windows::Windows;
+
+pub(crate) use latencies::ranks;
+pub(crate) use priced::Charges;
+pub(crate) use stopped::{Rule, Stopped};
+pub(crate) use sums::Sums;
 
 /// I/Os that each lane has in a part of the trace, about.
 const PART: f64 = 16_384.0;
@@ -99,8 +103,7 @@ enum RunningRule {
 impl<'a> Machine<'a> {
     /// Returns `None` where the lanes have times, or the cost model corners, that do not fit.
     pub fn new(lanes: &'a [Recording], cost: &CostModel, drive: Drive) -> Option<Self> {
-        let costs = Costs::new(cost)?;
-        let hit = HitLines::new(&costs.hit)?;
+        let charges = Charges::new(cost)?;
         lanes.iter().try_for_each(|lane| check(lane, 0)).ok()?;
         let idle = |lane: &Recording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
         if lanes.iter().any(|lane| idle(lane) > FAR_AHEAD) {
@@ -116,13 +119,7 @@ impl<'a> Machine<'a> {
             .fold(f64::INFINITY, f64::min);
         Some(Machine {
             counting: CountingLimit::new(first),
-            charges: Charges {
-                costs,
-                hit,
-                interrupt_latency: whole(cost.interrupt_latency_ns),
-                interrupt_cpu: whole(cost.interrupt_cpu_ns),
-                other_interrupt: cost.other_cpu_interrupt_ns,
-            },
+            charges,
             draws: Draws::new(cost, drive.seed),
             warm_up,
             stop: warm_up.saturating_add(time(drive.measure)),
@@ -137,7 +134,33 @@ impl<'a> Machine<'a> {
     /// for the registers, also where that shows on the way.
     pub fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<Outcome>> {
         let mut all: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
-        let mut horizon = 0_i64;
+        self.go_on_from(0, &mut all);
+        let outcome = |alone: Option<Alone>| {
+            let counted = alone?.counted;
+            (!counted.too_long).then(|| counted.outcome(self))
+        };
+        all.into_iter().map(outcome).collect()
+    }
+
+    /// The one part of a lane after other parts of it: it is replayed once, and `limit` says which
+    /// latencies are counted.
+    pub fn of_part(
+        part: &'a [Recording; 1],
+        cost: &CostModel,
+        drive: Drive,
+        limit: CountingLimit,
+    ) -> Option<Self> {
+        let machine = Machine::new(part, cost, drive)?;
+        Some(Machine {
+            once: true,
+            counting: limit,
+            ..machine
+        })
+    }
+
+    /// Takes configurations to their ends, the first of which begins at `start`, ns.
+    fn go_on_from(&self, start: i64, all: &mut [Option<Alone>]) {
+        let mut horizon = start;
         let mut going = true;
         while going {
             horizon = horizon.saturating_add(self.part);
@@ -146,19 +169,18 @@ impl<'a> Machine<'a> {
                 .map(|alone| alone.go_on(self, horizon))
                 .reduce(|| false, |a, b| a | b);
         }
-        let outcome = |alone: Option<Alone>| {
-            let counted = alone?.counted;
-            (!counted.too_long).then(|| counted.outcome(self))
-        };
-        all.into_iter().map(outcome).collect()
+    }
+
+    fn polling(&self) -> Alone {
+        Alone {
+            runs: vec![self.still(PricedSleep::POLLING)],
+            counted: Counted::default(),
+        }
     }
 
     /// The outcome of classic polling.
     pub fn poll(&self) -> Outcome {
-        let mut alone = Alone {
-            runs: vec![self.still(PricedSleep::POLLING)],
-            counted: Counted::default(),
-        };
+        let mut alone = self.polling();
         alone.go_on(self, i64::MAX);
         alone.counted.outcome(self)
     }

@@ -2,21 +2,21 @@
 //! one number at a time.
 
 use crate::batch::LONGEST;
-use crate::batch::costs::{Costs, PlainCosts};
+use crate::batch::costs::{Costs, PlainCosts, whole};
 use crate::batch::hit::HitLines;
 use crate::batch::row::{LATEST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
-use q2c_model::Nanos;
+use q2c_model::{CostModel, Nanos};
 
 /// The costs of the machine.
-pub(super) struct Charges {
-    pub costs: Costs,
-    pub hit: HitLines,
+pub(crate) struct Charges {
+    pub(super) costs: Costs,
+    pub(super) hit: HitLines,
     /// What an interrupt adds to the latency, ns.
-    pub interrupt_latency: i32,
+    pub(super) interrupt_latency: i32,
     /// CPU of an interrupt-driven I/O with its submission, ns.
-    pub interrupt_cpu: i32,
+    pub(super) interrupt_cpu: i32,
     /// Busy CPU beyond the thread's own for an I/O by interrupt, ns, not rounded.
-    pub other_interrupt: f64,
+    pub(super) other_interrupt: f64,
 }
 
 /// A sleep with all that depends on its length; see
@@ -127,10 +127,23 @@ impl PricedSleep {
 }
 
 impl Charges {
+    /// Returns `None` where the cost model has too many corners.
+    pub fn new(cost: &CostModel) -> Option<Self> {
+        let costs = Costs::new(cost)?;
+        let hit = HitLines::new(&costs.hit)?;
+        Some(Charges {
+            costs,
+            hit,
+            interrupt_latency: whole(cost.interrupt_latency_ns),
+            interrupt_cpu: whole(cost.interrupt_cpu_ns),
+            other_interrupt: cost.other_cpu_interrupt_ns,
+        })
+    }
+
     /// [`PricedSleep::new`] and [`PricedSleep::end`] for a sleep of `asked` where delays are known
     /// beforehand.
     #[inline]
-    pub fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> IoEnd {
+    pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> IoEnd {
         let wake = asked + plain.wake;
         if wait > wake + self.costs.lead {
             let polled = wait - wake;
@@ -154,7 +167,7 @@ impl Charges {
 
     /// The end of an I/O that waits for its interrupt, submitted in `submit`.
     #[inline]
-    pub fn interrupted(&self, wait: i32, submit: i32) -> IoEnd {
+    pub(super) fn interrupted(&self, wait: i32, submit: i32) -> IoEnd {
         let observed = wait + self.interrupt_latency;
         IoEnd {
             observed,

@@ -401,6 +401,10 @@ fn part<S: Simd>(
     let mut chunks = 0;
     let mut goes_on = false;
     while lane.at + SIMD_LANES < trace.len() && lane.start < mark {
+        // One by one, so that it does not matter where sixteen begin.
+        if CountingLimit::changes_within(lane.ios) {
+            break;
+        }
         if lane.start - begun >= STRETCH / 2 || chunks == most {
             goes_on = true;
             break;

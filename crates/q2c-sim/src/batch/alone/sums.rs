@@ -3,11 +3,12 @@
 use super::priced::{Charges, IoEnd};
 use crate::outcome::Outcome;
 use q2c_model::{Latencies, Rates, Simulated};
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Sums over the counted I/Os; times in whole nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sums {
     pub ios: i64,
     pub misses: i64,
     /// Sum of the sleeps asked.
@@ -43,7 +44,7 @@ pub(super) struct IoTimes {
 impl Sums {
     /// Adds an I/O that slept `asked`, 0 for polling.
     #[inline]
-    pub fn add(&mut self, end: &IoEnd, asked: i32, times: IoTimes) {
+    pub(super) fn add(&mut self, end: &IoEnd, asked: i32, times: IoTimes) {
         self.ios += 1;
         self.misses += i64::from(end.missed);
         self.asked += i64::from(asked);
@@ -56,6 +57,25 @@ impl Sums {
         self.waited += i64::from(times.wait);
         self.submitted += i64::from(times.submit);
         self.thought += times.thought;
+    }
+
+    /// Whether every sum lies between -`most` and `most`.
+    pub fn is_below(&self, most: i64) -> bool {
+        let all = [
+            self.ios,
+            self.misses,
+            self.asked,
+            self.slept,
+            self.interrupts,
+            self.polled,
+            self.cpu,
+            self.late,
+            self.observed,
+            self.waited,
+            self.submitted,
+            self.thought,
+        ];
+        self.ios >= 0 && all.iter().all(|sum| (-most..=most).contains(sum))
     }
 
     /// The outcome over `wall` ns of simulated time on so many lanes; `ranks` are p50, p99 and

@@ -1,12 +1,10 @@
 //! The recorded lanes as all configurations read them, and the place of one configuration in a
 //! lane.
 
+use crate::batch::histogram::FIRST_LATENCIES;
 use crate::closed::Draws;
 use crate::recording::{Recording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, Io, bucket_of};
-
-/// Number of a lane's first I/Os by whose latencies the histograms' limit is set.
-const FIRST: usize = 16_384;
 
 /// One lane as it was recorded.
 pub(super) struct LaneTrace<'a> {
@@ -82,7 +80,7 @@ impl<'a> LaneTrace<'a> {
     /// The first latencies as they were recorded, from submission to reaping, ns.
     pub fn first_latencies(&self) -> impl Iterator<Item = i32> {
         let RecordingColumns { submit, wait, .. } = self.columns;
-        let each = submit.iter().zip(wait).take(FIRST);
+        let each = submit.iter().zip(wait).take(FIRST_LATENCIES);
         each.map(|(&submit, &wait)| submit as i32 + wait as i32)
     }
 
@@ -91,7 +89,7 @@ impl<'a> LaneTrace<'a> {
         let RecordingColumns {
             submit, wait, gap, ..
         } = self.columns;
-        let n = self.len().min(FIRST);
+        let n = self.len().min(FIRST_LATENCIES);
         let sum = |times: &[f32]| times[..n].iter().map(|&t| f64::from(t)).sum::<f64>();
         (sum(submit) + sum(wait) + sum(gap)) / n as f64
     }

@@ -11,19 +11,19 @@ use q2c_policy::windowed::{Gathered, WindowRule};
 use q2c_policy::{BUCKETS, Decision, Outcome};
 
 /// The end of a window that never ends: the rule has none.
-const NEVER: i64 = i64::MAX;
+pub(super) const NEVER: i64 = i64::MAX;
 /// The end of the window while none is open.
-const IDLE: i64 = i64::MIN;
+pub(super) const IDLE: i64 = i64::MIN;
 
 /// The state of a windowed rule, or of a fixed sleep. Each list has one entry per bucket and one
 /// more for I/Os without a bucket, which are polled.
 pub(super) struct Windows {
-    rule: Option<WindowRule>,
+    pub rule: Option<WindowRule>,
     /// When the open window ends, ns; [`IDLE`] without one, [`NEVER`] for a rule without windows.
-    end: i64,
+    pub end: i64,
     pub sleeps: [PricedSleep; BUCKETS + 1],
     /// Buckets that wait for their interrupt, one bit each.
-    interrupts: u32,
+    pub interrupts: u32,
     pub gathered: Vec<Gathered>,
     /// Each bucket's mean of its last window, ns.
     pub means: [Nanos; BUCKETS + 1],

@@ -1,0 +1,190 @@
+//! The analysis of a part of a recording, with all that its result needs.
+
+use crate::analyzer::MergeError;
+use crate::error::AnalyzeError;
+use crate::names::Names;
+use crate::recording::Told;
+use crate::{Analyzer, StateError};
+use q2c_model::stored::StoredForm;
+use q2c_model::{IoRecord, Layer, TraceMeta};
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::import::RecordSink;
+use q2c_trace::{Span, TraceError};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const FORM: StoredForm = StoredForm {
+    letters: "q2canlys",
+    version: 1,
+    what: "the state of a recording's analysis",
+};
+
+/// Analyses the records of a part of a recording: an [`Analyzer`] that knows the names of
+/// processes, and that finds the layer by the first record.
+///
+/// Records come in the order of time through [`RecordSink`]. Records of the other layer are counted
+/// and left out. I/Os whose process has a name and no id belong to no process here, because numbers
+/// that stand for names would differ from part to part.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct AnalysisState {
+    /// Whether other parts come before this one.
+    later: bool,
+    /// The layer that was asked for.
+    layer: Option<Layer>,
+    /// The analysis; `None` before the first record.
+    analyzer: Option<Analyzer>,
+    other_layer: u64,
+    names: Names,
+    /// The spans of the last records; kept for their memory.
+    #[serde(skip)]
+    spans: Vec<Span>,
+}
+
+impl AnalysisState {
+    /// An analysis of I/Os of `layer`, or of that of the first record. `later` says whether parts
+    /// come before this one in time, which it must know to be put behind them.
+    #[must_use]
+    pub fn new(layer: Option<Layer>, later: bool) -> Self {
+        AnalysisState {
+            later,
+            layer,
+            analyzer: None,
+            other_layer: 0,
+            names: Names::default(),
+            spans: Vec::new(),
+        }
+    }
+
+    /// Number of I/Os that were added.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.analyzer.as_ref().map_or(0, Analyzer::requests)
+    }
+
+    /// The layer: that which was asked for, or that of the first record.
+    #[must_use]
+    pub fn layer(&self) -> Option<Layer> {
+        let found = self.analyzer.as_ref().map(|analyzer| analyzer.layer);
+        self.layer.or(found)
+    }
+
+    /// Goes on with the part that comes next in time, as [`Analyzer::then`] does.
+    ///
+    /// # Errors
+    /// [`MergeError::Layers`].
+    pub fn then(self, later: AnalysisState) -> Result<AnalysisState, MergeError> {
+        self.join(later, Analyzer::then)
+    }
+
+    /// Adds a part of other devices over the same time, as [`Analyzer::beside`] does.
+    ///
+    /// # Errors
+    /// [`MergeError::Layers`], [`MergeError::SameDevice`].
+    pub fn beside(self, other: AnalysisState) -> Result<AnalysisState, MergeError> {
+        self.join(other, Analyzer::beside)
+    }
+
+    fn join(
+        mut self,
+        mut other: AnalysisState,
+        join: fn(Analyzer, Analyzer) -> Result<Analyzer, MergeError>,
+    ) -> Result<AnalysisState, MergeError> {
+        if let (Some(own), Some(others)) = (self.layer(), other.layer())
+            && own != others
+        {
+            return Err(MergeError::Layers(own, others));
+        }
+        let layer = self.layer().or(other.layer());
+        if let Some(layer) = layer {
+            self.begin(layer);
+            other.begin(layer);
+        }
+        let analyzer = match (self.analyzer, other.analyzer) {
+            (Some(own), Some(others)) => Some(join(own, others)?),
+            _ => None,
+        };
+        self.names.merge(other.names);
+        Ok(AnalysisState {
+            analyzer,
+            layer,
+            other_layer: self.other_layer.saturating_add(other.other_layer),
+            ..self
+        })
+    }
+
+    /// The analysis, which is made for `layer` when there is none yet.
+    fn begin(&mut self, layer: Layer) -> &mut Analyzer {
+        let later = self.later;
+        self.analyzer.get_or_insert_with(|| match later {
+            true => Analyzer::part(layer),
+            false => Analyzer::new(layer),
+        })
+    }
+
+    /// The result of all records. `meta` describes the recording, and `path` is what it is called.
+    ///
+    /// # Errors
+    /// [`AnalyzeError::Empty`] when there was no record.
+    pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, AnalyzeError> {
+        let requests = self.requests();
+        let AnalysisState {
+            analyzer,
+            other_layer,
+            names,
+            ..
+        } = self;
+        let Some(analyzer) = analyzer.filter(|_| requests > 0) else {
+            let path = path.to_owned();
+            return Err(AnalyzeError::Empty { path });
+        };
+        let told = Told {
+            path,
+            meta,
+            other_layer,
+            names: &names,
+        };
+        Ok(told.complete(analyzer.finish(&names.by_id())))
+    }
+
+    /// The serialised form: that of the [`Analyzer`], and the names.
+    ///
+    /// # Errors
+    /// When the format has no form for it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
+        Ok(FORM.to_bytes(self)?)
+    }
+
+    /// The state that [`AnalysisState::to_bytes`] made these bytes of.
+    ///
+    /// # Errors
+    /// When the bytes are of another kind or version, damaged, or not whole.
+    pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, StateError> {
+        let state: AnalysisState = FORM.from_bytes(bytes)?;
+        if let Some(analyzer) = &state.analyzer {
+            analyzer.check()?;
+        }
+        Ok(state)
+    }
+}
+
+impl RecordSink for AnalysisState {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        let Some(first) = records.first() else {
+            return Ok(());
+        };
+        let layer = self.layer().unwrap_or(first.layer);
+        let mut spans = std::mem::take(&mut self.spans);
+        spans.clear();
+        for record in records.iter().filter(|record| record.layer == layer) {
+            let span = Span::of(record);
+            if let (Some(pid), Some(name)) = (record.pid, &record.comm) {
+                self.names.add(pid, span.first_ns(), name);
+            }
+            spans.push(span);
+        }
+        self.other_layer += (records.len() - spans.len()) as u64;
+        self.begin(layer).update(&spans);
+        self.spans = spans;
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! The names of processes, as the records of a recording tell them.
+
+use q2c_trace::is_cut_name;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names of processes by id. A process that has several is called by its first one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Names {
+    /// The time of the first I/O that told the name, and the name.
+    known: BTreeMap<u32, (u64, String)>,
+    /// Processes beyond those whose names are kept, up to as many again.
+    nameless: BTreeSet<u32>,
+}
+
+impl Names {
+    /// Most processes whose names are kept.
+    pub(crate) const MOST: usize = 1 << 12;
+
+    /// Takes the name that an I/O of the time `at` tells. I/Os come in the order of time.
+    #[inline]
+    pub(crate) fn add(&mut self, pid: u32, at: u64, name: &str) {
+        if self.known.contains_key(&pid) {
+            return;
+        }
+        if self.known.len() < Self::MOST {
+            self.known.insert(pid, (at, name.to_owned()));
+        } else if self.nameless.len() < Self::MOST {
+            self.nameless.insert(pid);
+        }
+    }
+
+    /// Adds the names of another part. Those that are kept are the first ones of both.
+    pub(crate) fn merge(&mut self, other: Names) {
+        for (pid, told) in other.known {
+            let known = self.known.entry(pid).or_insert_with(|| told.clone());
+            if told < *known {
+                *known = told;
+            }
+        }
+        self.nameless.extend(other.nameless);
+        if self.known.len() > Self::MOST {
+            let mut all: Vec<(u64, u32)> =
+                self.known.iter().map(|(pid, of)| (of.0, *pid)).collect();
+            all.sort_unstable();
+            for (_, pid) in all.split_off(Self::MOST) {
+                self.known.remove(&pid);
+                self.nameless.insert(pid);
+            }
+        }
+        self.nameless.retain(|pid| !self.known.contains_key(pid));
+        while self.nameless.len() > Self::MOST {
+            self.nameless.pop_last();
+        }
+    }
+
+    /// The names by process.
+    pub(crate) fn by_id(&self) -> BTreeMap<u32, String> {
+        let each = self.known.iter();
+        each.map(|(pid, (_, name))| (*pid, name.clone())).collect()
+    }
+
+    /// Number of names that are cut, and of processes without one.
+    pub(crate) fn left_out(&self) -> (usize, usize) {
+        let cut = self.known.values().filter(|(_, name)| is_cut_name(name));
+        (cut.count(), self.nameless.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Processes with one name each, in more parts than one, in any order: the names are those
+        /// of one pass, also where there are more than are kept.
+        #[test]
+        fn parts_have_the_names_of_the_whole(
+            told in prop::collection::vec(0..9_000_u32, 0..12_000),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let cut = cut.index(told.len() + 1);
+            let of = |from: usize, to: usize| {
+                let mut names = Names::default();
+                for (at, pid) in told[..to].iter().enumerate().skip(from) {
+                    names.add(*pid, at as u64, &format!("process {pid}"));
+                }
+                names
+            };
+            let whole = of(0, told.len());
+            let (first, second) = (of(0, cut), of(cut, told.len()));
+            for (mut one, two) in [(first.clone(), second.clone()), (second, first)] {
+                one.merge(two);
+                prop_assert_eq!(&one.by_id(), &whole.by_id());
+                prop_assert!(whole.nameless.len() == Names::MOST || one.nameless == whole.nameless);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_name_counts() {
+        let of = |at, name| {
+            let mut names = Names::default();
+            names.add(7, at, name);
+            names
+        };
+        for (mut one, two) in [(of(1, "sh"), of(2, "db")), (of(2, "db"), of(1, "sh"))] {
+            one.merge(two);
+            assert_eq!(one.by_id(), BTreeMap::from([(7, "sh".to_owned())]));
+        }
+    }
+}

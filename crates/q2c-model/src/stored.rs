@@ -1,0 +1,210 @@
+//! The stored form of a value that goes from one machine to another: a header of 24 bytes (eight
+//! letters that name the kind, version, checksum and length of the body), then the body in the
+//! postcard format. All numbers are little-endian.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+/// Bytes of the header.
+const HEADER: usize = 24;
+
+/// One kind of stored value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredForm {
+    /// What the bytes begin with.
+    pub letters: &'static str,
+    /// Version of the body. Any change of a type in it is a new version.
+    pub version: u32,
+    /// What is stored, for messages, such as "the state of an analysis".
+    pub what: &'static str,
+}
+
+/// Bytes that are no value of a stored form, or a value that has no bytes.
+#[derive(Debug, Error)]
+#[error("read {what}: {why}")]
+pub struct StoredError {
+    /// What was to be read.
+    pub what: &'static str,
+    /// What is wrong with the bytes.
+    pub why: Unstored,
+}
+
+/// What is wrong with stored bytes.
+#[derive(Debug, Error)]
+pub enum Unstored {
+    /// They begin with something else.
+    #[error(
+        "expected bytes that begin with \"{letters}\" and {HEADER} bytes at least, found {found} bytes of another kind"
+    )]
+    Foreign {
+        /// What the bytes of this form begin with.
+        letters: &'static str,
+        /// Number of bytes.
+        found: usize,
+    },
+    /// They were written by another version.
+    #[error(
+        "expected version {expected}, found version {found}; make it anew with this version of q2c"
+    )]
+    Version {
+        /// The version of this program.
+        expected: u32,
+        /// The version found.
+        found: u32,
+    },
+    /// Some are missing, or there are more.
+    #[error("expected {expected} bytes behind the header, found {found}; copy it again")]
+    Length {
+        /// The length that the header tells.
+        expected: u64,
+        /// The length found.
+        found: u64,
+    },
+    /// They were changed on the way.
+    #[error("expected a body of checksum {expected:08x}, found {found:08x}; copy it again")]
+    Damaged {
+        /// The checksum that the header tells.
+        expected: u32,
+        /// That of the body.
+        found: u32,
+    },
+    /// The body is not in the format, although the checksum is right.
+    #[error("expected a body of version {version}, found one that cannot be taken apart: {source}")]
+    Body {
+        /// The version.
+        version: u32,
+        /// What is wrong.
+        source: postcard::Error,
+    },
+    /// There is more in the body than the value, although the checksum is right.
+    #[error("expected a body of version {version}, found {found} bytes more behind it")]
+    More {
+        /// The version.
+        version: u32,
+        /// Number of bytes behind the value.
+        found: usize,
+    },
+}
+
+impl StoredForm {
+    /// The bytes of a value.
+    ///
+    /// # Errors
+    /// [`Unstored::Body`] when the format has no form for it.
+    pub fn to_bytes<T: Serialize>(&self, value: &T) -> Result<Vec<u8>, StoredError> {
+        let body = postcard::to_allocvec(value).map_err(|source| self.body(source))?;
+        let mut bytes = Vec::with_capacity(HEADER + body.len());
+        bytes.extend(self.letters.as_bytes());
+        bytes.extend(self.version.to_le_bytes());
+        bytes.extend(crc32fast::hash(&body).to_le_bytes());
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(body);
+        Ok(bytes)
+    }
+
+    /// The value that [`StoredForm::to_bytes`] made these bytes of.
+    ///
+    /// # Errors
+    /// When the bytes are of another kind or version, damaged, or not whole.
+    pub fn from_bytes<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, StoredError> {
+        let body = self.checked(bytes).map_err(|why| self.error(why))?;
+        let taken = postcard::take_from_bytes(body);
+        let (value, rest) = taken.map_err(|source| self.body(source))?;
+        match rest.len() {
+            0 => Ok(value),
+            found => Err(self.error(Unstored::More {
+                version: self.version,
+                found,
+            })),
+        }
+    }
+
+    /// The body, once the header agrees with it.
+    fn checked<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], Unstored> {
+        let foreign = Unstored::Foreign {
+            letters: self.letters,
+            found: bytes.len(),
+        };
+        let Some((header, body)) = bytes.split_at_checked(HEADER) else {
+            return Err(foreign);
+        };
+        let Some(rest) = header.strip_prefix(self.letters.as_bytes()) else {
+            return Err(foreign);
+        };
+        let number = |from: usize| -> u32 {
+            let bytes = rest.get(from..).and_then(<[u8]>::first_chunk);
+            u32::from_le_bytes(bytes.copied().unwrap_or_default())
+        };
+        let (expected, found) = (self.version, number(0));
+        if found != expected {
+            return Err(Unstored::Version { expected, found });
+        }
+        let expected = u64::from(number(8)) | u64::from(number(12)) << 32;
+        let found = body.len() as u64;
+        if found != expected {
+            return Err(Unstored::Length { expected, found });
+        }
+        match (number(4), crc32fast::hash(body)) {
+            (expected, found) if expected != found => Err(Unstored::Damaged { expected, found }),
+            _ => Ok(body),
+        }
+    }
+
+    fn body(&self, source: postcard::Error) -> StoredError {
+        self.error(Unstored::Body {
+            version: self.version,
+            source,
+        })
+    }
+
+    fn error(&self, why: Unstored) -> StoredError {
+        let what = self.what;
+        StoredError { what, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: StoredForm = StoredForm {
+        letters: "q2cthing",
+        version: 3,
+        what: "a thing",
+    };
+
+    /// 300 is 2 groups of 7 bits, the lower one first: 0xac 0x02. The checksum is that of zlib.
+    #[test]
+    fn a_number_has_these_bytes() {
+        let bytes = FORM.to_bytes(&300_u32).unwrap();
+        let mut by_hand = b"q2cthing\x03\0\0\0".to_vec();
+        by_hand.extend(0xad65_8036_u32.to_le_bytes());
+        by_hand.extend(*b"\x02\0\0\0\0\0\0\0\xac\x02");
+        assert_eq!(bytes, by_hand);
+        assert_eq!(FORM.from_bytes::<u32>(&bytes).unwrap(), 300);
+    }
+
+    #[test]
+    fn other_bytes_are_refused_with_the_reason() {
+        let told = |bytes: &[u8]| FORM.from_bytes::<u32>(bytes).unwrap_err().to_string();
+        let whole = FORM.to_bytes(&300_u32).unwrap();
+        let changed = |place: usize, byte: u8| {
+            let mut other = whole.clone();
+            other[place] = byte;
+            told(&other)
+        };
+        assert_eq!(
+            told(b""),
+            "read a thing: expected bytes that begin with \"q2cthing\" and 24 bytes at least, found 0 bytes of another kind"
+        );
+        assert!(changed(0, b'Q').contains("of another kind"));
+        assert!(changed(8, 4).contains("expected version 3, found version 4"));
+        assert!(changed(25, 3).contains("checksum ad658036"));
+        assert!(told(&whole[..25]).contains("expected 2 bytes behind the header, found 1"));
+        let wider = StoredForm::to_bytes(&FORM, &(300_u32, 1_u8)).unwrap();
+        assert!(told(&wider).contains("found 1 bytes more behind it"));
+        let shorter = FORM.to_bytes(&()).unwrap();
+        assert!(told(&shorter).contains("cannot be taken apart"));
+    }
+}

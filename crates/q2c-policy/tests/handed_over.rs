@@ -1,0 +1,149 @@
+//! Rules whose state goes to another lane after any I/O.
+
+use proptest::prelude::*;
+use q2c_model::{Direction, Nanos};
+use q2c_policy::form::Form;
+use q2c_policy::windowed::{Gather, Gathered};
+use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, RULES};
+use q2c_stats::Rng;
+
+/// The rules that learn from every I/O, each with its example's values.
+fn learning() -> Vec<PolicySpec> {
+    let all = RULES.iter().map(|rule| rule.example.parse::<PolicySpec>());
+    let all = all.map(|spec| spec.expect("an example is a rule"));
+    let learns = |spec: &PolicySpec| matches!(spec.form(), Form::Opaque | Form::Pas(_));
+    all.filter(learns).collect()
+}
+
+/// One I/O after another, with times that change as those of a busy device.
+struct Ios {
+    rng: Rng,
+    now: u64,
+}
+
+impl Ios {
+    fn new(seed: u64) -> Self {
+        let rng = Rng::new(seed);
+        Ios { rng, now: 0 }
+    }
+
+    /// Lets a lane wait for the next I/O; returns how.
+    fn next(&mut self, lane: &mut dyn Lane) -> Decision {
+        let direction = match self.rng.below(2) {
+            0 => Direction::Read,
+            _ => Direction::Write,
+        };
+        let bytes = [100, 512, 4096, 65_536][self.rng.below(4) as usize];
+        let io = Io { direction, bytes };
+        let device = 500 + self.rng.below(100_000);
+        self.now += self.rng.below(5_000);
+        let (decision, token) = lane.decide(io, Nanos(self.now));
+        let slept = match decision {
+            Decision::Sleep(Nanos(ns)) => ns,
+            Decision::Poll | Decision::Interrupt => 0,
+        };
+        let observed = device.max(slept);
+        self.now += observed;
+        let outcome = Outcome {
+            observed: Nanos(observed),
+            missed: slept >= device,
+        };
+        lane.complete(io, token, outcome, Nanos(self.now));
+        decision
+    }
+}
+
+#[test]
+fn six_rules_learn_from_every_io() {
+    let names: Vec<&str> = learning().iter().map(|spec| spec.rule().name).collect();
+    assert_eq!(names, ["dpas", "ewma", "linux410", "pas", "qt", "uring"]);
+}
+
+/// A lane that is replaced every 17 I/Os by a new one with its state answers as one that is not.
+#[test]
+fn another_lane_goes_on() {
+    for spec in learning() {
+        let (mut ios, mut again) = (Ios::new(3), Ios::new(3));
+        let mut whole = spec.build(1).remove(0);
+        let mut part = spec.build(1).remove(0);
+        for n in 0..20_000 {
+            if n % 17 == 0 {
+                let learned = part.learned().expect("a rule that learns");
+                part = spec.build(1).remove(0);
+                assert!(part.go_on_from(&learned), "{spec}");
+                assert_eq!(part.learned().as_deref(), Some(&learned[..]), "{spec}");
+            }
+            let (expected, found) = (ios.next(&mut *whole), again.next(&mut *part));
+            assert_eq!(found, expected, "{spec}, I/O {n}");
+        }
+        assert_eq!(part.learned(), whole.learned(), "{spec}");
+    }
+}
+
+/// Rules of windows have their state in the windows.
+#[test]
+fn the_others_have_no_numbers() {
+    for rule in RULES {
+        let spec: PolicySpec = rule.example.parse().expect(rule.example);
+        let mut lane = spec.build(1).remove(0);
+        let learns = learning().contains(&spec);
+        assert_eq!(lane.learned().is_some(), learns, "{spec}");
+        assert!(learns || !lane.go_on_from(&[]), "{spec}");
+    }
+}
+
+proptest! {
+    /// Numbers that a rule cannot have learned are refused, or they are usable: the rule goes on
+    /// and its sleeps are bounded.
+    #[test]
+    fn other_numbers_do_not_panic(
+        seed in any::<u64>(),
+        ios in 0..300usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 1..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        for spec in learning() {
+            let mut lane = spec.build(1).remove(0);
+            let mut storm = Ios::new(seed);
+            (0..ios).for_each(|_| {
+                storm.next(&mut *lane);
+            });
+            let mut numbers = lane.learned().expect("a rule that learns");
+            let part = &numbers[..cut.index(numbers.len())];
+            prop_assert!(!spec.build(1)[0].go_on_from(part), "{}", spec);
+            for (place, number) in &changes {
+                let place = place.index(numbers.len());
+                numbers[place] = *number;
+            }
+            let mut other = spec.build(1).remove(0);
+            if other.go_on_from(&numbers) {
+                (0..100).for_each(|_| {
+                    storm.next(&mut *other);
+                });
+            }
+        }
+    }
+
+    /// A window comes back from its numbers, and goes on as it would have.
+    #[test]
+    fn a_window_comes_back(
+        times in prop::collection::vec((1u64..200_000, any::<bool>()), 1..60),
+        quantiles in any::<bool>(),
+        mean in 0u64..90_000,
+    ) {
+        let gather = if quantiles { Gather::Quantiles } else { Gather::Totals };
+        let (mut whole, mut part) = (Gathered::new(gather), Gathered::new(gather));
+        for (n, (ns, missed)) in times.iter().enumerate() {
+            let outcome = Outcome { observed: Nanos(*ns), missed: *missed };
+            let now = Nanos(1_000 * n as u64);
+            part = Gathered::from_numbers(gather, &part.numbers()).expect("its own numbers");
+            whole.add(outcome, now, Nanos(mean));
+            part.add(outcome, now, Nanos(mean));
+        }
+        let words = |of: &Gathered| format!("{:?}", of.window(3, Nanos(mean)));
+        prop_assert_eq!(words(&part), words(&whole));
+        let numbers = whole.numbers();
+        prop_assert!(Gathered::from_numbers(gather, &numbers[1..]).is_none() || quantiles);
+        prop_assert!(Gathered::from_numbers(gather, &numbers[..8]).is_none());
+    }
+}

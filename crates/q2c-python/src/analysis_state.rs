@@ -1,0 +1,170 @@
+//! Analyses of parts of a recording, which are put together.
+
+use crate::error::{Failed, Fails};
+use crate::interrupt::interruptible;
+use crate::result::Made;
+use crate::source::{Source, not_numbers};
+use crate::trace::Trace;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use q2c_analyze::{AnalysisState as State, AnalyzeError, MergeError};
+use q2c_exit::analyze_exit;
+use q2c_model::{IoRecord, Layer, TraceMeta};
+use q2c_result::Exit;
+use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
+use q2c_trace::{Scan, TraceError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The analysis of a part of a recording; `q2c.AnalysisState` is around it.
+#[pyclass(module = "q2c._native")]
+pub struct AnalysisState {
+    /// `None` after an update that ended in the middle.
+    state: Option<State>,
+}
+
+#[pymethods]
+impl AnalysisState {
+    #[new]
+    fn new(layer: Option<&str>, later: bool) -> PyResult<Self> {
+        let layer = match layer {
+            None => None,
+            Some("block") => Some(Layer::Block),
+            Some("user") => Some(Layer::User),
+            Some(other) => {
+                let why = format!("analyze the layer `{other}`: expected block or user");
+                return Err(Failed::new(Exit::Usage, why).into());
+            }
+        };
+        Ok(State::new(layer, later).into())
+    }
+
+    /// Takes the next I/Os. A table is called `name` in messages.
+    fn update(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+        let feed = feed(Source::of(source)?, name.into())?;
+        let mut state = self.state.take().ok_or_else(half)?;
+        interruptible(py, |stop| {
+            let state = &mut state;
+            feed(&mut UntilStopped { state, name, stop }).or_exit_of(analyze_exit)
+        })?;
+        self.state = Some(state);
+        Ok(())
+    }
+
+    /// This part and that which comes next in time.
+    fn then(&self, py: Python<'_>, later: &Self) -> PyResult<Self> {
+        self.join(py, later, State::then)
+    }
+
+    /// This part and that of other devices over the same time.
+    fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        self.join(py, other, State::beside)
+    }
+
+    /// The result, with what the description of `trace` tells.
+    fn finish(&self, py: Python<'_>, trace: Option<&Trace>, name: &str) -> PyResult<Made> {
+        let state = self.known()?;
+        let made = py.detach(|| {
+            let meta = match trace {
+                Some(trace) => trace.meta().clone(),
+                None => TraceMeta {
+                    source: "arrow".to_owned(),
+                    ..TraceMeta::default()
+                },
+            };
+            let path = trace.map_or(Path::new(name), |trace| &trace.path);
+            state.clone().finish(path, meta)
+        });
+        Ok(made.or_exit_of(analyze_exit)?.into())
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = self.known()?;
+        let bytes = py.detach(|| state.to_bytes()).or_exit(Exit::Internal)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let state = py.detach(|| State::from_bytes(bytes));
+        Ok(state.or_exit(Exit::Input)?.into())
+    }
+
+    /// Number of I/Os.
+    #[getter]
+    fn requests(&self) -> PyResult<u64> {
+        Ok(self.known()?.requests())
+    }
+
+    /// The layer of the I/Os; None before the first.
+    #[getter]
+    fn layer(&self) -> PyResult<Option<&'static str>> {
+        Ok(self.known()?.layer().map(Layer::name))
+    }
+}
+
+impl From<State> for AnalysisState {
+    fn from(state: State) -> Self {
+        let state = Some(state);
+        AnalysisState { state }
+    }
+}
+
+impl AnalysisState {
+    fn known(&self) -> PyResult<&State> {
+        self.state.as_ref().ok_or_else(half)
+    }
+
+    fn join(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        join: fn(State, State) -> Result<State, MergeError>,
+    ) -> PyResult<Self> {
+        let (own, other) = (self.known()?, other.known()?);
+        let both = py.detach(|| join(own.clone(), other.clone()));
+        Ok(both.or_exit(Exit::Usage)?.into())
+    }
+}
+
+fn half() -> PyErr {
+    let why = "use an analysis whose update failed: it has some of the I/Os only; make it anew";
+    Failed::new(Exit::Usage, why).into()
+}
+
+/// Hands the I/Os of a source on until `stop` is raised.
+struct UntilStopped<'a> {
+    state: &'a mut State,
+    name: &'a str,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for UntilStopped<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        match self.stop.load(Ordering::Relaxed) {
+            false => self.state.push(records),
+            true => Err(TraceError::Stopped {
+                doing: "analyze",
+                path: self.name.into(),
+            }),
+        }
+    }
+}
+
+/// Hands all I/Os of a source on.
+type Feed = Box<dyn FnOnce(&mut UntilStopped<'_>) -> Result<(), AnalyzeError> + Send>;
+
+fn feed(source: Source, name: PathBuf) -> PyResult<Feed> {
+    match source {
+        Source::Path(path) => Ok(Box::new(move |sink| {
+            let input = Input::recognise(&path, None)?;
+            input.read(&path, &ImportOptions::default(), &Scan::new(), sink)?;
+            Ok(())
+        })),
+        Source::Table(table) => Ok(Box::new(move |sink| {
+            table.read(&name, sink).map_err(ImportError::BadTrace)?;
+            Ok(())
+        })),
+        Source::Latencies(_) => Err(not_numbers()),
+    }
+}

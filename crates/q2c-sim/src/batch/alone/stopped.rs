@@ -1,0 +1,217 @@
+//! A configuration that stopped between two I/Os of its lane, in a form that can be stored and gone
+//! on with on another machine.
+
+use super::latencies::LatencyCounts;
+use super::sums::Sums;
+use super::trace::Position;
+use super::windows::{IDLE, NEVER, Windows};
+use super::{Alone, Counted, FAR_AHEAD, Machine, Run, RunningRule};
+use crate::batch::LONGEST;
+use crate::closed::Draws;
+use q2c_model::Nanos;
+use q2c_policy::windowed::Gathered;
+use q2c_policy::{BUCKETS, PolicySpec};
+use serde::{Deserialize, Serialize};
+
+/// Most counts and sums of times of a stopped configuration. It leaves room to go on.
+const MOST: i64 = 1 << 60;
+
+/// One configuration between two parts of a lane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Stopped {
+    /// Number of I/Os that it has simulated.
+    ios: u64,
+    /// When its next submission begins, ns.
+    pub start: i64,
+    /// The end of the last I/O with its think time, ns.
+    pub last: i64,
+    /// Whether a sleep was asked for that is too long for the registers.
+    pub too_long: bool,
+    pub sums: Sums,
+    /// Counts of latencies by class, without those that are 0.
+    pub latencies: Vec<(u16, u32)>,
+    rule: StoppedRule,
+}
+
+/// What the rule has learned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum StoppedRule {
+    /// A fixed sleep or a rule of windows; lists have an entry for each bucket.
+    Windows {
+        end: i64,
+        asked: Vec<i32>,
+        interrupts: u32,
+        means: Vec<u64>,
+        gathered: Vec<Vec<u64>>,
+    },
+    /// The numbers of a rule that learns from every I/O.
+    Learned(Vec<u64>),
+}
+
+/// A configuration of a [`Machine`]: a policy, or classic polling.
+pub(crate) type Rule<'a> = Option<&'a PolicySpec>;
+
+impl Machine<'_> {
+    /// The configuration before the first I/O; `None` where its sleeps are too long for the
+    /// registers, or where its state cannot be handed over.
+    pub fn stopped(&self, rule: Rule<'_>) -> Option<Stopped> {
+        self.begun(rule)?.stopped(self)
+    }
+
+    /// Takes configurations through all I/Os of the machine's one lane, unless they are done before.
+    /// `None` when one of them is none that was stopped by this rule.
+    pub fn go_through(&self, rules: &[Rule<'_>], all: &mut [Stopped]) -> Option<()> {
+        let resumed = rules.iter().zip(all.iter());
+        let resumed = resumed.map(|(rule, stopped)| match stopped.is_done(self.stop) {
+            true => Some(None),
+            false => self.resumed(*rule, stopped).map(Some),
+        });
+        let mut alone = resumed.collect::<Option<Vec<_>>>()?;
+        let first = all.iter().map(|stopped| stopped.start).min().unwrap_or(0);
+        self.go_on_from(first, &mut alone);
+        for (stopped, alone) in all.iter_mut().zip(alone) {
+            if let Some(alone) = alone {
+                *stopped = alone.stopped(self)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether these configurations were stopped by these rules.
+    pub fn resumes(&self, rules: &[Rule<'_>], all: &[Stopped]) -> bool {
+        let each = rules.iter().zip(all);
+        rules.len() == all.len()
+            && each
+                .into_iter()
+                .all(|(rule, of)| self.resumed(*rule, of).is_some())
+    }
+
+    fn begun(&self, rule: Rule<'_>) -> Option<Alone> {
+        match rule {
+            Some(policy) => self.begin(policy),
+            None => Some(self.polling()),
+        }
+    }
+
+    fn resumed(&self, rule: Rule<'_>, stopped: &Stopped) -> Option<Alone> {
+        let mut alone = self.begun(rule)?;
+        let [run] = alone.runs.as_mut_slice() else {
+            return None;
+        };
+        let lane = run.lanes.first_mut()?;
+        // It has the time before the part's first I/O already.
+        lane.start = lane.start.checked_add(stopped.start)?;
+        lane.ios = stopped.ios;
+        lane.draw = Draws::of_io(stopped.ios);
+        match (&mut run.rule, &stopped.rule) {
+            (RunningRule::Windows(windows), StoppedRule::Windows { .. }) => {
+                windows.resume(&stopped.rule, self)?;
+            }
+            (RunningRule::Feedback(rule), StoppedRule::Learned(numbers)) => {
+                rule.go_on_from(numbers).then_some(())?;
+            }
+            _ => return None,
+        }
+        alone.counted = Counted {
+            sums: stopped.sums,
+            latencies: LatencyCounts::of(&stopped.latencies)?,
+            last: stopped.last,
+            too_long: stopped.too_long,
+            ..Counted::default()
+        };
+        Some(alone)
+    }
+}
+
+impl Alone {
+    fn stopped(mut self, machine: &Machine<'_>) -> Option<Stopped> {
+        let Run { lanes, rule } = self.runs.pop()?;
+        let Position {
+            ios, start, rounds, ..
+        } = *lanes.first()?;
+        // Behind the last I/O the lane waits for another round, which does not come.
+        let again = match rounds {
+            0 => 0,
+            _ => machine.traces.first()?.columns.first_at as i64,
+        };
+        let counted = &mut self.counted;
+        counted.sums += counted.open.close();
+        Some(Stopped {
+            ios,
+            start: start - again,
+            last: counted.last,
+            too_long: counted.too_long,
+            sums: counted.sums,
+            latencies: counted.latencies.counts(),
+            rule: match rule {
+                RunningRule::Windows(windows) => windows.stopped(),
+                RunningRule::Feedback(rule) => StoppedRule::Learned(rule.learned()?),
+            },
+        })
+    }
+}
+
+impl Windows {
+    fn stopped(&self) -> StoppedRule {
+        StoppedRule::Windows {
+            end: self.end,
+            asked: self.sleeps.iter().map(|sleep| sleep.asked).collect(),
+            interrupts: self.interrupts,
+            means: self.means.iter().map(|mean| mean.0).collect(),
+            gathered: self.gathered.iter().map(Gathered::numbers).collect(),
+        }
+    }
+
+    /// Takes the state of a rule that stopped; this one has just begun.
+    fn resume(&mut self, stopped: &StoppedRule, machine: &Machine<'_>) -> Option<()> {
+        let StoppedRule::Windows {
+            end,
+            asked,
+            interrupts,
+            means,
+            gathered,
+        } = stopped
+        else {
+            return None;
+        };
+        let ends = match self.rule {
+            None => *end == NEVER,
+            Some(_) => *end == IDLE || (0..NEVER).contains(end),
+        };
+        let lists = asked.len() == BUCKETS + 1
+            && means.len() == BUCKETS + 1
+            && gathered.len() == self.gathered.len();
+        (ends && lists && *interrupts < 1 << BUCKETS).then_some(())?;
+        self.end = *end;
+        self.interrupts = *interrupts;
+        for (sleep, asked) in self.sleeps.iter_mut().zip(asked) {
+            let asked = u64::try_from(*asked).ok().filter(|ns| *ns <= LONGEST)?;
+            *sleep = machine.price(Nanos(asked));
+        }
+        for (mean, ns) in self.means.iter_mut().zip(means) {
+            *mean = Nanos(Some(*ns).filter(|ns| *ns <= MOST as u64)?);
+        }
+        let gather = self.rule.as_ref().map(|rule| rule.gather);
+        for (mine, numbers) in self.gathered.iter_mut().zip(gathered) {
+            *mine = Gathered::from_numbers(gather?, numbers)?;
+        }
+        Some(())
+    }
+}
+
+impl Stopped {
+    /// Whether its numbers are such as I/Os give and leave room to go on.
+    pub fn is_sound(&self) -> bool {
+        let times = 0..=FAR_AHEAD as i64;
+        self.ios <= MOST as u64
+            && times.contains(&self.start)
+            && times.contains(&self.last)
+            && self.sums.is_below(MOST)
+            && LatencyCounts::of(&self.latencies).is_some()
+    }
+
+    /// Whether it begins no more I/Os before `stop`, ns.
+    pub fn is_done(&self, stop: i64) -> bool {
+        self.start >= stop
+    }
+}

@@ -1,0 +1,123 @@
+//! What a sweep was asked for: only states of one question can be put together.
+
+use super::error::SweepStateError;
+use crate::batch::{Charges, Rule};
+use crate::closed::Drive;
+use q2c_model::{CostModel, Nanos};
+use q2c_policy::PolicySpec;
+use serde::{Deserialize, Serialize};
+
+/// The configurations, the costs and the simulated time.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Asked {
+    #[serde(with = "texts")]
+    pub policies: Vec<PolicySpec>,
+    pub cost: CostModel,
+    warm_up: u64,
+    measure: u64,
+    seed: u64,
+}
+
+impl Asked {
+    pub fn new(
+        policies: &[PolicySpec],
+        cost: &CostModel,
+        drive: Drive,
+    ) -> Result<Self, SweepStateError> {
+        let asked = Asked {
+            policies: policies.iter().map(PolicySpec::fresh).collect(),
+            cost: cost.clone(),
+            warm_up: drive.warm_up.0,
+            measure: drive.measure.0,
+            seed: drive.seed,
+        };
+        asked.check()?;
+        Ok(asked)
+    }
+
+    /// Whether the costs are such as a machine can have, and can be swept in parts.
+    pub fn check(&self) -> Result<(), SweepStateError> {
+        self.cost.check().map_err(SweepStateError::Costs)?;
+        match Charges::new(&self.cost) {
+            Some(_) => Ok(()),
+            None => Err(SweepStateError::Corners),
+        }
+    }
+
+    pub fn drive(&self) -> Drive {
+        Drive {
+            warm_up: Nanos(self.warm_up),
+            measure: Nanos(self.measure),
+            seed: self.seed,
+        }
+    }
+
+    /// When counting begins and ends, ns of simulated time.
+    pub fn counts(&self) -> (i64, i64) {
+        let time = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        let warm_up = time(self.warm_up);
+        (warm_up, warm_up.saturating_add(time(self.measure)))
+    }
+
+    /// The policies and, behind them, classic polling.
+    pub fn rules(&self) -> Vec<Rule<'_>> {
+        let policies = self.policies.iter().map(Some);
+        policies.chain([None]).collect()
+    }
+
+    /// Whether two states belong to one sweep, beside their configurations.
+    pub fn same_machine(&self, other: &Asked) -> Result<(), SweepStateError> {
+        for (what, own, others) in [
+            ("warm-up", self.warm_up, other.warm_up),
+            ("measured time", self.measure, other.measure),
+        ] {
+            if own != others {
+                return Err(SweepStateError::OtherTime {
+                    what,
+                    expected: Nanos(own),
+                    found: Nanos(others),
+                });
+            }
+        }
+        if self.seed != other.seed {
+            let (expected, found) = (self.seed, other.seed);
+            return Err(SweepStateError::OtherSeed { expected, found });
+        }
+        match self.cost == other.cost {
+            true => Ok(()),
+            false => Err(SweepStateError::OtherCosts),
+        }
+    }
+
+    /// Whether two states have the same configurations in the same order.
+    pub fn same_policies(&self, other: &Asked) -> Result<(), SweepStateError> {
+        let count = self.policies.len().max(other.policies.len());
+        let text = |of: &Asked, i: usize| of.policies.get(i).map(ToString::to_string);
+        let differs = (0..count).find(|&i| text(self, i) != text(other, i));
+        differs.map_or(Ok(()), |i| {
+            let named = |of: &Asked| text(of, i).unwrap_or_else(|| "none".to_owned());
+            Err(SweepStateError::OtherConfiguration {
+                number: i,
+                expected: named(self),
+                found: named(other),
+            })
+        })
+    }
+}
+
+/// Policies as their texts.
+mod texts {
+    use q2c_policy::PolicySpec;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(policies: &[PolicySpec], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(policies.iter().map(ToString::to_string))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PolicySpec>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let read = |text: &String| text.parse().map_err(D::Error::custom);
+        texts.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,148 @@
+//! The configurations of a sweep on the way through the I/Os of one device.
+
+use super::asked::Asked;
+use super::error::SweepStateError;
+use super::totals::Totals;
+use crate::batch::{CountingLimit, FIRST_LATENCIES, Machine, Stopped};
+use crate::recording::Recording;
+use serde::{Deserialize, Serialize};
+
+/// The configurations between two stretches.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Device {
+    pub fed: Fed,
+    /// The first latencies as they were recorded, ns. They say from which latency on all are
+    /// counted.
+    first: Vec<i32>,
+    /// The configurations and, behind them, classic polling.
+    pub stopped: Vec<Stopped>,
+}
+
+/// The I/Os that a state has seen: their number, and a number that other I/Os hardly have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Fed {
+    pub ios: u64,
+    digest: u64,
+}
+
+impl Fed {
+    /// The same with further I/Os of the same device.
+    fn with(self, some: &Recording) -> Fed {
+        let mut digest = self.digest ^ some.first_at.to_bits();
+        for i in 0..some.len() {
+            let times = [some.submit[i], some.wait[i], some.gap[i]];
+            for word in [
+                some.ios[i],
+                times[0].to_bits(),
+                times[1].to_bits(),
+                times[2].to_bits(),
+            ] {
+                digest = (digest.rotate_left(5) ^ u64::from(word)).wrapping_mul(MIX);
+            }
+        }
+        Fed {
+            ios: self.ios + some.len() as u64,
+            digest,
+        }
+    }
+
+    /// The I/Os of two volumes, in any order.
+    pub fn beside(self, other: Fed) -> Fed {
+        Fed {
+            ios: self.ios.saturating_add(other.ios),
+            digest: self.digest.wrapping_add(other.digest),
+        }
+    }
+
+    /// The I/Os of a whole volume, as they are added to those of others.
+    pub fn whole(self) -> Fed {
+        let digest = (self.digest ^ self.ios.rotate_left(32)).wrapping_mul(MIX);
+        Fed { digest, ..self }
+    }
+}
+
+/// An odd number without pattern: the golden ratio's fraction.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Device {
+    pub fn new(asked: &Asked) -> Result<Self, SweepStateError> {
+        let nothing = [Recording::default()];
+        let drive = asked.drive();
+        let limit = CountingLimit::new(Vec::new());
+        let machine = Machine::of_part(&nothing, &asked.cost, drive, limit);
+        let machine = machine.ok_or(SweepStateError::Corners)?;
+        let begin = |policy| match machine.stopped(policy) {
+            Some(stopped) => Ok(stopped),
+            None => Err(SweepStateError::Rule(
+                policy.map(ToString::to_string).unwrap_or_default(),
+            )),
+        };
+        let stopped = asked.rules().into_iter().map(begin);
+        Ok(Device {
+            fed: Fed::default(),
+            first: Vec::new(),
+            stopped: stopped.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Takes the configurations through further I/Os.
+    pub fn update(&mut self, asked: &Asked, some: &Recording) -> Result<(), SweepStateError> {
+        if some.is_empty() {
+            return Ok(());
+        }
+        let mut first = self.first.clone();
+        let room = FIRST_LATENCIES - first.len();
+        let each = some.submit.iter().zip(some.wait.iter()).take(room);
+        first.extend(each.map(|(&submit, &wait)| submit as i32 + wait as i32));
+        let part = [some.clone()];
+        let limit = CountingLimit::new(first.clone());
+        let machine = Machine::of_part(&part, &asked.cost, asked.drive(), limit);
+        let machine = machine.ok_or(SweepStateError::TooLong)?;
+        let mut stopped = self.stopped.clone();
+        let went = machine.go_through(&asked.rules(), &mut stopped);
+        went.ok_or(SweepStateError::Broken)?;
+        if !stopped.iter().all(Stopped::is_sound) {
+            return Err(SweepStateError::TooLong);
+        }
+        *self = Device {
+            fed: self.fed.with(some),
+            first,
+            stopped,
+        };
+        Ok(())
+    }
+
+    pub fn is_done(&self, asked: &Asked) -> bool {
+        let (_, stop) = asked.counts();
+        self.stopped.iter().all(|stopped| stopped.is_done(stop))
+    }
+
+    /// The sums of one volume, by configuration.
+    pub fn totals(&self, asked: &Asked) -> Vec<Totals> {
+        let (warm_up, stop) = asked.counts();
+        let one = |stopped: &Stopped| {
+            let until = match stopped.is_done(stop) {
+                true => stop,
+                false => stopped.last,
+            };
+            Totals::of(stopped, until.saturating_sub(warm_up))
+        };
+        self.stopped.iter().map(one).collect()
+    }
+
+    pub fn is_sound(&self, count: usize) -> bool {
+        self.stopped.len() == count
+            && self.first.len() <= FIRST_LATENCIES
+            && self.stopped.iter().all(Stopped::is_sound)
+    }
+
+    /// Whether its configurations are those that were asked for: a stretch of nothing can be taken.
+    pub fn check(&self, asked: &Asked) -> Result<(), SweepStateError> {
+        let nothing = [Recording::default()];
+        let limit = CountingLimit::new(Vec::new());
+        let machine = Machine::of_part(&nothing, &asked.cost, asked.drive(), limit);
+        let machine = machine.ok_or(SweepStateError::Corners)?;
+        let fits = machine.resumes(&asked.rules(), &self.stopped);
+        fits.then_some(()).ok_or(SweepStateError::Broken)
+    }
+}

@@ -1,0 +1,87 @@
+//! How states of a sweep are put together.
+
+use super::totals::Totals;
+use super::{SweepState, SweepStateError};
+
+impl SweepState {
+    /// Adds the state of other volumes, in any order. Neither takes I/Os any more after that.
+    ///
+    /// # Errors
+    /// They have other configurations, costs or times, or a volume in common.
+    pub fn beside(self, other: SweepState) -> Result<SweepState, SweepStateError> {
+        self.asked.same_machine(&other.asked)?;
+        self.asked.same_policies(&other.asked)?;
+        if let Some(volume) = self.volumes.intersection(&other.volumes).next() {
+            return Err(SweepStateError::SameVolume(volume.clone()));
+        }
+        let (mut own, other) = (self.ended(), other.ended());
+        let pairs = own.totals.into_iter().zip(&other.totals);
+        let sums = pairs.map(|(own, other)| own.beside(other));
+        let sums: Option<Vec<Totals>> = sums.collect();
+        own.totals = sums.ok_or(SweepStateError::TooMuch)?;
+        own.fed = own.fed.beside(other.fed);
+        own.volumes.extend(other.volumes);
+        Ok(own)
+    }
+
+    /// Adds other configurations over the same I/Os of the same volumes; they come behind these.
+    ///
+    /// # Errors
+    /// They have other costs or times, were fed with other I/Os, or have a configuration in common.
+    pub fn with_configurations(mut self, other: SweepState) -> Result<SweepState, SweepStateError> {
+        self.asked.same_machine(&other.asked)?;
+        let differ = self.volumes.symmetric_difference(&other.volumes).next();
+        if let Some(volume) = differ {
+            return Err(SweepStateError::OtherVolume(volume.clone()));
+        }
+        let mut own = self.asked.policies.iter().map(ToString::to_string);
+        let others: Vec<String> = other
+            .asked
+            .policies
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        if let Some(both) = own.find(|own| others.contains(own)) {
+            return Err(SweepStateError::SameConfiguration(both));
+        }
+        let (seen, found) = (self.seen(), other.seen());
+        if seen != found {
+            return Err(SweepStateError::OtherIos {
+                expected: seen.ios,
+                found: found.ios,
+            });
+        }
+        // Classic polling is the last of both, and the same.
+        match (&mut self.device, other.device) {
+            (Some(own), Some(mut other)) => {
+                own.stopped.pop();
+                own.stopped.append(&mut other.stopped);
+            }
+            (None, None) => {
+                self.totals.pop();
+                self.totals.extend(other.totals);
+            }
+            _ => return Err(SweepStateError::Ended),
+        }
+        self.asked.policies.extend(other.asked.policies);
+        if self.device.is_some() {
+            let count = self.asked.policies.len() + 1;
+            self.totals.resize(count, Totals::default());
+        }
+        Ok(self)
+    }
+
+    /// The I/Os of all volumes.
+    fn seen(&self) -> super::Fed {
+        self.device.as_ref().map_or(self.fed, |device| device.fed)
+    }
+
+    /// The state with its device among the volumes that are added up.
+    fn ended(mut self) -> SweepState {
+        if let Some(device) = self.device.take() {
+            self.totals = device.totals(&self.asked);
+            self.fed = device.fed.whole();
+        }
+        self
+    }
+}

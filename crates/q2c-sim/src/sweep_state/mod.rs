@@ -1,0 +1,193 @@
+//! The state of a sweep: a value that takes the I/Os of a device, stretch by stretch, and that is
+//! put together from parts.
+
+mod asked;
+mod device;
+mod error;
+mod joined;
+mod told;
+mod totals;
+
+pub use error::SweepStateError;
+pub use told::SweptVolumes;
+
+use crate::batch::Charges;
+use crate::closed::Drive;
+use crate::recording::Recording;
+use asked::Asked;
+use device::{Device, Fed};
+use q2c_model::CostModel;
+use q2c_model::stored::StoredForm;
+use q2c_policy::PolicySpec;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use totals::Totals;
+
+const FORM: StoredForm = StoredForm {
+    letters: "q2csweep",
+    version: 1,
+    what: "the state of a sweep",
+};
+
+/// Configurations over the I/Os of one device, or over those of many volumes.
+///
+/// One device: [`SweepState::new`], [`SweepState::update`] for each stretch of its I/Os in their
+/// order, [`SweepState::finish`]. The state may be stopped after any I/O, sent elsewhere by
+/// [`SweepState::to_bytes`] and [`SweepState::from_bytes`], and gone on with there.
+///
+/// Many volumes: each has a state of its own, and [`SweepState::beside`] adds them up in any order.
+/// Other configurations over the same I/Os are added by [`SweepState::with_configurations`].
+///
+/// A device is one lane of depth 1 in a closed loop, as [`sweep`](crate::sweep) simulates it. The
+/// outcomes are those of `sweep` over the whole, to the last bit.
+///
+/// ```
+/// use q2c_model::{CostModel, Nanos};
+/// use q2c_policy::Io;
+/// use q2c_sim::{Drive, Recording, SweepState};
+///
+/// let policies = ["mean:50%,1ms".parse()?, "pas".parse()?];
+/// let cost = CostModel::delayed(Nanos(2_000));
+/// let io = Io { bytes: 4096, ..Io::default() };
+/// let mut hour = Recording::default();
+/// (0..1_000).for_each(|_| hour.push(io, 1_000.0, 80_000.0, 0.0));
+///
+/// let mut state = SweepState::new("a disk", &policies, &cost, Drive::once(1))?;
+/// state.update(&hour)?;
+/// let mut elsewhere = SweepState::from_bytes(&state.to_bytes()?)?;
+/// elsewhere.update(&hour)?;
+/// assert_eq!(elsewhere.finish().outcomes[0].unwrap().ios, 2_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+pub struct SweepState {
+    asked: Asked,
+    /// The names of all volumes.
+    volumes: BTreeSet<String>,
+    /// The I/Os of all volumes that are added up.
+    fed: Fed,
+    /// The device whose I/Os are still coming; `None` once volumes were added up.
+    device: Option<Device>,
+    /// The sums of each configuration and, behind them, of classic polling, over the volumes that
+    /// are added up.
+    totals: Vec<Totals>,
+}
+
+impl SweepState {
+    /// Longest sleep of a configuration that can be swept in parts, ns.
+    pub const LONGEST_SLEEP_NS: u64 = crate::batch::LONGEST;
+
+    /// The state before the first I/O of the device `volume`. An I/O counts when it begins at or
+    /// after `drive.warm_up` and before `drive.warm_up + drive.measure` of simulated time;
+    /// [`Drive::ONE_PASS`] counts to the last I/O that comes.
+    ///
+    /// # Errors
+    /// A configuration or the costs cannot be swept in parts, or are wrong.
+    pub fn new(
+        volume: &str,
+        policies: &[PolicySpec],
+        cost: &CostModel,
+        drive: Drive,
+    ) -> Result<Self, SweepStateError> {
+        let asked = Asked::new(policies, cost, drive)?;
+        let device = Device::new(&asked)?;
+        Ok(SweepState {
+            totals: vec![Totals::default(); policies.len() + 1],
+            volumes: BTreeSet::from([volume.to_owned()]),
+            fed: Fed::default(),
+            device: Some(device),
+            asked,
+        })
+    }
+
+    /// Takes the next I/Os of the device. Stretches of some 10,000 and more are fast: each brings
+    /// the states of all configurations into memory and out of it.
+    ///
+    /// The last I/O's think time lasts until the first I/O of the next stretch begins; what that
+    /// one's [`Recording::first_at`] says comes on top.
+    ///
+    /// # Errors
+    /// Volumes were added up before, or an I/O takes too long. The state is as before then.
+    pub fn update(&mut self, some: &Recording) -> Result<(), SweepStateError> {
+        let device = self.device.as_mut().ok_or(SweepStateError::Ended)?;
+        device.update(&self.asked, some)
+    }
+
+    /// Whether every configuration has simulated the time that counts. A device that is not done
+    /// counts over the simulated time since the warm-up; a recording that is too short may be given
+    /// to [`SweepState::update`] again, as [`sweep`](crate::sweep) repeats it.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let device = self.device.as_ref();
+        device.is_none_or(|device| device.is_done(&self.asked))
+    }
+
+    /// Number of I/Os so far, of all volumes.
+    #[must_use]
+    pub fn ios(&self) -> u64 {
+        let device = self.device.as_ref().map_or(0, |device| device.fed.ios);
+        self.fed.ios.saturating_add(device)
+    }
+
+    /// The names of the volumes.
+    pub fn volumes(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.volumes.iter().map(String::as_str)
+    }
+
+    /// The configurations.
+    #[must_use]
+    pub fn policies(&self) -> Vec<PolicySpec> {
+        self.asked.policies.iter().map(PolicySpec::fresh).collect()
+    }
+
+    /// The costs.
+    #[must_use]
+    pub fn cost(&self) -> &CostModel {
+        &self.asked.cost
+    }
+
+    /// The time that is simulated, and the seed.
+    #[must_use]
+    pub fn drive(&self) -> Drive {
+        self.asked.drive()
+    }
+
+    /// The serialised form.
+    ///
+    /// # Errors
+    /// When the format has no form for it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SweepStateError> {
+        Ok(FORM.to_bytes(self)?)
+    }
+
+    /// The state that [`SweepState::to_bytes`] made these bytes of.
+    ///
+    /// # Errors
+    /// When the bytes are of another kind or version, damaged, or not whole.
+    pub fn from_bytes(bytes: &[u8]) -> Result<SweepState, SweepStateError> {
+        let state: SweepState = FORM.from_bytes(bytes)?;
+        state.check()?;
+        Ok(state)
+    }
+
+    /// Whether its parts belong together, and its numbers are such as I/Os give.
+    fn check(&self) -> Result<(), SweepStateError> {
+        self.asked.check()?;
+        let count = self.asked.policies.len() + 1;
+        let sound = self.totals.len() == count
+            && !self.volumes.is_empty()
+            && self.totals.iter().all(Totals::is_sound)
+            && self.device.iter().all(|device| device.is_sound(count));
+        match sound {
+            false => Err(SweepStateError::Broken),
+            true => match &self.device {
+                Some(device) => device.check(&self.asked),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn charges(&self) -> Option<Charges> {
+        Charges::new(&self.asked.cost)
+    }
+}

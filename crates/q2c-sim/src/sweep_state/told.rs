@@ -1,0 +1,51 @@
+//! What a sweep in parts gives.
+
+use super::SweepState;
+use crate::outcome::Outcome;
+use q2c_policy::PolicySpec;
+
+/// The outcomes of a sweep over one volume or many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweptVolumes {
+    /// The names of the volumes, in their order.
+    pub volumes: Vec<String>,
+    /// I/Os of all volumes, those of the warm-up included.
+    pub ios: u64,
+    /// The configurations.
+    pub policies: Vec<PolicySpec>,
+    /// The outcome of each; `None` for one that asked for a sleep longer than
+    /// [`SweepState::LONGEST_SLEEP_NS`], which only [`sweep`](crate::sweep) over the whole can
+    /// simulate.
+    pub outcomes: Vec<Option<Outcome>>,
+    /// The outcome of classic polling.
+    pub poll: Outcome,
+}
+
+impl SweepState {
+    /// The outcomes so far; the state stays as it is.
+    ///
+    /// Those of several volumes are as if these were lanes of one device: I/Os, misses, sleeps, CPU
+    /// and times are added up. Volumes that were simulated for unequal times count by the mean of
+    /// these times, so that IOPS are all I/Os per volume and mean time, times the number of
+    /// volumes.
+    #[must_use]
+    pub fn finish(&self) -> SweptVolumes {
+        let own = self
+            .device
+            .as_ref()
+            .map(|device| device.totals(&self.asked));
+        let totals = own.as_ref().unwrap_or(&self.totals);
+        let volumes = self.volumes.len();
+        let charges = self.charges();
+        let outcome = |totals: &super::Totals| totals.outcome(volumes, charges.as_ref()?);
+        let mut outcomes: Vec<Option<Outcome>> = totals.iter().map(outcome).collect();
+        let poll = outcomes.pop().flatten().unwrap_or_default();
+        SweptVolumes {
+            volumes: self.volumes.iter().cloned().collect(),
+            ios: self.ios(),
+            policies: self.policies(),
+            outcomes,
+            poll,
+        }
+    }
+}

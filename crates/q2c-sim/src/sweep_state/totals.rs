@@ -1,0 +1,61 @@
+//! The sums of one configuration over volumes, which add up in any order.
+
+use crate::batch::{Charges, Stopped, Sums, ranks};
+use crate::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most of any sum. It leaves room for two of them to be added.
+const MOST: i64 = 1 << 61;
+
+/// Sums over the counted I/Os of some volumes; times in whole nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Totals {
+    pub sums: Sums,
+    /// Simulated time that counts, of all volumes together.
+    pub wall: i64,
+    /// Counts of latencies by class.
+    latencies: BTreeMap<u16, u64>,
+    /// Number of volumes on which a sleep was asked for that is too long.
+    pub too_long: u64,
+}
+
+impl Totals {
+    pub fn of(stopped: &Stopped, wall: i64) -> Self {
+        let each = stopped.latencies.iter();
+        Totals {
+            sums: stopped.sums,
+            wall: wall.max(0),
+            latencies: each.map(|(class, n)| (*class, u64::from(*n))).collect(),
+            too_long: stopped.too_long.into(),
+        }
+    }
+
+    /// Both; `None` when that is too much to be counted.
+    pub fn beside(mut self, other: &Totals) -> Option<Totals> {
+        self.sums += other.sums;
+        self.wall += other.wall;
+        for (class, more) in &other.latencies {
+            let count = self.latencies.entry(*class).or_default();
+            *count = count.checked_add(*more)?;
+        }
+        self.too_long = self.too_long.checked_add(other.too_long)?;
+        self.is_sound().then_some(self)
+    }
+
+    pub fn is_sound(&self) -> bool {
+        let counts = self.latencies.values().all(|count| *count <= MOST as u64);
+        counts && self.sums.is_below(MOST) && (0..=MOST).contains(&self.wall)
+    }
+
+    /// The outcome of `volumes` volumes together, as that of as many lanes over the mean of their
+    /// times. `None` where a sleep was too long.
+    pub fn outcome(&self, volumes: usize, charges: &Charges) -> Option<Outcome> {
+        let classes = self.latencies.iter().rev();
+        let classes = classes.map(|(class, count)| (usize::from(*class), *count));
+        let ranks = ranks(self.sums.ios as u64, classes);
+        let wall = self.wall as f64 / volumes as f64;
+        let outcome = || self.sums.outcome(wall, volumes, charges, ranks);
+        (self.too_long == 0).then(outcome)
+    }
+}

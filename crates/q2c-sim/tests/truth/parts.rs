@@ -1,0 +1,443 @@
+//! Sweeps in parts beside sweeps of the whole.
+
+use crate::alone::{any_rule, interrupting, long_lane};
+use crate::batch::{any_lane, drawn_cost, plain_cost, spec};
+use crate::cases::{drive, exact, ranks, same, wakes_late};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use q2c_model::CostModel;
+use q2c_policy::PolicySpec;
+use q2c_sim::{
+    Arrival, Configuration, Drive, Outcome, Recording, SweepState, SweepStateError, sweep,
+};
+
+/// I/Os `from..to` of a lane.
+fn between(lane: &Recording, from: usize, to: usize) -> Recording {
+    Recording {
+        ios: lane.ios[from..to].to_vec().into(),
+        submit: lane.submit[from..to].to_vec().into(),
+        wait: lane.wait[from..to].to_vec().into(),
+        gap: lane.gap[from..to].to_vec().into(),
+        first_at: if from == 0 { lane.first_at } else { 0.0 },
+        idle: lane.idle,
+    }
+}
+
+/// What another process makes of a state that it is sent.
+fn sent(state: &SweepState) -> SweepState {
+    let bytes = state.to_bytes().expect("a state has bytes");
+    let back = SweepState::from_bytes(&bytes).expect("they are a state");
+    assert_eq!(back.to_bytes().expect("this one too"), bytes);
+    back
+}
+
+fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> SweepState {
+    SweepState::new(name, policies, cost, drive).expect("short sleeps and sound costs")
+}
+
+/// The state after a lane that is cut anywhere; it is sent elsewhere at each cut.
+fn fed(mut state: SweepState, lane: &Recording, cuts: &[Index]) -> SweepState {
+    let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(lane.len() + 1)).collect();
+    places.extend([0, lane.len()]);
+    places.sort_unstable();
+    for pair in places.windows(2) {
+        state = sent(&state);
+        let some = between(lane, pair[0], pair[1]);
+        state.update(&some).expect("short I/Os");
+    }
+    sent(&state)
+}
+
+/// Every figure of two outcomes is the same to the last bit, percentiles included.
+fn equal(got: &Outcome, wanted: &Outcome) -> Result<(), String> {
+    let figures = exact(got).into_iter().zip(exact(wanted));
+    let all = figures.chain(ranks(got).into_iter().zip(ranks(wanted)));
+    let bits = |(a, b): (f64, f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    match got.ios == wanted.ios && all.into_iter().all(bits) {
+        true => Ok(()),
+        false => Err(format!("in parts {got:#?}\nwhole {wanted:#?}")),
+    }
+}
+
+fn equal_all(state: &SweepState, wanted: &[Outcome]) -> Result<(), TestCaseError> {
+    let told = state.finish();
+    prop_assert_eq!(told.outcomes.len(), wanted.len());
+    for ((policy, got), wanted) in told.policies.iter().zip(&told.outcomes).zip(wanted) {
+        let got = got.as_ref().expect("short sleeps");
+        equal(got, wanted).map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
+    }
+    Ok(())
+}
+
+fn whole(
+    lane: &Recording,
+    policies: &[PolicySpec],
+    cost: &CostModel,
+    drive: Drive,
+) -> Vec<Outcome> {
+    let on = Configuration {
+        lanes: std::slice::from_ref(lane),
+        cost,
+        drive,
+        arrival: Arrival::Think,
+    };
+    sweep(policies, &on)
+}
+
+fn texts(policies: &[PolicySpec]) -> Vec<String> {
+    policies.iter().map(ToString::to_string).collect()
+}
+
+/// Rules of which no two are the same.
+fn any_rules(most: usize) -> impl Strategy<Value = Vec<PolicySpec>> {
+    prop::collection::vec(any_rule(), 1..most).prop_map(|mut all| {
+        let mut seen = std::collections::BTreeSet::new();
+        all.retain(|policy| seen.insert(policy.to_string()));
+        all
+    })
+}
+
+fn any_cuts() -> impl Strategy<Value = Vec<Index>> {
+    prop::collection::vec(any::<Index>(), 0..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Every rule, on I/Os of all sizes with costs of all kinds. The recording is cut anywhere, and
+    /// given again until the time that counts is over, as a sweep of the whole does it.
+    #[test]
+    fn parts_by_time_are_the_whole(
+        lane in any::<bool>().prop_flat_map(any_lane),
+        policies in any_rules(10),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        interrupt in (0u32..4_000, 0u32..9_000),
+        warm_up in 0u64..300_000,
+        measure in prop_oneof![3 => 1u64..3_000_000, 1 => Just(Drive::ONE_PASS.0)],
+        (idle, first_at) in (any::<bool>(), 0u32..50_000),
+        cuts in any_cuts(),
+    ) {
+        let cost = interrupting(cost, interrupt.0, interrupt.1);
+        let lane = Recording { idle, first_at: f64::from(first_at), ..lane };
+        let drive = drive(warm_up, measure);
+        let mut state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
+        while measure != Drive::ONE_PASS.0 && !state.is_done() {
+            state = fed(state, &lane, &cuts);
+        }
+        equal_all(&state, &whole(&lane, &policies, &cost, drive))?;
+    }
+
+    /// Lanes that fill registers.
+    #[test]
+    fn long_parts_are_the_whole(
+        seed in any::<u64>(),
+        policies in any_rules(5),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        warm_up in 0u64..20_000_000,
+        cuts in any_cuts(),
+    ) {
+        let (lane, drive) = (long_lane(seed, 9_000), drive(warm_up, Drive::ONE_PASS.0));
+        let state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
+        equal_all(&state, &whole(&lane, &policies, &cost, drive))?;
+    }
+
+    /// A grid split in two, whose halves are cut at other places.
+    #[test]
+    fn parts_by_configuration_are_the_whole(
+        lane in any_lane(false),
+        policies in any_rules(10),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        warm_up in 0u64..100_000,
+        split in any::<Index>(),
+        cuts in [any_cuts(), any_cuts()],
+    ) {
+        let drive = drive(warm_up, Drive::ONE_PASS.0);
+        let (some, others) = policies.split_at(split.index(policies.len() + 1));
+        let part = |policies, cuts| fed(new("a", policies, &cost, drive), &lane, cuts);
+        let both = part(some, &cuts[0]).with_configurations(part(others, &cuts[1]));
+        let both = sent(&both.expect("parts of one sweep"));
+        let outcomes = whole(&lane, &policies, &cost, drive);
+        equal_all(&both, &outcomes)?;
+        let at_once = part(&policies, &[]);
+        prop_assert_eq!(both.to_bytes().unwrap(), at_once.to_bytes().unwrap());
+        let ended = |policies| part(policies, &[]).beside(new("b", policies, &cost, drive)).unwrap();
+        let ended = ended(some).with_configurations(ended(others)).unwrap();
+        prop_assert_eq!(texts(&ended.policies()), texts(&policies));
+    }
+
+    /// Volumes in any order give the same bytes, and the sums are those of the volumes.
+    #[test]
+    fn volumes_come_in_any_order(
+        lanes in prop::collection::vec(any_lane(false), 1..5),
+        policies in any_rules(5),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        measure in prop_oneof![1u64..3_000_000, Just(Drive::ONE_PASS.0)],
+        order in prop::collection::vec(any::<Index>(), 8),
+    ) {
+        let drive = drive(1_000, measure);
+        let one = |(n, lane): (usize, &Recording)| {
+            fed(new(&format!("disk {n}"), &policies, &cost, drive), lane, &[])
+        };
+        let states: Vec<SweepState> = lanes.iter().enumerate().map(one).collect();
+        let in_turn = states.iter().cloned().reduce(|a, b| a.beside(b).unwrap()).unwrap();
+        let mut left = states.clone();
+        let mut order = order.iter().cycle();
+        while left.len() > 1 {
+            let a = left.remove(order.next().unwrap().index(left.len()));
+            let at = order.next().unwrap().index(left.len());
+            let b = left.remove(at);
+            left.insert(at, sent(&a.beside(sent(&b)).unwrap()));
+        }
+        let (any, in_turn) = (left.remove(0).finish(), in_turn.finish());
+        prop_assert_eq!(&any.volumes, &in_turn.volumes);
+        prop_assert_eq!(any.ios, lanes.iter().map(|lane| lane.len() as u64).sum::<u64>());
+        let alone: Vec<_> = states.iter().map(SweepState::finish).collect();
+        for (c, (got, turn)) in any.outcomes.iter().zip(&in_turn.outcomes).enumerate() {
+            let (got, turn) = (got.unwrap(), turn.unwrap());
+            equal(&got, &turn).map_err(TestCaseError::fail)?;
+            let ios: u64 = alone.iter().map(|one| one.outcomes[c].unwrap().ios).sum();
+            prop_assert_eq!(got.ios, ios);
+            let misses = |of: &Outcome| of.gives.rates.miss_rate * of.ios as f64;
+            let sum: f64 = alone.iter().map(|one| misses(&one.outcomes[c].unwrap())).sum();
+            prop_assert!((misses(&got) - sum).abs() < 1e-6, "{} {}", misses(&got), sum);
+        }
+    }
+}
+
+/// Lanes whose rule is each thread's own are volumes: their sums are those of one sweep over all of
+/// the lanes, which is simulated in another way.
+#[test]
+fn volumes_are_as_lanes_of_one_device() {
+    let policies = [
+        spec("pas"),
+        spec("fixed:7us"),
+        spec("ewma:ratio=60%"),
+        spec("qt:miss=5%"),
+    ];
+    let (cost, drive) = (wakes_late(2_000.0), drive(1_000_000, 20_000_000));
+    let lanes: Vec<Recording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
+    let on = Configuration {
+        lanes: &lanes,
+        cost: &cost,
+        drive,
+        arrival: Arrival::Think,
+    };
+    let wanted = sweep(&policies, &on);
+    // The draws of later lanes are others, and delays here are not drawn.
+    let states = lanes.iter().enumerate().map(|(n, lane)| {
+        let mut state = new(&n.to_string(), &policies, &cost, drive);
+        while !state.is_done() {
+            state.update(lane).expect("short I/Os");
+        }
+        state
+    });
+    let fleet = states
+        .reduce(|a, b| a.beside(b).expect("one sweep"))
+        .expect("three");
+    for (got, wanted) in fleet.finish().outcomes.iter().zip(&wanted) {
+        let got = got.expect("short sleeps");
+        assert_eq!(got.ios, wanted.ios);
+        let all = exact(&got).into_iter().zip(exact(wanted));
+        all.for_each(|(a, b)| assert!(same(a, b), "{got:?} {wanted:?}"));
+    }
+}
+
+/// More I/Os than are counted one by one, cut where sixteen would not begin.
+#[test]
+fn a_long_recording_has_the_same_percentiles() {
+    let mut lane = Recording::default();
+    (0..30).for_each(|seed| lane.extend(&long_lane(seed, 9_000)));
+    assert!(lane.len() > 80_000);
+    let policies = [
+        spec("mean:50%,1ms"),
+        spec("quantile"),
+        spec("dpas"),
+        spec("linux410"),
+    ];
+    let (cost, drive) = (wakes_late(2_000.0), Drive::once(1));
+    let mut state = new("a", &policies, &cost, drive);
+    for (from, to) in [(0, 5), (5, 65_530), (65_530, 65_541), (65_541, lane.len())] {
+        state = sent(&state);
+        state.update(&between(&lane, from, to)).expect("short I/Os");
+    }
+    equal_all(&state, &whole(&lane, &policies, &cost, drive)).expect("the same");
+}
+
+fn refused(found: Result<SweepState, SweepStateError>) -> String {
+    found.err().expect("other sweeps").to_string()
+}
+
+#[test]
+fn states_of_other_sweeps_are_refused() {
+    let (cost, once) = (wakes_late(2_000.0), Drive::once(1));
+    let rules = [spec("pas"), spec("fixed:9us")];
+    let of = |name| new(name, &rules, &cost, once);
+    let lane = long_lane(1, 9_000);
+    let told = [
+        refused(of("a").beside(new("b", &rules[..1], &cost, once))),
+        refused(of("a").beside(new("b", &rules, &wakes_late(2_001.0), once))),
+        refused(of("a").beside(new("b", &rules, &cost, drive(400_000, 7_000_000)))),
+        refused(of("a").beside(new("b", &rules, &cost, Drive::once(2)))),
+        refused(of("a").beside(of("a"))),
+        refused(of("a").with_configurations(new("b", &[spec("qt")], &cost, once))),
+        refused(of("a").with_configurations(of("a"))),
+        refused(fed(of("a"), &lane, &[]).with_configurations(new("a", &[spec("qt")], &cost, once))),
+    ];
+    let expected = [
+        "join states of sweeps: expected the same configurations, found none in place of fixed:sleep=9us (number 1)",
+        "join states of sweeps: expected the same costs, found others; sweep both with one calibration",
+        "join states of sweeps: expected a warm-up of 0 ns, found 400.0 us",
+        "join states of sweeps: expected the seed 1, found 2",
+        "join states of sweeps: expected different volumes, found a in both",
+        "join configurations of a sweep: expected the same volumes, found a in one alone",
+        "join configurations of a sweep: expected different ones, found pas:up=0.01,down=0.1,adaptive=on in both",
+        "join configurations of a sweep: expected the same 3000 I/Os, found 0 that are not all the same; feed both alike",
+    ];
+    assert_eq!(told, expected);
+    let mut ended = of("a").beside(of("b")).expect("one sweep");
+    let more = ended.update(&lane).unwrap_err().to_string();
+    assert!(
+        more.starts_with("go on with a sweep whose volumes were added up"),
+        "{more}"
+    );
+    let long = SweepState::new("a", &[spec("fixed:1s")], &cost, once);
+    assert!(
+        refused(long).starts_with("sweep fixed:sleep=1s in parts: expected sleeps up to 0.27 s")
+    );
+}
+
+/// Sleeps that grow beyond what the parts hold are told, as are I/Os that are too long; what was
+/// there before stays.
+#[test]
+fn what_does_not_fit_is_told() {
+    let rules = [spec("rule:period=50us,sleep=10s"), spec("pas")];
+    let mut state = new("a", &rules, &wakes_late(2_000.0), Drive::once(1));
+    state.update(&long_lane(1, 9_000)).expect("short I/Os");
+    let before = state.to_bytes().expect("a state has bytes");
+    let mut long = Recording::default();
+    long.push(crate::cases::READ, 100.0, 600e6, 0.0);
+    let error = state.update(&long).unwrap_err().to_string();
+    assert!(
+        error.starts_with("sweep in parts: expected I/Os below 0.54 s"),
+        "{error}"
+    );
+    assert_eq!(state.to_bytes().expect("a state has bytes"), before);
+    let told = sent(&state).finish();
+    assert!(told.outcomes[0].is_none() && told.outcomes[1].is_some());
+    assert_eq!(told.poll.ios, 3_000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// A state that is cut off anywhere, or in which a bit is another, is refused; so are bytes at
+    /// random.
+    #[test]
+    fn damage_is_an_error(
+        lane in any_lane(false),
+        policies in any_rules(4),
+        place in any::<Index>(),
+        bit in 0..8u32,
+        random in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let whole = fed(new("a", &policies, &wakes_late(900.0), Drive::once(3)), &lane, &[]);
+        let whole = whole.to_bytes().unwrap();
+        let place = place.index(whole.len());
+        prop_assert!(SweepState::from_bytes(&whole[..place]).is_err());
+        let mut other = whole.clone();
+        other[place] ^= 1 << bit;
+        prop_assert!(SweepState::from_bytes(&other).is_err());
+        prop_assert!(SweepState::from_bytes(&random).is_err());
+    }
+
+    /// Bytes with a right checksum and wrong content are refused, or they are those of a state that
+    /// can be gone on with, joined and told.
+    #[test]
+    fn forged_states_do_not_panic(
+        lane in any_lane(false),
+        policies in any_rules(6),
+        changes in prop::collection::vec((any::<Index>(), any::<u8>()), 1..4),
+        ends in any::<bool>(),
+    ) {
+        let cost = wakes_late(900.0);
+        let part = |name: &str| fed(new(name, &policies, &cost, Drive::once(3)), &lane, &[]);
+        let state = match ends {
+            true => part("a").beside(part("b")).unwrap(),
+            false => part("a"),
+        };
+        let mut bytes = state.to_bytes().unwrap();
+        for (place, byte) in &changes {
+            let place = 24 + place.index(bytes.len() - 24);
+            bytes[place] = *byte;
+        }
+        let checksum = crc32fast::hash(&bytes[24..]);
+        bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+        if let Ok(mut forged) = SweepState::from_bytes(&bytes) {
+            drop(forged.finish());
+            // It may be refused, and it must not panic.
+            drop(forged.update(&lane));
+            drop(forged.clone().beside(part("c")));
+            drop(part("a").with_configurations(forged));
+        }
+    }
+}
+
+/// The first version of the form must be read for good. `sweep-state-1.bin` was written by it.
+#[test]
+fn the_first_version_is_read() {
+    let kept = include_bytes!("sweep-state-1.bin");
+    let state = SweepState::from_bytes(kept).expect("a state of version 1");
+    let lane = long_lane(5, 9_000);
+    let mut whole = between(&lane, 0, 2_000);
+    let mut state = state;
+    let rest = between(&lane, 2_000, 3_000);
+    state.update(&rest).expect("short I/Os");
+    whole.extend(&rest);
+    let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
+    let policies = first_version();
+    equal_all(
+        &state,
+        &self::whole(
+            &whole,
+            &policies,
+            &cost,
+            drive(1_000_000, Drive::ONE_PASS.0),
+        ),
+    )
+    .expect("the same");
+}
+
+fn first_version() -> Vec<PolicySpec> {
+    let texts = [
+        "fixed:9us",
+        "mean:50%,1ms",
+        "min:70%,1ms",
+        "quantile:q=5%,ratio=80%,period=1ms",
+        "hypi:4k=60%",
+        "ehp:period=1ms",
+        "lmd:period=1ms",
+        "linux410",
+        "ewma",
+        "qt",
+        "pas",
+        "dpas",
+        "uring",
+        "rule:period=1ms,sleep=if(p01 > 4us, p01 - 2us, 0)",
+    ];
+    texts.map(spec).to_vec()
+}
+
+/// Writes `sweep-state-1.bin`, once.
+#[test]
+#[ignore = "writes the kept state"]
+fn write_the_first_version() {
+    let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
+    let drive = drive(1_000_000, Drive::ONE_PASS.0);
+    let mut state = new("a disk", &first_version(), &cost, drive);
+    state
+        .update(&between(&long_lane(5, 9_000), 0, 2_000))
+        .expect("short I/Os");
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
+    let path = std::path::Path::new(&package).join("tests/truth/sweep-state-1.bin");
+    std::fs::write(path, state.to_bytes().expect("a state has bytes")).expect("a place");
+}

@@ -1,0 +1,210 @@
+//! Results of sweeps in parts, and the choice over several of them.
+
+use super::answer::{may_be_chosen, score};
+use q2c_model::Nanos;
+use q2c_result::volumes::{
+    BestOfVolumes, CHOICE_SCHEMA, OverAll, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
+    WithoutFigures,
+};
+use q2c_sim::answers::robust;
+use q2c_sim::{Choice, Drive, Limits, Objective, Outcome, SweepState, SweptVolumes, choose};
+use thiserror::Error;
+
+/// Results over which nothing can be chosen.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VolumesError {
+    /// There is none.
+    #[error("choose over volumes: expected one sweep or more, found none")]
+    None,
+    /// They have other configurations.
+    #[error(
+        "choose over volumes: expected the configurations of the first sweep, found others in number {0}, counted from 0; sweep all volumes alike"
+    )]
+    OtherConfigurations(usize),
+    /// No I/O counts.
+    #[error(
+        "choose over volumes: expected I/Os behind the warm-up on each, found none on {0}; give a shorter warm-up"
+    )]
+    NothingCounted(String),
+}
+
+/// The result of a sweep in parts.
+#[must_use]
+pub fn volumes_result(state: &SweepState) -> VolumesResult {
+    let Drive {
+        warm_up,
+        measure,
+        seed,
+    } = state.drive();
+    let told = state.finish();
+    let mut result = VolumesResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        volumes: told.volumes,
+        ios: told.ios,
+        warm_up_ns: warm_up,
+        measure_ns: (measure != Drive::ONE_PASS).then_some(measure),
+        seed,
+        poll_ios: told.poll.ios,
+        poll: told.poll.gives,
+        ..VolumesResult::default()
+    };
+    for (policy, outcome) in told.policies.iter().zip(told.outcomes) {
+        match outcome {
+            Some(Outcome { ios, gives }) => result.cells.push(VolumesCell {
+                rule: policy.rule().name.to_owned(),
+                policy: policy.to_string(),
+                params: policy
+                    .params()
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect(),
+                ios,
+                gives,
+            }),
+            None => result.inexact.push(WithoutFigures {
+                policy: policy.to_string(),
+                reason: format!(
+                    "it asked for a sleep longer than {}, which a sweep in parts cannot hand over; sweep the whole",
+                    Nanos(SweepState::LONGEST_SLEEP_NS)
+                ),
+            }),
+        }
+    }
+    result
+}
+
+/// Chooses over the results of several volumes, or groups of volumes, that were swept alike.
+///
+/// The best of each is chosen as a sweep of one trace chooses it. The share of a configuration on
+/// a volume is its score there over the highest score of those that keep the limits there. Over
+/// all, the best on average has the highest mean share, and the best worst case the highest least
+/// share, that is the least regret: only configurations that keep the limits on every volume count.
+///
+/// # Errors
+/// There is no state, they have different configurations, or no I/O counts on one.
+pub fn choose_over(
+    states: &[SweepState],
+    objective: Objective,
+    limits: &Limits,
+) -> Result<VolumesChoice, VolumesError> {
+    let told: Vec<SweptVolumes> = states.iter().map(SweepState::finish).collect();
+    let first = told.first().ok_or(VolumesError::None)?;
+    if let Some(other) = told.iter().position(|of| of.policies != first.policies) {
+        return Err(VolumesError::OtherConfigurations(other));
+    }
+    if let Some(none) = told.iter().find(|of| of.poll.ios == 0) {
+        return Err(VolumesError::NothingCounted(none.volumes.join(", ")));
+    }
+    let policies = &first.policies;
+    let mut best = Vec::new();
+    let mut scores = Vec::new();
+    for (state, of) in states.iter().zip(&told) {
+        let may = may_be_chosen(policies, state.cost());
+        let known = of.outcomes.iter().zip(may);
+        let eligible: Vec<bool> = known.map(|(of, may)| may && of.is_some()).collect();
+        let each = of.outcomes.iter().map(|of| of.unwrap_or_default());
+        let cells: Vec<Outcome> = each.collect();
+        let Choice {
+            best: chosen,
+            floor_iops,
+            floor,
+        } = choose(&cells, &eligible, &of.poll, objective, limits);
+        let score = |(cell, eligible): (&Outcome, &bool)| {
+            let keeps = *eligible && limits.kept_by(cell, floor_iops);
+            keeps.then(|| score(cell, objective))
+        };
+        scores.push(cells.iter().zip(&eligible).map(score).collect::<Vec<_>>());
+        best.push(BestOfVolumes {
+            volumes: of.volumes.clone(),
+            policy: chosen.map(|c| policies[c].to_string()),
+            floor_iops,
+            floor,
+        });
+    }
+    let found = robust(&scores);
+    let over = |(c, share): (usize, f64)| OverAll {
+        policy: policies[c].to_string(),
+        share,
+        regret: regret(&scores, c),
+    };
+    Ok(VolumesChoice {
+        schema: CHOICE_SCHEMA.to_owned(),
+        objective: objective.to_string(),
+        limits: limits.in_words(),
+        best,
+        on_average: found.map(|found| over(found.on_average)),
+        worst_case: found.map(|found| over(found.worst_case)),
+    })
+}
+
+/// The most that a configuration loses on one of the volumes, as a part of that one's best.
+fn regret(scores: &[Vec<Option<f64>>], configuration: usize) -> f64 {
+    let lost = |of: &Vec<Option<f64>>| {
+        let best = of.iter().flatten().copied().fold(0.0, f64::max);
+        of[configuration].map_or(1.0, |own| 1.0 - own / best)
+    };
+    scores.iter().map(lost).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::CostModel;
+    use q2c_policy::{Io, PolicySpec};
+    use q2c_sim::Recording;
+
+    /// I/Os of one length on a machine whose wake-ups take no time: a fixed sleep below the latency
+    /// costs the CPU that is left of it, and one above makes each I/O as long as the sleep.
+    fn volume(name: &str, wait: f32) -> SweepState {
+        let rules = ["fixed:10us", "fixed:18us", "fixed:30us"];
+        let rules: Vec<PolicySpec> = rules.map(|text| text.parse().unwrap()).to_vec();
+        let cost = CostModel::delayed(Nanos(0));
+        let mut state = SweepState::new(name, &rules, &cost, Drive::once(1)).unwrap();
+        let io = Io {
+            bytes: 4096,
+            ..Io::default()
+        };
+        let mut lane = Recording::default();
+        (0..100).for_each(|_| lane.push(io, 0.0, wait, 0.0));
+        state.update(&lane).unwrap();
+        state
+    }
+
+    /// On a device of 20 us the sleeps leave 10 and 2 us of CPU, and the third misses the floor;
+    /// on one of 40 us they leave 30, 22 and 10 us. I/Os per CPU second are the reciprocals, so the
+    /// shares are 2/10 and 1, then 10/30, 10/22 and 1.
+    #[test]
+    fn the_shares_are_those_of_a_computation_by_hand() {
+        let states = [volume("a", 20_000.0), volume("b", 40_000.0)];
+        let limits = Limits::default();
+        let found = choose_over(&states, Objective::KiopsPerCore, &limits).unwrap();
+        let best: Vec<_> = found.best.iter().map(|of| of.policy.as_deref()).collect();
+        assert_eq!(best, [Some("fixed:sleep=18us"), Some("fixed:sleep=30us")]);
+        let (average, worst) = (found.on_average.unwrap(), found.worst_case.unwrap());
+        assert_eq!(average.policy, "fixed:sleep=18us");
+        assert!((average.share - (1.0 + 10.0 / 22.0) / 2.0).abs() < 1e-12);
+        assert_eq!(worst.policy, "fixed:sleep=18us");
+        assert!((worst.share - 10.0 / 22.0).abs() < 1e-12);
+        assert!((worst.regret - 12.0 / 22.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        let limits = Limits::default();
+        let of = |states: &[SweepState]| choose_over(states, Objective::Iops, &limits);
+        assert_eq!(of(&[]), Err(VolumesError::None));
+        let cost = CostModel::delayed(Nanos(0));
+        let other = SweepState::new("c", &["pas".parse().unwrap()], &cost, Drive::once(1));
+        let states = [volume("a", 20_000.0), other.unwrap()];
+        assert_eq!(of(&states), Err(VolumesError::OtherConfigurations(1)));
+        let rules = volume("a", 1.0).policies();
+        let empty = SweepState::new("d", &rules, &cost, Drive::once(1)).unwrap();
+        let states = [volume("a", 20_000.0), empty];
+        assert_eq!(
+            of(&states),
+            Err(VolumesError::NothingCounted("d".to_owned()))
+        );
+    }
+}
