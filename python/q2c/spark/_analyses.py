@@ -35,7 +35,9 @@ VOLUMES = pa.schema([
 JOINED = pa.schema([("state", pa.binary())])
 RESULT = pa.schema([("json", pa.string())])
 ROWS_PER_TASK = 4_000_000
-"""About as many requests are analysed by one task; small traces share one."""
+"""At most about as many requests are analysed by one task; small traces share one."""
+LEAST_TASKS = 64
+"""A small fleet is divided into so many tasks, so that all workers have some."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +119,8 @@ def spread(spark: SparkSession, files: list[dict[str, Any]], rows_per_task: int)
 
 def joined(spark: SparkSession, files: list[dict[str, Any]]) -> DataFrame:
     """The analyses of the volumes."""
-    traces = spread(spark, files, ROWS_PER_TASK)
+    rows_per_task = min(ROWS_PER_TASK, sum(file["rows"] for file in files) // LEAST_TASKS)
+    traces = spread(spark, files, rows_per_task)
     states = traces.mapInArrow(_arrow.by_row(analysed, STATES), _arrow.ddl(STATES))
     return states.groupBy("device").applyInArrow(
         _arrow.by_group(volume, VOLUMES), _arrow.ddl(VOLUMES))

@@ -35,7 +35,7 @@ def test_volumes_side_by_side(spark: SparkSession, text: Path, out: str) -> None
     query = """
         SELECT dense_rank() OVER (ORDER BY host) || ':0' AS device, count(*),
                count(*) FILTER (op = 'Read'), sum(bytes), max(response) * 100,
-               sum(response) * 100, max(ticks + response) * 100 - min(ticks) * 100
+               sum(response) * 100, (max(ticks + response) - min(ticks)) * 100
         FROM rows GROUP BY host
     """
     truth = {row[0]: row[1:] for row in expected.sql(text, expected.MSR, query)}
@@ -65,14 +65,14 @@ def test_volumes_side_by_side(spark: SparkSession, text: Path, out: str) -> None
     assert told["largest"] == max(row[0] for row in truth.values())
 
 
-def test_sweeps_are_those_of_the_program(spark: SparkSession, out: str, tmp_path: Path) -> None:
-    files = fleet_of.volumes(spark, out).orderBy("device", "number").collect()
-    devices = sorted({row["device"] for row in files})
+def test_sweeps_are_those_of_the_program(
+    spark: SparkSession, text: Path, out: str, tmp_path: Path
+) -> None:
     whole = []
-    for device in devices:
-        parts = [row["path"] for row in files if row["device"] == device]
-        whole.append(str(tmp_path / f"{device}.parquet"))
-        expected.program("trace", "import", *parts, "--out", whole[-1])
+    for host, path in sorted(expected.by_volume(text, 1, tmp_path / "volumes").items()):
+        whole.append(str(tmp_path / f"{host}.parquet"))
+        expected.program("trace", "import", path, "--format", "msr", "--out", whole[-1])
+    devices = [f"{at}:0" for at in range(1, len(whole) + 1)]
     words = [word for rule in RULES for word in ("--policy", rule)]
     given = [*words, "--cost", "published", "--max-p99", "5ms"]
     truth = json.loads(expected.program("poll", "sweep", *whole, *given, "--json"))
