@@ -1,12 +1,13 @@
 # All commands of the build. `make` without a target prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-python test-guest test-guest-long guest-shell
+.PHONY: help run test test-python test-spark test-guest test-guest-long guest-shell
 
 help:
 	@echo 'make run         build q2c and tune hybrid polling on a 1 GiB scratch file, 4 KiB and 64 KiB reads'
 	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
 	@echo 'make test-python builds the Python package and tests it against the program; SLOW=1 for all of its tests'
+	@echo 'make test-spark  builds the Python package and tests q2c.spark on a small cluster; SLOW=1 for all'
 	@echo 'make test-guest  tests in guests that boot their own kernel; KERNEL=5.10 and TOPIC=doctor,tune choose'
 	@echo 'make test-guest-long  the same with more cycles and all file systems, and the style of the C code'
 	@echo 'make guest-shell KERNEL=5.10   a shell in a guest'
@@ -22,6 +23,9 @@ test:
 
 test-python:
 	@scripts/prerequisites.sh test-python scripts/test_python.sh $(if $(SLOW),--slow)
+
+test-spark:
+	@scripts/prerequisites.sh test-spark scripts/test_spark.sh $(if $(SLOW),--slow)
 
 test-guest:
 	@scripts/prerequisites.sh test-guest guest/test.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPIC),--topic $(TOPIC))

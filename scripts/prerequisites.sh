@@ -2,7 +2,7 @@
 # Finds out which tools for building, running or testing q2c are missing, installs them where it
 # may, and then runs COMMAND.
 #
-#   scripts/prerequisites.sh run|test|test-guest|test-python [COMMAND...]
+#   scripts/prerequisites.sh run|test|test-guest|test-python|test-spark [COMMAND...]
 #
 # As root on a system with apt the missing packages are installed. Otherwise the command that
 # installs them is printed, and the script ends with 1. No question is asked and stdin is not read.
@@ -10,9 +10,10 @@
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
 #   Q2C_PYTHON              for `test` a Python with scripts/python-requirements.txt, for `test-python`
-#                           one with scripts/python-package-requirements.txt, in an environment of
-#                           its own in the cache (~/.cache/q2c); unset when it could not be made,
-#                           which is an error for `test-python` and where CI=true
+#                           one with scripts/python-package-requirements.txt, for `test-spark` one
+#                           with scripts/python-spark-requirements.txt, in an environment of its own
+#                           in the cache (~/.cache/q2c); unset when it could not be made, which is
+#                           an error for `test-python`, `test-spark` and where CI=true
 # With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace, stress-ng or python3-venv is no error: the tests
 # that need one of them are skipped and counted.
 set -euo pipefail
@@ -144,9 +145,10 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
-    if { [ "$what" = test ] || [ "$what" = test-python ]; } && ! makes_environments; then
+    if { [ "$what" = test ] || [ "$what" = test-python ] || [ "$what" = test-spark ]; } && ! makes_environments; then
         printf '%s\n' python3 python3-venv
     fi
+    if [ "$what" = test-spark ] && ! has_java; then printf '%s\n' openjdk-17-jre-headless; fi
     if [ "$what" = test ]; then # makes the load beside which tests about time run
         has stress-ng || printf '%s\n' stress-ng
     fi
@@ -205,6 +207,12 @@ compiles_scx() { # a clang that keeps all bits of 64-bit enumerations
         if [ "${version:-0}" -ge 16 ]; then return 0; fi
     done
     return 1
+}
+
+has_java() { # Spark 4 needs Java 17 or newer
+    local version
+    version=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1)
+    [ "${version:-0}" -ge 17 ]
 }
 
 makes_environments() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
@@ -280,7 +288,8 @@ need_python() {
     if ! [ -e "$folder/complete" ] && ! make_python "$folder" "$list"; then
         rm -rf "$folder"
         say "failed to make a Python environment with scripts/$1: the tests that need it cannot run"
-        if [ "${CI:-}" = true ] || [ "$what" = test-python ]; then failed=1; fi
+        case $what in test-python | test-spark) failed=1 ;; esac
+        if [ "${CI:-}" = true ]; then failed=1; fi
         return
     fi
     export Q2C_PYTHON=$folder/bin/python
@@ -298,8 +307,8 @@ make_python() {
 
 what=${1:-}
 case $what in
-    run | test | test-guest | test-python) shift ;;
-    *) say "usage: scripts/prerequisites.sh run|test|test-guest|test-python [COMMAND...]"; exit 2 ;;
+    run | test | test-guest | test-python | test-spark) shift ;;
+    *) say "usage: scripts/prerequisites.sh run|test|test-guest|test-python|test-spark [COMMAND...]"; exit 2 ;;
 esac
 
 if ! has cargo && [ -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/cargo" ]; then
@@ -319,6 +328,7 @@ fi
 case $what in
     test) need_python python-requirements.txt ;;
     test-python) need_python python-package-requirements.txt ;;
+    test-spark) need_python python-spark-requirements.txt ;;
 esac
 if [ "$failed" != 0 ]; then exit 1; fi
 
