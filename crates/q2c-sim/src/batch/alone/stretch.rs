@@ -401,10 +401,6 @@ fn part<S: Simd>(
     let mut chunks = 0;
     let mut goes_on = false;
     while lane.at + SIMD_LANES < trace.len() && lane.start < mark {
-        // One by one, so that it does not matter where sixteen begin.
-        if CountingLimit::changes_within(lane.ios) {
-            break;
-        }
         if lane.start - begun >= STRETCH / 2 || chunks == most {
             goes_on = true;
             break;
@@ -414,7 +410,8 @@ fn part<S: Simd>(
         }
         let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
         let (n, time) = fitting(&chunk, lane.start, end, mark);
-        if n == 0 {
+        // One by one where weights change, so that it does not matter where sixteen begin.
+        if n == 0 || CountingLimit::changes_within(lane.ios) {
             break;
         }
         let mine = mask32x16::from_bitmask(simd, (1 << n) - 1);
