@@ -110,7 +110,12 @@ impl Lane for Linux410 {
 
     fn learned(&self) -> Option<Vec<u64>> {
         let words = |newest: &Newest| [newest.samples, newest.sum, newest.end];
-        Some([&self.read, &self.write].into_iter().flat_map(words).collect())
+        Some(
+            [&self.read, &self.write]
+                .into_iter()
+                .flat_map(words)
+                .collect(),
+        )
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> bool {
