@@ -53,7 +53,7 @@ class Process:
         self.log = folder / f"{name}.log"
         with self.log.open("wb") as log:
             self.child = subprocess.Popen(
-                ["nice", "-n", "19", str(HOME / "bin/spark-class"), *words],
+                [str(HOME / "bin/spark-class"), *words],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={
                     **environment(folder),
