@@ -157,7 +157,7 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
 
 /// Time zero of a q2c trace: in Unix time where the trace has it, else on the clock of the
 /// recording that it was imported from.
-fn origin(meta: &TraceMeta) -> Origin {
+pub(super) fn origin(meta: &TraceMeta) -> Origin {
     let fact = meta.facts.get("source_time_of_zero_ns");
     let zero_ns = meta.start_unix_ns.or_else(|| fact?.parse().ok());
     Origin {

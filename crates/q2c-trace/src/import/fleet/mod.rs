@@ -7,7 +7,8 @@
 mod row;
 mod volumes;
 
-use super::{ImportError, ImportOptions, Input, RecordSink, several};
+use super::input::origin;
+use super::{ImportError, ImportOptions, Input, Origin, RecordSink, several};
 use crate::sorter::Sorter;
 use crate::{Scan, TraceError};
 use q2c_model::{FleetMeta, IoRecord, TraceMeta};
@@ -54,17 +55,20 @@ pub fn to_fleet(
 /// What the description of the import says of all devices.
 fn described(meta: &TraceMeta) -> FleetMeta {
     const MAJOR: &str = "device.major.";
-    let zero = meta.facts.get("source_time_of_zero_ns");
-    let zero = meta.start_unix_ns.or_else(|| zero?.parse().ok());
+    let Origin {
+        clock,
+        unix,
+        zero_ns,
+    } = origin(meta);
     let host = |(name, host): (&String, &String)| {
         let host = host.strip_prefix("host ").unwrap_or(host);
         Some((name.strip_prefix(MAJOR)?.to_owned(), host.to_owned()))
     };
     FleetMeta {
         schema: FleetMeta::SCHEMA.to_owned(),
-        zero_ns: zero.unwrap_or(0),
-        unix: meta.start_unix_ns.is_some(),
-        clock: meta.clock.clone(),
+        zero_ns,
+        unix,
+        clock,
         source: meta.source.clone(),
         hosts: meta.facts.iter().filter_map(host).collect(),
         unmatched: meta.unmatched.clone(),

@@ -53,27 +53,22 @@ impl Row {
         let known = longs.iter().map(Option::is_some);
         let known = known.chain(words.iter().map(Option::is_some)).enumerate();
         let known = known.fold(0_u32, |known, (bit, is)| known | u32::from(is) << bit);
-        let mut cells = Vec::with_capacity(CELLS);
-        cells.extend(known.to_le_bytes());
-        longs
-            .iter()
-            .for_each(|n| cells.extend(n.unwrap_or(0).to_le_bytes()));
-        words
-            .iter()
-            .for_each(|n| cells.extend(n.unwrap_or(0).to_le_bytes()));
+        let user = u8::from(record.layer == Layer::User);
         let missed = record.missed.map_or(2, u8::from);
-        cells.extend([
-            record.op as u8,
-            u8::from(record.layer == Layer::User),
-            missed,
-        ]);
-        let mut row = Row {
+        let bytes = known.to_le_bytes().into_iter();
+        let bytes = bytes.chain(longs.into_iter().flat_map(|n| n.unwrap_or(0).to_le_bytes()));
+        let bytes = bytes.chain(words.into_iter().flat_map(|n| n.unwrap_or(0).to_le_bytes()));
+        let bytes = bytes.chain([record.op as u8, user, missed]);
+        let mut cells = [0; CELLS];
+        cells
+            .iter_mut()
+            .zip(bytes)
+            .for_each(|(cell, byte)| *cell = byte);
+        Row {
             device: (record.device.major, record.device.minor),
             place,
-            cells: [0; CELLS],
-        };
-        row.cells.copy_from_slice(&cells);
-        row
+            cells,
+        }
     }
 
     pub(super) fn device(&self) -> DevId {
