@@ -161,7 +161,7 @@ other_packages() {
 
 # Whether apt's lists know the Debian archive that this machine's packages come from. The guests'
 # kernels are looked for there.
-knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --format '$(ORIGIN)' 2>/dev/null | grep -qx Debian; }
+knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --format '$(ORIGIN)' 2>/dev/null | grep -x Debian >/dev/null; }
 
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
     # The q2c of guests has the sched_ext scheduler, with copies of libbpf, libelf and zlib.
@@ -175,7 +175,7 @@ guest_packages() { # an emulator, and what a guest's first file system is made w
     has xz || printf '%s\n' xz-utils
     # The module for guests is built by make and gcc; the kernel's objtool reads objects by libelf.
     has gcc || printf '%s\n' gcc
-    PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -q 'libelf[.]so[.]1 ' || printf '%s\n' libelf1
+    PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep 'libelf[.]so[.]1 ' >/dev/null || printf '%s\n' libelf1
     PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
     PATH=$PATH:/usr/sbin:/sbin has mkfs.xfs || printf '%s\n' xfsprogs
     PATH=$PATH:/usr/sbin:/sbin has mkfs.btrfs || printf '%s\n' btrfs-progs
