@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union, cast
 
-from q2c import _native
+from q2c import _native as compiled
 from q2c._results import Analysis, SweptVolumes
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
     from q2c import Duration, Latencies, Path, Recording, Size, Source
     from q2c._native import Rule, Trace
@@ -17,7 +17,33 @@ if TYPE_CHECKING:
 __all__ = ["AnalysisState", "SweepState"]
 
 
-class AnalysisState:
+class _State:
+    """A state that goes to another machine: as a pickle, or as bytes."""
+
+    _kind: type[Any]
+    """The class of the compiled module that does the work."""
+    _native: Any
+
+    def to_bytes(self) -> bytes:
+        """The state as bytes, for another machine with the same version of the form."""
+        return cast("bytes", self._native.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, state: bytes) -> Self:
+        """The state that `to_bytes` made `state` of. Raises `InputError` for any other bytes."""
+        return cls._of(cls._kind.from_bytes(state))
+
+    @classmethod
+    def _of(cls, native: Any) -> Self:
+        state = cls.__new__(cls)
+        state._native = native
+        return state
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+
+class AnalysisState(_State):
     """The analysis of a part of a recording, which is put together with those of other parts.
 
     Each part is fed by `update`, on any machine. Parts of the recording's time are joined by `then` in their order, those
@@ -30,8 +56,11 @@ class AnalysisState:
     pickled, and `to_bytes` and `from_bytes` carry them otherwise.
     """
 
+    _kind = compiled.AnalysisState
+    _native: compiled.AnalysisState
+
     def __init__(self, *, layer: Optional[Literal["block", "user"]] = None, later: bool = False) -> None:
-        self._native = _native.AnalysisState(layer, later)
+        self._native = compiled.AnalysisState(layer, later)
 
     def update(self, source: Source, *, name: str = "table") -> None:
         """Takes the next I/Os, in the order in which they began: a table or a trace, as for `q2c.analyze`.
@@ -63,15 +92,6 @@ class AnalysisState:
         """
         return Analysis(self._native.finish(trace, name))
 
-    def to_bytes(self) -> bytes:
-        """The state as bytes, for another machine with the same version of the form."""
-        return self._native.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, state: bytes) -> AnalysisState:
-        """The state that `to_bytes` made `state` of. Raises `InputError` for any other bytes."""
-        return cls._of(_native.AnalysisState.from_bytes(state))
-
     @property
     def requests(self) -> int:
         """Number of I/Os so far."""
@@ -82,20 +102,11 @@ class AnalysisState:
         """The layer of the I/Os; None before the first."""
         return cast("Optional[Literal['block', 'user']]", self._native.layer)
 
-    @classmethod
-    def _of(cls, native: _native.AnalysisState) -> AnalysisState:
-        state = cls.__new__(cls)
-        state._native = native
-        return state
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
     def __repr__(self) -> str:
         return f"<q2c.AnalysisState: {self.requests} I/Os>"
 
 
-class SweepState:
+class SweepState(_State):
     """Configurations of sleep rules over the I/Os of one volume, in parts, or over those of many volumes.
 
     `volume` is the volume's name. `policies` are rules or families, as for `q2c.sweep`; there is no standard grid here,
@@ -106,6 +117,9 @@ class SweepState:
     another machine: the outcomes are those of one pass to the last bit. Volumes are added up by `beside` in any order,
     other configurations over the same I/Os by `with_configurations` (docs/poll-sweep.md, "Parts of a sweep").
     """
+
+    _kind = compiled.SweepState
+    _native: compiled.SweepState
 
     def __init__(
         self,
@@ -119,9 +133,9 @@ class SweepState:
         measure: Optional[Duration] = None,
         seed: Optional[int] = None,
     ) -> None:
-        rules = [policies] if isinstance(policies, (str, _native.Rule)) else list(policies)
+        rules = [policies] if isinstance(policies, (str, compiled.Rule)) else list(policies)
         options = {"cost": cost, "wake_delay": wake_delay, "bs": bs, "warm_up": warm_up, "measure": measure, "seed": seed}
-        self._native = _native.SweepState(volume, rules, options)
+        self._native = compiled.SweepState(volume, rules, options)
 
     def update(self, source: Union[Source, Latencies], *, name: str = "latencies", **taking: Unpack[Recording]) -> None:
         """Takes the next I/Os of the volume: latencies with their `unit`, or a source as for `q2c.simulate`.
@@ -151,15 +165,6 @@ class SweepState:
         """The outcomes so far, over all volumes together; the state stays as it is."""
         return SweptVolumes(self._native.finish())
 
-    def to_bytes(self) -> bytes:
-        """The state as bytes, for another machine with the same version of the form."""
-        return self._native.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, state: bytes) -> SweepState:
-        """The state that `to_bytes` made `state` of. Raises `InputError` for any other bytes."""
-        return cls._of(_native.SweepState.from_bytes(state))
-
     @property
     def is_done(self) -> bool:
         """Whether every configuration has simulated the time that counts."""
@@ -179,15 +184,6 @@ class SweepState:
     def policies(self) -> list[str]:
         """The configurations, each a rule with all of its parameters."""
         return self._native.policies
-
-    @classmethod
-    def _of(cls, native: _native.SweepState) -> SweepState:
-        state = cls.__new__(cls)
-        state._native = native
-        return state
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"<q2c.SweepState: {len(self.policies)} configurations, {len(self.volumes)} volumes, {self.ios} I/Os>"

@@ -123,16 +123,16 @@ def swept(traces: pa.Table, rules: list[str], options: dict[str, Any]) -> _arrow
            "requests": sum(in_order["rows"].to_pylist())}
     try:
         source = q2c.read(paths[0]) if len(paths) == 1 else one_after_the_other(paths)
-        sweep = q2c.sweep([source], rules, name=os.path.dirname(paths[0]), **options)
+        result = q2c.sweep([source], rules, name=os.path.dirname(paths[0]), **options).json()
     except q2c.InputError as error:
         return {**row, "error": str(error)}
-    told = json.loads(sweep.json())
+    told = json.loads(result)
     best = told["best"]
     return {
         **row,
         "best": best and best["policy"],
         "of_oracle": told["answers"][0]["of_oracle"],
-        "json": sweep.json(),
+        "json": result,
     }
 
 
