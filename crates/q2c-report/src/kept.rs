@@ -171,7 +171,7 @@ const KINDS: &[&dyn Kind] = &[
         schema_of: |result| &mut result.schema,
         page: |_| none("a page", sim::SCHEMA),
         csv: |_| none("CSV", sim::SCHEMA),
-        table: |result, _| terminal::sim(result),
+        table: terminal::sim,
     },
     &KindOf {
         schema: watch::SCHEMA,

@@ -16,6 +16,7 @@ mod analysis;
 mod bench;
 pub mod columns;
 mod compare;
+mod conclusion;
 mod corun;
 mod course;
 pub mod cpu_trials;

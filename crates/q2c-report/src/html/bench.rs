@@ -6,7 +6,10 @@ use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
 use super::page::RenderError;
 use super::shell::Shell;
-use crate::bench::{LEGEND, Section, curve, head, left_out, not_measured, row, sections, trials};
+use crate::bench::{
+    LEGEND, Section, curve, failed, head, left_out, not_measured, row, sections, trials,
+};
+use crate::conclusion::{self, Conclusion};
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::{proof, stages};
@@ -46,6 +49,8 @@ struct Page<'a> {
     shell: Shell,
     columns: [String; 10],
     legend: &'static str,
+    conclusions: Vec<Conclusion>,
+    failed: Vec<String>,
     panels: Vec<Panel>,
     stage_columns: [&'static str; 7],
     stage_legend: &'static str,
@@ -86,6 +91,8 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         ),
         columns: head(result),
         legend: LEGEND,
+        conclusions: conclusion::of(result),
+        failed: failed(result),
         panels,
         stage_columns: stages::HEAD,
         stage_legend: stages::LEGEND,

@@ -14,6 +14,7 @@ mod escape;
 mod facts;
 mod fs;
 mod kernel_tune;
+mod packing;
 mod page;
 mod place;
 mod place_run;

@@ -28,6 +28,8 @@ struct Panel {
     name: String,
     results: Results,
     charts: Vec<Chart>,
+    /// Calibration and predictions.
+    knowledge: Vec<Chart>,
     calibration: Vec<Fact>,
 }
 
@@ -53,7 +55,7 @@ struct Page<'a> {
     checks: Vec<CheckRow<'a>>,
 }
 
-/// Makes the page of `q2c tune`. It has about 5 MB, most of which is the chart library.
+/// Makes the page of `q2c tune`. It has some 0.7 MB, most of which is the chart library.
 ///
 /// # Errors
 /// A template could not be filled; its types leave no way for that.
@@ -64,7 +66,9 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
         shell: Shell::new(
             "tune",
             label::job(result),
-            panels.iter().flat_map(|panel| &panel.charts),
+            panels
+                .iter()
+                .flat_map(|panel| panel.charts.iter().chain(&panel.knowledge)),
         ),
         started: started(result.started_unix_s),
         took: quantity::seconds(result.seconds),
@@ -90,6 +94,7 @@ fn panel(result: &TuneResult, bs: Bytes) -> Panel {
         name: bs.to_string(),
         results: results::of(result, bs),
         charts: chart::of_block_size(result, bs),
+        knowledge: chart::of_knowledge(result, bs),
         calibration: calibration.map_or_else(Vec::new, facts::calibration),
     }
 }

@@ -10,6 +10,7 @@ mod fs;
 mod kernel_tune;
 mod kernel_watch;
 mod live;
+mod pieces;
 mod place;
 mod place_run;
 mod place_watch;
