@@ -9,6 +9,7 @@ use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::corun::{self, CalibrateResult};
+use q2c_result::diff::{self, DiffResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
@@ -91,6 +92,15 @@ const KINDS: &[&dyn Kind] = &[
         page: |result| html::compare(result).map_err(DrawError::from),
         csv: |result| csv::compare(result).map_err(DrawError::from),
         table: terminal::compare,
+    },
+    &KindOf {
+        schema: diff::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<DiffResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", diff::SCHEMA),
+        csv: |_| none("CSV", diff::SCHEMA),
+        table: |result, screen| terminal::diff(result, true, screen),
     },
     &KindOf {
         schema: kernel_tune::SCHEMA,

@@ -21,6 +21,7 @@ mod corun;
 mod course;
 pub mod cpu_trials;
 pub mod csv;
+pub mod diff;
 mod fidelity;
 mod fs;
 mod heat;

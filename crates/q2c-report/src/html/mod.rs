@@ -33,6 +33,8 @@ mod sweep;
 mod tune_jobs;
 
 pub use analyze::analyze;
+pub(crate) use page::started;
+
 pub use bench::bench;
 pub use compare::compare;
 pub use corun::place_calibrate;

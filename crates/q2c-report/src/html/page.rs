@@ -100,7 +100,7 @@ fn panel(result: &TuneResult, bs: Bytes) -> Panel {
 }
 
 /// The start as `2026-01-01 00:00 UTC`; after the year 9999 as seconds since 1970.
-pub(super) fn started(unix_s: u64) -> String {
+pub(crate) fn started(unix_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if unix_s > END_OF_YEAR_9999 {
         return format!("{unix_s} s after 1970");
