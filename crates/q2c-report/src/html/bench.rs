@@ -10,6 +10,7 @@ use crate::bench::{
     LEGEND, Section, curve, failed, head, left_out, not_measured, row, sections, trials,
 };
 use crate::conclusion::{self, Conclusion};
+use crate::label;
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::{proof, stages};
@@ -47,6 +48,7 @@ struct Told {
 struct Page<'a> {
     result: &'a BenchResult,
     shell: Shell,
+    target_name: String,
     columns: [String; 10],
     legend: &'static str,
     conclusions: Vec<Conclusion>,
@@ -89,6 +91,7 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
             format!("{}, shuffled; CPUs {}", trials(result), job.cpu_order),
             panels.iter().flat_map(|panel| &panel.charts).chain(&phases),
         ),
+        target_name: label::target(&result.target),
         columns: head(result),
         legend: LEGEND,
         conclusions: conclusion::of(result),

@@ -38,6 +38,7 @@ struct Panel {
 struct Page<'a> {
     result: &'a TuneResult,
     shell: Shell,
+    target_name: String,
     started: String,
     took: String,
     advice: Vec<Advice>,
@@ -70,6 +71,7 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
                 .iter()
                 .flat_map(|panel| panel.charts.iter().chain(&panel.knowledge)),
         ),
+        target_name: label::target(&result.target),
         started: started(result.started_unix_s),
         took: quantity::seconds(result.seconds),
         advice: summary::advice(result),

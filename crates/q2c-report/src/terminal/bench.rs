@@ -11,6 +11,7 @@ use crate::bench::{
 use crate::conclusion;
 use crate::cpu_trials;
 use crate::heat;
+use crate::label;
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
@@ -24,7 +25,7 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
     let job = &result.job;
     let mut text = screen.note(
         Tone::Strong,
-        &result.target.path,
+        &label::target(&result.target),
         &format!(
             "· {} · CPUs {} · took {}",
             trials(result),

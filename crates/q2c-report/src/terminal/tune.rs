@@ -36,7 +36,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
 fn head(result: &TuneResult, screen: Screen) -> String {
     let mut text = screen.note(
         Tone::Strong,
-        &result.target.path,
+        &label::target(&result.target),
         &format!(
             "· {} · took {}",
             label::job(result),
