@@ -106,7 +106,7 @@ fn rows<'a>(
         let fields = row(cell);
         table.add(fields.iter().enumerate().map(|(column, field)| {
             let tone = if column == WAS { tone } else { Tone::Plain };
-            Field::new(tone, field)
+            Field::new(tone, field).marked("", if column == 0 { "  " } else { "" })
         }));
     }
     table.text(screen)

@@ -5,16 +5,7 @@ use std::fs;
 use std::path::Path;
 
 fn bench(folder: &Path, target: &str) {
-    let job = [
-        "--engine",
-        "io_uring",
-        "--methods",
-        "poll",
-        "--jobs",
-        "1",
-        "--depths",
-        "1",
-    ];
+    let job = ["--method", "poll", "--jobs", "1", "--depth", "1"];
     let short = ["--seconds", "200ms", "--warm-up", "200ms", "--trials", "3"];
     q2c(folder, &[&["bench", target][..], &job, &short].concat()).done();
 }
@@ -161,6 +152,6 @@ fn the_shell_is_served() {
     }
     let rules = q2c(folder.path(), &["poll", "rules"]).done();
     for rule in ["mean", "min", "pas", "uring", "fixed"] {
-        assert!(rules.contains(&format!("  {rule}")), "{rule}: {rules}");
+        assert!(rules.contains(&format!("\n{rule} ")), "{rule}: {rules}");
     }
 }
