@@ -124,9 +124,6 @@ pub(crate) fn changed(fact: &ChangedFact) -> String {
 
 /// A limit, and what breaks it.
 pub(crate) fn limit(result: &DiffResult, limit: &JudgedLimit) -> String {
-    if limit.figures == 0 {
-        return format!("{}: no figure of this name is in both", limit.asked);
-    }
     let broken = limit.broken.iter().filter_map(|&at| result.figures.get(at));
     let broken: Vec<String> = broken
         .map(|of| format!("{} ({})", of.of, ratio(of)))

@@ -52,9 +52,11 @@ fn figures(cell: &BenchCell) -> Vec<super::DiffFigure> {
 }
 
 fn name(point: &BenchPoint) -> String {
+    // The engine of a simulated device names the device, which is another one on the other side.
+    let engine = point.engine.split(':').next().unwrap_or_default();
     let mut name = format!(
-        "{} {} {} {} depth {} jobs {}",
-        point.engine, point.method, point.bs, point.rw, point.depth, point.jobs
+        "{engine} {} {} {} depth {} jobs {}",
+        point.method, point.bs, point.rw, point.depth, point.jobs
     );
     let settings = [
         ("hardware queues", point.hw_queues),

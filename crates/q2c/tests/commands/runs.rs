@@ -56,7 +56,7 @@ fn runs_are_listed_and_compared() {
     let diff = ["diff", &early, &late, "--json"];
     let said = q2c(folder.path(), &[&diff[..], &limits].concat());
     assert_eq!(said.code, 7, "{}", said.stderr);
-    let result = said.json();
+    let result = q2c_testkit::strict_json(&said.stdout);
     let of = |figure: &str| {
         let mut figures = result["figures"].as_array().unwrap().iter();
         figures.find(|of| of["figure"] == figure).unwrap().clone()
@@ -78,6 +78,12 @@ fn runs_are_listed_and_compared() {
         "{changed:?}"
     );
 
+    let none = q2c(
+        folder.path(),
+        &["diff", &early, &late, "--fail-if", "p98>+1%"],
+    );
+    assert_eq!(none.code, 2, "{}", none.stderr);
+    assert!(none.stderr.contains("p50, p99"), "{}", none.stderr);
     let text = q2c(folder.path(), &["diff", &early, &late]).done();
     assert!(text.starts_with("▸ B is worse:"), "{text}");
     let ticket = q2c(folder.path(), &["diff", &early, &late, "--format", "md"]).done();
