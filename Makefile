@@ -1,10 +1,12 @@
 # All commands of the build. `make` without a target prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-python test-spark test-guest test-guest-long guest-shell
+.PHONY: help run install package test test-python test-spark test-guest test-guest-long guest-shell
 
 help:
 	@echo 'make run         build q2c and tune hybrid polling on a 1 GiB scratch file, 4 KiB and 64 KiB reads'
+	@echo 'make install     build, and install program, man pages and completions below PREFIX (default /usr/local)'
+	@echo 'make package     build a Debian package in target/debian'
 	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
 	@echo 'make test-python builds the Python package and tests it against the program; SLOW=1 for all of its tests'
 	@echo 'make test-spark  builds the Python package and tests q2c.spark on a small cluster; SLOW=1 for all'
@@ -17,6 +19,12 @@ help:
 
 run:
 	@scripts/prerequisites.sh run scripts/run.sh
+
+install:
+	@scripts/prerequisites.sh run scripts/install.sh
+
+package:
+	@scripts/prerequisites.sh run scripts/package.sh
 
 test:
 	@scripts/prerequisites.sh test scripts/test.sh

@@ -92,6 +92,18 @@ pub fn parse_duration(text: &str) -> Result<Nanos, ParseUnitError> {
     Ok(Nanos(ns.round() as u64))
 }
 
+/// Reads how long something goes on, as [`parse_duration`]; a bare number is of seconds: `10`,
+/// `0.5`, `500ms`, `2m`.
+///
+/// # Errors
+/// When the number is missing, or the unit is unknown.
+pub fn parse_time(text: &str) -> Result<Nanos, ParseUnitError> {
+    match text.trim().parse::<f64>() {
+        Ok(_) => parse_duration(&format!("{}s", text.trim())),
+        Err(_) => parse_duration(text),
+    }
+}
+
 /// Reads a share as a fraction: `70%` is 0.7. A bare number is taken as a fraction (`0.7`), so a
 /// share above 1 needs the `%`.
 ///

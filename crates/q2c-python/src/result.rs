@@ -100,9 +100,9 @@ impl Made {
         };
         py.detach(|| match &self.0 {
             Form::Analysis(result) => terminal::analyze(result, screen),
-            Form::Simulation(result) => terminal::sim(result),
+            Form::Simulation(result) => terminal::sim(result, screen),
             Form::Sweep(result) => terminal::sweep(result, screen),
-            Form::Volumes(result) => terminal::volumes(result),
+            Form::Volumes(result) => terminal::volumes(result, screen),
             Form::Choice(result) => terminal::volumes_choice(result),
             Form::Kept(result) => result.table(screen),
         })

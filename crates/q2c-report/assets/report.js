@@ -3,7 +3,7 @@
 (() => {
   const root = document.documentElement;
   root.classList.add("scripted");
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  let figures = {};
   const charts = [...document.querySelectorAll("[data-chart]")];
   const shownView = new Map();
 
@@ -28,8 +28,70 @@
     return value;
   }
 
-  function layoutOf(view, wide) {
+  // Below this width a chart is on a phone, or one of three beside each other. Its legend is then a
+  // list of the page, whose lines wrap.
+  const NARROW = 520;
+  const narrow = (plot) => plot.clientWidth < NARROW;
+  const unescaped = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+
+  function inLegend(view) {
+    const named = view.data.filter((trace) => trace.name && trace.type !== "heatmap" && trace.showlegend !== false);
+    const asked = view.layout.showlegend ?? (named.length > 1 || named.some((trace) => trace.showlegend));
+    return asked ? named : [];
+  }
+
+  function addKey(plot, view) {
+    plot.parentElement.querySelector(".key")?.remove();
+    const traces = narrow(plot) ? inLegend(view) : [];
+    if (!traces.length) return;
+    const key = document.createElement("ul");
+    key.className = "key";
+    for (const trace of traces.map((trace) => inColour(trace))) {
+      const item = key.appendChild(document.createElement("li"));
+      const stroke = item.appendChild(document.createElement("span"));
+      const line = trace.mode ? trace.mode.includes("lines") : trace.type !== "bar";
+      const colour = [line ? trace.line?.color : trace.marker?.color, trace.marker?.color, trace.line?.color, trace.fillcolor]
+        .find((found) => typeof found === "string");
+      stroke.className = line ? `stroke ${trace.line?.dash ?? ""}` : "dot";
+      stroke.style.color = colour ?? "inherit";
+      item.append(unescaped(trace.name));
+    }
+    plot.after(key);
+  }
+
+  // What labels of a narrow axis would overlap: categories are turned, and of round numbers those
+  // nearer to the begin go.
+  function thinned(axis, view, plot) {
+    const room = plot.clientWidth - 90, letter = 6.5;
+    const { tickvals: at, ticktext: texts } = axis;
+    const values = view.data.flatMap((trace) => trace.x ?? []);
+    if (!narrow(plot)) return axis;
+    if (values.some((value) => typeof value === "string") && !texts) {
+      const letters = [...new Set(values)].join("  ").length;
+      const [from, to] = axis.domain ?? [0, 1];
+      return letters * letter > room * (to - from) ? { tickangle: -90, ...axis } : axis;
+    }
+    if (!at || !texts) return axis;
+    const scale = axis.type === "log" ? Math.log10 : (value) => value;
+    const numbers = values.filter((value) => Number.isFinite(value) && (axis.type !== "log" || value > 0)).map(scale);
+    const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+    const kept = [];
+    let free = Infinity;
+    for (let i = at.length - 1; i >= 0; i -= 1) {
+      const middle = (scale(at[i]) - least) / (most - least || 1) * room;
+      const half = texts[i].length * letter / 2 + 4;
+      if (middle > room * 1.05 || middle < -room * 0.05 || middle + half > free) continue;
+      kept.unshift(i);
+      free = middle - half;
+    }
+    // With few labels left, the axis makes its own.
+    if (kept.length < 2) return { ...axis, tickvals: undefined, ticktext: undefined };
+    return { ...axis, tickvals: kept.map((i) => at[i]), ticktext: kept.map((i) => texts[i]) };
+  }
+
+  function layoutOf(view, wide, plot) {
     const layout = inColour(view.layout);
+    for (const key of Object.keys(layout).filter((name) => /^xaxis/.test(name))) layout[key] = thinned(layout[key], view, plot);
     const [ink, muted, grid, paper] = ["ink", "muted", "grid", "paper"].map(colour);
     for (const key of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
       layout[key] = {
@@ -42,24 +104,49 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
       margin: { l: 56, r: 16, t: wide ? 24 : 12, b: 44 },
-      legend: { orientation: "h", x: 0, y: -0.16, yanchor: "top", font: { size: 11.5 } },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11.5 } },
       hoverlabel: { bgcolor: paper, bordercolor: grid, font: { color: ink, size: 12 }, namelength: -1 },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: grid, activecolor: muted },
       hovermode: "closest",
       ...layout,
+      ...(narrow(plot) ? { showlegend: false } : {}),
     };
   }
 
+  // The text of an element whose content is packed.
+  async function unpack(id) {
+    if (!window.DecompressionStream) {
+      throw new Error("this browser is too old to unpack the page's charts; one of 2023 or later can");
+    }
+    const text = document.getElementById(id).textContent;
+    const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+
+  // A script of exactly the library's text is the only one that the page's policy admits from here.
+  async function start() {
+    const script = document.createElement("script");
+    script.textContent = await unpack("library");
+    document.head.append(script);
+    script.remove();
+  }
+  let started;
+
   async function draw(chart) {
     const id = chart.dataset.chart;
-    const view = figures[id][shownView.get(id) ?? 0];
     const plot = chart.querySelector(".plot");
     const wide = chart.classList.contains("wide");
     try {
-      await Plotly.react(plot, view.data.map((trace) => inColour(trace)), layoutOf(view, wide), {
+      started ??= start();
+      await started;
+      const view = figures[id][shownView.get(id) ?? 0];
+      await Plotly.react(plot, view.data.map((trace) => inColour(trace)), layoutOf(view, wide, plot), {
         responsive: true, displaylogo: false, displayModeBar: wide ? "hover" : false,
         modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
       });
+      addKey(plot, view);
+      chart.dataset.narrow = narrow(plot);
       chart.dataset.state = "drawn";
     } catch (error) {
       chart.dataset.state = "failed";
@@ -108,6 +195,20 @@
     }
   }
 
+  // On a phone the facts behind the answer are folded.
+  const wide = matchMedia("(min-width: 561px)");
+  const folded = [...document.querySelectorAll("details.fact")];
+  const unfold = (open) => { for (const one of folded) one.open = open; };
+  unfold(wide.matches);
+  wide.addEventListener("change", () => unfold(wide.matches));
+  window.addEventListener("beforeprint", () => unfold(true));
+
+  // A table that is wider than its place says so.
+  const widths = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.classList.toggle("clipped", target.scrollWidth > target.clientWidth + 1);
+  });
+  for (const place of document.querySelectorAll(".scroll")) widths.observe(place);
+
   const tabs = [...document.querySelectorAll("[role=tab]")];
   for (const tab of tabs) {
     tab.addEventListener("click", () => {
@@ -133,6 +234,14 @@
     });
   }
 
+  // Legends and labels depend on the width.
+  window.addEventListener("resize", () => {
+    for (const chart of charts.filter((chart) => chart.dataset.state === "drawn")) {
+      const was = chart.dataset.narrow === "true";
+      if (was !== narrow(chart.querySelector(".plot"))) draw(chart);
+    }
+  });
+
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", redraw);
   document.getElementById("scheme").addEventListener("click", () => {
@@ -141,8 +250,19 @@
     redraw();
   });
 
-  charts.forEach(addViews);
-  charts.forEach((chart) => seen.observe(chart));
-  window.addEventListener("beforeprint", drawAll);
-  if (location.hash === "#everything") drawAll();
+  function fail(error) {
+    for (const chart of charts) {
+      chart.dataset.state = "failed";
+      chart.querySelector(".plot").textContent = `This chart could not be drawn: ${error.message}`;
+    }
+    throw error;
+  }
+
+  unpack("figures").then((text) => {
+    figures = JSON.parse(text);
+    charts.forEach(addViews);
+    charts.forEach((chart) => seen.observe(chart));
+    window.addEventListener("beforeprint", drawAll);
+    if (location.hash === "#everything") drawAll();
+  }).catch(fail);
 })();

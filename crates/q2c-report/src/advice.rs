@@ -13,10 +13,13 @@ use q2c_result::tune::{
 /// A block size's recommendation in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// The verdict in one sentence: `use RULE`, `a trade-off: ...`, `no room to sleep: ...`.
+    /// The verdict in one sentence, with the number that matters: `use RULE: 1.8 times ...`,
+    /// `a trade-off: ...`, `no room to sleep: ...`.
     pub verdict: String,
     /// The figures behind the verdict, a sentence each.
-    pub why: Vec<String>,
+    pub evidence: Vec<String>,
+    /// What limits the verdict, a sentence each.
+    pub caveats: Vec<String>,
     /// How to use the recommended method: lines to copy or to carry out.
     pub apply: Vec<String>,
 }
@@ -34,8 +37,9 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
         cells: tried(result, recommendation),
     };
     Words {
-        verdict: of.verdict() + of.qualified(),
-        why: of.why(),
+        verdict: of.verdict() + of.qualified() + &of.gain(),
+        evidence: of.evidence(),
+        caveats: of.caveats(),
         apply: of.apply(),
     }
 }
@@ -211,28 +215,47 @@ impl<'a> Of<'a> {
         all.map(undecided).collect()
     }
 
-    fn why(&self) -> Vec<String> {
-        let mut why = self.undecided();
-        why.extend(self.recommended().and_then(|cell| self.beside("it", cell)));
-        why.push(self.floor());
-        why.extend(self.within());
-        why.extend(self.nearest());
-        why.extend(self.of_no_room());
-        why.extend(self.following());
-        why.extend(self.others());
-        why.extend(self.over_linux());
-        why.extend(self.open());
-        why.extend(self.by_kernel());
-        why
+    /// What a recommended method gains, behind the verdict. The other verdicts name their numbers.
+    fn gain(&self) -> String {
+        let gains = matches!(
+            self.recommendation.verdict,
+            Verdict::Rule | Verdict::Interrupt
+        );
+        let relative = self.recommended().and_then(|cell| cell.relative);
+        relative.filter(|_| gains).map_or_else(String::new, |of| {
+            format!(
+                ": {} times the {} of polling at {} % of its IOPS",
+                quantity::median(&of.kiops_per_core, 1.0),
+                cores(&of),
+                quantity::median(&of.iops, 100.0)
+            )
+        })
+    }
+
+    fn evidence(&self) -> Vec<String> {
+        let mut evidence = Vec::new();
+        evidence.extend(self.recommended().and_then(|cell| self.beside("it", cell)));
+        evidence.extend(self.nearest());
+        evidence.extend(self.of_no_room());
+        evidence.extend(self.others());
+        evidence.extend(self.over_linux());
+        evidence.extend(self.by_kernel());
+        evidence.push(self.floor());
+        evidence
+    }
+
+    fn caveats(&self) -> Vec<String> {
+        let mut caveats = self.undecided();
+        caveats.extend(self.open());
+        caveats.extend(self.within());
+        caveats.extend(self.following());
+        caveats
     }
 
     /// A sentence on a cell's figures relative to polling; `None` for polling itself.
     fn beside(&self, subject: &str, cell: &Cell) -> Option<String> {
         let of = cell.relative.filter(|_| cell.method != Method::POLL)?;
-        let cores = match of.cores {
-            PerCore::Machine => "KIOPS/core",
-            PerCore::Threads => "KIOPS per core of the threads",
-        };
+        let cores = cores(&of);
         let missed = match cell.sleeping {
             true => format!(
                 ", {} % missed",
@@ -558,6 +581,14 @@ fn some(methods: &[MethodName]) -> String {
 
 fn told(name: &MethodName) -> String {
     label::method(&name.0)
+}
+
+/// What KIOPS per core divide by.
+fn cores(of: &Relative) -> &'static str {
+    match of.cores {
+        PerCore::Machine => "KIOPS/core",
+        PerCore::Threads => "KIOPS per core of the threads",
+    }
 }
 
 /// The policy by which q2c's own thread sleeps; `None` for methods without one.

@@ -1,11 +1,16 @@
 //! Tables and sentences of `q2c bench` that terminal and page share.
 
+use crate::course::jobs;
 use crate::invalid;
 use crate::mode;
 use crate::quantity::{self, count, duration, number, range};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
 
+/// The columns of the range, of the CPU of jobs and helpers, and of what the method was.
+pub(crate) const RANGE: usize = 3;
+pub(crate) const OWN_CPU: usize = 6;
+pub(crate) const WAS: usize = 9;
 /// Heads of the columns, in the order of [`row`].
 const HEAD: [&str; 10] = [
     "interface, method",
@@ -14,7 +19,7 @@ const HEAD: [&str; 10] = [
     "[min, max]",
     "mean",
     "p50 / p99",
-    "CPU jobs+helpers",
+    "CPU\njobs+helpers",
     "busy",
     "KIOPS/core",
     "what it was",
@@ -126,21 +131,42 @@ pub(crate) fn name(point: &BenchPoint) -> String {
     format!("{} {}", point.engine, point.method)
 }
 
-/// The row of a cell; the first field is the line's name. A cell without trials has its first
-/// failure in the last field.
+/// A line for each reason for which points have no trial.
+pub(crate) fn failed(result: &BenchResult) -> Vec<String> {
+    let failed = result.cells.iter().filter(|cell| cell.iops.trials == 0);
+    let line = |cell: &BenchCell| {
+        let why = cell
+            .failures
+            .first()
+            .map_or("it was not run", String::as_str);
+        format!(
+            "{} with {}: {why}",
+            name(&cell.point),
+            jobs(cell.point.jobs)
+        )
+    };
+    failed.map(line).collect()
+}
+
+/// Two durations, with the unit once where they have the same.
+fn pair(a: f64, b: f64) -> String {
+    let (a, b) = (duration(a, "u"), duration(b, "u"));
+    match (a.split_once(' '), b.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} / {b}"),
+        _ => format!("{a} / {b}"),
+    }
+}
+
+/// The row of a cell; the first field is the line's name. Why a cell has no trials is told by
+/// [`failed`].
 pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
     if cell.iops.trials == 0 {
         let mut row: [String; 10] = std::array::from_fn(|_| "-".to_owned());
         row[0] = name(&cell.point);
         row[1] = cell.point.jobs.to_string();
-        row[9] = cell
-            .failures
-            .first()
-            .cloned()
-            .unwrap_or("not run".to_owned());
+        row[WAS] = "no trial".to_owned();
         return row;
     }
-    let us = |ns: f64| duration(ns, "u");
     let lat = &cell.lat_ns;
     let own = cell.cpu.job_s.median + cell.cpu.helper_s.median;
     [
@@ -152,8 +178,8 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
         ),
         number(cell.iops.median / 1e3),
         range(&cell.iops, 1e-3),
-        us(lat.mean),
-        format!("{} / {}", us(lat.p50), us(lat.p99)),
+        duration(lat.mean, "u"),
+        pair(lat.p50, lat.p99),
         format!("{own:.2}"),
         format!("{:.2}", cell.cpu.busy_s.median),
         number(cell.kiops_per_core.median),

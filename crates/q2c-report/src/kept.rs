@@ -9,6 +9,7 @@ use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::corun::{self, CalibrateResult};
+use q2c_result::diff::{self, DiffResult};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
@@ -93,6 +94,15 @@ const KINDS: &[&dyn Kind] = &[
         table: terminal::compare,
     },
     &KindOf {
+        schema: diff::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<DiffResult>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", diff::SCHEMA),
+        csv: |_| none("CSV", diff::SCHEMA),
+        table: |result, screen| terminal::diff(result, true, screen),
+    },
+    &KindOf {
         schema: kernel_tune::SCHEMA,
         earlier: &[],
         read: |text| serde_json::from_str::<KernelTuneResult>(text),
@@ -171,7 +181,7 @@ const KINDS: &[&dyn Kind] = &[
         schema_of: |result| &mut result.schema,
         page: |_| none("a page", sim::SCHEMA),
         csv: |_| none("CSV", sim::SCHEMA),
-        table: |result, _| terminal::sim(result),
+        table: terminal::sim,
     },
     &KindOf {
         schema: watch::SCHEMA,

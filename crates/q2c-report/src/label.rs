@@ -6,6 +6,7 @@ use crate::proof;
 use crate::quantity;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
+use q2c_result::Target;
 use q2c_result::late::LateTime;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
 use q2c_result::tune::{Cell, Recommendation, TuneResult};
@@ -16,6 +17,24 @@ pub(crate) fn method(method: &Method) -> String {
         detail if detail.is_empty() => method.name().to_owned(),
         detail => format!("{} {detail}", method.name()),
     }
+}
+
+/// What was measured on, for a title: the path, or of a scratch file, whose path is gone at the end
+/// of the run, its size and its disk.
+pub(crate) fn target(target: &Target) -> String {
+    let name = target.path.rsplit('/').next().unwrap_or_default();
+    let numbers = name
+        .strip_prefix("scratch-")
+        .and_then(|rest| rest.strip_suffix(".bin"));
+    let made = numbers.is_some_and(|text| text.chars().all(|c| c.is_ascii_digit() || c == '-'));
+    if !made {
+        return target.path.clone();
+    }
+    let on = target
+        .device
+        .as_ref()
+        .map_or_else(String::new, |disk| format!(" on {}", disk.name));
+    format!("scratch file of {}{on}", target.size)
 }
 
 /// The name of a cell: that of its method.
@@ -151,6 +170,18 @@ pub(crate) fn ranges(cpus: &[CpuId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scratch_file_is_named_by_its_size_and_disk() {
+        let mut of = Target {
+            path: "runs/scratch-1767225600-42.bin".to_owned(),
+            size: Bytes(1 << 30),
+            ..Target::default()
+        };
+        assert_eq!(target(&of), "scratch file of 1 GiB");
+        of.path = "scratch-mine.bin".to_owned();
+        assert_eq!(target(&of), "scratch-mine.bin");
+    }
 
     #[test]
     fn cpus_are_listed_as_the_kernel_does() {

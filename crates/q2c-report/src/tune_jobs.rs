@@ -30,10 +30,10 @@ fn list(numbers: &[u32]) -> String {
     numbers.join(", ")
 }
 
-/// The target, as it was named.
-pub(crate) fn target(result: &TuneJobsResult) -> &str {
+/// The target, for a title.
+pub(crate) fn target(result: &TuneJobsResult) -> String {
     let first = result.runs.first();
-    first.map_or("", |run| run.target.path.as_str())
+    first.map_or_else(String::new, |run| label::target(&run.target))
 }
 
 /// The block sizes with cells or answers, in the order of the runs.

@@ -3,6 +3,7 @@
 #[path = "fixture/facts.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod facts;
+mod widths;
 
 use q2c_model::{Bytes, CpuId, Latencies};
 use q2c_report::terminal::{self, Screen};
@@ -100,12 +101,8 @@ fn result() -> PlaceSimResult {
 }
 
 #[test]
-fn place_at_100_columns() {
-    let screen = Screen {
-        width: 100,
-        colour: false,
-    };
-    insta::assert_snapshot!(terminal::place_sim(&result(), screen));
+fn place_fits_every_width() {
+    widths::snapshots("place", |screen| terminal::place_sim(&result(), screen));
 }
 
 #[test]
@@ -190,12 +187,8 @@ fn look() -> PlaceWatchResult {
 }
 
 #[test]
-fn watch_at_100_columns() {
-    let screen = Screen {
-        width: 100,
-        colour: false,
-    };
-    insta::assert_snapshot!(terminal::place_watch(&look(), screen));
+fn watch_fits_every_width() {
+    widths::snapshots("watch", |screen| terminal::place_watch(&look(), screen));
 }
 
 #[test]
@@ -233,12 +226,10 @@ fn calibration() -> CalibrateResult {
 }
 
 #[test]
-fn calibration_at_100_columns() {
-    let screen = Screen {
-        width: 100,
-        colour: false,
-    };
-    insta::assert_snapshot!(terminal::place_calibrate(&calibration(), screen));
+fn calibration_fits_every_width() {
+    widths::snapshots("calibration", |screen| {
+        terminal::place_calibrate(&calibration(), screen)
+    });
     let page = q2c_report::html::place_calibrate(&calibration()).expect("make the page");
     assert!(page.contains("integer, same CPU") || page.contains("same CPU"));
     let csv = q2c_report::csv::place_calibrate(&calibration()).expect("make the CSV");
@@ -322,12 +313,10 @@ fn placements() -> PlaceRunResult {
 }
 
 #[test]
-fn measured_placements_at_100_columns() {
-    let screen = Screen {
-        width: 100,
-        colour: false,
-    };
-    insta::assert_snapshot!(terminal::place_run(&placements(), screen));
+fn measured_placements_fits_every_width() {
+    widths::snapshots("measured_placements", |screen| {
+        terminal::place_run(&placements(), screen)
+    });
     let page = q2c_report::html::place_run(&placements()).expect("make the page");
     assert!(!page.contains(HOSTILE));
     let csv = q2c_report::csv::place_run(&placements()).expect("make the CSV");

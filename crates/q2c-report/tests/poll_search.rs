@@ -1,5 +1,9 @@
 //! The reports of `q2c poll search`.
 
+#[path = "fixture/figures.rs"]
+mod figures;
+mod widths;
+
 use q2c_report::terminal::{self, Screen};
 use q2c_result::poll_search::{
     Against, Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily,
@@ -102,9 +106,7 @@ fn what_is_not_told_apart_has_not_won() {
 #[test]
 fn page_and_csv_have_what_was_held_out() {
     let page = q2c_report::html::poll_search(&result(0.05)).expect("make the page");
-    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
-    let (figures, _) = figures.split_once("</script>").expect("their end");
-    let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
+    let figures = figures::of(&page);
     let finalist = &figures["poll-search"][0]["data"][0];
     assert_eq!(finalist["x"], serde_json::json!([11.0]));
     assert_eq!(finalist["y"], serde_json::json!([22.0]));
@@ -114,4 +116,11 @@ fn page_and_csv_have_what_was_held_out() {
     assert_eq!(rows.len(), 5, "{csv}");
     assert_eq!(rows[1], "pas,reference,disk,disk,0.375");
     assert_eq!(rows[4], "rule:0.8 * p10,finalist,zram,zram,");
+}
+
+#[test]
+fn it_fits_every_width() {
+    widths::snapshots("poll_search", |screen| {
+        terminal::poll_search(&result(0.5), screen)
+    });
 }

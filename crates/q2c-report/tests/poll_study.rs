@@ -1,5 +1,9 @@
 //! The reports of `q2c poll study`.
 
+#[path = "fixture/figures.rs"]
+mod figures;
+mod widths;
+
 use q2c_report::terminal::{self, Screen};
 use q2c_result::poll_study::{
     ClaimVerdict, LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, Published,
@@ -118,9 +122,7 @@ fn a_study_in_a_terminal() {
 #[test]
 fn the_map_shows_what_was_left_out() {
     let page = q2c_report::html::poll_study(&result()).expect("make the page");
-    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
-    let (figures, _) = figures.split_once("</script>").expect("their end");
-    let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
+    let figures = figures::of(&page);
     let views = &figures["poll-study"];
     let losses = |view: usize| views[view]["data"][0]["z"][0].clone();
     assert_eq!(losses(0), serde_json::json!([50.0, 100.0, null]));
@@ -135,4 +137,11 @@ fn a_broken_limit_has_no_loss_in_csv() {
     assert_eq!(rows.len(), 3, "{csv}");
     assert!(rows[1].ends_with(",disk,0.125"), "{csv}");
     assert!(rows[2].ends_with("second,disk,"), "{csv}");
+}
+
+#[test]
+fn it_fits_every_width() {
+    widths::snapshots("poll_study", |screen| {
+        terminal::poll_study(&result(), screen)
+    });
 }

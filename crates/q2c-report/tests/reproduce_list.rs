@@ -1,5 +1,7 @@
 //! The list of experiments and the verdicts of all in a terminal.
 
+mod widths;
+
 use q2c_report::terminal::{Screen, reproduce_all, reproduce_list};
 use q2c_result::Machine;
 use q2c_result::reproduce::{
@@ -172,23 +174,15 @@ fn all() -> AllResult {
 }
 
 #[test]
-fn the_list_at_80_columns() {
-    insta::assert_snapshot!(reproduce_list(&list(), screen(80)));
+fn the_list_fits_every_width() {
+    widths::snapshots("the_list", |screen| reproduce_list(&list(), screen));
 }
 
 #[test]
-fn the_list_at_120_columns() {
-    insta::assert_snapshot!(reproduce_list(&list(), screen(120)));
-}
-
-#[test]
-fn the_verdicts_of_all_at_80_columns() {
-    insta::assert_snapshot!(reproduce_all(&all(), screen(80)));
-}
-
-#[test]
-fn the_verdicts_of_all_at_120_columns() {
-    insta::assert_snapshot!(reproduce_all(&all(), screen(120)));
+fn the_verdicts_of_all_fits_every_width() {
+    widths::snapshots("the_verdicts_of_all", |screen| {
+        reproduce_all(&all(), screen)
+    });
 }
 
 /// Names are what one copies, so none of them is broken, and no line is wider than the terminal.

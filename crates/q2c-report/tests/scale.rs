@@ -3,6 +3,9 @@
 #[path = "fixture/facts.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod facts;
+#[path = "fixture/figures.rs"]
+mod figures;
+mod widths;
 
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -81,12 +84,8 @@ fn result() -> ScaleResult {
 }
 
 #[test]
-fn scale_at_100_columns() {
-    let screen = Screen {
-        width: 100,
-        colour: false,
-    };
-    insta::assert_snapshot!(terminal::scale(&result(), screen));
+fn scale_fits_every_width() {
+    widths::snapshots("scale", |screen| terminal::scale(&result(), screen));
 }
 
 /// No prediction is drawn as a measurement: the measured points are one solid trace, everything
@@ -94,9 +93,7 @@ fn scale_at_100_columns() {
 #[test]
 fn a_prediction_is_dashed_and_a_measurement_is_solid() {
     let page = q2c_report::html::scale(&result()).expect("make the page");
-    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
-    let (figures, _) = figures.split_once("</script>").expect("their end");
-    let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
+    let figures = figures::of(&page);
     let traces = figures["scale"][0]["data"].as_array().expect("traces");
     for trace in traces {
         let measured = trace["name"] == "measured";

@@ -11,8 +11,11 @@ mod fixture;
 mod kernel_tune_fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
+#[path = "fixture/sweep.rs"]
+mod sweep_fixture;
 #[path = "fixture/tune_jobs.rs"]
 mod tune_jobs_fixture;
+mod widths;
 
 use q2c_report::terminal::{self, Screen};
 use q2c_result::analyze::{Figure, Inexact, InexactReason};
@@ -29,20 +32,16 @@ const PIPE: Screen = Screen {
 };
 
 #[test]
-fn tune_at_120_columns() {
-    insta::assert_snapshot!(terminal::tune(&fixture::realistic(), PIPE));
+fn tune_fits_every_width() {
+    widths::snapshots("tune", |screen| {
+        terminal::tune(&fixture::realistic(), screen)
+    });
 }
 
 #[test]
-fn tune_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
-    insta::assert_snapshot!(terminal::tune(&fixture::realistic(), screen));
-}
-
-#[test]
-fn tune_jobs_at_120_columns() {
+fn tune_jobs_fits_every_width() {
     let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
-    insta::assert_snapshot!(terminal::tune_jobs(&result, PIPE));
+    widths::snapshots("tune_jobs", |screen| terminal::tune_jobs(&result, screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read: q2c_result::tune_jobs::TuneJobsResult =
         serde_json::from_str(&text).expect("the same");
@@ -80,10 +79,11 @@ fn numbers_of_jobs_that_are_missing_are_told() {
 }
 
 #[test]
-fn kernel_tune_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
+fn kernel_tune_fits_every_width() {
     let result = kernel_tune_fixture::realistic();
-    insta::assert_snapshot!(terminal::kernel_tune(&result, screen));
+    widths::snapshots("kernel_tune", |screen| {
+        terminal::kernel_tune(&result, screen)
+    });
     let text = serde_json::to_string(&result).expect("JSON");
     let read = serde_json::from_str(&text).expect("the same");
     assert_eq!(result, read);
@@ -109,8 +109,30 @@ fn a_kernel_without_room_to_sleep_is_told() {
 }
 
 #[test]
-fn doctor_at_120_columns() {
-    insta::assert_snapshot!(terminal::doctor(&fixture::realistic().doctor, PIPE));
+fn doctor_fits_every_width() {
+    widths::snapshots("doctor", |screen| {
+        terminal::doctor(&fixture::realistic().doctor, screen)
+    });
+}
+
+#[test]
+fn bench_fits_every_width() {
+    let result = bench_fixture::result();
+    widths::snapshots("bench", |screen| terminal::bench(&result, screen));
+    let staged = bench_stages_fixture::with_stages(bench_fixture::result());
+    widths::snapshots("bench_stages", |screen| terminal::bench(&staged, screen));
+}
+
+#[test]
+fn analyze_fits_every_width() {
+    let result = analyze_fixture::result();
+    widths::snapshots("analyze", |screen| terminal::analyze(&result, screen));
+}
+
+#[test]
+fn sweep_fits_every_width() {
+    let result = sweep_fixture::result();
+    widths::snapshots("sweep", |screen| terminal::sweep(&result, screen));
 }
 
 #[test]
@@ -209,45 +231,38 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
 }
 
 #[test]
-fn replay_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
-    insta::assert_snapshot!(terminal::replay(&replay_fixture::timed(), screen));
+fn replay_fits_every_width() {
+    widths::snapshots("replay", |screen| {
+        terminal::replay(&replay_fixture::timed(), screen)
+    });
 }
 
 #[test]
-fn replay_at_60_columns() {
-    let screen = Screen { width: 60, ..PIPE };
-    insta::assert_snapshot!(terminal::replay(&replay_fixture::timed(), screen));
+fn replay_on_a_saturated_device_fits_every_width() {
+    widths::snapshots("replay_on_a_saturated_device", |screen| {
+        terminal::replay(&replay_fixture::saturated(), screen)
+    });
 }
 
 #[test]
-fn replay_on_a_saturated_device_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
-    insta::assert_snapshot!(terminal::replay(&replay_fixture::saturated(), screen));
+fn replay_without_idle_time_fits_every_width() {
+    widths::snapshots("replay_without_idle_time", |screen| {
+        terminal::replay(&replay_fixture::outstanding(), screen)
+    });
 }
 
 #[test]
-fn replay_without_idle_time_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
-    insta::assert_snapshot!(terminal::replay(&replay_fixture::outstanding(), screen));
+fn compare_fits_every_width() {
+    widths::snapshots("compare", |screen| {
+        terminal::compare(&replay_fixture::compare(), screen)
+    });
 }
 
 #[test]
-fn compare_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
-    insta::assert_snapshot!(terminal::compare(&replay_fixture::compare(), screen));
-}
-
-#[test]
-fn published_tables_at_100_columns() {
-    let screen = Screen { width: 100, ..PIPE };
-    insta::assert_snapshot!(terminal::compare(&replay_fixture::published(), screen));
-}
-
-#[test]
-fn compare_at_60_columns() {
-    let screen = Screen { width: 60, ..PIPE };
-    insta::assert_snapshot!(terminal::compare(&replay_fixture::compare(), screen));
+fn published_tables_fits_every_width() {
+    widths::snapshots("published_tables", |screen| {
+        terminal::compare(&replay_fixture::published(), screen)
+    });
 }
 
 #[test]
@@ -536,7 +551,13 @@ fn one_trial_has_no_interval() {
     assert!(!one.starts_with(" (95 %"), "{one}");
 }
 
-/// What the trials do not say stands before all figures, and behind the verdict.
+/// The part of a report on the first block size.
+fn of_first_size(text: &str) -> String {
+    let end = text.find("64 KiB randread").expect("the second size");
+    text[..end].to_owned()
+}
+
+/// What the trials do not say is in the verdict in short, and a caveat each.
 #[test]
 fn what_is_undecided_is_told_first() {
     let told = |undecided: Vec<Undecided>| {
@@ -549,9 +570,7 @@ fn what_is_undecided_is_told_first() {
                 ..PIPE
             },
         );
-        let mut lines = text.lines().filter(|line| line.starts_with('\u{25b8}'));
-        let line = lines.find(|line| line.contains("; floor ") || line.contains(": floor "));
-        line.expect("a verdict").to_owned()
+        of_first_size(&text)
     };
     let named = |name: &str| MethodName(name.parse().unwrap());
     let single = Undecided::SingleTrials {
@@ -561,12 +580,18 @@ fn what_is_undecided_is_told_first() {
     let untried = ["interrupt", "poll", "hybrid:mean", "hybrid:min:70%,10ms"].map(named);
     let untried = Undecided::Untried(untried.to_vec());
     let both = told(vec![single.clone(), untried.clone()]);
-    let wanted = "as far as a single trial tells: nothing is decided by intervals: 7 of 8 methods have one trial";
-    assert!(both.contains(wanted), "{both}");
+    let wanted = [
+        "▸ use min:ratio=85%,period=10ms as far as a single trial tells: 2.23 times the KIOPS/core",
+        "caveat: nothing is decided by intervals: 7 of 8 methods have one trial",
+    ];
+    assert!(wanted.iter().all(|words| both.contains(words)), "{both}");
     let part = told(vec![untried]);
-    let wanted = "as far as was tried: not in this answer, for want of a trial that can be compared: \
-                  interrupt, poll, hybrid mean:ratio=50%,period=100ms and 1 more;";
-    assert!(part.contains(wanted), "{part}");
+    let wanted = [
+        "▸ use min:ratio=85%,period=10ms as far as was tried: 2.23 times",
+        "caveat: not in this answer, for want of a trial that can be compared: \
+         interrupt, poll, hybrid mean:ratio=50%,period=100ms and 1 more",
+    ];
+    assert!(wanted.iter().all(|words| part.contains(words)), "{part}");
     assert!(!told(vec![]).contains("as far as"));
 }
 
@@ -599,17 +624,15 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
                 ..PIPE
             },
         );
-        let mut lines = text.lines().filter(|line| line.starts_with('\u{25b8}'));
-        let line = lines.find(|line| line.contains("; floor ") || line.contains(": floor "));
-        line.expect("a verdict").to_owned()
+        of_first_size(&text)
     };
     let usual = told(0.97, 0.9);
     assert!(usual.contains("a trade-off: sleeping costs"), "{usual}");
-    assert!(usual.contains("--min-iops 90%, else poll:"), "{usual}");
+    assert!(usual.contains("--min-iops 90%, else poll\n"), "{usual}");
     let above = told(1.25, 1.05);
     for words in [
         "nothing keeps the floor, which is more than polling gives; below it a trade-off: sleeping costs none of the",
-        "with --min-iops 105%:",
+        "with --min-iops 105%\n",
         "(--min-iops 99000), more than polling gives: classic polling does not keep it",
     ] {
         assert!(above.contains(words), "{words}: {above}");

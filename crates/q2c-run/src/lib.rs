@@ -3,10 +3,12 @@
 //! a whole are read by one module.
 
 mod kept_text;
+mod list;
 pub mod run_dir;
 pub mod runner;
 pub mod whole_file;
 
 pub use kept_text::{KeptTextError, kept_text};
+pub use list::{FoundRun, runs};
 pub use run_dir::{Identity, RunDir, RunState};
 pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};

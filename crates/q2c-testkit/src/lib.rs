@@ -5,7 +5,7 @@ mod strict;
 mod timed;
 
 pub use strict::strict_json;
-pub use timed::{alone, timed};
+pub use timed::{alone, timed, waiting};
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -11,7 +11,7 @@ use crate::skip;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// Most runs of a test. With others at work all the time it is skipped after these.
@@ -28,14 +28,26 @@ const AWAY: f64 = 0.01;
 /// The clock of /proc/stat and /proc/self/stat, `USER_HZ`: 100 per second on x86 and Arm.
 const TICK: Duration = Duration::from_millis(10);
 
+/// Held by the tests that run now.
+static MACHINE: RwLock<()> = RwLock::new(());
+
 /// Runs a test about time as [`timed`] does, and no other one of this program meanwhile, because
 /// two of them would measure each other.
 ///
 /// # Panics
 /// As [`timed`].
 pub fn alone(test: &str, body: impl Fn()) {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    timed(test, body);
+}
+
+/// Runs a test about time whose work waits nearly all of its time, as [`timed`] does: others of
+/// its kind may run meanwhile, and none that is to be alone.
+///
+/// # Panics
+/// As [`timed`].
+pub fn waiting(test: &str, body: impl Fn()) {
+    let _machine = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     timed(test, body);
 }
 

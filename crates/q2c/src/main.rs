@@ -55,6 +55,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Analyze(args) => commands::analyze::run(&args, &stop),
         Command::Replay(args) => commands::replay::replay(&args, &stop),
         Command::Compare(args) => commands::replay::compare(&args, &stop),
+        Command::Diff(args) => commands::diff::run(&args, &stop),
         Command::Fs(args) => commands::fs::run(&args, &stop),
         Command::Scale(args) => commands::scale::run(&args),
         Command::Place(args) => commands::place::run(&args, &stop),
@@ -64,5 +65,8 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Experiment(args) => commands::experiment::run(&args),
         Command::Restore(args) => commands::restore::run(&args),
+        Command::Runs(args) => commands::runs::run(&args),
+        Command::Completions(args) => commands::shell::completions(&args),
+        Command::Man(args) => commands::shell::man(&args),
     }
 }

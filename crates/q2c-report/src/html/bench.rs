@@ -6,7 +6,11 @@ use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
 use super::page::RenderError;
 use super::shell::Shell;
-use crate::bench::{LEGEND, Section, curve, head, left_out, not_measured, row, sections, trials};
+use crate::bench::{
+    LEGEND, Section, curve, failed, head, left_out, not_measured, row, sections, trials,
+};
+use crate::conclusion::{self, Conclusion};
+use crate::label;
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::{proof, stages};
@@ -44,8 +48,11 @@ struct Told {
 struct Page<'a> {
     result: &'a BenchResult,
     shell: Shell,
+    target_name: String,
     columns: [String; 10],
     legend: &'static str,
+    conclusions: Vec<Conclusion>,
+    failed: Vec<String>,
     panels: Vec<Panel>,
     stage_columns: [&'static str; 7],
     stage_legend: &'static str,
@@ -84,8 +91,11 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
             format!("{}, shuffled; CPUs {}", trials(result), job.cpu_order),
             panels.iter().flat_map(|panel| &panel.charts).chain(&phases),
         ),
+        target_name: label::target(&result.target),
         columns: head(result),
         legend: LEGEND,
+        conclusions: conclusion::of(result),
+        failed: failed(result),
         panels,
         stage_columns: stages::HEAD,
         stage_legend: stages::LEGEND,

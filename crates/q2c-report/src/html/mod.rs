@@ -14,6 +14,7 @@ mod escape;
 mod facts;
 mod fs;
 mod kernel_tune;
+mod packing;
 mod page;
 mod place;
 mod place_run;
@@ -32,6 +33,8 @@ mod sweep;
 mod tune_jobs;
 
 pub use analyze::analyze;
+pub(crate) use page::started;
+
 pub use bench::bench;
 pub use compare::compare;
 pub use corun::place_calibrate;

@@ -28,6 +28,8 @@ struct Panel {
     name: String,
     results: Results,
     charts: Vec<Chart>,
+    /// Calibration and predictions.
+    knowledge: Vec<Chart>,
     calibration: Vec<Fact>,
 }
 
@@ -36,6 +38,7 @@ struct Panel {
 struct Page<'a> {
     result: &'a TuneResult,
     shell: Shell,
+    target_name: String,
     started: String,
     took: String,
     advice: Vec<Advice>,
@@ -53,7 +56,7 @@ struct Page<'a> {
     checks: Vec<CheckRow<'a>>,
 }
 
-/// Makes the page of `q2c tune`. It has about 5 MB, most of which is the chart library.
+/// Makes the page of `q2c tune`. It has some 0.7 MB, most of which is the chart library.
 ///
 /// # Errors
 /// A template could not be filled; its types leave no way for that.
@@ -64,8 +67,11 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
         shell: Shell::new(
             "tune",
             label::job(result),
-            panels.iter().flat_map(|panel| &panel.charts),
+            panels
+                .iter()
+                .flat_map(|panel| panel.charts.iter().chain(&panel.knowledge)),
         ),
+        target_name: label::target(&result.target),
         started: started(result.started_unix_s),
         took: quantity::seconds(result.seconds),
         advice: summary::advice(result),
@@ -90,12 +96,13 @@ fn panel(result: &TuneResult, bs: Bytes) -> Panel {
         name: bs.to_string(),
         results: results::of(result, bs),
         charts: chart::of_block_size(result, bs),
+        knowledge: chart::of_knowledge(result, bs),
         calibration: calibration.map_or_else(Vec::new, facts::calibration),
     }
 }
 
 /// The start as `2026-01-01 00:00 UTC`; after the year 9999 as seconds since 1970.
-pub(super) fn started(unix_s: u64) -> String {
+pub(crate) fn started(unix_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if unix_s > END_OF_YEAR_9999 {
         return format!("{unix_s} s after 1970");

@@ -1,7 +1,8 @@
 //! What every page has: scripts, style, head line, and the data of its charts.
 
 use super::chart::Chart;
-use super::{escape, plotly};
+use super::packing::packed;
+use super::plotly;
 use serde_json::Value;
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -11,7 +12,8 @@ const SCRIPT: &str = include_str!("../../assets/report.js");
 pub(super) struct Shell {
     pub policy: String,
     pub style: &'static str,
-    pub plotly: &'static str,
+    /// The chart library, packed.
+    pub library: String,
     pub script: &'static str,
     /// The command that the result is of, as it is typed behind `q2c`.
     pub command: &'static str,
@@ -30,7 +32,7 @@ impl Shell {
         Shell {
             policy: policy(),
             style: STYLE,
-            plotly: plotly::SCRIPT,
+            library: plotly::packed(),
             script: SCRIPT,
             command,
             figures: figures_of(charts),
@@ -39,12 +41,12 @@ impl Shell {
     }
 }
 
-/// The charts' figures by their ids, as JSON that is harmless inside a `<script>`.
+/// The charts' figures by their ids, as JSON, packed.
 fn figures_of<'a>(charts: impl Iterator<Item = &'a Chart>) -> String {
     let figures: Value = charts
         .map(|chart| (chart.id.clone(), chart.figures()))
         .collect();
-    escape::json_for_script(&figures)
+    packed(figures.to_string().as_bytes())
 }
 
 /// The page's Content-Security-Policy: no network, and no script but the two that belong to the
@@ -55,7 +57,7 @@ fn policy() -> String {
     format!(
         "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
          form-action 'none'",
-        plotly::csp_hash(plotly::SCRIPT),
+        plotly::HASH,
         plotly::csp_hash(SCRIPT)
     )
 }

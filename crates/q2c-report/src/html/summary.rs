@@ -9,7 +9,8 @@ use q2c_result::tune::{Cell, Lesson, Recommendation, SizeFidelity, TuneResult};
 pub(super) struct Advice {
     pub bs: String,
     pub verdict: String,
-    pub why: Vec<String>,
+    pub evidence: Vec<String>,
+    pub caveats: Vec<String>,
     pub apply: Vec<String>,
     /// The recommended cell and the baselines.
     pub rows: Vec<Compared>,
@@ -91,7 +92,8 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
     Advice {
         bs: recommendation.bs.to_string(),
         verdict: unbroken(&words.verdict),
-        why: words.why.iter().map(|text| unbroken(text)).collect(),
+        evidence: words.evidence.iter().map(|text| unbroken(text)).collect(),
+        caveats: words.caveats.iter().map(|text| unbroken(text)).collect(),
         apply: words.apply,
         legend: legend(result, recommendation, &rows),
         rows,

@@ -34,7 +34,7 @@ pub fn tune_jobs(result: &TuneJobsResult) -> Result<String, RenderError> {
             complete: result.complete,
             warnings: &[],
         },
-        title: tune_jobs::target(result).to_owned(),
+        title: tune_jobs::target(result),
         about: tune_jobs::about(result),
         seed: first.map_or(0, |run| run.job.seed),
         notices: tune_jobs::cautions(result),

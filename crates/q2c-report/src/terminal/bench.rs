@@ -3,15 +3,19 @@
 
 use super::doctor;
 use super::screen::{Screen, Tone, printable};
-use super::table;
-use crate::bench::{LEGEND, Section, curve, head, left_out, not_measured, row, sections, trials};
+use super::table::{self, Column, Field, Table};
+use crate::bench::{
+    LEGEND, OWN_CPU, RANGE, Section, WAS, curve, failed, head, left_out, not_measured, row,
+    sections, trials,
+};
+use crate::conclusion;
 use crate::cpu_trials;
 use crate::heat;
+use crate::label;
 use crate::lead::{leads, remarks, tuned};
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
 use crate::stages;
-use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::tune::PerCore;
 
@@ -21,7 +25,7 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
     let job = &result.job;
     let mut text = screen.note(
         Tone::Strong,
-        &result.target.path,
+        &label::target(&result.target),
         &format!(
             "· {} · CPUs {} · took {}",
             trials(result),
@@ -32,6 +36,10 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
     if !result.complete {
         let what = "the run was stopped early; what is shown is valid, points are missing";
         text += &screen.note(Tone::Bad, "incomplete:", what);
+    }
+    for told in conclusion::of(result) {
+        let tone = if told.sure { Tone::Good } else { Tone::Caution };
+        text += &screen.note(tone, &format!("▸ {}:", told.of), &told.words);
     }
     for section in sections(result) {
         let title = screen.paint(Tone::Strong, &section.title());
@@ -55,9 +63,9 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
         let words = not_measured(result);
         text += &screen.note(Tone::Dim, "not measured:", &words);
     }
-    text += &format!("{LEGEND}\n");
+    text += &screen.legend(LEGEND);
     if stages::any(result) {
-        text += &format!("{}\n", stages::LEGEND);
+        text += &screen.legend(stages::LEGEND);
     }
     text += &qualified(result, screen);
     text
@@ -82,8 +90,13 @@ fn rows<'a>(
     cells: impl Iterator<Item = &'a BenchCell>,
     screen: Screen,
 ) -> String {
-    let mut table = table::empty(screen);
-    table.set_header(head.each_ref().map(|head| screen.cell(Tone::Strong, head)));
+    let column = |(at, head): (usize, &String)| match at {
+        0 | WAS => Column::words(head),
+        // What is in every report anyway goes first where there is no room.
+        RANGE | OWN_CPU => Column::numbers(head).optional(),
+        _ => Column::numbers(head),
+    };
+    let mut table = Table::new(head.iter().enumerate().map(column));
     for cell in cells {
         let tone = match mode::kept(&cell.effective_mode) {
             _ if cell.iops.trials == 0 || cell.too_good.is_some() => Tone::Bad,
@@ -91,19 +104,12 @@ fn rows<'a>(
             _ => Tone::Plain,
         };
         let fields = row(cell);
-        table.add_row(fields.iter().enumerate().map(|(column, field)| {
-            let tone = if column == 9 { tone } else { Tone::Plain };
-            screen.cell(tone, &printable(field))
+        table.add(fields.iter().enumerate().map(|(column, field)| {
+            let tone = if column == WAS { tone } else { Tone::Plain };
+            Field::new(tone, field).marked("", if column == 0 { "  " } else { "" })
         }));
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-        if (1..9).contains(&column.index) {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    table::text(&table)
+    table.text(screen)
 }
 
 fn qualified(result: &BenchResult, screen: Screen) -> String {
@@ -128,6 +134,9 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     }
     if let Some(words) = by_threads(result) {
         text += &screen.note(Tone::Caution, "KIOPS/core:", &words);
+    }
+    for line in failed(result) {
+        text += &screen.note(Tone::Bad, "no trial:", &line);
     }
     for line in left_out(result) {
         text += &screen.note(Tone::Dim, "left out:", &printable(&line));

@@ -6,10 +6,6 @@ use crate::said::Said;
 use crate::{compare, replay};
 use q2c_result::compare::{CompareResult, Comparison};
 
-/// Width to which the names of devices may be wrapped so that one table holds everything; otherwise
-/// there are two.
-const NAMES: usize = 14;
-
 /// The report of a run.
 #[must_use]
 pub fn compare(result: &CompareResult, screen: Screen) -> String {
@@ -37,7 +33,7 @@ fn alone(one: &Comparison, screen: Screen) -> String {
     let profile: Vec<Said> = compare::profile(one).into_iter().collect();
     text += &said::all(&profile, screen);
     let whole = compare::whole(one);
-    let tables = match said::fits(&whole, NAMES, screen) {
+    let tables = match said::fits(&whole, screen) {
         true => vec![whole],
         false => vec![compare::sums(one), compare::latencies(one)],
     };

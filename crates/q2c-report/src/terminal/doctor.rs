@@ -1,33 +1,30 @@
 //! `q2c doctor` in a terminal.
 
 use super::screen::{Screen, Tone};
-use super::table;
+use super::table::{Column, Field, Table};
 use crate::invalid;
-use comfy_table::ColumnConstraint;
 use q2c_result::{Check, DoctorReport, Verdict};
 
 /// The report of the checks: a table with findings and their meaning, a summary, and the lines that
 /// would mend what is wrong.
 #[must_use]
 pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
-    let mut table = table::empty(screen);
-    table.set_header(["", "check", "found", "means"].map(|head| screen.cell(Tone::Strong, head)));
+    let mut table = Table::new([
+        Column::words("check"),
+        Column::words("").left(),
+        Column::words("found"),
+        Column::words("means"),
+    ]);
     for check in &report.checks {
         let (word, tone) = verdict(check.verdict);
-        table.add_row([
-            screen.cell(tone, word),
-            screen.cell(Tone::Plain, &check.id),
-            screen.cell(Tone::Plain, &check.found),
-            screen.cell(Tone::Dim, &check.means),
+        table.add([
+            Field::from(&check.id),
+            Field::new(tone, word),
+            Field::from(&check.found),
+            Field::new(Tone::Dim, &check.means),
         ]);
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-        if column.index < 2 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    table::text(&table) + &summary(report, screen) + &fixes(report, screen)
+    table.text(screen) + &summary(report, screen) + &fixes(report, screen)
 }
 
 /// The word for a verdict, and its tone.

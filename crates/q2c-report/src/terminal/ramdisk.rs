@@ -1,6 +1,6 @@
 //! RAM devices in a terminal.
 
-use super::table;
+use super::table::{Column, Table};
 use crate::terminal::Screen;
 use q2c_result::ramdisk::{RamDevice, State, Via};
 
@@ -10,23 +10,16 @@ pub fn ram_devices(devices: &[RamDevice], screen: Screen) -> String {
     if devices.is_empty() {
         return "no RAM devices".to_owned();
     }
-    let mut all = table::empty(screen);
-    all.set_header([
-        "device",
-        "by",
-        "size",
-        "block",
-        "queues",
-        "depth",
-        "service times",
-        "state",
-    ]);
+    let names = ["device", "by", "size", "block", "queues", "depth"];
+    let names = names.map(|head| Column::words(head).left());
+    let words = ["service times", "state"].map(Column::words);
+    let mut all = Table::new(names.into_iter().chain(words));
     for device in devices {
         let queues = match device.poll_queues {
             0 => device.queues.to_string(),
             polled => format!("{} + {polled} poll", device.queues),
         };
-        all.add_row([
+        all.add([
             device.name.clone(),
             via(device.via).to_owned(),
             device.size.to_string(),
@@ -37,7 +30,7 @@ pub fn ram_devices(devices: &[RamDevice], screen: Screen) -> String {
             state(device),
         ]);
     }
-    table::text(&all)
+    all.text(screen)
 }
 
 fn via(via: Via) -> &'static str {

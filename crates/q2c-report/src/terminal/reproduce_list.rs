@@ -1,14 +1,12 @@
 //! The list of experiments and the verdicts of all in a terminal. Names stay whole, since they are
 //! what one copies; sentences are wrapped at words.
 
-use super::said;
 use super::screen::{Screen, Tone, printable};
-use super::table;
+use super::table::{Column, Table};
+use super::{pieces, said};
 use crate::reproduce;
 use crate::reproduce::list::{here, needs, sum, takes};
-use comfy_table::ColumnConstraint;
 use q2c_result::reproduce::{AllResult, ListResult, ListedExperiment};
-use std::borrow::Cow;
 use textwrap::core::display_width;
 
 /// Least room for sentences in a column of their own. With less of it they stand below the name.
@@ -51,24 +49,17 @@ fn sentences(of: &ListedExperiment) -> Vec<String> {
 
 fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
     let each = sentences.iter();
-    each.flat_map(|text| textwrap::wrap(text, textwrap::Options::new(room).break_words(false)))
-        .map(Cow::into_owned)
+    each.flat_map(|text| pieces::wrapped(text, room, "", ""))
         .collect()
 }
 
 fn beside(result: &ListResult, rows: Vec<[String; 3]>, room: usize, screen: Screen) -> String {
-    let mut table = table::empty(screen);
-    table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
+    let mut table = Table::new(HEAD.map(|head| Column::words(head).left()));
     for (of, row) in result.experiments.iter().zip(rows) {
         let lines = wrapped(&sentences(of), room).join("\n");
-        let row = row.into_iter().chain([lines]);
-        table.add_row(row.map(|field| screen.cell_of_lines(Tone::Plain, &field)));
+        table.add(row.into_iter().chain([lines]));
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-        column.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    table::text(&table)
+    table.text(screen)
 }
 
 fn below(result: &ListResult, rows: &[[String; 3]], screen: Screen) -> String {

@@ -1,7 +1,7 @@
 //! The terminal that a report is written for, and how text is made harmless for it.
 
+use super::pieces;
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Attribute, Cell, Color};
 use q2c_result::Warning;
 
 /// The terminal or file that a report is written for.
@@ -14,8 +14,9 @@ pub struct Screen {
 }
 
 /// The meaning of a piece of text, from which its colour and weight follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tone {
+    #[default]
     Plain,
     Strong,
     Dim,
@@ -66,24 +67,6 @@ impl Screen {
         }
     }
 
-    /// Makes a table's cell of `text`: harmless, and styled by `tone`.
-    pub(super) fn cell(self, tone: Tone, text: &str) -> Cell {
-        self.cell_of_lines(tone, &printable(text))
-    }
-
-    /// Makes a table's cell of lines that are harmless already, styled by `tone`.
-    pub(super) fn cell_of_lines(self, tone: Tone, lines: &str) -> Cell {
-        let cell = Cell::new(lines);
-        match (self.colour, tone) {
-            (false, _) | (_, Tone::Plain) => cell,
-            (_, Tone::Strong) => cell.add_attribute(Attribute::Bold),
-            (_, Tone::Dim) => cell.add_attribute(Attribute::Dim),
-            (_, Tone::Good) => cell.fg(Color::Green),
-            (_, Tone::Caution) => cell.fg(Color::Yellow),
-            (_, Tone::Bad) => cell.fg(Color::Red),
-        }
-    }
-
     /// A note for each warning of a result.
     pub(super) fn warnings(self, warnings: &[Warning]) -> String {
         let told = |warning: &Warning| {
@@ -97,14 +80,45 @@ impl Screen {
         warnings.iter().map(told).collect()
     }
 
+    /// Text that is harmless already, broken between words; further lines begin with `hang`.
+    pub(super) fn wrapped(self, text: &str, hang: &str) -> String {
+        pieces::wrapped(text, usize::from(self.columns()), "", hang).join("\n")
+    }
+
+    /// A sentence in one tone, with further lines indented by two.
+    pub(super) fn painted(self, tone: Tone, text: &str) -> String {
+        self.lines_in(tone, text, "  ")
+    }
+
+    /// A legend or another remark on what stands above it.
+    pub(super) fn legend(self, text: &str) -> String {
+        self.lines_in(Tone::Dim, text, "")
+    }
+
+    fn lines_in(self, tone: Tone, text: &str, hang: &str) -> String {
+        let wrapped = self.wrapped(&printable(text), hang);
+        let lines = wrapped.lines().map(|line| self.paint(tone, line) + "\n");
+        lines.collect()
+    }
+
+    /// A step to carry out, indented by four. It is broken between words alone, because it may have
+    /// a line to copy.
+    pub(super) fn step(self, text: &str) -> String {
+        let options = textwrap::Options::new(usize::from(self.columns()))
+            .initial_indent("    ")
+            .subsequent_indent("      ")
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .word_separator(textwrap::WordSeparator::AsciiSpace);
+        textwrap::fill(&printable(text), options) + "\n"
+    }
+
     /// Writes `head`, styled by `tone`, and `text` behind it. Both are made harmless, and wrapped
     /// to the screen; further lines are indented by two.
     pub(super) fn note(self, tone: Tone, head: &str, text: &str) -> String {
-        let options = textwrap::Options::new(usize::from(self.columns()))
-            .subsequent_indent("  ")
-            .break_words(false);
         let (head, text) = (printable(head), printable(text));
-        let whole = textwrap::fill(format!("{head} {text}").trim_end(), options);
+        let whole = format!("{head} {text}");
+        let whole = self.wrapped(whole.trim_end(), "  ");
         match whole.strip_prefix(&head) {
             Some(rest) => self.paint(tone, &head) + rest + "\n",
             None => whole + "\n",

@@ -1,61 +1,109 @@
-//! `q2c poll sim` in a terminal: one line for each method.
+//! `q2c poll sim` in a terminal: the conclusion, a row for each method, and what was assumed.
 
-use super::screen::printable;
+use super::screen::{Screen, Tone};
+use super::table::{Field, Table};
+use crate::quantity::{count, duration, number};
 use crate::taken_as;
-use q2c_model::Nanos;
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
+
+/// The heads of the columns of [`row`].
+pub(super) const HEAD: [&str; 11] = [
+    "method",
+    "IOPS",
+    "CPU %",
+    "KIOPS/core",
+    "missed %",
+    "asked",
+    "late %",
+    "polled %",
+    "p50",
+    "p99",
+    "p99.9",
+];
+/// The share of classic polling's IOPS that a method keeps to be concluded on.
+const KEPT: f64 = 0.95;
 
 /// The outcomes of a simulation, with what the trace was taken as.
 #[must_use]
-pub fn sim(simulation: &SimResult) -> String {
-    let lanes = match simulation.lanes {
+pub fn sim(result: &SimResult, screen: Screen) -> String {
+    let mut text = conclusion(&result.methods, screen);
+    let mut table = Table::of_numbers(HEAD);
+    for method in &result.methods {
+        table.add(row(method));
+    }
+    text += &table.text(screen);
+    text += &screen.note(
+        Tone::Dim,
+        "late:",
+        "time lost by oversleeping / device time; polled: time polled / device time",
+    );
+    for words in result.methods.iter().filter_map(no_time) {
+        text += &screen.note(Tone::Caution, "no time:", &words);
+    }
+    text + &assumed(result, screen)
+}
+
+/// The rule with the most KIOPS per core of those that keep classic polling's IOPS.
+fn conclusion(methods: &[SimMethod], screen: Screen) -> String {
+    let Some(poll) = methods
+        .iter()
+        .find(|method| method.method == "poll" && method.ios > 0)
+    else {
+        return String::new();
+    };
+    let floor = KEPT * poll.gives.rates.iops;
+    let rules = || {
+        let rules = methods
+            .iter()
+            .filter(|method| !["poll", "oracle"].contains(&&*method.method));
+        rules.filter(|method| method.ios > 0)
+    };
+    let per_core = |method: &&SimMethod| method.gives.kiops_per_core;
+    let keeps = rules().filter(|method| method.gives.rates.iops >= floor);
+    let said = |method: &SimMethod| {
+        let gives = &method.gives;
+        format!(
+            "{} times the KIOPS/core of classic polling at {:.1} % of its IOPS; {} % missed",
+            number(gives.kiops_per_core / poll.gives.kiops_per_core),
+            gives.rates.iops / poll.gives.rates.iops * 100.0,
+            number(gives.rates.miss_rate * 100.0)
+        )
+    };
+    let most_iops = |method: &&SimMethod| method.gives.rates.iops;
+    let by =
+        |of: fn(&&SimMethod) -> f64| move |a: &&SimMethod, b: &&SimMethod| of(a).total_cmp(&of(b));
+    match keeps.max_by(by(per_core)) {
+        Some(best) => screen.note(Tone::Good, &format!("▸ {}:", best.method), &said(best)),
+        None => rules()
+            .max_by(by(most_iops))
+            .map_or_else(String::new, |nearest| {
+                let words = format!("the nearest, {}, has {}", nearest.method, said(nearest));
+                screen.note(
+                    Tone::Caution,
+                    "▸ no rule keeps 95 % of classic polling's IOPS;",
+                    &words,
+                )
+            }),
+    }
+}
+
+/// What the simulation was of, and what it took for granted.
+fn assumed(result: &SimResult, screen: Screen) -> String {
+    let lanes = match result.lanes {
         1 => "1 lane".to_owned(),
         n => format!("{n} lanes"),
     };
-    let mut lines = vec![
-        format!(
-            "{}: {} I/Os, {lanes}",
-            simulation.trace.escape_debug(),
-            simulation.ios
-        ),
-        format!(
-            "simulated: {} after {} of warm-up",
-            simulation.measure_ns, simulation.warm_up_ns
-        ),
-        header(),
-    ];
-    let taken = taken_as::words(&simulation.taken_as, simulation.lanes);
-    let taken = taken
-        .iter()
-        .map(|part| format!("taken as: {}", printable(part)));
-    lines.splice(
-        1..1,
-        taken.chain([format!("cost: {}", simulation.cost.escape_debug())]),
+    let of = format!("{} I/Os, {lanes}", count(result.ios));
+    let mut text = screen.note(Tone::Dim, &format!("{}:", result.trace), &of);
+    for words in taken_as::words(&result.taken_as, result.lanes) {
+        text += &screen.note(Tone::Dim, "taken as:", &words);
+    }
+    text += &screen.note(Tone::Dim, "costs:", &result.cost);
+    let time = format!(
+        "{} after {} of warm-up",
+        result.measure_ns, result.warm_up_ns
     );
-    lines.extend(simulation.methods.iter().map(row));
-    lines.extend(simulation.methods.iter().filter_map(no_time));
-    lines.push(
-        "late: time lost by oversleeping / device time; polled: time polled / device time"
-            .to_owned(),
-    );
-    lines.join("\n")
-}
-
-/// The heads of the columns of [`row`].
-pub(super) fn header() -> String {
-    format!(
-        "{:>10} {:>7} {:>11} {:>8} {:>10} {:>7} {:>7} {:>10} {:>10} {:>10}  method",
-        "IOPS",
-        "CPU %",
-        "KIOPS/core",
-        "missed %",
-        "asked",
-        "late %",
-        "polled",
-        "p50",
-        "p99",
-        "p99.9"
-    )
+    text + &screen.note(Tone::Dim, "simulated:", &time)
 }
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
@@ -75,57 +123,99 @@ fn no_time(row: &SimMethod) -> Option<String> {
     })
 }
 
-pub(super) fn row(
-    SimMethod {
-        method, ios, gives, ..
-    }: &SimMethod,
-) -> String {
-    // Without an I/O that counts there are no figures, and some would divide by nothing.
-    let known = |value: f64| *ios > 0 && value.is_finite();
-    let number = |value: f64, decimals: usize| match known(value) {
+/// The row of a method. Without an I/O that counts there are no figures, and some would divide by
+/// nothing.
+pub(super) fn row(of: &SimMethod) -> Vec<Field> {
+    let gives = &of.gives;
+    let known = |value: f64| of.ios > 0 && value.is_finite();
+    let shown = |value: f64, decimals: usize| match known(value) {
         true => format!("{value:.decimals$}"),
         false => "-".to_owned(),
     };
     let time = |ns: f64| match known(ns) {
-        true => Nanos(ns.round() as u64).to_string(),
+        true => duration(ns, "u"),
         false => "-".to_owned(),
     };
-    format!(
-        "{:>10} {:>7} {:>11} {:>8} {:>10} {:>7} {:>7} {:>10} {:>10} {:>10}  {method}",
-        number(gives.rates.iops, 0),
-        number(gives.rates.cpu_pct, 1),
-        number(gives.kiops_per_core, 2),
-        number(gives.rates.miss_rate * 100.0, 2),
+    let numbers = [
+        shown(gives.rates.iops, 0),
+        shown(gives.rates.cpu_pct, 1),
+        shown(gives.kiops_per_core, 2),
+        shown(gives.rates.miss_rate * 100.0, 2),
         time(gives.rates.effective_sleep_ns),
-        number(gives.t_over * 100.0, 2),
-        number(gives.t_under * 100.0, 1) + "%",
+        shown(gives.t_over * 100.0, 2),
+        shown(gives.t_under * 100.0, 1),
         time(gives.latencies.p50_ns),
         time(gives.latencies.p99_ns),
         time(gives.latencies.p999_ns),
-    )
+    ];
+    let name = Field::from(&of.method).marked("", "  ");
+    std::iter::once(name)
+        .chain(numbers.into_iter().map(Field::from))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::Simulated;
+
+    const WIDE: Screen = Screen {
+        width: 200,
+        colour: false,
+    };
+
+    fn method(name: &str, iops: f64, kiops_per_core: f64) -> SimMethod {
+        let mut gives = Simulated {
+            kiops_per_core,
+            ..Simulated::default()
+        };
+        gives.rates.iops = iops;
+        SimMethod {
+            method: name.to_owned(),
+            ios: 1,
+            gives,
+            windows: None,
+        }
+    }
 
     /// Without an I/O that counts no figure is known: neither 0 ns nor "NaN".
     #[test]
     fn a_method_without_an_io_has_no_figures() {
-        let mut none = SimMethod {
-            method: "poll".to_owned(),
-            ios: 0,
-            gives: q2c_model::Simulated::default(),
-            windows: None,
+        let blanks = |method: &SimMethod| {
+            let row = row(method);
+            row.iter()
+                .filter(|field| **field == Field::from("-"))
+                .count()
         };
-        let words =
-            |row: String| -> Vec<String> { row.split_whitespace().map(str::to_owned).collect() };
-        let shown = words(row(&none));
-        assert_eq!(shown.iter().filter(|word| *word == "-").count(), 9);
-        assert_eq!(shown.last().unwrap(), "poll");
+        let mut none = method("poll", 1.0, 1.0);
+        none.ios = 0;
+        assert_eq!(blanks(&none), 10);
         none.ios = 1;
         none.gives.kiops_per_core = f64::NAN;
-        let shown = words(row(&none));
-        assert_eq!(shown.iter().filter(|word| *word == "-").count(), 1);
+        assert_eq!(blanks(&none), 1);
+    }
+
+    /// Of 100 K IOPS by polling, 95 K are the floor: `b` is under it, and the oracle is no rule.
+    #[test]
+    fn the_conclusion_is_the_best_rule_that_keeps_the_rate() {
+        let mut all = vec![
+            method("poll", 100_000.0, 100.0),
+            method("oracle", 100_000.0, 500.0),
+            method("a", 96_000.0, 150.0),
+            method("b", 94_000.0, 300.0),
+        ];
+        let told = conclusion(&all, WIDE);
+        assert_eq!(
+            told,
+            "▸ a: 1.50 times the KIOPS/core of classic polling at 96.0 % of its IOPS; 0 % missed\n"
+        );
+        all.remove(2);
+        let told = conclusion(&all, WIDE);
+        assert!(
+            told.starts_with("▸ no rule keeps 95 % of classic polling's IOPS; the nearest, b,"),
+            "{told}"
+        );
+        all.truncate(2);
+        assert_eq!(conclusion(&all, WIDE), "");
     }
 }

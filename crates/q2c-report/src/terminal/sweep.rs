@@ -2,11 +2,10 @@
 //! verdict.
 
 use super::screen::{Screen, Tone};
-use super::table;
+use super::table::{Field, Table};
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
 use crate::taken_as;
-use comfy_table::Cell;
 use q2c_model::Simulated;
 use q2c_result::sweep::{Best, SweepAnswer, SweepResult};
 
@@ -82,7 +81,10 @@ fn one(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
         ),
     );
     text += &rows(result, answer, screen);
-    text += "late: time lost by oversleeping / device time (T_over); polled: time polled / device time (T_under)\n";
+    text += &screen.legend(
+        "late: time lost by oversleeping / device time (T_over); polled: time polled / device \
+         time (T_under)",
+    );
     text + &verdict(result, answer, screen)
 }
 
@@ -98,34 +100,32 @@ fn time(result: &SweepResult, input: usize) -> String {
 }
 
 fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
-    let mut table = table::empty(screen);
-    table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
+    let mut table = Table::of_numbers(HEAD);
     let bounds = [("poll", &answer.poll), ("oracle (bound)", &answer.oracle)];
     for (name, figures) in bounds {
-        table.add_row(row(name, figures, Tone::Dim, screen));
+        table.add(row(Field::new(Tone::Dim, name), figures));
     }
     let (shown, hidden) = shortlist(result, answer);
     for index in shown {
         let cell = &result.cells[index];
-        let (name, tone) = match answer.best == Some(index) {
-            true => (format!("▸ {}", cell.policy), Tone::Good),
-            false => (format!("  {}", cell.policy), Tone::Plain),
+        let name = match answer.best == Some(index) {
+            true => Field::new(Tone::Good, &cell.policy).marked("▸ ", "    "),
+            false => Field::new(Tone::Plain, &cell.policy).marked("  ", "    "),
         };
-        table.add_row(row(&name, &cell.gives, tone, screen));
+        table.add(row(name, &cell.gives));
     }
-    table::align_plain(&mut table);
     let hidden = match hidden {
         0 => String::new(),
-        n => format!(
+        n => screen.legend(&format!(
             "of each rule the answer, or its best by the objective; {} more in --json, --csv and \
-             --html\n",
+             --html",
             count(n)
-        ),
+        )),
     };
-    table::text(&table) + &hidden
+    table.text(screen) + &hidden
 }
 
-fn row(name: &str, figures: &Simulated, tone: Tone, screen: Screen) -> Vec<Cell> {
+fn row(name: Field, figures: &Simulated) -> Vec<Field> {
     let short = |ns: f64| duration(ns, "u");
     let numbers = [
         format!("{:.0}", figures.rates.iops),
@@ -139,8 +139,8 @@ fn row(name: &str, figures: &Simulated, tone: Tone, screen: Screen) -> Vec<Cell>
         short(figures.latencies.p50_ns),
         short(figures.latencies.p99_ns),
     ];
-    std::iter::once(screen.cell(tone, name))
-        .chain(numbers.iter().map(|n| screen.cell(Tone::Plain, n)))
+    std::iter::once(name)
+        .chain(numbers.into_iter().map(Field::from))
         .collect()
 }
 

@@ -3,7 +3,7 @@
 use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
-use crate::advice;
+use crate::advice::{self, Words};
 use crate::cpu_trials;
 use crate::fidelity;
 use crate::label;
@@ -36,7 +36,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
 fn head(result: &TuneResult, screen: Screen) -> String {
     let mut text = screen.note(
         Tone::Strong,
-        &result.target.path,
+        &label::target(&result.target),
         &format!(
             "· {} · took {}",
             label::job(result),
@@ -70,21 +70,34 @@ fn block_size(result: &TuneResult, bs: Bytes, screen: Screen) -> String {
         true => "nothing was measured at this block size\n".to_owned(),
         false => table::results(&cells, recommendation, screen),
     };
-    let advice = recommendation.map_or_else(String::new, |r| advice(result, r, screen));
-    format!("\n{title}\n{table}{advice}")
+    let Some(recommendation) = recommendation else {
+        return format!("\n{title}\n{table}");
+    };
+    let words = advice::words(result, recommendation);
+    let verdict = verdict(&words, recommendation, screen);
+    format!("\n{title}\n{verdict}{table}{}", behind(&words, screen))
 }
 
-fn advice(result: &TuneResult, recommendation: &Recommendation, screen: Screen) -> String {
-    let words = advice::words(result, recommendation);
+/// The verdict, which stands before the figures.
+fn verdict(words: &Words, recommendation: &Recommendation, screen: Screen) -> String {
     let tone = match recommendation.is_settled() {
         true => Tone::Good,
         false => Tone::Caution,
     };
-    let verdict = format!("▸ {}:", words.verdict);
-    let mut text = screen.note(tone, &verdict, &words.why.join("; "));
+    screen.painted(tone, &format!("▸ {}", words.verdict))
+}
+
+/// What the verdict stands on, what limits it, and how to carry it out.
+fn behind(words: &Words, screen: Screen) -> String {
+    let mut text = String::new();
+    for sentence in &words.evidence {
+        text += &screen.note(Tone::Dim, "·", sentence);
+    }
+    for sentence in &words.caveats {
+        text += &screen.note(Tone::Caution, "caveat:", sentence);
+    }
     for line in &words.apply {
-        // These lines are meant to be copied, so they are not wrapped.
-        text += &format!("    {}\n", screen.paint(Tone::Plain, line));
+        text += &screen.step(line);
     }
     text
 }

@@ -10,7 +10,7 @@ use q2c_result::tune_jobs::TuneJobsResult;
 #[must_use]
 pub fn tune_jobs(result: &TuneJobsResult, screen: Screen) -> String {
     let about = format!("· {}", tune_jobs::about(result));
-    let mut text = screen.note(Tone::Strong, tune_jobs::target(result), &about);
+    let mut text = screen.note(Tone::Strong, &tune_jobs::target(result), &about);
     for bs in tune_jobs::block_sizes(result) {
         let title = tune_jobs::title(result, bs);
         text += &format!("\n{}", screen.paint(Tone::Strong, &title));

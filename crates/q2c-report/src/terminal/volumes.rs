@@ -1,7 +1,8 @@
-//! A sweep in parts in a terminal: one line for each configuration, or the best over volumes.
+//! A sweep in parts in a terminal: a row for each configuration, or the best over volumes.
 
-use super::screen::printable;
-use super::sim::{header, row};
+use super::screen::{Screen, Tone, printable};
+use super::sim::{HEAD, row};
+use super::table::Table;
 use q2c_result::sim::SimMethod;
 use q2c_result::volumes::{OverAll, VolumesChoice, VolumesResult};
 
@@ -10,7 +11,7 @@ const NAMED: usize = 4;
 
 /// The outcomes of configurations over volumes.
 #[must_use]
-pub fn volumes(result: &VolumesResult) -> String {
+pub fn volumes(result: &VolumesResult, screen: Screen) -> String {
     let time = match result.measure_ns {
         Some(time) => format!("{time} of each"),
         None => "all I/Os".to_owned(),
@@ -21,17 +22,24 @@ pub fn volumes(result: &VolumesResult) -> String {
         gives,
         windows: None,
     };
-    let mut lines = vec![
-        format!("{}: {} I/Os", named(&result.volumes), result.ios),
-        format!("simulated: {time} after {} of warm-up", result.warm_up_ns),
-        header(),
-        row(&method("poll", result.poll_ios, result.poll)),
-    ];
-    let cells = result.cells.iter();
-    lines.extend(cells.map(|cell| row(&method(&cell.policy, cell.ios, cell.gives))));
-    let without = result.inexact.iter();
-    lines.extend(without.map(|of| format!("no figures: {}: {}", of.policy, of.reason)));
-    lines.join("\n")
+    let head = format!("{}:", named(&result.volumes));
+    let mut text = screen.note(Tone::Strong, &head, &format!("{} I/Os", result.ios));
+    let simulated = format!("{time} after {} of warm-up", result.warm_up_ns);
+    text += &screen.note(Tone::Dim, "simulated:", &simulated);
+    let mut table = Table::of_numbers(HEAD);
+    table.add(row(&method("poll", result.poll_ios, result.poll)));
+    for cell in &result.cells {
+        table.add(row(&method(&cell.policy, cell.ios, cell.gives)));
+    }
+    text += &table.text(screen);
+    for of in &result.inexact {
+        text += &screen.note(
+            Tone::Caution,
+            "no figures:",
+            &format!("{}: {}", of.policy, of.reason),
+        );
+    }
+    text
 }
 
 /// The best over volumes.
@@ -97,14 +105,18 @@ mod tests {
             inexact: vec![without],
             ..VolumesResult::default()
         };
-        let table = volumes(&result);
+        let screen = Screen {
+            width: 200,
+            colour: false,
+        };
+        let table = volumes(&result, screen);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(
             lines[0],
             "disk 0, disk 1, disk 2, disk 3 and 2 more: 9 I/Os"
         );
-        assert!(lines[4].contains("12345") && lines[4].ends_with("  pas"));
-        assert_eq!(lines[5], "no figures: rule: too long");
+        assert!(lines[5].contains("12345") && lines[5].starts_with("pas "));
+        assert_eq!(lines[7], "no figures: rule: too long");
     }
 
     #[test]

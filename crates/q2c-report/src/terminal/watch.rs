@@ -1,11 +1,10 @@
 //! A watched workload in a terminal: a line per interval, and at the end a table by method.
 
 use super::screen::{Screen, Tone, printable};
-use super::table::{empty, text};
+use super::table::{Field, Table};
 use crate::late;
 use crate::mode;
 use crate::quantity::{self, NOTHING};
-use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::late::{LateMisses, Lateness};
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers, WatchResult};
 
@@ -185,7 +184,6 @@ fn spread(misses: &LateMisses) -> String {
 /// The report of a watched run: the medians of each method over its settled intervals, and notes.
 #[must_use]
 pub fn watch(result: &WatchResult, screen: Screen) -> String {
-    let mut table = empty(screen);
     let names = GAUGES.iter().map(|gauge| gauge.name);
     let head = ["method, and what it was"].into_iter().chain(names);
     let behind = result
@@ -194,19 +192,11 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
         .filter_map(|m| m.median)
         .any(|m| m.background_iops.is_some());
     let head = head.chain(behind.then_some("behind")).chain(["intervals"]);
-    table.set_header(head.map(|name| screen.cell(Tone::Strong, name)));
+    let mut table = Table::of_numbers(head);
     for method in &result.methods {
-        table.add_row(row(method, behind, screen));
+        table.add(row(method, behind));
     }
-    for column in table.column_iter_mut() {
-        let first = column.index == 0;
-        column.set_padding((u16::from(!first), 0));
-        if !first {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    let mut lines = text(&table);
+    let mut lines = table.text(screen);
     let mut note = |text: &str| lines += &screen.note(Tone::Dim, "note:", text);
     note(
         "medians over settled intervals, which are no independent trials: q2c tune compares methods",
@@ -236,12 +226,10 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
     lines
 }
 
-fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_table::Cell> {
+fn row(method: &WatchMethod, with_behind: bool) -> Vec<Field> {
     let was = method.was.as_ref();
-    let was = was.map_or(String::new(), |was| {
-        format!("\n  {}", printable(&mode::words(was)))
-    });
-    let name = printable(&named(method)) + &was;
+    let was = was.map_or(String::new(), |was| format!("\n  {}", mode::words(was)));
+    let name = named(method) + &was;
     let shown = |gauge: &Gauge| {
         let median = method.median.as_ref();
         median.map_or(NOTHING.to_owned(), |median| gauge.show(median))
@@ -253,9 +241,7 @@ fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_tab
         settling => format!("{} of {}", method.intervals, method.intervals + settling),
     };
     let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
-    let mut cells = vec![screen.cell_of_lines(Tone::Plain, &name)];
-    cells.extend(numbers.map(|text| screen.cell(Tone::Plain, &text)));
-    cells
+    [name].into_iter().chain(numbers).map(Field::from).collect()
 }
 
 #[cfg(test)]

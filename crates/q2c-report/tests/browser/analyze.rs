@@ -1,7 +1,7 @@
 //! Tests the page of a trace's analysis in a browser.
 
 #[path = "../fixture/analyze.rs"]
-mod analyze_fixture;
+pub mod analyze_fixture;
 
 use crate::page::Page;
 use serde_json::json;

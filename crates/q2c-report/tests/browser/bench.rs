@@ -1,11 +1,11 @@
 //! Tests the page of a benchmark in a browser.
 
 #[path = "../fixture/bench.rs"]
-mod bench_fixture;
+pub mod bench_fixture;
 #[path = "../fixture/bench_phases.rs"]
-mod bench_phases_fixture;
+pub mod bench_phases_fixture;
 #[path = "../fixture/bench_stages.rs"]
-mod bench_stages_fixture;
+pub mod bench_stages_fixture;
 
 use crate::page::Page;
 use q2c_result::bench::BenchResult;

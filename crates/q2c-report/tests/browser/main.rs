@@ -12,6 +12,7 @@ mod devtools;
 mod fixture;
 mod page;
 mod replay;
+mod screens;
 mod sweep;
 mod tune_jobs;
 

@@ -2,6 +2,7 @@
 
 use crate::chromium::Chromium;
 use crate::devtools::DevTools;
+use base64::Engine as _;
 use q2c_result::tune::TuneResult;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -23,6 +24,22 @@ const CENSUS: &str = "(id) => {
     colour: plot.layout.coloraxis?.colorbar.title.text,
   };
 }";
+
+/// A colour scheme that the reader prefers.
+#[derive(Clone, Copy)]
+pub enum Look {
+    Light,
+    Dark,
+}
+
+impl Look {
+    pub fn name(self) -> &'static str {
+        match self {
+            Look::Light => "light",
+            Look::Dark => "dark",
+        }
+    }
+}
 
 /// An open report. Dropping it stops the browser.
 pub struct Page {
@@ -125,6 +142,27 @@ impl Page {
     pub fn prefer_scheme(&mut self, scheme: &str) {
         let feature = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.tools.call("Emulation.setEmulatedMedia", &feature);
+    }
+
+    /// Makes the window so large, in pixels of the style sheet.
+    pub fn set_screen(&mut self, width: u32, height: u32) {
+        let screen = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.tools
+            .call("Emulation.setDeviceMetricsOverride", &screen);
+        self.evaluate("new Promise((done) => setTimeout(done, 300))");
+    }
+
+    /// Writes a picture of the whole page where the variable `Q2C_SCREENSHOTS` names a folder.
+    pub fn picture(&mut self, name: &str) {
+        let Some(folder) = std::env::var_os("Q2C_SCREENSHOTS") else {
+            return;
+        };
+        let how = json!({"format": "png", "captureBeyondViewport": true});
+        let picture = self.tools.call("Page.captureScreenshot", &how);
+        let data = picture["data"].as_str().expect("a picture");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data);
+        let path = std::path::Path::new(&folder).join(format!("{name}.png"));
+        std::fs::write(path, bytes.expect("base64")).expect("write the picture");
     }
 
     /// Everything that the browser complained of: exceptions, dialogs, and errors and warnings of

@@ -1,7 +1,7 @@
 //! Tests the pages of a replay and of a comparison of devices in a browser.
 
 #[path = "../fixture/replay.rs"]
-mod replay_fixture;
+pub mod replay_fixture;
 
 use crate::page::Page;
 use q2c_result::compare::CompareResult;

@@ -1,7 +1,7 @@
 //! Tests the page of a tune over several numbers of jobs in a browser.
 
 #[path = "../fixture/tune_jobs.rs"]
-mod tune_jobs_fixture;
+pub mod tune_jobs_fixture;
 
 use crate::fixture;
 use crate::page::Page;

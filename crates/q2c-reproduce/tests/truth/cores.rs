@@ -5,9 +5,10 @@ use crate::harness::{changed, changed_text, only, run, verdicts, without_needs};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::ReproduceResult;
 use q2c_result::reproduce::Verdict::{DoesNotHold, Holds};
-use q2c_testkit::alone;
+use q2c_testkit::waiting;
 
-/// CPUs that the jobs think they have.
+/// CPUs that the jobs think they have. They wait for simulated devices of milliseconds, so that two of
+/// these tests leave most of the machine's CPUs idle.
 const CPUS: usize = 200;
 /// Phases of 10 s last 0.4 s.
 const SCALE: f64 = 0.04;
@@ -29,7 +30,7 @@ const MADE: (&str, &str) = (
 
 #[test]
 fn interfaces() {
-    alone("interfaces", || {
+    waiting("interfaces", || {
         let made = MADE.1.replace("AXIS", "interface");
         let with = |libaio: &str, pvsync2: &str, io_uring: &str, spdk: &str| {
             let makes = format!(
@@ -96,7 +97,7 @@ fn interfaces() {
 /// when each request takes longer at more cores.
 #[test]
 fn interrupts_and_polling() {
-    alone("interrupts_and_polling", || {
+    waiting("interrupts_and_polling", || {
         let made = MADE.1.replace("AXIS", "cores");
         let with = |slow: &str| {
             let makes = format!(
@@ -139,7 +140,7 @@ fn interrupts_and_polling() {
 /// Of 10 ms the one rule sleeps 6 and polls 4, the other sleeps 8 and polls 2: 20 points of CPU.
 #[test]
 fn tuned_rule() {
-    alone("tuned_rule", || {
+    waiting("tuned_rule", || {
         let says = "20 points below default hybrid polling on one core";
         let rules = |default: &str, tuned: &str| {
             let with = format!(
@@ -169,7 +170,7 @@ fn ram(name: &str, cores: (&str, &str), make: (&str, &str)) -> Experiment {
 
 #[test]
 fn kernel_versions() {
-    alone("kernel_versions", || {
+    waiting("kernel_versions", || {
         let cores = (
             "values = [1, 2, 4, 8, 15, 30, 45, 60, 75, 90, 105, 120]",
             "values = [15, 120]",
@@ -186,7 +187,7 @@ fn kernel_versions() {
 /// Throughput that falls: requests take longer the more cores there are.
 #[test]
 fn throughput_that_falls_beyond_15_cores() {
-    alone("throughput_that_falls_beyond_15_cores", || {
+    waiting("throughput_that_falls_beyond_15_cores", || {
         for name in ["blkmq-core-scaling", "blkmq-macro-scaling"] {
             let with = |slow: &str| {
                 let axis = format!(
@@ -218,7 +219,7 @@ const ONE_IN_FLIGHT: (&str, &str) = (
 /// throughput falls there, 400 to 308 in a second; with 120 it still rises, 1500 to 1846.
 #[test]
 fn hardware_queues() {
-    alone("hardware_queues", || {
+    waiting("hardware_queues", || {
         let with = |make: &str| {
             let cores = "values = [4, 75, 120]\nwith.time = [\"50ms\", \"50ms\", \"65ms\"]";
             small(
@@ -249,7 +250,7 @@ fn hardware_queues() {
 
 #[test]
 fn requests_of_queues() {
-    alone("requests_of_queues", || {
+    waiting("requests_of_queues", || {
         let cores = ("values = [30, 60, 80, 100, 120]", "values = [80, 120]");
         let with = |make: &str| {
             small(
@@ -277,7 +278,7 @@ fn requests_of_queues() {
 
 #[test]
 fn ram_disks() {
-    alone("ram_disks", || {
+    waiting("ram_disks", || {
         let with = |mq: &str, bio: &str, null: &str| {
             let makes = format!("with.make = [\"sim:{mq}\", \"sim:{bio}\", \"sim:{null}\"]");
             small(
@@ -315,7 +316,7 @@ fn ram_disks() {
 /// servers throughput falls there, from 1000 to 333 in a second; with 500 it rises to 2000.
 #[test]
 fn file_systems() {
-    alone("file_systems", || {
+    waiting("file_systems", || {
         let with = |ext4: u32, f2fs: u32, btrfs: u32| {
             let servers = format!(
                 "values = [\"ext4\", \"f2fs\", \"btrfs\"]\nwith.servers = [{ext4}, {f2fs}, {btrfs}]"

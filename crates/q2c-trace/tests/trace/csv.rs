@@ -250,3 +250,57 @@ fn a_header_row_is_recognised() {
     assert!(sniff(b"1,2\n3,4\n").is_none());
     assert!(sniff(b"PAR1\x15\x04,\x15").is_none());
 }
+
+/// Usual names need no map: the unit is in a name, and the trace says how its columns were taken.
+#[test]
+fn usual_names_need_no_map() {
+    let text = b"Timestamp_us,Response Time (us),Op,Offset,Size,Host\n10,5,R,4096,4096,a\n12,7,W,0,8192,b\n";
+    let (records, meta) = import(text, &ImportOptions::default()).unwrap();
+    let told: Vec<_> = records
+        .iter()
+        .map(|r| {
+            (
+                r.op,
+                r.sector.0,
+                r.bytes.0,
+                r.submit_ns.unwrap().0,
+                r.u2c().unwrap().0,
+            )
+        })
+        .collect();
+    let expected = [
+        (Op::Read, 8, 4096, 0, 5_000),
+        (Op::Write, 0, 8192, 2_000, 7_000),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(
+        meta.facts["columns_by_name"],
+        "submit_ns=Timestamp_us,latency=Response Time (us),op=Op,offset=Offset,bytes=Size"
+    );
+    // A map that is given is the only one.
+    let given = options("submit_ns=Timestamp_us", TimeUnit::Microseconds);
+    let (records, _) = import(text, &given).unwrap();
+    assert_eq!((records[1].bytes, records[1].u2c()), (Bytes(4096), None));
+}
+
+#[test]
+fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
+    let told = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
+    for words in [
+        "--columns 'submit_ns=when' --unit us",
+        "(fields: device, op,",
+        "found the headers `when, took`",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let told = import(b"time_s,lat_us\n1,2\n", &ImportOptions::default()).unwrap_err();
+    assert!(
+        told.contains("expected all times in one unit, found time_s, lat_us"),
+        "{told}"
+    );
+    let told = import(b"time,lat\n1,2\n", &ImportOptions::default()).unwrap_err();
+    assert!(
+        told.contains("expected the option unit: the times are bare numbers"),
+        "{told}"
+    );
+}

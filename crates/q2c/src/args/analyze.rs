@@ -1,5 +1,6 @@
 //! Arguments of `q2c analyze`.
 
+use super::time::time_within;
 use super::{CaptureArgs, RecordingArgs};
 use crate::failure::Failure;
 use clap::Args;
@@ -83,12 +84,7 @@ impl AnalyzeArgs {
 const SECOND: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    const RANGE: std::ops::RangeInclusive<u64> = 10_000_000..=86_400_000_000_000;
-    let time = parse_duration(text).map_err(|error| error.to_string())?;
-    match RANGE.contains(&time.0) {
-        true => Ok(time),
-        false => Err("expected 10ms up to a day".to_owned()),
-    }
+    time_within(text, Nanos::from_millis(10), Nanos::from_millis(86_400_000))
 }
 
 /// A part of a trace, in times from the start of its first I/O.

@@ -1,11 +1,12 @@
 //! Arguments of `q2c bench`.
 
+use super::time::seconds_within;
 use super::{Counts, Cpus, Numbers, RunArgs};
 use clap::Args;
 pub use q2c_bench::SECONDS;
 use q2c_bench::interface::Interface;
 use q2c_engine::Pattern;
-use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_model::{Bytes, Nanos, parse_size, parse_time};
 use q2c_policy::Method;
 use q2c_workbench::workload::Background;
 use std::path::PathBuf;
@@ -68,11 +69,11 @@ pub struct BenchArgs {
     /// spend their time, stage by stage, and which hardware queues take them (needs root)
     #[arg(long)]
     pub stages: bool,
-    /// Measured part of each trial, seconds [default: 3]
-    #[arg(long, value_parser = seconds)]
+    /// Measured part of each trial [default: 3s]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// Warm-up before it at most, seconds: it ends when throughput has settled [default: 1]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub warm_up: Option<f64>,
     /// Trials of each point
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -92,7 +93,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
     pub rating: Option<f64>,
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub budget: Option<Nanos>,
     /// Go on with this interrupted run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "fio"])]
@@ -147,10 +148,7 @@ impl FromStr for Methods {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
-    value
-        .filter(|s| SECONDS.contains(s))
-        .ok_or_else(|| "expected 0.2 to 3600 seconds".to_owned())
+    seconds_within(text, SECONDS)
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -1,5 +1,6 @@
 //! Arguments of `q2c fs`.
 
+use super::time::seconds_within;
 use super::{Counts, Cpus, RunArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Bytes, parse_size};
@@ -97,15 +98,23 @@ pub struct FsBenchArgs {
     /// Trials of each point
     #[arg(long, default_value_t = 5)]
     pub trials: u32,
-    /// Length of the counted part of a trial, seconds
-    #[arg(long, default_value_t = 1.0)]
+    /// Length of the counted part of a trial
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = trial)]
     pub seconds: f64,
-    /// Length of the part before it, seconds
-    #[arg(long, default_value_t = 0.3)]
+    /// Length of the part before it
+    #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = warm_up)]
     pub warm_up: f64,
     /// Place of the run.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+fn trial(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.01..=3600.0)
+}
+
+fn warm_up(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.0..=3600.0)
 }
 
 /// Reads a size, or 0.

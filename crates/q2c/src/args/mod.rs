@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod calibrate;
 mod common;
+mod diff;
 mod doctor;
 mod experiment;
 mod fs;
@@ -18,10 +19,13 @@ mod report;
 mod reproduce;
 mod restore;
 mod rule;
+mod runs;
 mod scale;
+mod shell;
 mod source;
 mod steer;
 mod study;
+mod time;
 mod timing;
 mod trace;
 mod tune;
@@ -32,6 +36,7 @@ pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
+pub use diff::{DiffArgs, DiffForm};
 pub use doctor::DoctorArgs;
 pub use experiment::{ExperimentArgs, ExperimentCommand};
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
@@ -40,7 +45,7 @@ pub use place::{
     PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,
 };
-pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
+pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs, rules};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
@@ -49,7 +54,9 @@ pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
+pub use runs::RunsArgs;
 pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
+pub use shell::{CompletionsArgs, ManArgs};
 pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
 pub use study::{PatternsArgs, SearchArgs, StudyArgs};
@@ -97,6 +104,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Replay a trace on several devices and say which serves it better
     Compare(CompareArgs),
+    /// Compare two results of one kind, figure by figure, and say what changed around them
+    Diff(DiffArgs),
     /// Measure file systems under jobs that share their files
     Fs(FsArgs),
     /// Predict throughput at more cores than were measured
@@ -115,6 +124,12 @@ pub enum Command {
     Experiment(ExperimentArgs),
     /// Put back settings that a killed run left changed
     Restore(RestoreArgs),
+    /// List the runs that were made here, the latest first
+    Runs(RunsArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write the man pages into a folder
+    Man(ManArgs),
 }
 
 /// Ends a command line that clap did not take. Help and version are results. Anything else is wrong

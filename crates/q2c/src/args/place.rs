@@ -1,9 +1,10 @@
 //! Arguments of `q2c place`.
 
+use super::time::seconds_within;
 use clap::{Args, Subcommand};
 use q2c_corun::run::spec::POLICIES;
 use q2c_engine::EngineSpec;
-use q2c_model::{Bytes, Nanos, parse_duration, parse_percent, parse_size};
+use q2c_model::{Bytes, Nanos, parse_duration, parse_percent, parse_size, parse_time};
 use q2c_result::corun::Work;
 use q2c_result::place::PolicyName;
 use serde::Deserialize;
@@ -76,10 +77,10 @@ pub struct PlaceRunArgs {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub trials: u32,
     /// Counted time of a trial of q2c's own work
-    #[arg(long, default_value = "3s", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, default_value = "3s", value_name = "DURATION", value_parser = parse_time)]
     pub trial: Nanos,
     /// Time before it, in which the placement settles
-    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, default_value = "2s", value_name = "DURATION", value_parser = parse_time)]
     pub settle: Nanos,
     /// How the daemon tells polling programs; see place start
     #[arg(long, value_name = "FILE")]
@@ -133,7 +134,7 @@ pub struct PlaceCalibrateArgs {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100))]
     pub trials: u32,
     /// Length of a trial
-    #[arg(long, default_value = "300ms", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, default_value = "300ms", value_name = "DURATION", value_parser = parse_time)]
     pub trial: Nanos,
     /// Seed of the trials' order
     #[arg(long, default_value_t = 1)]
@@ -141,6 +142,10 @@ pub struct PlaceCalibrateArgs {
     /// Print the result as JSON; q2c report draws it again
     #[arg(long)]
     pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.0..=1e7)
 }
 
 /// How tasks are moved.
@@ -165,8 +170,8 @@ pub struct PlaceStartArgs {
     /// there are enough
     #[arg(long)]
     pub without_smt: bool,
-    /// End after so many seconds [default: go on until interrupted]
-    #[arg(long, value_name = "SECONDS")]
+    /// End after this time [default: go on until interrupted]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
     #[arg(long, value_name = "FOLDER")]
@@ -181,7 +186,7 @@ pub struct DetectArgs {
     #[arg(long, value_name = "FILE")]
     pub hints: Option<PathBuf>,
     /// Length of a window: tasks that polled in it count as polling
-    #[arg(long, default_value = "500ms", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "500ms", value_parser = parse_time, value_name = "DURATION")]
     pub window: Nanos,
 }
 
@@ -229,7 +234,7 @@ pub struct PlaceSimArgs {
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub polling: u32,
     /// Time that a computing task needs alone
-    #[arg(long, default_value = "20s", value_parser = parse_duration)]
+    #[arg(long, default_value = "20s", value_parser = parse_time)]
     pub work: Nanos,
     /// Computing tasks sleep in between: mean time on a CPU, and of a sleep, such as 50ms/10ms
     #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
@@ -248,10 +253,10 @@ pub struct PlaceSimArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "cache_term")]
     pub cache_refill: Option<Nanos>,
     /// Latency of a polled I/O when the task has its CPU for itself
-    #[arg(long, default_value = "80us", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "80us", value_parser = parse_duration, value_name = "DURATION")]
     pub io: Nanos,
     /// Time for which a task keeps its CPU while others wait for it
-    #[arg(long, default_value = "3ms", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "3ms", value_parser = parse_duration, value_name = "DURATION")]
     pub slice: Nanos,
     /// Starts of each policy that moves tasks: tasks come in another order each time [default: 100,
     /// 5 where tasks sleep]

@@ -25,6 +25,8 @@ pub enum PollCommand {
     /// Simulate whole families of sleep rules, and find the best
     #[command(after_help = families())]
     Sweep(SweepArgs),
+    /// List the sleep rules with their parameters
+    Rules,
     /// Set every rule against every pattern of a set, and score each on patterns that had no part
     /// in the choice of its parameters
     #[command(after_help = families())]
@@ -125,6 +127,7 @@ fn families() -> String {
     )
 }
 
-fn rules() -> String {
+/// The sleep rules with their parameters, in words.
+pub fn rules() -> String {
     format!("Sleep rules:\n{}", q2c_policy::help())
 }

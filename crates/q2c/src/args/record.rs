@@ -1,5 +1,6 @@
 //! Arguments of `q2c trace record`, and those that it shares with `q2c analyze --live`.
 
+use super::time::seconds_within;
 use clap::Args;
 use q2c_capture::{CapturedBy, Wanted};
 use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
@@ -35,8 +36,8 @@ pub struct CaptureArgs {
     /// Only these operations; empty: all. Each command has an option of its own for it.
     #[arg(skip)]
     pub ops: Vec<Op>,
-    /// Stop after so many seconds [default: at ctrl-c, or when the command ends]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Stop after this time [default: at ctrl-c, or when the command ends]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// bpf or tracefs [default: bpf, or tracefs where that is refused]
     #[arg(long, value_name = "WAY")]
@@ -119,8 +120,5 @@ impl CaptureArgs {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    const MOST: f64 = 1e7;
-    let seconds = text.parse::<f64>().ok();
-    let seconds = seconds.filter(|s| *s > 0.0 && *s <= MOST);
-    seconds.ok_or_else(|| format!("expected seconds above 0 and up to {MOST}"))
+    seconds_within(text, 1e-3..=1e7)
 }

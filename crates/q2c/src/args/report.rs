@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// Draw the reports of a run again from its result.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArgs {
-    /// Run folder, or a result.json
-    pub run: PathBuf,
+    /// Run folder, or a result.json [default: the latest run in runs/]
+    pub run: Option<PathBuf>,
     /// Write the HTML report to this file, a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

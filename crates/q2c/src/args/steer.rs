@@ -20,8 +20,8 @@ pub struct SteerArgs {
     /// Shortest length of the windows of a formula [default: 10ms]; a named rule has its own
     #[arg(long, value_name = "DURATION", value_parser = period)]
     pub period: Option<Nanos>,
-    /// End by itself after so many seconds [default: at a signal]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// End by itself after this time [default: at a signal]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Write every completion and every value written to this file, a line each
     #[arg(long, value_name = "FILE")]

@@ -1,17 +1,17 @@
 //! Arguments about the simulated time.
 
 use clap::Args;
-use q2c_model::{Nanos, parse_duration};
+use q2c_model::{Nanos, parse_time};
 
 /// How long is simulated, and when submissions come.
 #[derive(Clone, Debug, Args)]
 pub struct TimingArgs {
     /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_time)]
     pub warm_up: Nanos,
     /// Simulated time that counts; a recording is repeated as long [default: each recording's
     /// length, at least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub measure: Option<Nanos>,
     /// Open loop: submissions come when they came in the recording, not when the last completion
     /// allows

@@ -3,7 +3,7 @@
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
-use q2c_model::{Nanos, parse_duration};
+use q2c_model::{Nanos, parse_time};
 use q2c_trace::export::{self, TimelineLanes};
 use q2c_trace::import::FORMATS;
 use std::num::NonZeroU64;
@@ -80,10 +80,10 @@ pub struct CopyArgs {
     #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
     pub facts: Vec<(String, String)>,
     /// Only requests that start at this time of the trace or later, such as 1.5s
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub from: Option<Nanos>,
     /// Only requests that start before this time of the trace
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub to: Option<Nanos>,
     /// Only so many of them, from the first on
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
@@ -112,10 +112,10 @@ pub struct ExportArgs {
     #[arg(long, value_parser = PossibleValuesParser::new(export::FORMATS.iter().map(|f| f.name)))]
     pub format: String,
     /// Only requests that start at this time of the trace or later, such as 1.5s
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub from: Option<Nanos>,
     /// Only requests that start before this time of the trace
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub to: Option<Nanos>,
     /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
     #[arg(long, value_name = "LANES")]

@@ -1,8 +1,9 @@
 //! Arguments of `q2c tune`.
 
+use super::time::seconds_within;
 use super::{Counts, GoalArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
-use q2c_model::{Nanos, parse_duration};
+use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
 use q2c_tune::SECONDS;
 use std::path::PathBuf;
@@ -27,8 +28,8 @@ pub struct TuneArgs {
     /// Try the rules of --policy and --rule even when they take long
     #[arg(long)]
     pub yes: bool,
-    /// Measured part of each trial, seconds
-    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    /// Measured part of each trial
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = seconds)]
     pub seconds: f64,
     /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
     /// most six times as many in all
@@ -39,7 +40,7 @@ pub struct TuneArgs {
     pub goal: GoalArgs,
     /// Time for all trials, such as 90s: they end when it is spent, but for the first round;
     /// several numbers of jobs get equal shares of it
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub budget: Option<Nanos>,
     /// Go on with this interrupted run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
@@ -50,8 +51,5 @@ pub struct TuneArgs {
 }
 
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
-    value
-        .filter(|s| SECONDS.contains(s))
-        .ok_or_else(|| "expected 0.1 to 3600 seconds".to_owned())
+    seconds_within(text, SECONDS)
 }

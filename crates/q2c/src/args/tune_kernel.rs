@@ -2,7 +2,7 @@
 
 use super::{GoalArgs, RuleArgs};
 use clap::Args;
-use q2c_model::{Nanos, parse_duration};
+use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
 use q2c_sim::Limits;
 use q2c_tune_kernel::TuneKernelSpec;
@@ -25,19 +25,19 @@ pub struct TuneKernelArgs {
     #[command(flatten)]
     pub goal: GoalArgs,
     /// Record latencies for so long
-    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_time)]
     pub record: Nanos,
     /// Measure each calibrated sleep, and the polling beside it, for so long
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_time)]
     pub calibrate: Nanos,
     /// Length of a trial
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = parse_time)]
     pub trial: Nanos,
     /// Trials of each method
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Wait so long for the first polled requests
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_time)]
     pub patience: Nanos,
     /// Seed of the draws and of the order of the trials
     #[arg(long, default_value_t = 1)]

@@ -1,8 +1,9 @@
 //! Arguments of `q2c poll watch`.
 
+use super::time::{seconds_within, time_within};
 use super::{JobsArg, RuleArgs, WorkloadArgs};
 use clap::Args;
-use q2c_model::{Nanos, parse_duration};
+use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, SpecError};
 use std::str::FromStr;
 
@@ -26,8 +27,8 @@ pub struct WatchArgs {
     /// Length of an interval
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
     pub interval: Nanos,
-    /// End by itself after so many seconds [default: at a key or a signal]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// End by itself after this time [default: at a key or a signal]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Go on to the next method by itself each time this is over
     #[arg(long, value_name = "DURATION", value_parser = each)]
@@ -63,29 +64,18 @@ impl FromStr for MethodArg {
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    between(text, Nanos::from_millis(100), Nanos::from_millis(60_000))
+    time_within(text, Nanos::from_millis(100), Nanos::from_millis(60_000))
 }
 
 fn each(text: &str) -> Result<Nanos, String> {
-    between(
+    time_within(
         text,
         Nanos::from_millis(100),
         Nanos::from_millis(86_400_000),
     )
 }
 
-fn between(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
-    let time = parse_duration(text).map_err(|e| e.to_string())?;
-    match (least..=most).contains(&time) {
-        true => Ok(time),
-        false => Err(format!("expected {least} to {most}, found `{text}`")),
-    }
-}
-
 /// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).
 pub fn seconds(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
-    value
-        .filter(|s| (0.1..=86_400.0).contains(s))
-        .ok_or_else(|| format!("expected 0.1 to 86400 seconds, found `{text}`"))
+    seconds_within(text, 0.1..=86_400.0)
 }

@@ -1,6 +1,7 @@
 //! The command `q2c report`.
 
 use crate::args::ReportArgs;
+use crate::commands::runs::latest;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, say, screen, write_new};
 use q2c_report::kept::{self, DrawError, Kept};
@@ -10,7 +11,11 @@ use std::path::Path;
 
 /// Draws what is asked for: the table when no option is given.
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
-    let result = result(&args.run)?;
+    let run = match &args.run {
+        Some(run) => run.clone(),
+        None => latest(Path::new("runs"))?,
+    };
+    let result = result(&run)?;
     if let Some(path) = &args.html {
         let page = result.page().or_exit_of(DrawError::exit)?;
         write_new(path, page.as_bytes())?;

@@ -41,6 +41,7 @@ mod report;
 mod reproduce;
 #[cfg(test)]
 mod reproduce_list;
+mod runs;
 mod scale;
 mod study;
 mod sweep;

@@ -74,15 +74,27 @@ impl Chart {
 pub(super) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
     let cells = line::coloured(result, bs);
     let sweep = result.sweeps.iter().find(|sweep| sweep.bs == bs);
-    let calibration = result.calibration.iter().find(|c| c.bs == bs);
     let mut charts = vec![pareto::chart(sweep, &cells)];
     charts.push(over_time::throughput(&cells));
     charts.push(over_time::sleep(&cells));
     charts.extend(late::charts(&cells));
     charts.push(latency::chart(&cells));
     charts.extend(sweep.map(heat_map::chart));
+    of_size(charts, bs)
+}
+
+/// The charts that say how well a block size is known: its calibration, and predictions beside what
+/// was measured.
+pub(super) fn of_knowledge(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
+    let calibration = result.calibration.iter().find(|c| c.bs == bs);
+    let mut charts: Vec<Chart> = Vec::new();
     charts.extend(calibration.into_iter().flat_map(calibration::charts));
-    charts.extend(fidelity::charts(&cells));
+    charts.extend(fidelity::charts(&line::coloured(result, bs)));
+    of_size(charts, bs)
+}
+
+/// The charts that have data, with ids of the block size.
+fn of_size(mut charts: Vec<Chart>, bs: Bytes) -> Vec<Chart> {
     charts.retain(Chart::has_data);
     for chart in &mut charts {
         chart.id = format!("{}-{}", chart.id, bs.0);

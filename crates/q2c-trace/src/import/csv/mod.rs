@@ -1,10 +1,12 @@
-//! CSV with a header row and a column map.
+//! CSV with a header row and a column map. Without a map, usual names of columns are taken as what
+//! they say.
 //!
 //! Each line is one record: a quoted cell may hold delimiters and quotes, but no line breaks. Rows
 //! must be sorted by their start. Times become times since the first row's start.
 
 mod cells;
 mod field;
+mod guess;
 mod plan;
 mod row;
 
@@ -20,7 +22,7 @@ use row::Rows;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
-    help: "comma-separated text with a header row; needs a column map (field=header) and the times' unit",
+    help: "comma-separated text with a header row, and a column map (field=header) where its names are unusual; needs the times' unit where no name ends with it",
     sniff,
     own_device_numbers: false,
     import,

@@ -2,6 +2,7 @@
 
 use super::cells::Cells;
 use super::field::{BLOCK, Field, USER};
+use super::guess::guess;
 use crate::Column;
 use crate::import::decimal::TimeUnit;
 use crate::import::error::{ImportError, shown};
@@ -47,14 +48,23 @@ impl Plan {
                 .ok_or_else(|| wrong((format!("one of {}", Field::names()), shown(&map.field))))?;
             fields.push((field, place(header, &map.header, line, path)?));
         }
+        let mut taken = None;
+        let mut unit = options.unit;
+        if options.columns.is_empty() {
+            let guess = guess(header);
+            let several = |found| wrong(("all times in one unit".to_owned(), found));
+            unit = unit.or(guess.unit().map_err(several)?);
+            taken = Some(guess.typed(header));
+            fields = guess.fields;
+        }
         let layer = check(&fields).map_err(wrong)?;
         let instants = if layer == Layer::User { USER } else { BLOCK };
         let has = |column: Column| has(&fields, Field::Column(column));
         let start = instants.iter().copied().find(|column| has(*column));
-        let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
-        let start = start.ok_or_else(|| wrong((expected.to_owned(), "none".to_owned())))?;
-        let unit = needed(options.unit, path, "unit", "the times are bare numbers")?;
-        let (blank, stated) = blank(layer, &fields, options, path)?;
+        let start = start.ok_or_else(|| wrong(no_start(taken.as_deref(), header)))?;
+        let unit = needed(unit, path, "unit", "the times are bare numbers")?;
+        let (blank, mut stated) = blank(layer, &fields, options, path)?;
+        stated.extend(taken.map(|map| ("columns_by_name", map)));
         Ok(Plan {
             width: header.count(),
             unit,
@@ -74,6 +84,30 @@ impl Plan {
     pub(super) fn end(&self) -> Column {
         self.instants[self.instants.len() - 1]
     }
+}
+
+/// What is told where no column is mapped to a start: the fields, the headers, and a map to begin
+/// with.
+fn no_start(taken: Option<&str>, header: &Cells) -> Wrong {
+    let Some(taken) = taken else {
+        let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
+        return (expected.to_owned(), "none".to_owned());
+    };
+    let headers: Vec<&str> = header.iter().collect();
+    let first = headers.first().copied().unwrap_or("HEADER");
+    let more = if taken.is_empty() {
+        String::new()
+    } else {
+        format!(",{taken}")
+    };
+    let expected = format!(
+        "a column with the start of each request, such as --columns 'submit_ns={first}{more}' --unit us (fields: {})",
+        Field::names()
+    );
+    (
+        expected,
+        format!("the headers {}", shown(&headers.join(", "))),
+    )
 }
 
 fn has(fields: &[(Field, usize)], field: Field) -> bool {

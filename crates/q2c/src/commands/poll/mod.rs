@@ -13,9 +13,9 @@ mod tune_kernel;
 
 pub(super) use sweep::progress;
 
-use crate::args::{PollArgs, PollCommand};
+use crate::args::{PollArgs, PollCommand, rules};
 use crate::failure::{Fails, Failure};
-use crate::output::say;
+use crate::output::{print, say};
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_host::restore::Outcome;
@@ -28,6 +28,10 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
+        PollCommand::Rules => {
+            print(&rules())?;
+            Ok(Exit::Done)
+        }
         PollCommand::Study(args) => study::run(args, stop),
         PollCommand::Search(args) => search::run(args, stop),
         PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),

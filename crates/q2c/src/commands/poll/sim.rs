@@ -4,7 +4,7 @@ use super::cost::costs;
 use super::source::trace;
 use crate::args::{SimArgs, SimulatedArgs};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, screen};
 use crate::requests::poll::{arrival, sim_policies, timing};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
@@ -18,7 +18,7 @@ pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let simulation = simulation(args, stop)?;
     match args.json {
         true => print_json(&simulation)?,
-        false => print(&q2c_report::terminal::sim(&simulation))?,
+        false => print(&q2c_report::terminal::sim(&simulation, screen()))?,
     }
     Ok(Exit::Done)
 }

@@ -1,0 +1,202 @@
+//! Compares the figures of two results.
+
+use crate::facts::changed;
+use crate::{DiffFigure, Limit, Measured};
+use q2c_result::diff::{Better, ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
+use q2c_stats::Interval;
+
+/// Medians that differ by no more than this are alike, however narrow their intervals are.
+const NEGLIGIBLE: f64 = 0.01;
+
+/// Compares `b` with `a`. Both are of one kind.
+#[must_use]
+pub fn diff(a: &Measured, b: &Measured, limits: &[Limit], version: &str) -> DiffResult {
+    let paired = |of: &DiffFigure| Some(compared(of, find(b, of)?));
+    let figures: Vec<ComparedFigure> = a.figures.iter().filter_map(paired).collect();
+    DiffResult {
+        schema: SCHEMA.to_owned(),
+        version: version.to_owned(),
+        of: a.kind.to_owned(),
+        a: a.side.clone(),
+        b: b.side.clone(),
+        unpaired: unpaired(a, b, true)
+            .into_iter()
+            .chain(unpaired(b, a, false))
+            .collect(),
+        changed: changed(&a.facts, &b.facts),
+        limits: limits.iter().map(|limit| limit.judge(&figures)).collect(),
+        figures,
+    }
+}
+
+fn find<'a>(within: &'a Measured, of: &DiffFigure) -> Option<&'a DiffFigure> {
+    let mut figures = within.figures.iter();
+    figures.find(|other| other.of == of.of && other.figure == of.figure)
+}
+
+/// What only the first of two results has figures of.
+fn unpaired(a: &Measured, b: &Measured, in_a: bool) -> Vec<Unpaired> {
+    let mut names: Vec<Unpaired> = Vec::new();
+    for figure in &a.figures {
+        let known = names.iter().any(|one| one.of == figure.of);
+        if !known && !b.figures.iter().any(|other| other.of == figure.of) {
+            names.push(Unpaired {
+                of: figure.of.clone(),
+                in_a,
+            });
+        }
+    }
+    names
+}
+
+fn compared(a: &DiffFigure, b: &DiffFigure) -> ComparedFigure {
+    let ratio = b.value.median / a.value.median;
+    let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
+    let interval = ratio.and_then(|_| interval(&a.value, &b.value));
+    ComparedFigure {
+        of: a.of.clone(),
+        figure: a.figure.to_owned(),
+        unit: a.unit,
+        better: a.better,
+        a: a.value,
+        b: b.value,
+        ratio,
+        interval,
+        says: says(ratio, interval, a.better),
+    }
+}
+
+/// The ratios between the trials that lie furthest apart. Each side's range covers its median, so
+/// this covers their ratio.
+fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
+    let several = a.trials > 1 && b.trials > 1 && a.min > 0.0;
+    several.then(|| (b.min / a.max, b.max / a.min))
+}
+
+fn says(ratio: Option<f64>, interval: Option<(f64, f64)>, better: Better) -> DiffSays {
+    let Some(ratio) = ratio else {
+        return DiffSays::Unknown;
+    };
+    let Some((low, high)) = interval else {
+        return DiffSays::Single;
+    };
+    let apart = low > 1.0 || high < 1.0;
+    match (apart && (ratio - 1.0).abs() > NEGLIGIBLE, better) {
+        (false, _) => DiffSays::Alike,
+        (true, Better::Neither) => DiffSays::Differs,
+        (true, Better::Less) if ratio < 1.0 => DiffSays::Better,
+        (true, Better::More) if ratio > 1.0 => DiffSays::Better,
+        (true, _) => DiffSays::Worse,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use q2c_result::diff::{DiffSide, FigureUnit};
+    use std::collections::BTreeMap;
+
+    fn measured(values: &[(&str, &'static str, Better, &[f64])]) -> Measured {
+        let figure =
+            |(of, figure, better, trials): &(&str, &'static str, Better, &[f64])| DiffFigure {
+                of: (*of).to_owned(),
+                figure,
+                unit: FigureUnit::Number,
+                better: *better,
+                value: Interval::of(trials),
+            };
+        Measured {
+            kind: "kind",
+            side: DiffSide {
+                path: "path".to_owned(),
+                version: "0".to_owned(),
+                started_unix_s: None,
+                complete: true,
+            },
+            figures: values.iter().map(figure).collect(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// 95 to 105 against 115 to 125: apart, from 115/105 to 125/95.
+    #[test]
+    fn a_figure_that_grew_is_worse_where_less_is_better() {
+        let a = measured(&[
+            ("x", "p99", Better::Less, &[95.0, 100.0, 105.0]),
+            ("x", "iops", Better::More, &[95.0, 100.0, 105.0]),
+            ("x", "p50", Better::Less, &[100.0]),
+            ("x", "zero", Better::Less, &[0.0, 0.0]),
+            ("gone", "p50", Better::Less, &[1.0]),
+        ]);
+        let b = measured(&[
+            ("x", "p99", Better::Less, &[115.0, 120.0, 125.0]),
+            ("x", "iops", Better::More, &[104.0, 110.0, 120.0]),
+            ("x", "p50", Better::Less, &[120.0]),
+            ("x", "zero", Better::Less, &[1.0, 1.0]),
+            ("new", "p50", Better::Less, &[1.0]),
+        ]);
+        let limits: Vec<Limit> = ["p99>+5%", "p99>+30%", "iops>+5%", "p50>+5%", "none>+1%"]
+            .map(|text| text.parse().unwrap())
+            .to_vec();
+        let result = diff(&a, &b, &limits, "0");
+        let says: Vec<DiffSays> = result.figures.iter().map(|of| of.says).collect();
+        assert_eq!(
+            says,
+            [
+                DiffSays::Worse,
+                DiffSays::Alike,
+                DiffSays::Single,
+                DiffSays::Unknown
+            ]
+        );
+        let (low, high) = result.figures[0].interval.unwrap();
+        assert!((low - 115.0 / 105.0).abs() < 1e-12 && (high - 125.0 / 95.0).abs() < 1e-12);
+        // A change that the trials leave open breaks nothing, a single value does.
+        let broken: Vec<_> = result
+            .limits
+            .iter()
+            .map(|l| (l.figures, l.broken.clone()))
+            .collect();
+        assert_eq!(
+            broken,
+            [
+                (1, vec![0]),
+                (1, vec![]),
+                (1, vec![]),
+                (1, vec![2]),
+                (0, vec![])
+            ]
+        );
+        let unpaired: Vec<_> = result
+            .unpaired
+            .iter()
+            .map(|u| (u.of.as_str(), u.in_a))
+            .collect();
+        assert_eq!(unpaired, [("gone", true), ("new", false)]);
+    }
+
+    proptest! {
+        /// The other way round, better is worse.
+        #[test]
+        fn sides_may_be_changed(
+            a in proptest::collection::vec(1.0f64..100.0, 2..6),
+            b in proptest::collection::vec(1.0f64..100.0, 2..6),
+        ) {
+            let of = |trials: &[f64]| measured(&[("x", "p99", Better::Less, trials)]);
+            let there = diff(&of(&a), &of(&b), &[], "0").figures[0].clone();
+            let back = diff(&of(&b), &of(&a), &[], "0").figures[0].clone();
+            let turned = match there.says {
+                DiffSays::Better => DiffSays::Worse,
+                DiffSays::Worse => DiffSays::Better,
+                other => other,
+            };
+            let ratio = there.ratio.unwrap();
+            // At 1 % the two directions round differently.
+            prop_assume!((ratio - 1.0).abs() > 0.011 || (ratio - 1.0).abs() < 0.009);
+            prop_assert_eq!(back.says, turned);
+            let (low, high) = there.interval.unwrap();
+            prop_assert!(low <= ratio && ratio <= high);
+        }
+    }
+}

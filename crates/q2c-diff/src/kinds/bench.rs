@@ -1,0 +1,74 @@
+//! Results of `q2c bench`: each point.
+
+use super::{Content, Kind, Of, single, typed};
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, EARLIER, SCHEMA};
+use q2c_result::diff::Better::{Less, More};
+use q2c_result::diff::FigureUnit::{Nanoseconds, Number, PerSecond, Share, ThousandPerSecond};
+use serde_json::Value;
+
+pub(super) const KIND: Kind = Kind {
+    command: "q2c bench",
+    schema: SCHEMA,
+    earlier: &EARLIER,
+    content,
+};
+
+fn content(value: &Value) -> Result<Content, serde_json::Error> {
+    let result: BenchResult = typed(value)?;
+    Ok(Content {
+        figures: result.cells.iter().flat_map(figures).collect(),
+        version: result.version,
+        started_unix_s: Some(result.started_unix_s),
+        complete: result.complete,
+        facts: &["job", "machine", "target"],
+    })
+}
+
+fn figures(cell: &BenchCell) -> Vec<super::DiffFigure> {
+    let mut of = Of::new(name(&cell.point));
+    of.add("iops", PerSecond, More, cell.iops);
+    of.add(
+        "kiops_per_core",
+        ThousandPerSecond,
+        More,
+        cell.kiops_per_core,
+    );
+    of.add("busy", Number, Less, cell.cpu.busy_s);
+    if cell.iops.trials > 0 {
+        // Latencies are kept as one value over all trials.
+        for (figure, ns) in [
+            ("mean", cell.lat_ns.mean),
+            ("p50", cell.lat_ns.p50),
+            ("p99", cell.lat_ns.p99),
+            ("p99.9", cell.lat_ns.p999),
+        ] {
+            of.add(figure, Nanoseconds, Less, single(ns));
+        }
+    }
+    if let Some(misses) = cell.miss_rate {
+        of.add("miss_rate", Share, Less, misses);
+    }
+    of.figures
+}
+
+fn name(point: &BenchPoint) -> String {
+    // The engine of a simulated device names the device, which is another one on the other side.
+    let engine = point.engine.split(':').next().unwrap_or_default();
+    let mut name = format!(
+        "{engine} {} {} {} depth {} jobs {}",
+        point.method, point.bs, point.rw, point.depth, point.jobs
+    );
+    let settings = [
+        ("hardware queues", point.hw_queues),
+        ("nr_requests", point.nr_requests),
+    ];
+    for (setting, value) in settings {
+        if let Some(value) = value {
+            name += &format!(" {setting} {value}");
+        }
+    }
+    if !point.background.is_empty() {
+        name += &format!(" beside {}", point.background);
+    }
+    name
+}

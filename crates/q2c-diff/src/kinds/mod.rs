@@ -1,0 +1,146 @@
+//! The kinds of results that are compared.
+
+mod analyze;
+mod bench;
+mod replay;
+mod tune;
+
+use q2c_result::diff::{Better, DiffSide, FigureUnit};
+use q2c_stats::Interval;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// A result that was read: its figures, and what they were measured under.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The kind: this version's schema of such results.
+    pub kind: &'static str,
+    /// Where it was read, and when it was made.
+    pub side: DiffSide,
+    /// The figures.
+    pub figures: Vec<DiffFigure>,
+    /// Settings and facts by their places in the result.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// A figure of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiffFigure {
+    /// What it is of.
+    pub of: String,
+    /// Its name.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: FigureUnit,
+    /// In which direction it is better.
+    pub better: Better,
+    /// The trials.
+    pub value: Interval,
+}
+
+/// A result that cannot be compared.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The text is no JSON, or lacks what its kind has.
+    #[error("expected a result of q2c, found {0}")]
+    NotAResult(#[from] serde_json::Error),
+    /// Results of this kind are not compared.
+    #[error("expected a result of {expected}, found schema `{}`", found.escape_debug())]
+    OtherKind {
+        /// The commands whose results are compared.
+        expected: String,
+        /// The schema that was found.
+        found: String,
+    },
+}
+
+/// What a kind of results gives.
+struct Content {
+    figures: Vec<DiffFigure>,
+    version: String,
+    started_unix_s: Option<u64>,
+    complete: bool,
+    /// The parts of the result that hold settings and facts.
+    facts: &'static [&'static str],
+}
+
+/// A kind of results.
+struct Kind {
+    /// The command that leaves such results.
+    command: &'static str,
+    schema: &'static str,
+    earlier: &'static [&'static str],
+    content: fn(&Value) -> Result<Content, serde_json::Error>,
+}
+
+/// All kinds that are compared.
+const KINDS: &[Kind] = &[tune::KIND, bench::KIND, replay::KIND, analyze::KIND];
+
+/// Reads a result that was kept as JSON. `path` is where it was read.
+///
+/// # Errors
+/// The text is no result, or one of a kind that is not compared.
+pub fn read(path: &str, text: &str) -> Result<Measured, ReadError> {
+    let value: Value = serde_json::from_str(text)?;
+    let schema = value["schema"].as_str().unwrap_or_default().to_owned();
+    let is = |kind: &&Kind| kind.schema == schema || kind.earlier.contains(&schema.as_str());
+    let Some(kind) = KINDS.iter().find(is) else {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.command).collect();
+        return Err(ReadError::OtherKind {
+            expected: names.join(", "),
+            found: schema,
+        });
+    };
+    let content = (kind.content)(&value)?;
+    Ok(Measured {
+        kind: kind.schema,
+        side: DiffSide {
+            path: path.to_owned(),
+            version: content.version,
+            started_unix_s: content.started_unix_s,
+            complete: content.complete,
+        },
+        figures: content.figures,
+        facts: crate::facts::of(&value, content.facts),
+    })
+}
+
+fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
+    serde_json::from_value(value.clone())
+}
+
+/// Figures of one thing, as they are collected.
+struct Of {
+    of: String,
+    figures: Vec<DiffFigure>,
+}
+
+impl Of {
+    fn new(of: String) -> Self {
+        Of {
+            of,
+            figures: Vec::new(),
+        }
+    }
+
+    /// Adds a figure, unless it has no value.
+    fn add(&mut self, figure: &'static str, unit: FigureUnit, better: Better, value: Interval) {
+        if value.trials > 0 && value.median.is_finite() {
+            self.figures.push(DiffFigure {
+                of: self.of.clone(),
+                figure,
+                unit,
+                better,
+                value,
+            });
+        }
+    }
+}
+
+/// A value without trials of its own.
+fn single(value: f64) -> Interval {
+    Interval::of(&[value])
+}

@@ -1,0 +1,183 @@
+//! Words and tables of `q2c diff`, for a terminal and for a ticket.
+
+use crate::quantity::{self, NOTHING, duration, number};
+use q2c_result::diff::{
+    ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, FigureUnit, JudgedLimit,
+};
+use q2c_stats::Interval;
+
+/// Heads of the columns of [`row`].
+pub(crate) const HEAD: [&str; 6] = ["figure", "A", "B", "B / A", "[least, most]", "says"];
+/// How to read the table.
+pub(crate) const LEGEND: &str = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
+     Alike: they leave no change open, or it is at most 1 %.";
+
+/// The verdict in a sentence.
+pub(crate) fn verdict(result: &DiffResult) -> String {
+    let count = |says: DiffSays| result.figures.iter().filter(|of| of.says == says).count();
+    let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
+    let all = result.figures.len();
+    let single = count(DiffSays::Single);
+    let first = match (worse, better) {
+        (0, 0) if single == all && all > 0 => "single values, which tell nothing apart".to_owned(),
+        (0, 0) => "no figure is better or worse".to_owned(),
+        (0, _) => format!("B is better: {}", most(result, DiffSays::Better)),
+        (_, 0) => format!("B is worse: {}", most(result, DiffSays::Worse)),
+        _ => format!(
+            "B is worse in some and better in others: {}; {}",
+            most(result, DiffSays::Worse),
+            most(result, DiffSays::Better)
+        ),
+    };
+    format!("{first}; of {all} figures {worse} worse, {better} better")
+}
+
+/// The figure that changed most in a direction.
+fn most(result: &DiffResult, says: DiffSays) -> String {
+    let change = |of: &&ComparedFigure| of.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let of = result.figures.iter().filter(|of| of.says == says);
+    of.max_by(|a, b| change(a).total_cmp(&change(b)))
+        .map_or_else(String::new, |of| {
+            format!("{} of {} is {} times A's", of.figure, of.of, ratio(of))
+        })
+}
+
+/// The ratio with its interval.
+fn ratio(of: &ComparedFigure) -> String {
+    let ratio = of.ratio.map_or(NOTHING.to_owned(), number);
+    match of.interval {
+        Some(_) => format!("{ratio} {}", interval(of)),
+        None => ratio,
+    }
+}
+
+fn interval(of: &ComparedFigure) -> String {
+    of.interval.map_or_else(String::new, |(low, high)| {
+        format!("[{}, {}]", number(low), number(high))
+    })
+}
+
+/// The row of a figure.
+pub(crate) fn row(of: &ComparedFigure) -> [String; 6] {
+    [
+        format!("{}: {}", of.of, of.figure),
+        value(&of.a, of.unit),
+        value(&of.b, of.unit),
+        of.ratio.map_or(NOTHING.to_owned(), number),
+        interval(of),
+        says(of.says).to_owned(),
+    ]
+}
+
+fn value(of: &Interval, unit: FigureUnit) -> String {
+    let value = of.median;
+    match unit {
+        FigureUnit::PerSecond => quantity::iops(value),
+        FigureUnit::ThousandPerSecond => format!("{} K", number(value)),
+        FigureUnit::Nanoseconds => duration(value, "u"),
+        FigureUnit::Seconds => quantity::seconds(value),
+        FigureUnit::Share => format!("{} %", number(value * 100.0)),
+        FigureUnit::Percent => format!("{} %", number(value)),
+        FigureUnit::Number => number(value),
+    }
+}
+
+/// What the trials say, in a word.
+pub(crate) fn says(says: DiffSays) -> &'static str {
+    match says {
+        DiffSays::Better => "better",
+        DiffSays::Worse => "worse",
+        DiffSays::Differs => "differs",
+        DiffSays::Alike => "alike",
+        DiffSays::Single => "one value",
+        DiffSays::Unknown => "unknown",
+    }
+}
+
+/// The figures that say something, or all.
+pub(crate) fn shown(result: &DiffResult, all: bool) -> Vec<&ComparedFigure> {
+    let tells = |of: &&ComparedFigure| {
+        all || matches!(
+            of.says,
+            DiffSays::Better | DiffSays::Worse | DiffSays::Differs
+        ) || (of.says == DiffSays::Single && of.ratio.is_some_and(|r| (r - 1.0).abs() > 0.01))
+    };
+    result.figures.iter().filter(tells).collect()
+}
+
+/// A side: where it lies, and whose it is.
+pub(crate) fn side(side: &DiffSide) -> String {
+    let started = side.started_unix_s.map(crate::html::started);
+    let mut words = format!("{}, q2c {}", side.path, side.version);
+    words += &started.map_or_else(String::new, |at| format!(", {at}"));
+    if !side.complete {
+        words += ", stopped early";
+    }
+    words
+}
+
+/// A fact that changed.
+pub(crate) fn changed(fact: &ChangedFact) -> String {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    format!("{}: {} -> {}", fact.name, told(&fact.a), told(&fact.b))
+}
+
+/// A limit, and what breaks it.
+pub(crate) fn limit(result: &DiffResult, limit: &JudgedLimit) -> String {
+    let broken = limit.broken.iter().filter_map(|&at| result.figures.get(at));
+    let broken: Vec<String> = broken
+        .map(|of| format!("{} ({})", of.of, ratio(of)))
+        .collect();
+    match broken.is_empty() {
+        true => format!("{}: kept by {} figures", limit.asked, limit.figures),
+        false => format!("{}: broken by {}", limit.asked, broken.join(", ")),
+    }
+}
+
+/// What only one side has.
+pub(crate) fn unpaired(result: &DiffResult) -> Vec<String> {
+    let of = |in_a: bool| {
+        let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
+        names
+            .map(|one| one.of.clone())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let told = [("only in A", of(true)), ("only in B", of(false))];
+    let told = told.into_iter().filter(|(_, names)| !names.is_empty());
+    told.map(|(what, names)| format!("{what}: {names}"))
+        .collect()
+}
+
+/// The result as Markdown, for a ticket.
+#[must_use]
+pub fn markdown(result: &DiffResult, all: bool) -> String {
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let mut text = format!("**{}**\n\n", cell(&verdict(result)));
+    text += &format!(
+        "- A: {}\n- B: {}\n",
+        cell(&side(&result.a)),
+        cell(&side(&result.b))
+    );
+    for of in &result.limits {
+        text += &format!("- limit {}\n", cell(&limit(result, of)));
+    }
+    for fact in &result.changed {
+        text += &format!("- changed: {}\n", cell(&changed(fact)));
+    }
+    for told in unpaired(result) {
+        text += &format!("- {}\n", cell(&told));
+    }
+    let shown = shown(result, all);
+    if !shown.is_empty() {
+        text += &format!(
+            "\n| {} |\n|---|---:|---:|---:|---:|---|\n",
+            HEAD.join(" | ")
+        );
+        for of in &shown {
+            text += &format!("| {} |\n", row(of).map(|field| cell(&field)).join(" | "));
+        }
+        text += &format!("\n{LEGEND}\n");
+    }
+    text
+}

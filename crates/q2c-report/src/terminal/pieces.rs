@@ -1,0 +1,87 @@
+//! Where a text may be broken: between words, behind a comma in a long name, behind a slash in a
+//! path.
+
+use textwrap::core::{Word, display_width};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
+/// The lines of a text within `width`, with `mark` before the first one and `hang` before those that
+/// a break makes. A piece that is wider than the line stays whole.
+pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (at, line) in text.split('\n').enumerate() {
+        let before = if at == 0 { mark } else { hang };
+        let options = Options::new(width)
+            .initial_indent(before)
+            .subsequent_indent(hang)
+            .break_words(false)
+            .word_splitter(WordSplitter::NoHyphenation)
+            .wrap_algorithm(WrapAlgorithm::FirstFit)
+            .word_separator(WordSeparator::Custom(pieces));
+        let lines = textwrap::wrap(line, options);
+        all.extend(lines.into_iter().map(|line| line.trim_end().to_owned()));
+    }
+    all
+}
+
+/// The width of the widest piece of a text.
+pub(super) fn widest_piece(text: &str) -> usize {
+    let pieces = text.split('\n').flat_map(pieces);
+    pieces.map(|piece| display_width(&piece)).max().unwrap_or(0)
+}
+
+fn pieces(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let (mut rest, mut in_path) = (line, false);
+    Box::new(std::iter::from_fn(move || {
+        in_path |= rest.trim_start().starts_with('/');
+        let (piece, behind) = rest.split_at(end_of_piece(rest, in_path)?);
+        in_path &= !piece.ends_with(' ');
+        rest = behind;
+        Some(Word::from(piece))
+    }))
+}
+
+/// Where the first piece of a text ends, with the blanks behind it; `None` for an empty text.
+/// `in_path` tells that it is of a path.
+fn end_of_piece(text: &str, in_path: bool) -> Option<usize> {
+    let (mut has_text, mut may_break) = (false, false);
+    for (at, c) in text.char_indices() {
+        if c != ' ' && may_break {
+            return Some(at);
+        }
+        match c {
+            // Blanks before the first word belong to it, so that an indented line stays so.
+            ' ' => may_break = has_text,
+            ',' => (has_text, may_break) = (true, true),
+            '/' => (has_text, may_break) = (true, in_path && at > 0),
+            _ => has_text = true,
+        }
+    }
+    (!text.is_empty()).then_some(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_break_behind_commas_and_slashes_only() {
+        let lines = wrapped("hybrid mean:ratio=50%,period=100ms", 22, "▸ ", "    ");
+        assert_eq!(
+            lines,
+            ["▸ hybrid", "    mean:ratio=50%,", "    period=100ms"]
+        );
+        assert_eq!(
+            wrapped("/dev/disk/by-id/nvme-SAMSUNG_MZQL", 16, "", "  "),
+            ["/dev/disk/by-id/", "  nvme-SAMSUNG_MZQL"]
+        );
+        assert_eq!(widest_piece("/dev/disk/by-id/nvme-x"), 6);
+        assert_eq!(widest_piece("KIOPS/core"), 10);
+        assert_eq!(widest_piece("two  words"), 5);
+    }
+
+    #[test]
+    fn blanks_before_a_line_stay() {
+        assert_eq!(wrapped("  a b", 4, "", ""), ["  a", "b"]);
+        assert_eq!(wrapped("", 4, "", ""), [""]);
+    }
+}

@@ -1,0 +1,105 @@
+//! `q2c runs` in a terminal.
+
+use super::screen::{Screen, Tone};
+use super::table::{Column, Field, Table};
+use crate::html::started;
+use q2c_result::runs::{ListedRun, RunEnd, RunsResult};
+
+/// The table of the runs, the latest first, and how to go on with one.
+#[must_use]
+pub fn runs(result: &RunsResult, screen: Screen) -> String {
+    if result.runs.is_empty() {
+        return screen.note(Tone::Plain, "no runs in", &result.folder);
+    }
+    let mut table = Table::new([
+        Column::words("run"),
+        Column::words("command").left(),
+        Column::words("target"),
+        Column::words("started").left().optional(),
+        Column::words("state").left(),
+    ]);
+    for run in &result.runs {
+        let (word, tone) = state(run.end);
+        table.add([
+            Field::from(&run.path),
+            Field::from(run.name.as_deref().unwrap_or("-")),
+            Field::from(run.target.as_deref().unwrap_or("-")),
+            Field::from(run.started_unix_s.map_or_else(|| "-".to_owned(), started)),
+            Field::new(tone, word),
+        ]);
+    }
+    let mut text = table.text(screen);
+    for run in &result.runs {
+        if let Some(why) = &run.unreadable {
+            text += &screen.note(Tone::Bad, &format!("{}:", run.path), why);
+        }
+    }
+    text + &next(result, screen)
+}
+
+fn state(end: RunEnd) -> (&'static str, Tone) {
+    match end {
+        RunEnd::Running => ("running", Tone::Plain),
+        RunEnd::Complete => ("complete", Tone::Good),
+        RunEnd::Interrupted => ("stopped", Tone::Caution),
+        RunEnd::Crashed => ("killed", Tone::Caution),
+        RunEnd::Unreadable => ("unreadable", Tone::Bad),
+    }
+}
+
+/// What can be done with the latest runs.
+fn next(result: &RunsResult, screen: Screen) -> String {
+    let first = |wanted: &[RunEnd]| result.runs.iter().find(|run| wanted.contains(&run.end));
+    let mut text = String::new();
+    if let Some(run) = first(&[RunEnd::Complete]) {
+        text += &screen.note(Tone::Dim, "show one:", &format!("q2c report {}", run.path));
+    }
+    let stopped = first(&[RunEnd::Interrupted, RunEnd::Crashed]);
+    if let Some(ListedRun {
+        path,
+        name: Some(name),
+        ..
+    }) = stopped
+    {
+        let line = format!("q2c {} --resume {path}", name.replace('-', " "));
+        text += &screen.note(Tone::Dim, "go on with one:", &line);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stopped_run_is_told_how_to_go_on() {
+        let run = |path: &str, end| ListedRun {
+            path: path.to_owned(),
+            name: Some("tune".to_owned()),
+            target: Some("/dev/nvme0n1".to_owned()),
+            started_unix_s: Some(1_767_225_600),
+            end,
+            unreadable: None,
+        };
+        let result = RunsResult {
+            schema: q2c_result::runs::SCHEMA.to_owned(),
+            folder: "runs".to_owned(),
+            runs: vec![
+                run("runs/b", RunEnd::Crashed),
+                run("runs/a", RunEnd::Complete),
+            ],
+        };
+        let screen = Screen {
+            width: 80,
+            colour: false,
+        };
+        let text = runs(&result, screen);
+        for words in [
+            "runs/b  tune     /dev/nvme0n1  2026-01-01 00:00 UTC  killed",
+            "show one: q2c report runs/a",
+            "go on with one: q2c tune --resume runs/b",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}

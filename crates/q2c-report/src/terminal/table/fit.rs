@@ -1,0 +1,185 @@
+//! The rule by which a table fits a screen.
+//!
+//! Of these the first that fits is taken: two blanks between columns; one blank; names and words
+//! broken into lines of at least [`COMFORTABLE`] columns; each name on a line of its own, above its
+//! numbers. Then optional columns go, the last one first, with the last two layouts again. If that
+//! is not enough, the numbers are dealt into several tables with all names in each.
+
+use super::{Table, widest};
+use crate::terminal::pieces;
+
+/// Words are broken into lines of at least this width, unless they are shorter.
+const COMFORTABLE: usize = 22;
+/// Numbers below a name stand this far in.
+pub(super) const INDENT: usize = 2;
+
+/// A layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// Blanks between columns.
+    pub gap: usize,
+    /// Whether names stand on lines of their own.
+    pub stacked: bool,
+    /// The tables: of each its columns behind the name with their widths.
+    pub parts: Vec<Vec<(usize, usize)>>,
+    /// Width of the name's column.
+    pub names: usize,
+    /// The columns that were left out.
+    pub left_out: Vec<usize>,
+}
+
+/// Natural and least width of a column.
+#[derive(Clone, Copy)]
+struct Width {
+    natural: usize,
+    least: usize,
+}
+
+/// Lays a table out for a screen of `room` columns.
+pub(super) fn fit(table: &Table, room: usize) -> Fit {
+    let widths: Vec<Width> = (0..table.columns.len())
+        .map(|at| width(table, at))
+        .collect();
+    let mut shown: Vec<usize> = (0..widths.len()).collect();
+    let mut left_out = Vec::new();
+    loop {
+        let found = (left_out
+            .is_empty()
+            .then(|| beside(&widths, &shown, room, 2, true))
+            .flatten())
+        .or_else(|| beside(&widths, &shown, room, 1, true))
+        .or_else(|| beside(&widths, &shown, room, 1, false))
+        .or_else(|| stacked(&widths, &shown, room));
+        if let Some(found) = found {
+            return Fit { left_out, ..found };
+        }
+        let optional = |at: &&usize| table.columns[**at].optional;
+        let Some(&last) = shown.iter().rev().find(optional) else {
+            break;
+        };
+        shown.retain(|&at| at != last);
+        left_out.insert(0, last);
+    }
+    Fit {
+        left_out,
+        ..dealt(&widths, &shown, room)
+    }
+}
+
+/// The least width of a screen on which no column is left out.
+pub(super) fn width_of_all(table: &Table, from: usize) -> usize {
+    let whole = |room: &usize| fit(table, *room).left_out.is_empty();
+    (from..).find(whole).unwrap_or(from)
+}
+
+fn width(table: &Table, at: usize) -> Width {
+    let column = &table.columns[at];
+    let fields = table.rows.iter().map(|row| &row[at]);
+    let natural = fields.clone().map(|field| field.width()).max().unwrap_or(0);
+    let natural = natural.max(widest(&column.head));
+    if !column.wraps {
+        return Width {
+            natural,
+            least: natural,
+        };
+    }
+    let piece = |field: &super::Field| {
+        pieces::widest_piece(&field.text) + field.mark.chars().count().max(field.hang.len())
+    };
+    let longest = fields.map(piece).max().unwrap_or(0);
+    let longest = longest.max(pieces::widest_piece(&column.head));
+    Width {
+        natural,
+        least: longest.max(COMFORTABLE).min(natural),
+    }
+}
+
+/// All columns beside each other, as wide as they are, or with words broken.
+fn beside(
+    widths: &[Width],
+    shown: &[usize],
+    room: usize,
+    gap: usize,
+    natural: bool,
+) -> Option<Fit> {
+    let given = share(widths, shown, room, gap, natural)?;
+    let mut columns = shown.iter().copied().zip(given);
+    let names = columns.next().map_or(0, |(_, width)| width);
+    Some(Fit {
+        gap,
+        stacked: false,
+        parts: vec![columns.collect()],
+        names,
+        left_out: Vec::new(),
+    })
+}
+
+/// Each name on a line of its own, the other columns below it.
+fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<Fit> {
+    let behind = shown.get(1..)?;
+    let inner = room.saturating_sub(INDENT);
+    let given = share(widths, behind, inner, 2, true)
+        .map(|given| (2, given))
+        .or_else(|| Some((1, share(widths, behind, inner, 1, false)?)));
+    let (gap, given) = given?;
+    Some(Fit {
+        gap,
+        stacked: true,
+        parts: vec![behind.iter().copied().zip(given).collect()],
+        names: room,
+        left_out: Vec::new(),
+    })
+}
+
+/// Several tables, each of the names and as many columns as fit.
+fn dealt(widths: &[Width], shown: &[usize], room: usize) -> Fit {
+    let names = shown
+        .first()
+        .map_or(0, |&at| widths[at].least.min(room / 2));
+    let mut parts = vec![Vec::new()];
+    let mut taken = names;
+    for &at in shown.iter().skip(1) {
+        let least = widths[at].least;
+        if taken + 1 + least > room && parts.last().is_some_and(|part: &Vec<_>| !part.is_empty()) {
+            parts.push(Vec::new());
+            taken = names;
+        }
+        taken += 1 + least;
+        if let Some(part) = parts.last_mut() {
+            part.push((at, least));
+        }
+    }
+    Fit {
+        gap: 1,
+        stacked: false,
+        parts,
+        names,
+        left_out: Vec::new(),
+    }
+}
+
+/// The widths of columns that fit together; the room that is left over goes to those that are
+/// narrower than they would be.
+fn share(
+    widths: &[Width],
+    shown: &[usize],
+    room: usize,
+    gap: usize,
+    natural: bool,
+) -> Option<Vec<usize>> {
+    let gaps = gap * shown.len().saturating_sub(1);
+    let wanted: usize = shown.iter().map(|&at| widths[at].natural).sum();
+    if wanted + gaps <= room {
+        return Some(shown.iter().map(|&at| widths[at].natural).collect());
+    }
+    let total_least: usize = shown.iter().map(|&at| widths[at].least).sum();
+    if natural || total_least + gaps > room {
+        return None;
+    }
+    let spare = room - gaps - total_least;
+    let given = |&at: &usize| {
+        let Width { natural, least } = widths[at];
+        least + spare * (natural - least) / (wanted - total_least).max(1)
+    };
+    Some(shown.iter().map(given).collect())
+}

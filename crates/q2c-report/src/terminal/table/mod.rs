@@ -1,0 +1,179 @@
+//! Tables that fit the terminal. [`fit`] says how wide each column is, [`draw`] writes the lines.
+
+mod draw;
+mod fit;
+mod results;
+
+pub(super) use results::results;
+
+use super::screen::{Screen, Tone, printable};
+use textwrap::core::display_width;
+
+/// How a column is laid out.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    head: String,
+    head_tone: Tone,
+    /// Whether its fields may be broken between words. Numbers stay whole.
+    wraps: bool,
+    right: bool,
+    /// Whether it may be left out where the screen is too narrow for all columns.
+    optional: bool,
+}
+
+impl Column {
+    /// A column of words, which may be broken between them.
+    pub fn words(head: &str) -> Self {
+        Column {
+            head: lines(head),
+            head_tone: Tone::Strong,
+            wraps: true,
+            right: false,
+            optional: false,
+        }
+    }
+
+    /// A column of numbers or short names.
+    pub fn numbers(head: &str) -> Self {
+        Column {
+            wraps: false,
+            right: true,
+            ..Self::words(head)
+        }
+    }
+
+    /// Aligned to the left, and never broken.
+    pub fn left(self) -> Self {
+        Column {
+            right: false,
+            wraps: false,
+            ..self
+        }
+    }
+
+    /// To be left out where the screen is too narrow for all columns; the last one goes first.
+    pub fn optional(self) -> Self {
+        Column {
+            optional: true,
+            ..self
+        }
+    }
+
+    pub fn head_in(self, head_tone: Tone) -> Self {
+        Column { head_tone, ..self }
+    }
+}
+
+/// A field: its text, which may have several lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Field {
+    text: String,
+    tone: Tone,
+    /// Stands before the first line.
+    mark: &'static str,
+    /// Stands before each further line that a break between words makes.
+    hang: &'static str,
+}
+
+impl Field {
+    pub fn new(tone: Tone, text: &str) -> Self {
+        Field {
+            text: lines(text),
+            tone,
+            ..Field::default()
+        }
+    }
+
+    /// With `mark` before the first line and `hang` before further ones.
+    pub fn marked(self, mark: &'static str, hang: &'static str) -> Self {
+        Field { mark, hang, ..self }
+    }
+
+    fn width(&self) -> usize {
+        widest(&self.text) + display_width(self.mark)
+    }
+}
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Self {
+        Field::new(Tone::Plain, text)
+    }
+}
+
+impl From<&String> for Field {
+    fn from(text: &String) -> Self {
+        Field::new(Tone::Plain, text)
+    }
+}
+
+impl From<String> for Field {
+    fn from(text: String) -> Self {
+        Field::new(Tone::Plain, &text)
+    }
+}
+
+/// A table. The first column has the names of the rows.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Field>>,
+}
+
+impl Table {
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Table {
+            columns: columns.into_iter().collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// A column of names and columns of numbers.
+    pub fn of_numbers<S: AsRef<str>>(head: impl IntoIterator<Item = S>) -> Self {
+        let column = |(at, head): (usize, S)| match at {
+            0 => Column::words(head.as_ref()),
+            _ => Column::numbers(head.as_ref()),
+        };
+        Self::new(head.into_iter().enumerate().map(column))
+    }
+
+    pub fn add<F: Into<Field>>(&mut self, row: impl IntoIterator<Item = F>) {
+        let mut fields: Vec<Field> = row.into_iter().map(Into::into).collect();
+        fields.resize_with(self.columns.len(), Field::default);
+        self.rows.push(fields);
+    }
+
+    /// Whether each name has room beside all of its numbers.
+    pub fn fits(&self, screen: Screen) -> bool {
+        let fit = fit::fit(self, usize::from(screen.columns()));
+        fit.left_out.is_empty() && !fit.stacked && fit.parts.len() == 1
+    }
+
+    /// The table's lines on this screen. Each ends with a line feed and has no blanks at its end.
+    pub fn text(&self, screen: Screen) -> String {
+        draw::text(self, &fit::fit(self, usize::from(screen.columns())), screen)
+    }
+}
+
+/// A table of texts: names in the first column, numbers behind them.
+pub(super) fn plain(
+    head: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+    screen: Screen,
+) -> String {
+    let mut table = Table::of_numbers(head);
+    for row in rows {
+        table.add(row);
+    }
+    table.text(screen)
+}
+
+/// Makes each line harmless and keeps the line feeds.
+fn lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(printable).collect();
+    lines.join("\n")
+}
+
+/// The width of the widest line.
+fn widest(text: &str) -> usize {
+    text.split('\n').map(display_width).max().unwrap_or(0)
+}

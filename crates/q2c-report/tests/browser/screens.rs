@@ -1,0 +1,128 @@
+//! Every page on a desk and on a phone, light and dark: nothing is clipped, nothing overlaps.
+//!
+//! With the variable `Q2C_SCREENSHOTS` set to a folder, a picture of each page is written there.
+
+use crate::page::{Look, Page};
+use crate::{analyze, bench, fixture, replay, sweep, tune_jobs};
+use q2c_report::html;
+use serde_json::json;
+
+/// Width and height of a desk's window and of a phone's.
+const SCREENS: [(u32, u32); 2] = [(1280, 900), (400, 800)];
+/// The page of `q2c tune` is not longer than this on a phone.
+const MOST_TALL: u64 = 8_000;
+
+/// Lists what a reader cannot read: parts outside the page, text that is cut off or broken within a
+/// badge, labels of a chart that overlap, tables that are cut off without a hint.
+const UNREADABLE: &str = "(() => {
+  const found = [];
+  const name = (e) => `${e.tagName}.${e.getAttribute('class') ?? ''} ${(e.textContent ?? '').trim().slice(0, 40)}`;
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > width) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
+  for (const e of document.querySelectorAll('main *, header *, footer *')) {
+    const box = e.getBoundingClientRect();
+    if (!box.width || e.closest('.plot')) continue;
+    if (!e.closest('.scroll') && (box.right > width + 1 || box.left < -1)) found.push(`outside: ${name(e)}`);
+    const style = getComputedStyle(e);
+    const cuts = style.overflowX === 'hidden' || style.overflowX === 'clip';
+    if (cuts && e.scrollWidth > e.clientWidth + 1) found.push(`cut off: ${name(e)}`);
+    if (e.matches('.badge') && e.getClientRects().length > 1) found.push(`broken: ${name(e)}`);
+    if (e.matches('.scroll') && e.scrollWidth > e.clientWidth + 1 && !e.classList.contains('clipped')) found.push(`no hint: ${name(e)}`);
+  }
+  for (const plot of document.querySelectorAll('[data-state=drawn] .plot')) {
+    const id = plot.closest('[data-chart]').dataset.chart;
+    const frame = plot.getBoundingClientRect();
+    const labels = [...plot.querySelectorAll('.legendtext, .xtick text, .ytick text, .y2tick text, .xtitle, .ytitle, .y2title, .annotation-text, .cbaxis text, .cbtitle')]
+      .map((e) => [e, e.getBoundingClientRect()]).filter(([, b]) => b.width && b.height);
+    for (const [at, [e, a]] of labels.entries()) {
+      if (a.right > frame.right + 2 || a.left < frame.left - 2 || a.bottom > frame.bottom + 2) found.push(`${id}: outside: ${e.textContent}`);
+      for (const [other, b] of labels.slice(at + 1)) {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (across > 2 && down > 3) found.push(`${id}: ${e.textContent} over ${other.textContent}`);
+      }
+    }
+  }
+  return [...new Set(found)];
+})()";
+
+/// Draws every chart of every tab, as for paper.
+const EVERYTHING: &str = "(async () => {
+  for (const chart of document.querySelectorAll('[data-chart]')) {
+    chart.scrollIntoView();
+    for (let i = 0; i < 600 && !['drawn', 'failed'].includes(chart.dataset.state) && chart.offsetParent; i++)
+      await new Promise((done) => setTimeout(done, 50));
+  }
+  window.scrollTo(0, 0);
+  await new Promise((done) => setTimeout(done, 200));
+})()";
+
+/// Opens a page on each screen in each scheme, and asserts that all of it can be read.
+fn assert_readable(name: &str, page: Result<String, html::RenderError>, most_tall: Option<u64>) {
+    let html = page.expect("make the page");
+    assert!(html.len() < 1_200_000, "{name}: {} bytes", html.len());
+    let Some(mut page) = Page::open_html(name, &html) else {
+        return;
+    };
+    let mut found = Vec::new();
+    for (width, height) in SCREENS {
+        page.set_screen(width, height);
+        for scheme in [Look::Light, Look::Dark] {
+            page.prefer_scheme(scheme.name());
+            page.evaluate(EVERYTHING);
+            let unreadable = page.evaluate(UNREADABLE);
+            if unreadable != json!([]) {
+                found.push(format!("{width} {}: {unreadable:#}", scheme.name()));
+            }
+            page.picture(&format!("{name}-{width}-{}", scheme.name()));
+        }
+        let tall = page.evaluate("document.documentElement.scrollHeight");
+        if let Some(most) = most_tall.filter(|most| tall.as_u64() > Some(*most)) {
+            found.push(format!("{width}: {tall} tall, at most {most} are allowed"));
+        }
+    }
+    assert!(found.is_empty(), "{name}: {}", found.join("\n"));
+    page.assert_quiet();
+}
+
+#[test]
+fn a_tune_is_readable() {
+    let result = fixture::realistic();
+    assert_readable("tune", html::tune(&result), Some(MOST_TALL));
+}
+
+#[test]
+fn a_tune_over_jobs_is_readable() {
+    let result = tune_jobs::tune_jobs_fixture::over_jobs(&fixture::realistic());
+    assert_readable("tune-jobs", html::tune_jobs(&result), None);
+}
+
+#[test]
+fn a_benchmark_is_readable() {
+    let result = bench::bench_fixture::result();
+    assert_readable("bench", html::bench(&result), None);
+    let phases = bench::bench_phases_fixture::with_phases(result.clone());
+    assert_readable("bench-phases", html::bench(&phases), None);
+    let stages = bench::bench_stages_fixture::with_stages(result);
+    assert_readable("bench-stages", html::bench(&stages), None);
+}
+
+#[test]
+fn a_sweep_is_readable() {
+    let result = sweep::sweep_fixture::result();
+    assert_readable("sweep", html::sweep(&result), None);
+}
+
+#[test]
+fn an_analysis_is_readable() {
+    let result = analyze::analyze_fixture::result();
+    assert_readable("analyze", html::analyze(&result), None);
+}
+
+#[test]
+fn replays_are_readable() {
+    use replay::replay_fixture as of;
+    assert_readable("replay", html::replay(&of::timed()), None);
+    assert_readable("compare", html::compare(&of::compare()), None);
+    assert_readable("published", html::compare(&of::published()), None);
+}

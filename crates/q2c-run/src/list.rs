@@ -1,0 +1,86 @@
+//! The runs that lie in a folder.
+
+use crate::run_dir::{RunDir, RunDirError, RunRecord, Status};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A run folder that was found.
+#[derive(Debug)]
+pub struct FoundRun {
+    /// The run's folder.
+    pub path: PathBuf,
+    /// What its `state.json` says and its state as it really is, or why that cannot be told.
+    pub told: Result<(RunRecord, Status), RunDirError>,
+}
+
+/// The runs in the folder `root`, the latest first; runs that cannot be read come last. Folders of
+/// other things are left out.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
+        if !path.is_dir() {
+            continue;
+        }
+        match RunDir::inspect(&path) {
+            Err(RunDirError::NotARun { .. }) => {}
+            told => found.push(FoundRun { path, told }),
+        }
+    }
+    let age = |run: &FoundRun| {
+        run.told
+            .as_ref()
+            .map_or(0, |(record, _)| record.started_unix_s)
+    };
+    // Runs of one second have numbers at the end of their names.
+    found.sort_by(|a, b| (age(b), &b.path).cmp(&(age(a), &a.path)));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Identity, RunState};
+
+    #[test]
+    fn the_latest_run_is_first_and_other_folders_are_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let identity = Identity::default().with("target", "/dev/null");
+            RunDir::create(
+                root.path(),
+                name,
+                &vec![("a", 1)]
+                    .into_iter()
+                    .collect::<std::collections::BTreeMap<_, _>>(),
+                &identity,
+            )
+        };
+        let first = make("bench").unwrap();
+        let first_path = first.path().to_owned();
+        first.finish(RunState::Complete).unwrap();
+        let second = make("bench").unwrap();
+        fs::create_dir(root.path().join("something")).unwrap();
+        fs::write(root.path().join("file"), "").unwrap();
+        let found = runs(root.path()).unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|run| {
+                (
+                    run.path.clone(),
+                    run.told.as_ref().map(|(_, status)| *status).ok(),
+                )
+            })
+            .collect();
+        let expected = [
+            (second.path().to_owned(), Some(Status::Running)),
+            (first_path, Some(Status::Complete)),
+        ];
+        assert_eq!(told, expected);
+        assert!(runs(&root.path().join("none")).is_err());
+    }
+}

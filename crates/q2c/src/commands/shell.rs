@@ -1,0 +1,48 @@
+//! The commands `q2c completions` and `q2c man`. Both are made from the arguments, so that they
+//! cannot differ from the program.
+
+use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::failure::{Fails, Failure};
+use crate::output::print;
+use clap::CommandFactory;
+use q2c_result::Exit;
+use std::fs;
+use std::path::Path;
+
+/// Prints the completions of a shell.
+pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "q2c", &mut script);
+    print(&String::from_utf8(script).or_exit(Exit::Internal)?)?;
+    Ok(Exit::Done)
+}
+
+/// Writes a man page for the program and for each command: `q2c.1`, `q2c-poll-sim.1`. Pages that
+/// are there are replaced.
+pub fn man(args: &ManArgs) -> Result<Exit, Failure> {
+    let folder = &args.folder;
+    let bad = |e: std::io::Error| format!("write the man pages into {}: {e}", folder.display());
+    fs::create_dir_all(folder)
+        .map_err(bad)
+        .or_exit(Exit::Usage)?;
+    // Building gives commands of commands their whole names.
+    let mut program = Cli::command();
+    program.build();
+    pages(&program, folder).map_err(bad).or_exit(Exit::Usage)?;
+    Ok(Exit::Done)
+}
+
+fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
+    let name = command
+        .get_display_name()
+        .unwrap_or(command.get_name())
+        .to_owned();
+    let page = clap_mangen::Man::new(command.clone().disable_help_subcommand(true));
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    fs::write(folder.join(format!("{name}.1")), text)?;
+    let mut below = command
+        .get_subcommands()
+        .filter(|of| !of.is_hide_set() && of.get_name() != "help");
+    below.try_for_each(|of| pages(of, folder))
+}
