@@ -4,8 +4,8 @@
 use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// The lines of a text within `width`, with `mark` before the first one and `hang` before those that
-/// a break makes. A piece that is wider than the line stays whole.
+/// The lines of a text within `width`, with `mark` before the first one and `hang` before those
+/// that a break makes. A piece that is wider than the line stays whole.
 pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<String> {
     let mut all = Vec::new();
     for (at, line) in text.split('\n').enumerate() {

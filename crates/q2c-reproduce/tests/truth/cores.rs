@@ -7,8 +7,8 @@ use q2c_result::reproduce::ReproduceResult;
 use q2c_result::reproduce::Verdict::{DoesNotHold, Holds};
 use q2c_testkit::waiting;
 
-/// CPUs that the jobs think they have. They wait for simulated devices of milliseconds, so that two of
-/// these tests leave most of the machine's CPUs idle.
+/// CPUs that the jobs think they have. They wait for simulated devices of milliseconds, so that two
+/// of these tests leave most of the machine's CPUs idle.
 const CPUS: usize = 200;
 /// Phases of 10 s last 0.4 s.
 const SCALE: f64 = 0.04;

@@ -10,6 +10,28 @@ fn bench(folder: &Path, target: &str) {
     q2c(folder, &[&["bench", target][..], &job, &short].concat()).done();
 }
 
+/// The folders of the two runs, the latest first, which is the one that is drawn without a name.
+fn listed(folder: &Path) -> [String; 2] {
+    let list = q2c(folder, &["runs", "--json"]).json();
+    let runs: Vec<(&str, &str)> = list["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| {
+            (
+                run["target"].as_str().unwrap(),
+                run["end"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(runs, [("sim:4ms", "complete"), ("sim:1ms", "complete")]);
+    let paths = [0, 1].map(|at| list["runs"][at]["path"].as_str().unwrap().to_owned());
+    // The latest run is the one that is drawn.
+    let drawn = q2c(folder, &["report"]).done();
+    assert_eq!(drawn, q2c(folder, &["report", &paths[0]]).done());
+    paths
+}
+
 /// A device of 4 ms after one of 1 ms: every latency is four times as long, and a quarter of the
 /// I/Os fit into the time.
 #[test]
@@ -27,24 +49,7 @@ fn runs_are_listed_and_compared() {
 
     bench(folder.path(), "sim:1ms");
     bench(folder.path(), "sim:4ms");
-    let list = q2c(folder.path(), &["runs", "--json"]).json();
-    let runs: Vec<(&str, &str)> = list["runs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|run| {
-            (
-                run["target"].as_str().unwrap(),
-                run["end"].as_str().unwrap(),
-            )
-        })
-        .collect();
-    assert_eq!(runs, [("sim:4ms", "complete"), ("sim:1ms", "complete")]);
-    let [late, early] = [0, 1].map(|at| list["runs"][at]["path"].as_str().unwrap().to_owned());
-    // The latest run is the one that is drawn.
-    let drawn = q2c(folder.path(), &["report"]).done();
-    assert_eq!(drawn, q2c(folder.path(), &["report", &late]).done());
-
+    let [late, early] = listed(folder.path());
     let limits = [
         "--fail-if",
         "p50>+200%",
