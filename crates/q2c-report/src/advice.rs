@@ -516,7 +516,7 @@ impl<'a> Of<'a> {
             "thread: prctl(PR_SET_TIMERSLACK, 1); after the submission returned, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
             format!(
                 "the rule asked {} per I/O here; a fixed sleep of that length does not follow the device when it changes",
-                duration(asked, "u")
+                duration(asked)
             ),
             format!("kernels 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),
         ]
@@ -528,7 +528,7 @@ impl<'a> Of<'a> {
 pub fn lesson(lesson: &Lesson) -> String {
     let more = |ns: f64, what: &str| {
         let sign = if ns < 0.0 { "less" } else { "more" };
-        format!("{} {sign} {what}", duration(ns.abs(), "u"))
+        format!("{} {sign} {what}", duration(ns.abs()))
     };
     let untouched = *lesson
         == (Lesson {

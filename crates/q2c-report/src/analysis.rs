@@ -23,7 +23,7 @@ const DEVICES: usize = 4;
 
 /// A time in ns with a fitting unit.
 pub(crate) fn time(ns: f64) -> String {
-    duration(ns, "u")
+    duration(ns)
 }
 
 /// The trace in a line: number of I/Os, length, layer and source.

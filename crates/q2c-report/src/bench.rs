@@ -150,7 +150,7 @@ pub(crate) fn failed(result: &BenchResult) -> Vec<String> {
 
 /// Two durations, with the unit once where they have the same.
 fn pair(a: f64, b: f64) -> String {
-    let (a, b) = (duration(a, "u"), duration(b, "u"));
+    let (a, b) = (duration(a), duration(b));
     match (a.split_once(' '), b.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} / {b}"),
         _ => format!("{a} / {b}"),
@@ -178,7 +178,7 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
         ),
         number(cell.iops.median / 1e3),
         range(&cell.iops, 1e-3),
-        duration(lat.mean, "u"),
+        duration(lat.mean),
         pair(lat.p50, lat.p99),
         format!("{own:.2}"),
         format!("{:.2}", cell.cpu.busy_s.median),

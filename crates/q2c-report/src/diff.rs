@@ -74,7 +74,7 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
     match unit {
         FigureUnit::PerSecond => quantity::iops(value),
         FigureUnit::ThousandPerSecond => format!("{} K", number(value)),
-        FigureUnit::Nanoseconds => duration(value, "u"),
+        FigureUnit::Nanoseconds => duration(value),
         FigureUnit::Seconds => quantity::seconds(value),
         FigureUnit::Share => format!("{} %", number(value * 100.0)),
         FigureUnit::Percent => format!("{} %", number(value)),

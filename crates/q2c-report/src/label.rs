@@ -71,14 +71,14 @@ pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation
 
 /// A sentence about the late time of each cell that was to have one: the cell, and the sentence.
 /// Cells that have none for the same reason share it.
-pub(crate) fn late(result: &TuneResult, micro: &str) -> Vec<String> {
+pub(crate) fn late(result: &TuneResult) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for of in &result.cells {
         let told = match &of.late {
             None => continue,
             Some(LateTime::Unseen(why)) => late::unseen(why),
             Some(late) => {
-                let told = late::told(late, micro).join("; ");
+                let told = late::told(late).join("; ");
                 format!("{} {}: {told}", of.bs, cell(of))
             }
         };

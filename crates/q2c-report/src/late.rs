@@ -20,13 +20,12 @@ pub(crate) const PARTS: [&str; 6] = [
 /// reason.
 const MAIN: f64 = 0.5;
 
-/// Late time of a cell in sentences, the most important first. `micro` is the letter for
-/// microseconds.
-pub(crate) fn told(late: &LateTime, micro: &str) -> Vec<String> {
+/// Late time of a cell in sentences, the most important first.
+pub(crate) fn told(late: &LateTime) -> Vec<String> {
     match late {
         LateTime::Unseen(why) => vec![unseen(why)],
         LateTime::Seen(run) => {
-            let words = Words { run, micro };
+            let words = Words { run };
             let all = [
                 Some(words.parts()),
                 words.slowest(),
@@ -58,16 +57,15 @@ pub(crate) fn unseen(why: &Unseen) -> String {
 
 struct Words<'a> {
     run: &'a LateRun,
-    micro: &'a str,
 }
 
 impl Words<'_> {
     fn time(&self, ns: f64) -> String {
-        duration(ns, self.micro)
+        duration(ns)
     }
 
     fn parts(&self) -> String {
-        numbers(&self.run.all, self.micro)
+        numbers(&self.run.all)
     }
 
     /// The slowest I/Os, and the part that made most of what they took longer than the mean.
@@ -90,7 +88,7 @@ impl Words<'_> {
             "the slowest {} I/Os (mean {}: {}) took longer {by}",
             count(ios),
             self.time(u2c),
-            list(&parts, self.micro),
+            list(&parts),
         ))
     }
 
@@ -144,18 +142,18 @@ fn beside(on_device: Option<OnDevice>) -> String {
 }
 
 /// The means of the parts; `no I/O was matched` without any.
-pub(crate) fn numbers(of: &LateNumbers, micro: &str) -> String {
+pub(crate) fn numbers(of: &LateNumbers) -> String {
     let Some(parts) = of.parts else {
         return "no I/O was matched with the block layer's requests".to_owned();
     };
-    let u2c = duration(parts.u2c_ns(), micro);
-    format!("U2C {u2c} = {}", list(&parts, micro))
+    let u2c = duration(parts.u2c_ns());
+    format!("U2C {u2c} = {}", list(&parts))
 }
 
-fn list(parts: &U2cParts<f64>, micro: &str) -> String {
+fn list(parts: &U2cParts<f64>) -> String {
     let each = PARTS.iter().zip(parts.in_order());
     let named: Vec<String> = each
-        .map(|(name, ns)| format!("{name} {}", duration(ns, micro)))
+        .map(|(name, ns)| format!("{name} {}", duration(ns)))
         .collect();
     named.join(" + ")
 }
@@ -297,7 +295,7 @@ mod tests {
             ([110e3, 250e3, 0.0, 62e3, 53e3, 25e3], "by no part alone"),
         ] {
             let late = LateTime::Seen(Box::new(run(slowest)));
-            let told = told(&late, "u");
+            let told = told(&late);
             assert!(told[1].ends_with(wanted), "{told:?}");
             assert!(told[1].contains("(mean 500 us"), "{told:?}");
         }
@@ -306,7 +304,7 @@ mod tests {
     #[test]
     fn every_figure_is_told() {
         let late = LateTime::Seen(Box::new(run([10e3, 370e3, 0.0, 62e3, 53e3, 5e3])));
-        let told = told(&late, "u");
+        let told = told(&late);
         let wanted = "U2C 100 us = submission 10.0 us + device 70.0 us + return 0 ns + oversleep 12.0 us + \
                       wake-up 3.00 us + reap 5.00 us";
         assert_eq!(told[0], wanted);
@@ -317,7 +315,7 @@ mod tests {
             told[4].contains("5.00 K IOPS with the capture (bpf"),
             "{told:?}"
         );
-        let none = super::told(&LateTime::Unseen(Unseen::NoDevice), "u");
+        let none = super::told(&LateTime::Unseen(Unseen::NoDevice));
         assert_eq!(none, ["none: no block device stands under the target"]);
     }
 }

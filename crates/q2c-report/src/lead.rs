@@ -74,11 +74,11 @@ pub(crate) fn remarks(result: &BenchResult, section: &Section) -> Vec<String> {
     let slept = cells().filter_map(|cell| {
         let asked = cell.effective_sleep_ns.as_ref()?;
         let slept = match &cell.slept_ns {
-            Some(slept) => format!(", slept {}", duration(slept.median, "u")),
+            Some(slept) => format!(", slept {}", duration(slept.median)),
             None => ", and none slept".to_owned(),
         };
         let misses = cell.miss_rate.map_or(f64::NAN, |misses| misses.median);
-        let sleep = duration(asked.median, "u");
+        let sleep = duration(asked.median);
         let (name, jobs) = (name(&cell.point), jobs(cell.point.jobs));
         let of = slept_share(cell);
         Some(format!(

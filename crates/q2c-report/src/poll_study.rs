@@ -48,7 +48,7 @@ fn loss(loss: Option<f64>) -> String {
 /// The patterns, each with its own best and the oracle.
 pub(crate) fn patterns(result: &PollStudyResult) -> Table {
     let row = |pattern: &StudiedPattern| -> Vec<Field> {
-        let [_, p10, p50, p99, _] = pattern.input.latency_ns.map(|ns| duration(ns, "u"));
+        let [_, p10, p50, p99, _] = pattern.input.latency_ns.map(duration);
         let (best, own, oracle) = match &pattern.own_best {
             None => (
                 "none keeps the limits: does not count".to_owned(),

@@ -63,13 +63,12 @@ pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
     }
 }
 
-/// A duration in ns as a number with a fitting unit. `micro` is the letter of microseconds: `u` or
-/// `µ`.
-pub(crate) fn duration(ns: f64, micro: &str) -> String {
+/// A duration in ns as a number with a fitting unit: `850 ns`, `62.4 us`, `1.50 ms`, `8.20 s`.
+pub(crate) fn duration(ns: f64) -> String {
     match ns.abs() {
         v if !v.is_finite() => NOTHING.to_owned(),
         v if v < 1e3 => format!("{} ns", number(ns)),
-        v if v < 1e6 => format!("{} {micro}s", number(ns / 1e3)),
+        v if v < 1e6 => format!("{} us", number(ns / 1e3)),
         v if v < 1e9 => format!("{} ms", number(ns / 1e6)),
         _ => seconds(ns / 1e9),
     }
@@ -171,7 +170,7 @@ mod tests {
     #[test]
     fn durations_and_rates_carry_their_unit() {
         let shown: Vec<String> = [310.0, 43_120.0, 2.5e6, 8.2e9, 724e9, 7_384e9]
-            .map(|ns| duration(ns, "u"))
+            .map(duration)
             .to_vec();
         assert_eq!(
             shown,

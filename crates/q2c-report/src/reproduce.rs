@@ -266,10 +266,10 @@ pub(crate) fn unit_of(figure: &str) -> &'static str {
     match name.rsplit('.').next().unwrap_or(name) {
         "iops" => "KIOPS",
         "kiops_per_core" => "KIOPS per core",
-        "effective_sleep" | "latency" | "p50" | "p99" => "µs",
+        "effective_sleep" | "latency" | "p50" | "p99" => "us",
         "interrupts_per_io" => "per I/O",
         "completion" | "sum_q2c" | "sum_u2c" => "s",
-        "q2g" | "g2i" | "i2d" | "d2c" | "q2c" => "µs",
+        "q2g" | "g2i" | "i2d" | "d2c" | "q2c" => "us",
         _ => "%",
     }
 }
@@ -277,7 +277,7 @@ pub(crate) fn unit_of(figure: &str) -> &'static str {
 /// What a figure is divided by for its unit.
 pub(crate) fn factor_of(unit: &str) -> f64 {
     match unit {
-        "KIOPS" | "µs" => 1e3,
+        "KIOPS" | "us" => 1e3,
         "%" => 0.01,
         "s" => 1e9,
         _ => 1.0,

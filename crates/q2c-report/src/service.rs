@@ -40,7 +40,7 @@ fn class(class: &Class) -> String {
         true => String::new(),
         false => format!(", {} of them chosen at random", class.kept),
     };
-    let median = duration(class.median.0 as f64, "u");
+    let median = duration(class.median.0 as f64);
     format!(
         "{} {direction} from {from}{below} (median {median}{chosen})",
         class.recorded

@@ -53,7 +53,7 @@ fn latency(taken: &TakenAs) -> String {
         (None, DeviceTime::Q2c) => ", since no request has a D",
         _ => "",
     };
-    let before = duration(taken.submission_ns, "u");
+    let before = duration(taken.submission_ns);
     format!(
         "{} of the block layer as device time{why}; the time before it as submission ({before} on average)",
         taken.latency

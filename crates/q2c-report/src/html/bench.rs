@@ -1,7 +1,7 @@
 //! A benchmark as a page: tables and charts for each block size, pattern and depth, then phases,
 //! scaling curves, warnings and the machine.
 
-use super::chart::{Chart, device_grids, over_jobs, phases, stages_over_jobs};
+use super::chart::{Chart, device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
 use super::page::RenderError;
@@ -53,6 +53,7 @@ struct Page<'a> {
     legend: &'static str,
     conclusions: Vec<Conclusion>,
     failed: Vec<String>,
+    axes: Vec<Chart>,
     panels: Vec<Panel>,
     stage_columns: [&'static str; 7],
     stage_legend: &'static str,
@@ -79,6 +80,7 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         .map(|(id, section)| panel(result, section, id))
         .collect();
     let phases = phases::charts(result);
+    let axes = over_axes::charts(result);
     let told = |line| Told {
         text: curve(line),
         suspects: line.suspects.clone(),
@@ -89,13 +91,16 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         shell: Shell::new(
             "bench",
             format!("{}, shuffled; CPUs {}", trials(result), job.cpu_order),
-            panels.iter().flat_map(|panel| &panel.charts).chain(&phases),
+            axes.iter()
+                .chain(panels.iter().flat_map(|panel| &panel.charts))
+                .chain(&phases),
         ),
         target_name: label::target(&result.target),
         columns: head(result),
         legend: LEGEND,
         conclusions: conclusion::of(result),
         failed: failed(result),
+        axes,
         panels,
         stage_columns: stages::HEAD,
         stage_legend: stages::LEGEND,
@@ -121,7 +126,7 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
 
 fn panel(result: &BenchResult, section: &Section, id: usize) -> Panel {
     let cells = result.cells.iter().filter(|c| section.holds(&c.point));
-    let mut charts = vec![over_jobs::chart(result, section, id)];
+    let mut charts: Vec<Chart> = over_jobs::chart(result, section, id).into_iter().collect();
     charts.extend(stages_over_jobs::charts(result, section, id));
     // The grids are of the whole result, and stand in its first panel.
     if id == 0 {

@@ -39,7 +39,7 @@ pub(super) fn machine(m: &Machine) -> Vec<Fact> {
     let states = m
         .idle_states
         .iter()
-        .map(|(name, us)| format!("{name} {us} µs"));
+        .map(|(name, us)| format!("{name} {us} us"));
     let mut facts = vec![
         fact("Kernel", &m.kernel),
         fact("Architecture", &m.arch),
@@ -104,7 +104,7 @@ fn device(d: &Device) -> Vec<Fact> {
 
 /// The facts of one block size's calibration.
 pub(super) fn calibration(c: &Calibration) -> Vec<Fact> {
-    let ns = |value: f64| duration(value, "µ");
+    let ns = |value: f64| duration(value);
     let cost = &c.cost;
     let origin = match c.reused {
         true => "reused".to_owned(),

@@ -43,10 +43,8 @@ pub(super) struct Field {
 
 /// Makes the table of one block size.
 pub(super) fn of(result: &TuneResult, bs: Bytes) -> Results {
-    // `us` is for terminals, which may lack the letter µ.
-    let unit = |unit: &'static str| if unit == "us" { "µs" } else { unit };
     Results {
-        columns: METRICS.iter().map(|m| (m.name, unit(m.unit))).collect(),
+        columns: METRICS.iter().map(|m| (m.name, m.unit)).collect(),
         rows: coloured(result, bs).iter().map(row).collect(),
     }
 }

@@ -196,10 +196,10 @@ fn drift(result: &TuneResult) -> Trust {
 fn floor(result: &TuneResult) -> Trust {
     Trust {
         name: "Harness floor".into(),
-        value: duration(result.harness_floor_ns, "µ"),
+        value: duration(result.harness_floor_ns),
         detail: format!(
             "CPU per I/O that is q2c's own; {} with nothing kept",
-            duration(result.harness_bare_ns, "µ")
+            duration(result.harness_bare_ns)
         ),
         caution: false,
     }

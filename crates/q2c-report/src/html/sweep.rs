@@ -94,7 +94,7 @@ fn over_all(result: &SweepResult) -> Vec<String> {
 
 fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
     let input = &result.inputs[answer.input];
-    let [least, p10, p50, p99, most] = input.latency_ns.map(|ns| duration(ns, "µ"));
+    let [least, p10, p50, p99, most] = input.latency_ns.map(duration);
     let (shown, hidden) = shortlist(result, answer);
     let mut rows = vec![
         row("poll", false, &answer.poll),
@@ -175,7 +175,7 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer) -> String {
 
 fn row(name: &str, best: bool, figures: &Simulated) -> Row {
     let told = |(column, of): &(&str, fn(&Simulated) -> f64)| match *column {
-        name if name.ends_with("_ns") || name.ends_with("ns_per_io") => duration(of(figures), "µ"),
+        name if name.ends_with("_ns") || name.ends_with("ns_per_io") => duration(of(figures)),
         "miss_rate" | "t_over" | "t_under" => format!("{:.2} %", of(figures) * 100.0),
         _ => number(of(figures)),
     };

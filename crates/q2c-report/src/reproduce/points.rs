@@ -81,7 +81,7 @@ impl Seen {
             shown(&self.kiops, number).into(),
             shown(&self.miss_pct, number).into(),
             shown(&self.cpu_pct, number).into(),
-            shown(&self.mean_ns, |ns| duration(ns, "u")).into(),
+            shown(&self.mean_ns, duration).into(),
             self.modes.join("; ").into(),
         ]
     }

@@ -82,7 +82,7 @@ fn placed(missing: &Missing) -> String {
 
 /// A window that is too short, with what makes it longer.
 fn too_short(short: &ShortWindow) -> String {
-    let time = |seconds: f64| bare(&duration(seconds * 1e9, "u"));
+    let time = |seconds: f64| bare(&duration(seconds * 1e9));
     let begin = match short.starting_s > 0.0 {
         true => format!(" after the {} in which it begins", time(short.starting_s)),
         false => String::new(),

@@ -36,7 +36,7 @@ fn percent(value: f64) -> String {
 }
 
 fn time(ns: f64) -> String {
-    quantity::duration(ns, "u")
+    quantity::duration(ns)
 }
 
 /// The head of the lines of [`kernel_watch_line`].

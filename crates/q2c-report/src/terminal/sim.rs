@@ -133,7 +133,7 @@ pub(super) fn row(of: &SimMethod) -> Vec<Field> {
         false => "-".to_owned(),
     };
     let time = |ns: f64| match known(ns) {
-        true => duration(ns, "u"),
+        true => duration(ns),
         false => "-".to_owned(),
     };
     let numbers = [

@@ -59,7 +59,7 @@ fn one(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
         1 => "1 lane".to_owned(),
         n => format!("{n} lanes"),
     };
-    let [_, p10, p50, p99, _] = input.latency_ns.map(|ns| duration(ns, "u"));
+    let [_, p10, p50, p99, _] = input.latency_ns.map(duration);
     let mut about = format!(
         "{} I/Os, {lanes}, {}; recorded latency p10 {p10}, median {p50}, p99 {p99}",
         count(input.ios),
@@ -126,7 +126,7 @@ fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
 }
 
 fn row(name: Field, figures: &Simulated) -> Vec<Field> {
-    let short = |ns: f64| duration(ns, "u");
+    let short = |ns: f64| duration(ns);
     let numbers = [
         format!("{:.0}", figures.rates.iops),
         format!("{:.1}", figures.rates.cpu_pct),

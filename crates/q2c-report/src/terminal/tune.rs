@@ -121,8 +121,8 @@ fn fidelity(result: &TuneResult, screen: Screen) -> String {
 }
 
 fn harness_floor(result: &TuneResult, screen: Screen) -> String {
-    let floor = duration(result.harness_floor_ns, "u");
-    let bare = duration(result.harness_bare_ns, "u");
+    let floor = duration(result.harness_floor_ns);
+    let bare = duration(result.harness_bare_ns);
     let text = format!(
         "{floor} of CPU per I/O are q2c's own (null engine, recording on; {bare} with nothing kept)"
     );
@@ -131,7 +131,7 @@ fn harness_floor(result: &TuneResult, screen: Screen) -> String {
 
 /// A line for each cell with late time, and one for each reason why there is none.
 fn late_time(result: &TuneResult, screen: Screen) -> String {
-    let told = label::late(result, "u").into_iter();
+    let told = label::late(result).into_iter();
     told.map(|told| screen.note(Tone::Strong, "late time:", &told))
         .collect()
 }

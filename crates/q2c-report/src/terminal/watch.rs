@@ -100,7 +100,7 @@ fn percent(value: f64) -> String {
 }
 
 fn time(ns: f64) -> String {
-    quantity::duration(ns, "u")
+    quantity::duration(ns)
 }
 
 impl Gauge {
@@ -165,7 +165,7 @@ pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
         format!("; misses late by {over}{spread}, beside {beside} requests")
     });
     let unmatched = late::unmatched(late).map(|told| format!("; {told}"));
-    let each = [Some(late::numbers(late, "u")), misses, unmatched];
+    let each = [Some(late::numbers(late)), misses, unmatched];
     let text: String = each.into_iter().flatten().collect();
     Some(format!("{:>9}{text}", ""))
 }
@@ -204,7 +204,7 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
     for method in &result.methods {
         if let Some(numbers) = method.median.and_then(|m| m.late) {
             let unmatched = late::unmatched(&numbers).map(|told| format!("; {told}"));
-            let told = late::numbers(&numbers, "u") + &unmatched.unwrap_or_default();
+            let told = late::numbers(&numbers) + &unmatched.unwrap_or_default();
             note(&format!("late time of {}: {told}", named(method)));
         }
     }

@@ -25,9 +25,11 @@ fn a_benchmark_is_drawn_in_every_view() {
     // There are two lines. Knee and collapse of the falling one are marked in the throughput alone.
     for (view, title, traces) in [
         (0, "KIOPS", 4),
-        (1, "busy CPUs of the machine", 2),
-        (2, "KIOPS per busy CPU", 2),
-        (3, "us of jobs and helpers per I/O", 2),
+        (1, "median latency, us", 2),
+        (2, "p99 latency, us", 2),
+        (3, "busy CPUs of the machine", 2),
+        (4, "KIOPS per busy CPU", 2),
+        (5, "us of jobs and helpers per I/O", 2),
     ] {
         let plot = page.show_view("jobs-0", view);
         assert_eq!(plot["y"], json!(title), "{plot}");
@@ -122,7 +124,7 @@ fn stages_are_drawn_over_the_jobs() {
     let Some(mut page) = open_changed(test, bench_stages_fixture::with_stages) else {
         return;
     };
-    for (view, title, traces) in [(0, "mean time, µs", 4), (1, "time", 5), (2, "time", 5)] {
+    for (view, title, traces) in [(0, "mean time, us", 4), (1, "time", 5), (2, "time", 5)] {
         let plot = page.show_view("stages-0-0", view);
         assert_eq!(plot["y"], json!(title), "{plot}");
         assert_eq!(plot["traces"], json!(traces), "{plot}");
@@ -183,7 +185,7 @@ fn phases_are_drawn_over_time() {
         (0, "KIOPS", 3),
         (1, "KIOPS of the background", 3),
         (2, "CPUs of the jobs' threads", 3),
-        (3, "effective sleep, µs", 3),
+        (3, "effective sleep, us", 3),
     ] {
         let plot = page.show_view("phases-0", view);
         assert_eq!(plot["y"], json!(title), "{plot}");
@@ -229,4 +231,44 @@ fn without_stages_and_phases_there_are_no_charts_of_them() {
     ] {
         assert!(!html.contains(absent), "{absent}");
     }
+}
+
+/// One job at three depths: the depth is the axis, and no chart over the jobs has a single dot.
+#[test]
+fn the_axis_that_varies_is_the_one_that_is_drawn() {
+    let mut result = bench_fixture::result();
+    result.scaling.clear();
+    let mut one = result.cells[0].clone();
+    result.cells.clear();
+    for (depth, iops, p99) in [
+        (1, 10_000.0, 90e3),
+        (4, 30_000.0, 120e3),
+        (16, 40_000.0, 400e3),
+    ] {
+        one.point.depth = depth;
+        one.iops.median = iops;
+        one.lat_ns.p99 = p99;
+        result.cells.push(one.clone());
+    }
+    let html = q2c_report::html::bench(&result).expect("make the page");
+    let test = "the_axis_that_varies_is_the_one_that_is_drawn";
+    let Some(mut page) = Page::open_html(test, &html) else {
+        return;
+    };
+    assert_eq!(
+        page.evaluate("document.querySelector('[data-chart^=jobs]')"),
+        json!(null)
+    );
+    let plot = page.show_view("over-depth", 2);
+    assert_eq!(plot["y"], json!("p99 latency, us"), "{plot}");
+    let drawn =
+        "(() => { const t = document.querySelector('[data-chart=over-depth] .plot').data[0];
+        return [t.x, t.y]; })()";
+    assert_eq!(
+        page.evaluate(drawn),
+        json!([["1", "4", "16"], [90, 120, 400]])
+    );
+    page.show_view("over-depth", 4);
+    assert_eq!(page.evaluate(drawn), json!([[10, 30, 40], [90, 120, 400]]));
+    page.assert_quiet();
 }

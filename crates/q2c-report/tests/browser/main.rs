@@ -74,8 +74,8 @@ fn every_view_of_a_chart_is_drawn() {
             vec![
                 "KIOPS",
                 "CPU, % of one",
-                "mean latency, µs",
-                "p99 latency, µs",
+                "mean latency, us",
+                "p99 latency, us",
             ],
         ),
         ("latency-4096", vec!["quantile", "share of I/Os, %"]),

@@ -51,6 +51,7 @@ pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String
     let mut found = Vec::new();
     no_room(text, figures, &mut found);
     used(text, figures, floor, &mut found);
+    gained(text, figures, &mut found);
     waking(text, &mut found);
     kept(text, figures, &mut found);
     trade(text, figures, floor, &mut found);
@@ -74,17 +75,47 @@ fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
+/// The method that is to be used.
+fn recommended(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("use ")?.split([';', ' ']).next()?;
+    match name.trim_end_matches(':') {
+        "interrupts" => Some("interrupt"),
+        name => Some(name),
+    }
+}
+
+/// "A times the KIOPS/core of polling at B % of its IOPS" is false where A or B is not the figure
+/// of the method that is to be used.
+fn gained(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+    let verdict = text.split(';').next().unwrap_or_default();
+    let Some((before, after)) = verdict.split_once(" of polling at ") else {
+        return;
+    };
+    let times = before.split_once(" times the KIOPS");
+    let times = times.and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
+    let kept = after.split(' ').next().and_then(|n| n.parse::<f64>().ok());
+    let own = figures
+        .iter()
+        .find(|of| Some(of.name.as_str()) == recommended(text));
+    let (Some(own), Some(times), Some(kept)) = (own, times, kept) else {
+        found.push(format!("a gain that cannot be read: {verdict}"));
+        return;
+    };
+    for (said, is) in [
+        (times, median(&own.per_core)),
+        (kept / 100.0, median(&own.iops)),
+    ] {
+        if (said - is).abs() > PRINTED * is.max(1.0) {
+            found.push(format!("{}: gains {said}, measured {is:.4}", own.name));
+        }
+    }
+}
+
 /// "Use X" is false where no trial of X reached the floor, where X does not pay, or where another
 /// method that kept the floor was better in every trial.
 fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
-    let Some(rest) = text.strip_prefix("use ") else {
+    let Some(name) = recommended(text) else {
         return;
-    };
-    let name = rest.split([';', ' ']).next().unwrap_or_default();
-    let name = if name == "interrupts" {
-        "interrupt"
-    } else {
-        name
     };
     let Some(own) = figures.iter().find(|of| of.name == name) else {
         found.push(format!("{name} is to be used and was not tried"));
@@ -133,15 +164,12 @@ fn waking(text: &str, found: &mut Vec<String>) {
 /// "beside polling X kept A [..] % of the IOPS at B [..] times" is false where A or B is not the
 /// figure of X. X is the name of a policy, or "it", "Linux's rule", "interrupts".
 fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
-    let recommended = text
-        .strip_prefix("use ")
-        .and_then(|rest| rest.split([';', ' ']).next());
     for claim in text.split("beside polling ").skip(1) {
         let Some((who, rest)) = claim.split_once(" kept ") else {
             continue;
         };
         let name = match who {
-            "it" => recommended.unwrap_or_default(),
+            "it" => recommended(text).unwrap_or_default(),
             "Linux's rule" => "mean:ratio=50%,period=100ms",
             other => other,
         };

@@ -112,7 +112,8 @@ fn told(contenders: &[Contender], goal: &Goal, asked: &str) -> (String, Vec<Stri
     let cells = tried.map(|contender| cell(contender, cores));
     let result = result(cells.collect(), recommendation);
     let words = words(&result, &result.recommendation[0]);
-    let text = format!("{}; {}", words.verdict, words.why.join("; "));
+    let all = [vec![words.verdict], words.caveats, words.evidence].concat();
+    let text = all.join("; ");
     let wrong = contradictions(&text, &figures(contenders, cores), decision.floor);
     (text, wrong)
 }

@@ -29,17 +29,17 @@ pub struct BenchArgs {
     /// Interfaces, separated by commas: io_uring, libaio, pvsync2, io_uring_cmd (NVMe commands),
     /// spdk (spdk_nvme_perf) [default: io_uring,libaio,pvsync2; on /dev/ng0n1 io_uring_cmd, on a
     /// PCI address spdk]
-    #[arg(long, value_name = "LIST")]
+    #[arg(short = 'e', long, value_name = "LIST")]
     pub engine: Option<Engines>,
     /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring,
     /// hybrid-kernel, hybrid:RULE [default: interrupt,poll]
-    #[arg(long, value_name = "LIST")]
+    #[arg(short = 'm', long, value_name = "LIST")]
     pub method: Option<Methods>,
     /// Numbers of threads: 1,2,4 or 1..8 or 5..120/5, which is every fifth [default: 1]
-    #[arg(long, value_name = "LIST")]
+    #[arg(short = 'j', long, value_name = "LIST")]
     pub jobs: Option<Counts>,
     /// Requests in flight of each thread [default: 1]
-    #[arg(long, value_name = "LIST")]
+    #[arg(short = 'd', long, value_name = "LIST")]
     pub depth: Option<Counts>,
     /// Hardware queues of the device, for null_blk and ramdisk_mq; put back after each trial (needs
     /// root)
@@ -49,7 +49,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST")]
     pub nr_requests: Option<Numbers>,
     /// Block sizes [default: 4k]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(short = 'b', long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Option<Vec<Bytes>>,
     /// Patterns: randread, randwrite, read, write [default: randread]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -70,13 +70,13 @@ pub struct BenchArgs {
     #[arg(long)]
     pub stages: bool,
     /// Measured part of each trial [default: 3s]
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub warm_up: Option<f64>,
     /// Trials of each point
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 't', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Add trials until the median's interval is narrower than this share of it, such as 3%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

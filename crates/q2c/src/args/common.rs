@@ -20,7 +20,7 @@ pub struct WorkloadArgs {
     #[arg(long, default_value = "randread")]
     pub rw: Pattern,
     /// Block sizes, separated by commas
-    #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(short = 'b', long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
     pub bs: Vec<Bytes>,
     /// CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0
     /// to others, unless another one is clearly faster in trials of a moment each
@@ -31,7 +31,7 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "JOBS")]
     pub background: Vec<Background>,
     /// I/O interface [default: io_uring, or what a simulated target names]
-    #[arg(long)]
+    #[arg(short = 'e', long)]
     pub engine: Option<EngineSpec>,
     /// Place of the run.
     #[command(flatten)]
@@ -50,7 +50,7 @@ impl WorkloadArgs {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct JobsArg {
     /// Foreground threads, depth 1 each
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(short = 'j', long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
 }
 

@@ -20,8 +20,8 @@ pub struct RecordArgs {
     capture: CaptureArgs,
     /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in
     /// runs]
-    #[arg(long, value_name = "TRACE")]
-    pub out: Option<PathBuf>,
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: Option<PathBuf>,
     /// Print the trace's description as JSON
     #[arg(long)]
     pub json: bool,
@@ -37,7 +37,7 @@ pub struct CaptureArgs {
     #[arg(skip)]
     pub ops: Vec<Op>,
     /// Stop after this time [default: at ctrl-c, or when the command ends]
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// bpf or tracefs [default: bpf, or tracefs where that is refused]
     #[arg(long, value_name = "WAY")]

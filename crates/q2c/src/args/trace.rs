@@ -45,8 +45,8 @@ pub struct ImportArgs {
     #[command(flatten)]
     pub recording: RecordingArgs,
     /// The trace to make, or with --partition-by the folder; a name that is not taken yet
-    #[arg(long, value_name = "TRACE")]
-    pub out: PathBuf,
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: PathBuf,
     /// Make a folder with a trace of each device, for questions about many devices
     #[arg(long, value_name = "KEY")]
     pub partition_by: Option<PartitionBy>,
@@ -89,8 +89,8 @@ pub struct CopyArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub first: Option<u64>,
     /// The trace to make, a name that is not taken yet
-    #[arg(long, value_name = "TRACE")]
-    pub out: PathBuf,
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: PathBuf,
     /// Print the new trace's description as JSON
     #[arg(long)]
     pub json: bool,
@@ -121,8 +121,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "LANES")]
     pub lanes: Option<TimelineLanes>,
     /// The file to make, a name that is not taken yet; - for standard output
-    #[arg(long, value_name = "FILE", default_value = "-")]
-    pub out: PathBuf,
+    #[arg(short, long, alias = "out", value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
 }
 
 /// Which trace.

@@ -16,7 +16,7 @@ pub struct TuneArgs {
     pub workload: WorkloadArgs,
     /// Numbers of foreground threads, depth 1 each: 1,2,4 or 1..4; several are tuned one after
     /// another, and the answer is told over them
-    #[arg(long, value_name = "LIST", default_value = "1")]
+    #[arg(short = 'j', long, value_name = "LIST", default_value = "1")]
     pub jobs: Counts,
     /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
     /// given again)
@@ -29,11 +29,11 @@ pub struct TuneArgs {
     #[arg(long)]
     pub yes: bool,
     /// Measured part of each trial
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = seconds)]
+    #[arg(short = 's', long, value_name = "DURATION", default_value = "1s", value_parser = seconds)]
     pub seconds: f64,
     /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
     /// most six times as many in all
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 't', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// What is best.
     #[command(flatten)]

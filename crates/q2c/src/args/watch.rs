@@ -28,7 +28,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
     pub interval: Nanos,
     /// End by itself after this time [default: at a key or a signal]
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Go on to the next method by itself each time this is over
     #[arg(long, value_name = "DURATION", value_parser = each)]

@@ -34,7 +34,7 @@ pub fn target(
         Failure::new(
             Exit::Usage,
             format!(
-                "{command}: name a <TARGET>, or use --scratch SIZE; q2c {command} --help tells what there is"
+                "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
             ),
         )
     })

@@ -94,6 +94,6 @@ fn what_cannot_be_run_is_named_with_its_line() {
         with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, words);
     }
     q2c(folder, &["bench", "--fio", "nowhere.fio"]).refused(3, &["nowhere.fio", "No such file"]);
-    with(folder, plain, &[]).refused(2, &["name a <TARGET>"]);
+    with(folder, plain, &[]).refused(2, &["name a file or a block device"]);
     assert!(!folder.join("runs").exists(), "nothing was begun");
 }

@@ -13,20 +13,12 @@ fn bench(folder: &Path, target: &str) {
 /// The folders of the two runs, the latest first, which is the one that is drawn without a name.
 fn listed(folder: &Path) -> [String; 2] {
     let list = q2c(folder, &["runs", "--json"]).json();
-    let runs: Vec<(&str, &str)> = list["runs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|run| {
-            (
-                run["target"].as_str().unwrap(),
-                run["end"].as_str().unwrap(),
-            )
-        })
-        .collect();
-    assert_eq!(runs, [("sim:4ms", "complete"), ("sim:1ms", "complete")]);
-    let paths = [0, 1].map(|at| list["runs"][at]["path"].as_str().unwrap().to_owned());
-    // The latest run is the one that is drawn.
+    let of = |at: usize, what: &str| list["runs"][at][what].as_str().map(str::to_owned);
+    for (at, target) in ["sim:4ms", "sim:1ms"].into_iter().enumerate() {
+        let told = (of(at, "target"), of(at, "end"));
+        assert_eq!(told, (Some(target.to_owned()), Some("complete".to_owned())));
+    }
+    let paths = [0, 1].map(|at| of(at, "path").unwrap_or_default());
     let drawn = q2c(folder, &["report"]).done();
     assert_eq!(drawn, q2c(folder, &["report", &paths[0]]).done());
     paths

@@ -33,7 +33,7 @@ fn ticks_us(title: &str, steps: &[f64]) -> Value {
 
 /// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.
 pub(super) fn round_duration(ns: f64) -> String {
-    quantity::bare(&quantity::duration(ns, "µ"))
+    quantity::bare(&quantity::duration(ns))
 }
 
 /// The layout of one plot.

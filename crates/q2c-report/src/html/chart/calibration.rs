@@ -47,7 +47,7 @@ fn delay(calibration: &Calibration) -> Chart {
         "How much later than asked a sleeper wakes. Dots: measured; lines: the fitted model, where the completion \
          comes after the wake-up (clear, solid) and where it came before (hit, dotted, for the median latency).",
         traces,
-        "wake-up delay, µs",
+        "wake-up delay, us",
     )
 }
 
@@ -75,7 +75,7 @@ fn cpu(calibration: &Calibration) -> Chart {
         "Calibration: CPU",
         "Thread CPU of an I/O, and the part of it that arming, leaving and returning cost. At 0 the thread only polls.",
         traces,
-        "CPU, µs",
+        "CPU, us",
     )
 }
 
@@ -96,7 +96,7 @@ fn latency(calibration: &Calibration) -> Chart {
         "Calibration: latency",
         "Median wait from the submission's return. Where the dots leave the line, sleeps outlast the device.",
         traces,
-        "wait, µs",
+        "wait, us",
     )
 }
 
@@ -125,7 +125,7 @@ fn chart(id: &str, title: &'static str, note: &str, traces: Vec<Value>, y: &str)
         views: vec![View {
             label: title,
             traces,
-            layout: axis::single(&axis::from_zero("sleep asked, µs"), &axis::from_zero(y)),
+            layout: axis::single(&axis::from_zero("sleep asked, us"), &axis::from_zero(y)),
         }],
     }
 }
@@ -148,7 +148,7 @@ fn points(
         "y": points.iter().map(|p| value(of(p) * NS_TO_US)).collect::<Vec<_>>(),
         "text": points.iter().map(about).collect::<Vec<_>>(),
         "marker": {"color": colour, "size": 7},
-        "hovertemplate": "asked %{x} µs: %{y} µs<br>%{text}",
+        "hovertemplate": "asked %{x} us: %{y} us<br>%{text}",
     })
 }
 
@@ -173,6 +173,6 @@ fn curve(
         "x": super::values(&sleeps, NS_TO_US),
         "y": sleeps.iter().map(|s| value(at(*s) * NS_TO_US)).collect::<Vec<_>>(),
         "line": {"color": colour, "dash": dash, "width": 1.5},
-        "hovertemplate": "asked %{x} µs: %{y} µs",
+        "hovertemplate": "asked %{x} us: %{y} us",
     })
 }

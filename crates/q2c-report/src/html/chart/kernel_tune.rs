@@ -19,7 +19,7 @@ type Quantity = (
 
 const QUANTITIES: [Quantity; 4] = [
     ("miss rate", "missed, %", 100.0, |i| i.rates.miss_rate),
-    ("effective sleep", "effective sleep, µs", 1e-3, |i| {
+    ("effective sleep", "effective sleep, us", 1e-3, |i| {
         i.rates.effective_sleep_ns
     }),
     ("CPU", "CPU, % of one", 1.0, |i| i.rates.cpu_pct),

@@ -29,7 +29,7 @@ pub(super) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
              sleep that the rule asked for; where the wake-up rises, by the timer, the CPU or the scheduler. \
              Below: the misses. {}.",
             crate::label::cell(line.cell),
-            late::told(late, "µ").join("; ")
+            late::told(late).join("; ")
         ),
         height: 460,
         wide: true,
@@ -46,8 +46,8 @@ fn view(run: &LateRun) -> View {
         traces,
         layout: axis::stacked(
             &axis::from_zero("time, s"),
-            &axis::from_zero("U2C, µs"),
-            &axis::from_zero("lateness, µs"),
+            &axis::from_zero("U2C, us"),
+            &axis::from_zero("lateness, us"),
         ),
     }
 }
@@ -68,7 +68,7 @@ fn parts(run: &LateRun) -> Vec<Value> {
             "y": values(&of_part.collect::<Vec<f64>>(), NS_TO_US),
             "stackgroup": "parts",
             "line": {"color": colour, "width": 1},
-            "hovertemplate": "%{y} µs",
+            "hovertemplate": "%{y} us",
         })
     };
     each.map(trace).collect()
@@ -99,7 +99,7 @@ fn misses(run: &LateRun) -> Vec<Value> {
             "y": values(&over, NS_TO_US),
             "yaxis": "y2",
             "marker": {"color": colour, "size": 4},
-            "hovertemplate": "%{y} µs",
+            "hovertemplate": "%{y} us",
         })
     };
     there.map(trace).collect()

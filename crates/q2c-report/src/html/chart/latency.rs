@@ -70,7 +70,7 @@ fn trace(line: &Line<'_>, height: fn(f64) -> f64) -> Value {
         .collect();
     let mut trace = line.trace(&values(&latencies, 1e-3), &heights, "");
     trace["text"] = json!(names);
-    trace["hovertemplate"] = json!("%{text}: %{x} µs");
+    trace["hovertemplate"] = json!("%{text}: %{x} us");
     trace
 }
 

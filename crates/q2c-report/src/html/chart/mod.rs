@@ -13,6 +13,7 @@ pub(super) mod kernel_tune;
 mod late;
 mod latency;
 mod line;
+pub(super) mod over_axes;
 pub(super) mod over_jobs;
 mod over_time;
 mod pareto;

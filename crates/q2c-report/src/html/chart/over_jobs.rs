@@ -34,13 +34,27 @@ struct Measure {
     marked: bool,
 }
 
-const MEASURES: [Measure; 4] = [
+const MEASURES: [Measure; 6] = [
     Measure {
         label: "IOPS",
         axis: "KIOPS",
         scale: 1e-3,
         of: |cell| cell.iops,
         marked: true,
+    },
+    Measure {
+        label: "p50",
+        axis: "median latency, us",
+        scale: 1e-3,
+        of: |cell| over_all(cell, cell.lat_ns.p50),
+        marked: false,
+    },
+    Measure {
+        label: "p99",
+        axis: "p99 latency, us",
+        scale: 1e-3,
+        of: |cell| over_all(cell, cell.lat_ns.p99),
+        marked: false,
     },
     Measure {
         label: "CPU",
@@ -65,9 +79,13 @@ const MEASURES: [Measure; 4] = [
     },
 ];
 
-pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize) -> Chart {
+/// `None` where there is one number of jobs alone: its points would stand above each other.
+pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize) -> Option<Chart> {
     let own = result.cells.iter().filter(|c| section.holds(&c.point));
     let jobs: BTreeSet<u32> = own.map(|c| c.point.jobs).collect();
+    if jobs.len() < 2 {
+        return None;
+    }
     let mut over = axis::from_zero("jobs");
     over["tickvals"] = json!(jobs);
     let view = |measure: &Measure| View {
@@ -75,7 +93,7 @@ pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize)
         traces: traces(result, section, measure),
         layout: axis::single(&over, &axis::from_zero(measure.axis)),
     };
-    Chart {
+    Some(Chart {
         id: format!("jobs-{id}"),
         title: "Over the number of jobs".into(),
         note: "Medians with [min, max] over the trials. Open squares: knee, further jobs add less than a tenth of the first. Crosses: \
@@ -84,6 +102,16 @@ pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize)
         height: 460,
         wide: true,
         views: MEASURES.iter().map(view).collect(),
+    })
+}
+
+/// A figure that is kept over all trials, and so has no range.
+fn over_all(cell: &BenchCell, ns: f64) -> Interval {
+    Interval {
+        median: ns,
+        min: ns,
+        max: ns,
+        trials: cell.iops.trials,
     }
 }
 

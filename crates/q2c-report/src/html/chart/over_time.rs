@@ -23,10 +23,10 @@ pub(super) fn throughput(lines: &[Line<'_>]) -> Chart {
         ("CPU", "CPU, % of one", "%", 1.0, |s| {
             known(&s.rates.cpu_pct)
         }),
-        ("mean latency", "mean latency, µs", "µs", NS_TO_US, |s| {
+        ("mean latency", "mean latency, us", "us", NS_TO_US, |s| {
             s.mean_ns.clone()
         }),
-        ("p99 latency", "p99 latency, µs", "µs", NS_TO_US, |s| {
+        ("p99 latency", "p99 latency, us", "us", NS_TO_US, |s| {
             s.p99_ns.clone()
         }),
     ];
@@ -68,8 +68,8 @@ pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
         let series = &line.cell.series;
         let asked = values(&known(&series.rates.effective_sleep_ns), NS_TO_US);
         let slept = values(&series.slept_ns, NS_TO_US);
-        traces.push(line.trace(&time(series), &asked, "µs asked"));
-        let mut slept = line.trace(&time(series), &slept, "µs slept");
+        traces.push(line.trace(&time(series), &asked, "us asked"));
+        let mut slept = line.trace(&time(series), &slept, "us slept");
         slept["line"]["dash"] = json!("dot");
         slept["showlegend"] = json!(false);
         traces.push(slept);
@@ -86,7 +86,7 @@ pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
         views: vec![View {
             label: "sleep",
             traces,
-            layout: layout("sleep, µs"),
+            layout: layout("sleep, us"),
         }],
     }
 }

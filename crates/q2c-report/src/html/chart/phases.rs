@@ -27,7 +27,7 @@ const QUANTITIES: [Quantity; 4] = [
         s.background_iops * 1e-3
     }),
     ("CPU", "CPUs of the jobs' threads", "CPUs", |s| s.job_cpus),
-    ("effective sleep", "effective sleep, µs", "µs", |s| {
+    ("effective sleep", "effective sleep, us", "us", |s| {
         s.effective_sleep_ns.map_or(f64::NAN, |ns| ns * 1e-3)
     }),
 ];

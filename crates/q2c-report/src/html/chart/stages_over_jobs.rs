@@ -81,7 +81,7 @@ fn percentiles(label: &'static str, points: &[Seen<'_>], of: fn(&StageStats) -> 
                 // A logarithmic axis has no 0.
                 "y": y.iter().map(|ns| value(ns.max(1.0) * NS_TO_US)).collect::<Vec<Value>>(),
                 "line": {"color": colour, "width": 2}, "marker": {"color": colour, "size": 7},
-                "hovertemplate": "%{y} µs at %{x} jobs",
+                "hovertemplate": "%{y} us at %{x} jobs",
             })
         })
     };

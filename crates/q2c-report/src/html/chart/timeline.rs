@@ -33,8 +33,8 @@ pub(in crate::html) fn chart(timeline: &Timeline) -> Chart {
             traces: traces(timeline),
             layout: axis::stacked(
                 &axis::from_zero("time, ms"),
-                &axis::from_zero("latency and sleep, µs"),
-                &axis::from_zero("observed, µs"),
+                &axis::from_zero("latency and sleep, us"),
+                &axis::from_zero("observed, us"),
             ),
         }],
     }
@@ -48,7 +48,7 @@ fn traces(timeline: &Timeline) -> Vec<Value> {
             "type": "scatter", "mode": "markers", "name": name,
             "x": at(missed), "y": latency(missed),
             "marker": {"size": 4, "color": colour},
-            "hovertemplate": "%{y} µs at %{x} ms",
+            "hovertemplate": "%{y} us at %{x} ms",
         })
     };
     let time = values(&timeline.at_ns, NS_TO_MS);

@@ -29,7 +29,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         let writer = TraceWriter::create(path, TraceMeta::default());
         writer.or_exit_of(trace_exit)
     };
-    let named = args.out.as_deref().map(create).transpose()?;
+    let named = args.output.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
     let child = Child::start(&args.command)?;
     // Nothing can be refused any more: a run folder is made for recordings alone.

@@ -28,7 +28,7 @@ pub struct Place {
 
 impl Place {
     pub fn new(args: &RecordArgs, capture: &CaptureArgs) -> Result<Place, Failure> {
-        if let Some(out) = &args.out {
+        if let Some(out) = &args.output {
             return Ok(Place {
                 trace: out.clone(),
                 folder: None,

@@ -14,7 +14,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
-    let writer = TraceWriter::create(&args.out, meta.clone());
+    let writer = TraceWriter::create(&args.output, meta.clone());
     let mut writer = writer.or_exit_of(trace_exit)?;
     let mut counting = Counting::default();
     let mut left = args.first.unwrap_or(u64::MAX);
@@ -34,7 +34,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         }
     }
     writer.finish().or_exit_of(trace_exit)?;
-    tell(&args.out, &meta, counting.finish(), args.json)
+    tell(&args.output, &meta, counting.finish(), args.json)
 }
 
 /// The records that are copied, by their start.

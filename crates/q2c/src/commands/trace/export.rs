@@ -28,9 +28,9 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let path = args.trace.as_path();
     let reader = TraceReader::open(path).or_exit(Exit::Input)?;
     let go_on = || !stop.load(Ordering::Relaxed);
-    let exported = match args.out.as_path() == Path::new("-") {
+    let exported = match args.output.as_path() == Path::new("-") {
         true => export::trace(format, path, &reader, &options, &go_on, &mut stdout()),
-        false => export::file(format, path, &reader, &options, &go_on, &args.out),
+        false => export::file(format, path, &reader, &options, &go_on, &args.output),
     };
     match exported {
         Ok(exported) => say(&told(&exported)),

@@ -17,15 +17,15 @@ pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let options = args.recording.options();
     let format = args.recording.format.as_deref();
     let Some(PartitionBy::Device) = args.partition_by else {
-        let imported = to_trace(&args.inputs, format, &options, &args.out, stop);
+        let imported = to_trace(&args.inputs, format, &options, &args.output, stop);
         let (meta, summary) = imported.map_err(failure)?;
-        return tell(&args.out, &meta, summary, args.json);
+        return tell(&args.output, &meta, summary, args.json);
     };
-    let out = (args.out.as_path(), args.stretch_rows);
+    let out = (args.output.as_path(), args.stretch_rows);
     let fleet = to_fleet(&args.inputs, format, &options, out, stop).map_err(failure)?;
     match args.json {
         true => print_json(&fleet)?,
-        false => print(&in_words(&args.out, &fleet))?,
+        false => print(&in_words(&args.output, &fleet))?,
     }
     Ok(Exit::Done)
 }

@@ -95,7 +95,7 @@ fn view(
     View {
         label,
         traces,
-        layout: axis::single(&axis::titled("time, µs"), &y),
+        layout: axis::single(&axis::titled("time, us"), &y),
     }
 }
 
@@ -211,8 +211,8 @@ fn about(io: &ExcerptIo, stage: &str, ns: u64) -> String {
         .map_or_else(String::new, |pid| format!(", pid {pid}"));
     chart_text(&format!(
         "{stage} {} of {} in all: {} of {} bytes at sector {} of {}{pid}",
-        duration(ns as f64, "µ"),
-        duration((to - from) as f64, "µ"),
+        duration(ns as f64),
+        duration((to - from) as f64),
         io.op,
         io.bytes,
         io.sector,

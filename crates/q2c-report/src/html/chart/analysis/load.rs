@@ -65,7 +65,7 @@ fn heat_map(loads: &[Load], classes: &[u64]) -> Value {
             "ticktext": ["1", "10", "100", "1 K", "10 K", "100 K", "1 M", "10 M"],
         },
         "hoverongaps": false,
-        "hovertemplate": "%{y:.3g} µs at %{x} s<extra></extra>",
+        "hovertemplate": "%{y:.3g} us at %{x} s<extra></extra>",
     })
 }
 

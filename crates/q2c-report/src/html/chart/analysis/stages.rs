@@ -66,7 +66,7 @@ pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
 
 /// A view of bars that stand upon each other over `x`.
 pub(in crate::html::chart) fn view(label: &'static str, traces: Vec<Value>, x: &Value) -> View {
-    let mut layout = axis::single(x, &axis::from_zero("mean time, µs"));
+    let mut layout = axis::single(x, &axis::from_zero("mean time, us"));
     layout["barmode"] = json!("stack");
     layout["bargap"] = json!(0.0);
     layout["hovermode"] = json!("x unified");
@@ -96,7 +96,7 @@ pub(in crate::html::chart) fn stacked(
         };
         json!({
             "type": "bar", "name": name, "x": x, "y": values(&y, NS_TO_US),
-            "marker": {"color": colour}, "hovertemplate": "%{y} µs",
+            "marker": {"color": colour}, "hovertemplate": "%{y} us",
         })
     };
     STAGES
@@ -180,6 +180,6 @@ fn line((name, colour, of): &(&str, &str, &StageStats)) -> Value {
         "type": "scatter", "mode": "lines+markers", "name": crate::html::escape::chart_text(name),
         "x": PERCENTILES.map(|(name, _)| name), "y": values(&y, NS_TO_US),
         "line": {"color": colour, "width": 2}, "marker": {"color": colour, "size": 6},
-        "hovertemplate": "%{y} µs at %{x}",
+        "hovertemplate": "%{y} us at %{x}",
     })
 }

@@ -97,7 +97,7 @@ fn trace(line: &Line<'_>, (kind, dash, of): Kind<'_>, height: fn(f64) -> f64) ->
         .iter()
         .map(|(q, _)| format!("p{}", percent(*q)))
         .collect();
-    let mut trace = line.trace(&values(&latencies, 1e-3), &heights, "%{text}: %{x} µs");
+    let mut trace = line.trace(&values(&latencies, 1e-3), &heights, "%{text}: %{x} us");
     trace["text"] = json!(names);
     trace["line"]["dash"] = json!(dash);
     let name = if line.alone {

@@ -105,7 +105,7 @@ pub(super) fn lateness(lines: &[Line<'_>]) -> Chart {
         let y = windows
             .map(|w| value(w.latest_ns.max(1) as f64 * 1e-3))
             .collect();
-        line.trace(&times(line.trial), &y, "%{y} µs late")
+        line.trace(&times(line.trial), &y, "%{y} us late")
     };
     let traces = lines.iter().filter(late).map(trace).collect();
     let view = over_time(

@@ -1,0 +1,195 @@
+//! Throughput and latency over the depth or the block size, where these vary, with a line for
+//! everything else that does.
+
+use super::over_jobs::COLOURS;
+use super::{Chart, View, axis, value};
+use crate::bench::{beside, name, settings};
+use crate::course::jobs;
+use crate::html::escape::chart_text;
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
+use serde_json::{Value, json};
+
+/// An axis of a benchmark.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    Depth,
+    Size,
+}
+
+impl Axis {
+    fn name(self) -> &'static str {
+        match self {
+            Axis::Depth => "depth",
+            Axis::Size => "block size",
+        }
+    }
+
+    fn at(self, point: &BenchPoint) -> String {
+        match self {
+            Axis::Depth => point.depth.to_string(),
+            Axis::Size => point.bs.to_string(),
+        }
+    }
+
+    /// The points of the axis in their order.
+    fn values(self, cells: &[&BenchCell]) -> Vec<String> {
+        let mut points: Vec<&BenchPoint> = cells.iter().map(|cell| &cell.point).collect();
+        points.sort_by_key(|point| match self {
+            Axis::Depth => u64::from(point.depth),
+            Axis::Size => point.bs.0,
+        });
+        let mut values: Vec<String> = points.into_iter().map(|point| self.at(point)).collect();
+        values.dedup();
+        values
+    }
+}
+
+/// A quantity: its name, its unit, and how it is read.
+struct Quantity {
+    label: &'static str,
+    title: &'static str,
+    of: fn(&BenchCell) -> f64,
+}
+
+const QUANTITIES: [Quantity; 4] = [
+    Quantity {
+        label: "IOPS",
+        title: "KIOPS",
+        of: |cell| cell.iops.median * 1e-3,
+    },
+    Quantity {
+        label: "p50",
+        title: "median latency, us",
+        of: |cell| cell.lat_ns.p50 * 1e-3,
+    },
+    Quantity {
+        label: "p99",
+        title: "p99 latency, us",
+        of: |cell| cell.lat_ns.p99 * 1e-3,
+    },
+    Quantity {
+        label: "KIOPS per core",
+        title: "KIOPS per busy CPU",
+        of: |cell| cell.kiops_per_core.median,
+    },
+];
+
+/// A chart for each axis that has several values.
+pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
+    let cells: Vec<&BenchCell> = result
+        .cells
+        .iter()
+        .filter(|cell| cell.iops.trials > 0)
+        .collect();
+    let axes = [Axis::Depth, Axis::Size].into_iter();
+    let several = axes.filter(|axis| axis.values(&cells).len() > 1);
+    several.map(|axis| chart(axis, &cells)).collect()
+}
+
+fn chart(axis: Axis, cells: &[&BenchCell]) -> Chart {
+    let values = axis.values(cells);
+    let lines = lines(axis, cells);
+    let over = json!({
+        "title": {"text": axis.name()},
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": values,
+    });
+    let view = |quantity: &Quantity| View {
+        label: quantity.label,
+        traces: traces(&lines, |cell| json!(axis.at(&cell.point)), quantity.of),
+        layout: axis::single(&over, &axis::from_zero(quantity.title)),
+    };
+    let mut views: Vec<View> = QUANTITIES.iter().map(view).collect();
+    // Latency against throughput tells which depth is worth its wait.
+    let [iops, _, p99, _] = &QUANTITIES;
+    views.push(View {
+        label: "p99 against IOPS",
+        traces: traces(&lines, |cell| value((iops.of)(cell)), p99.of),
+        layout: axis::single(&axis::from_zero(iops.title), &axis::from_zero(p99.title)),
+    });
+    Chart {
+        id: format!("over-{}", axis.name().replace(' ', "-")),
+        title: format!("Over the {}", axis.name()).into(),
+        note: format!(
+            "Medians over the trials; latency from submission to reaping, over all trials. Against \
+             IOPS each point is a {}.",
+            axis.name()
+        ),
+        height: 440,
+        wide: true,
+        views,
+    }
+}
+
+/// Cells that differ in the axis alone.
+struct Line<'a> {
+    name: String,
+    cells: Vec<&'a BenchCell>,
+}
+
+fn lines<'a>(axis: Axis, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for &cell in cells {
+        let name = rest(axis, &cell.point, cells);
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.cells.push(cell),
+            None => lines.push(Line {
+                name,
+                cells: vec![cell],
+            }),
+        }
+    }
+    for line in &mut lines {
+        line.cells.sort_by_key(|cell| match axis {
+            Axis::Depth => u64::from(cell.point.depth),
+            Axis::Size => cell.point.bs.0,
+        });
+    }
+    lines
+}
+
+/// Interface and method, and whatever else varies over the benchmark.
+fn rest(axis: Axis, point: &BenchPoint, all: &[&BenchCell]) -> String {
+    let varies = |of: &dyn Fn(&BenchPoint) -> String| {
+        let own = of(point);
+        all.iter().any(|cell| of(&cell.point) != own).then_some(own)
+    };
+    let mut words = vec![name(point)];
+    if axis != Axis::Size {
+        words.extend(varies(&|p| p.bs.to_string()));
+    }
+    words.extend(varies(&|p| p.rw.clone()));
+    if axis != Axis::Depth {
+        words.extend(varies(&|p| format!("depth {}", p.depth)));
+    }
+    words.extend(varies(&|p| jobs(p.jobs)));
+    words.join(" ") + &settings(point.hw_queues, point.nr_requests) + &beside(&point.background)
+}
+
+fn traces(
+    lines: &[Line<'_>],
+    x: impl Fn(&BenchCell) -> Value,
+    y: fn(&BenchCell) -> f64,
+) -> Vec<Value> {
+    let colours = COLOURS.iter().cycle();
+    let trace = |(line, colour): (&Line<'_>, &&str)| {
+        let texts: Vec<String> = line
+            .cells
+            .iter()
+            .map(|cell| chart_text(&format!("{} depth {}", cell.point.bs, cell.point.depth)))
+            .collect();
+        json!({
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": chart_text(&line.name),
+            "x": line.cells.iter().map(|cell| x(cell)).collect::<Vec<_>>(),
+            "y": line.cells.iter().map(|cell| value(y(cell))).collect::<Vec<_>>(),
+            "text": texts,
+            "line": {"color": colour, "width": 2},
+            "marker": {"color": colour, "size": 7},
+            "hovertemplate": "%{y} at %{x}; %{text}",
+        })
+    };
+    lines.iter().zip(colours).map(trace).collect()
+}
