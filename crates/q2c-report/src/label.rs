@@ -19,6 +19,16 @@ pub(crate) fn method(method: &Method) -> String {
     }
 }
 
+/// What is best, as it is written in a sentence: `KIOPS/core`, `IOPS`, `CPU`.
+pub(crate) fn objective(name: &str) -> &str {
+    match name {
+        "kiops-per-core" => "KIOPS/core",
+        "iops" => "IOPS",
+        "cpu" => "CPU",
+        other => other,
+    }
+}
+
 /// What was measured on, for a title: the path, or of a scratch file, whose path is gone at the end
 /// of the run, its size and its disk.
 pub(crate) fn target(target: &Target) -> String {

@@ -103,7 +103,7 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
 /// Why the longest bar need not be the recommended method's: what it was chosen by, and which
 /// methods do not count.
 fn legend(result: &TuneResult, recommendation: &Recommendation, rows: &[Compared]) -> String {
-    let chosen = format!("Chosen by {}", result.job.objective);
+    let chosen = format!("Chosen by {}", label::objective(&result.job.objective));
     match rows.iter().any(|row| row.below_floor) {
         true => format!(
             "{chosen} among those that keep the floor, {}\u{a0}% of polling's IOPS. Hollow: below it.",

@@ -5,6 +5,7 @@ use super::chart::{Chart, of_sweep, timeline};
 use super::page::RenderError;
 use super::shell::Shell;
 use crate::columns::RATES;
+use crate::label;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
 use crate::taken_as;
@@ -66,7 +67,7 @@ pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
             panels.iter().flat_map(|panel| &panel.charts),
         ),
         over_all: over_all(result),
-        columns: RATES.map(|(name, _)| name).to_vec(),
+        columns: RATES.map(|(name, _)| head(name)).to_vec(),
         warnings: &result.warnings,
         panels,
         result,
@@ -158,19 +159,46 @@ fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
     }
 }
 
+/// The head of a column, in words.
+fn head(column: &'static str) -> &'static str {
+    match column {
+        "iops" => "IOPS",
+        "cpu_pct" => "CPU, %",
+        "cpu_ns_per_io" => "CPU per I/O",
+        "kiops_per_core" => "KIOPS/core",
+        "miss_rate" => "missed",
+        "effective_sleep_ns" => "sleep asked",
+        "t_over" => "late",
+        "t_under" => "polled",
+        "mean_ns" => "mean",
+        "p50_ns" => "p50",
+        "p99_ns" => "p99",
+        "p999_ns" => "p99.9",
+        other => other,
+    }
+}
+
 fn verdict(result: &SweepResult, answer: &SweepAnswer) -> String {
-    let floor = format!("floor {:.0} IOPS: {}", answer.floor_iops, answer.floor);
+    let why = match answer.floor.as_str() {
+        "" => String::new(),
+        why => format!(", {why}"),
+    };
+    let floor = format!("the floor is {:.0} IOPS{why}", answer.floor_iops);
     let Some(best) = answer.best else {
         return format!("No configuration keeps the limits; {floor}");
     };
-    let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |s| format!("{s:.2}"));
-    format!(
-        "Best by {}: {}; {floor}; CPU saved {} times what the oracle saves, KIOPS/core over that of Linux's rule {}",
-        result.objective,
+    let mut words = format!(
+        "{} is best by {}",
         result.cells[best].policy,
-        share(answer.of_oracle),
-        share(answer.of_linux)
-    )
+        label::objective(&result.objective)
+    );
+    if let Some(times) = answer.of_linux {
+        words += &format!(": {times:.2} times the KIOPS/core of Linux's rule");
+    }
+    if let Some(share) = answer.of_oracle {
+        words += &format!("; it saves {share:.2} times the CPU that the oracle saves");
+    }
+    format!("{words}; {floor}")
 }
 
 fn row(name: &str, best: bool, figures: &Simulated) -> Row {

@@ -3,6 +3,7 @@
 
 use super::screen::{Screen, Tone};
 use super::table::{Field, Table};
+use crate::label;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
 use crate::taken_as;
@@ -159,7 +160,7 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String
             let cell = &result.cells[best];
             let first = format!(
                 "best by {}; of those within 0.5 % of the most, the one that misses least",
-                result.objective
+                label::objective(&result.objective)
             );
             let mut words = vec![first, floor];
             words.push(of_oracle(answer.of_oracle, &cell.gives));

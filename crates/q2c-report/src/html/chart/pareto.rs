@@ -26,7 +26,7 @@ pub(super) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
     Chart {
         id: "pareto".into(),
         title: "IOPS against CPU".into(),
-        note: note(sweep),
+        note: note(sweep, lines.iter().any(|line| trials(&line))),
         height: 480,
         wide: true,
         views: vec![View {
@@ -37,20 +37,24 @@ pub(super) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
     }
 }
 
-fn note(sweep: Option<&Sweep>) -> String {
-    let measured =
-        "Up and to the left is better. Large dots: measured, with [min, max] over the trials.";
-    match sweep {
-        None => measured.into(),
-        Some(sweep) => format!(
-            "{measured} Small dots: {} configurations simulated on a recording of {} I/Os in {}. Dashed: the \
-             IOPS floor ({}).",
+fn note(sweep: Option<&Sweep>, measured: bool) -> String {
+    let mut note = "Up and to the left is better.".to_owned();
+    if measured {
+        note += " Large dots: measured, with [min, max] over the trials.";
+    }
+    if let Some(sweep) = sweep {
+        note += &format!(
+            " Small dots: {} configurations simulated on a recording of {} I/Os in {}. Dashed: the IOPS floor",
             sweep.cells.len(),
             crate::quantity::count(sweep.ios),
             crate::quantity::seconds(sweep.seconds),
-            sweep.floor,
-        ),
+        );
+        note += &match sweep.floor.as_str() {
+            "" => ".".to_owned(),
+            why => format!(" ({why})."),
+        };
     }
+    note
 }
 
 fn simulated(sweep: &Sweep) -> Vec<Value> {
