@@ -25,7 +25,7 @@ fn what_is_wrong_is_said() {
         (2, "analyze t --interval 2s", "--live"),
         (2, "analyze t -- true", "--live"),
         (2, "analyze --live t --format msr", "--format"),
-        (2, "analyze --live t --interval 1ms", "10ms"),
+        (2, "analyze --live t --interval 1ms", "10.0 ms"),
         (2, "analyze --live t --by magic", "tracefs"),
     ]);
 }

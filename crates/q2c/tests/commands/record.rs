@@ -31,7 +31,7 @@ fn what_is_wrong_is_said() {
         (
             2,
             "trace record taken --seconds 0 --out t",
-            "seconds above 0",
+            "expected 0.001 s",
         ),
         (2, "trace record taken --pid 0 --out t", "--pid"),
     ] {

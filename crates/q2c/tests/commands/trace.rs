@@ -184,7 +184,7 @@ fn errors_of_imports_name_the_option_that_mends_them() {
     for (name, content) in [
         ("empty", ""),
         ("list", "31.2\nno number\n"),
-        ("table.csv", "start,took\n1,2\n3,x\n"),
+        ("table.csv", "when,took\n1,2\n3,x\n"),
     ] {
         fs::write(folder.path().join(name), content).unwrap();
     }
@@ -216,7 +216,7 @@ fn errors_of_imports_name_the_option_that_mends_them() {
         3,
         &["exactly one column `begin`", "say with --columns"],
     );
-    let right = format!("{csv} --columns submit_ns=start,latency=took");
+    let right = format!("{csv} --columns submit_ns=when,latency=took");
     analyze(&right, 3, &["--skip-bad"]);
 }
 

@@ -76,7 +76,7 @@ fn what_makes_no_sense_is_refused() {
     export(&["csv", "--lanes", "cpu"]).refused(2, &["expected --format chrome"]);
     export(&["csv", "--from", "2ms", "--to", "1ms"]).refused(2, &["found 2.0 ms and 1.0 ms"]);
     export(&["csv", "--from", "1s"]).refused(3, &["found none"]);
-    export(&["csv", "--from", "1"]).refused(2, &["a duration with its unit"]);
+    export(&["csv", "--from", "1 hour"]).refused(2, &["a duration with its unit"]);
     q2c(
         folder.path(),
         &["trace", "export", "rows.csv", "--format", "csv"],

@@ -254,12 +254,12 @@ fn own_rules_are_methods_too() {
 fn what_cannot_be_watched_is_refused() {
     alone("what_cannot_be_watched_is_refused", || {
         watch(&["--bs", "4k,64k"]).refused(2, &["one block size", "4 KiB, 64 KiB"]);
-        watch(&["--seconds", "0"]).refused(2, &["0.1 to 86400 seconds"]);
+        watch(&["--seconds", "0"]).refused(2, &["0.1 s to 86400 s"]);
         watch(&["--policy", "median"]).refused(2, &["median"]);
         watch(&["--every", "1ms"]).refused(2, &["--every"]);
         let folder = tempfile::tempdir().unwrap();
         let bare = |more: &[&str]| q2c(folder.path(), &[&["poll", "watch"][..], more].concat());
-        bare(&[]).refused(2, &["<TARGET>"]);
+        bare(&[]).refused(2, &["--scratch 1g"]);
         let none = ["sim:1ms", "--interval", "0"];
         bare(&none).refused(2, &["--interval", "100.0 ms to", "`0`"]);
         bare(&["sim:1ms", "--interval", "20ms"]).refused(2, &["--interval", "`20ms`"]);

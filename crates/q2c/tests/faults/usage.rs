@@ -45,7 +45,7 @@ fn unknown_units_are_refused() {
     refused(&["tune", SIM, "--budget", "90"], &["`90`", "2s"]);
     refused(
         &["tune", SIM, "--seconds", "0.01"],
-        &["0.1 to 3600 seconds"],
+        &["0.1 s to 3600 s"],
     );
     refused(&["tune", "sim:50parsec"], &["`sim:50parsec`", "40us"]);
     refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
@@ -144,8 +144,8 @@ fn rules_whose_trials_take_too_long_are_refused() {
 
 #[test]
 fn missing_and_contradicting_arguments_are_refused() {
-    refused(&["tune"], &["<TARGET>", "--help"]);
-    refused(&["calibrate"], &["<TARGET>", "--help"]);
+    refused(&["tune"], &["--scratch 1g", "--help"]);
+    refused(&["calibrate"], &["--scratch 1g", "--help"]);
     refused(&["tune", SIM, "--scratch", "1m"], &["--scratch"]);
     refused(&["tune", SIM, "--resume", "runs/x"], &["--resume"]);
 }
