@@ -42,11 +42,8 @@ fn unknown_units_are_refused() {
         &["tune", SIM, "--max-p99", "5parsec"],
         &["`5parsec`", "40us"],
     );
-    refused(&["tune", SIM, "--budget", "90"], &["`90`", "2s"]);
-    refused(
-        &["tune", SIM, "--seconds", "0.01"],
-        &["0.1 s to 3600 s"],
-    );
+    refused(&["tune", SIM, "--budget", "90x"], &["`90x`", "2s"]);
+    refused(&["tune", SIM, "--seconds", "0.01"], &["0.1 s to 3600 s"]);
     refused(&["tune", "sim:50parsec"], &["`sim:50parsec`", "40us"]);
     refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
 }
