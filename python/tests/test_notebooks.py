@@ -60,7 +60,7 @@ def test_latencies_are_those_of_the_file(shown: dict[str, dict[str, str]]) -> No
 
 def test_an_analysis_shows_its_page(shown: dict[str, dict[str, str]]) -> None:
     page = shown["analysis = q2c.analyze(MIXED)"]["text/html"]
-    assert page.startswith("<iframe") and "&lt;svg" in page
+    assert page.startswith("<iframe") and "id=&quot;library&quot;" in page
     requests = pyarrow.parquet.read_metadata(BLOCK).num_rows
     stages = shown["stages = pandas.DataFrame(analysis.stages).T"]["text/plain"]
     assert "D2C" in stages and "Q2C" in stages
