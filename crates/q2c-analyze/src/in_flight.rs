@@ -198,10 +198,11 @@ impl Sweep {
         let twice = lengths(start, &mut later.carried.iter().copied(), own);
         let beyond = lengths(own, &mut tail.iter().copied(), last);
         let before = lengths(other, &mut later.ends.iter().map(|end| end.0), last);
-        self.integral = self.integral.saturating_sub(twice);
+        // What is counted twice may be more than this sweep has: some of it is the part's.
         for more in [later.integral, beyond, before] {
             self.integral = self.integral.saturating_add(more);
         }
+        self.integral = self.integral.saturating_sub(twice);
     }
 
     fn join_ends(&mut self, tail: &[u64], later: Sweep) {
