@@ -198,7 +198,8 @@ impl Sweep {
         let twice = lengths(start, &mut later.carried.iter().copied(), own);
         let beyond = lengths(own, &mut tail.iter().copied(), last);
         let before = lengths(other, &mut later.ends.iter().map(|end| end.0), last);
-        // What is counted twice may be more than this sweep has: some of it is the part's.
+        // The time that both have counted can be more than this sweep's own integral, because the
+        // part has counted it as well. It is therefore taken off the sum of both.
         for more in [later.integral, beyond, before] {
             self.integral = self.integral.saturating_add(more);
         }

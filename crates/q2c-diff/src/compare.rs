@@ -34,7 +34,7 @@ fn find<'a>(within: &'a Measured, of: &DiffFigure) -> Option<&'a DiffFigure> {
     figures.find(|other| other.of == of.of && other.figure == of.figure)
 }
 
-/// What only the first of two results has figures of.
+/// The names of those things of which only the first of two results has figures.
 fn unpaired(a: &Measured, b: &Measured, in_a: bool) -> Vec<Unpaired> {
     let mut names: Vec<Unpaired> = Vec::new();
     for figure in &a.figures {

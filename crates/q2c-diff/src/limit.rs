@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct Limit {
     asked: String,
     figure: String,
-    /// Whether growth breaks it, else shrinking.
+    /// Whether a figure that grows breaks it; else one that shrinks does.
     above: bool,
     /// The ratio from which on it is broken.
     ratio: f64,

@@ -60,10 +60,6 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn time(&self, ns: f64) -> String {
-        duration(ns)
-    }
-
     fn parts(&self) -> String {
         numbers(&self.run.all)
     }
@@ -87,7 +83,7 @@ impl Words<'_> {
         Some(format!(
             "the slowest {} I/Os (mean {}: {}) took longer {by}",
             count(ios),
-            self.time(u2c),
+            duration(u2c),
             list(&parts),
         ))
     }
@@ -98,10 +94,10 @@ impl Words<'_> {
             "{} misses of {} I/Os were late by {} (median {}, p99 {}, at most {})",
             count(all.misses),
             count(all.matched),
-            self.time(told.mean_ns),
-            self.time(told.p50_ns),
-            self.time(told.p99_ns),
-            self.time(told.max_ns),
+            duration(told.mean_ns),
+            duration(told.p50_ns),
+            duration(told.p99_ns),
+            duration(told.max_ns),
         );
         text += &format!(
             "; at their completion the device had {} more",
@@ -120,7 +116,7 @@ impl Words<'_> {
             iops(run.iops),
             run.captured_by,
             number(run.reader_cpu_pct),
-            self.time(run.u2c_mean_ns),
+            duration(run.u2c_mean_ns),
         );
         if run.lost + run.not_kept > 0 {
             text += &format!(

@@ -37,19 +37,20 @@ struct Width {
 
 /// Lays a table out for a screen of `room` columns.
 pub(super) fn fit(table: &Table, room: usize) -> Fit {
-    let widths: Vec<Width> = (0..table.columns.len())
-        .map(|at| width(table, at))
-        .collect();
+    fit_widths(table, &widths(table), room)
+}
+
+fn fit_widths(table: &Table, widths: &[Width], room: usize) -> Fit {
     let mut shown: Vec<usize> = (0..widths.len()).collect();
     let mut left_out = Vec::new();
     loop {
         let found = (left_out
             .is_empty()
-            .then(|| beside(&widths, &shown, room, 2, true))
+            .then(|| beside(widths, &shown, room, 2, true))
             .flatten())
-        .or_else(|| beside(&widths, &shown, room, 1, true))
-        .or_else(|| beside(&widths, &shown, room, 1, false))
-        .or_else(|| stacked(&widths, &shown, room));
+        .or_else(|| beside(widths, &shown, room, 1, true))
+        .or_else(|| beside(widths, &shown, room, 1, false))
+        .or_else(|| stacked(widths, &shown, room));
         if let Some(found) = found {
             return Fit { left_out, ..found };
         }
@@ -62,14 +63,20 @@ pub(super) fn fit(table: &Table, room: usize) -> Fit {
     }
     Fit {
         left_out,
-        ..dealt(&widths, &shown, room)
+        ..dealt(widths, &shown, room)
     }
 }
 
 /// The least width of a screen on which no column is left out.
 pub(super) fn width_of_all(table: &Table, from: usize) -> usize {
-    let whole = |room: &usize| fit(table, *room).left_out.is_empty();
+    let widths = widths(table);
+    let whole = |room: &usize| fit_widths(table, &widths, *room).left_out.is_empty();
     (from..).find(whole).unwrap_or(from)
+}
+
+fn widths(table: &Table) -> Vec<Width> {
+    let columns = 0..table.columns.len();
+    columns.map(|at| width(table, at)).collect()
 }
 
 fn width(table: &Table, at: usize) -> Width {
