@@ -2,7 +2,7 @@
 """A fleet on Spark: import, analysis and sweep with one worker and with two, beside the program and SQL.
 
     bench/spark_fleet.py [--rows 200000000] [--volumes 1000] [--files 64] [--format alibaba|msr] [--workers 1,2]
-                         [--memory 1g] [--sweep-rows 2000000] [--q2c PATH] [--folder FOLDER] [--json FILE]
+                         [--memory 640m] [--sweep-rows 2000000] [--q2c PATH] [--folder FOLDER] [--json FILE]
 
 The fleet is generated in a temporary folder, which is deleted at the end: volumes of very different
 size, of which one has half of all requests. A cluster of Spark is started on the loopback, each
@@ -15,8 +15,8 @@ worker with one core. Then, with each number of workers:
 
 Once, on all cores of the machine: the program alone (`trace import` of all files and `analyze` of
 the trace), and DuckDB with the same query as PySpark. The counts of all ways are compared. Rows per
-second are of wall time. The memory of an executor is the largest sum of the resident memory of its
-JVM and its Python processes, sampled five times a second.
+second are of wall time. The memory of an executor is the largest sum of the memory of its JVM and its
+Python processes (PSS: what they share counts once), sampled five times a second.
 
 Needs a Python environment with scripts/python-spark-requirements.txt and q2c, Java 17, and disk for
 three times the text (200 M requests of Alibaba's format have 8 GB).
@@ -24,6 +24,8 @@ three times the text (200 M requests of Alibaba's format have 8 GB).
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import sys
 import tempfile
@@ -47,7 +49,7 @@ RULES = ["min:ratio=20%..80%/20%,period=1ms|10ms"]
 
 
 class Memory:
-    """Samples the resident memory of the processes that descend from each worker."""
+    """Samples the memory of the processes that descend from each worker."""
 
     def __init__(self, workers):
         self.pids = [worker.pid for worker in workers]
@@ -57,23 +59,25 @@ class Memory:
 
     def watch(self):
         while not self.over.wait(0.2):
-            parents, sizes = {}, {}
+            children = {}
             for entry in os.scandir("/proc"):
                 if entry.name.isdigit():
-                    try:
+                    with contextlib.suppress(OSError):
                         told = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
-                    except OSError:
-                        continue
-                    parents.setdefault(int(told[1]), []).append(int(entry.name))
-                    sizes[int(entry.name)] = int(told[21]) * os.sysconf("SC_PAGESIZE")
+                        children.setdefault(int(told[1]), []).append(int(entry.name))
             for at, pid in enumerate(self.pids):
                 # The worker's own process only starts executors.
-                below, total = list(parents.get(pid, [])), 0
+                below, total = list(children.get(pid, [])), 0
                 while below:
                     one = below.pop()
-                    total += sizes.get(one, 0)
-                    below += parents.get(one, [])
+                    total += proportional(one)
+                    below += children.get(one, [])
                 self.peaks[at] = max(self.peaks[at], total)
+
+    def of_step(self):
+        """The most of each executor since the last call, in MiB."""
+        peaks, self.peaks = self.peaks, [0] * len(self.pids)
+        return [round(peak / 2**20) for peak in peaks]
 
     def __enter__(self):
         self.thread.start()
@@ -84,13 +88,27 @@ class Memory:
         self.thread.join()
 
 
-def timed(runs, name, rows, work):
-    """Does some work, and notes how long it took."""
+def proportional(pid):
+    """The memory of a process in bytes (PSS), 0 when it has ended."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def timed(runs, name, rows, work, memory=None):
+    """Does some work, and notes how long it took, and with how much memory of each executor."""
     began = time.monotonic()
     found = work()
     seconds = time.monotonic() - began
-    runs.append({"what": name, "seconds": seconds, "rows_per_s": rows / seconds})
-    print(f"{name}: {seconds:.1f} s, {rows / seconds:,.0f} rows/s", flush=True)
+    run = {"what": name, "seconds": seconds, "rows_per_s": rows / seconds}
+    told = f"{name}: {seconds:.1f} s, {rows / seconds:,.0f} rows/s"
+    if memory:
+        run["peak_mib"] = memory.of_step()
+        told += f", at most {run['peak_mib']} MiB"
+    runs.append(run)
+    print(told, flush=True)
     return found
 
 
@@ -129,17 +147,14 @@ def on_spark(args, workers, folder, text, sweep_text, runs):
             # The first job starts the executors, which is not what is measured.
             spark.range(1000).repartition(2 * workers).count()
             timed(runs, f"import, {label}", args.rows, lambda: import_fleet(
-                spark, str(text), out, format=args.format))
-            analysis = timed(runs, f"analysis, {label}", args.rows, lambda: analyze_fleet(spark, out))
+                spark, str(text), out, format=args.format), memory)
+            analysis = timed(runs, f"analysis, {label}", args.rows, lambda: analyze_fleet(spark, out), memory)
             table = compare_volumes(analysis).select("requests", "reads", "bytes").collect()
             analysis.close()
             if args.sweep_rows:
                 import_fleet(spark, str(sweep_text), sweep_out, format="msr")
                 timed(runs, f"sweep, {label}", args.sweep_rows,
-                      lambda: sweep_fleet(spark, sweep_out, RULES, cost="published").close())
-        peaks = [round(peak / 2**20) for peak in memory.peaks]
-        runs.append({"what": f"memory, {label}", "peak_mib": peaks})
-        print(f"memory, {label}: {peaks} MiB", flush=True)
+                      lambda: sweep_fleet(spark, sweep_out, RULES, cost="published").close(), memory)
         sql = timed(runs, f"PySpark SQL, {label}", args.rows, lambda: spark_sql(spark, text, args.format))
         spark.stop()
     found = sorted(tuple(row) for row in table)
@@ -155,7 +170,9 @@ def alone(args, text, folder, runs):
                "--out", trace, "--json"]
     _, _, memory = timed(runs, "import, program", args.rows, lambda: child(command))
     timed(runs, "analysis, program", args.rows, lambda: child([args.q2c, "analyze", trace, "--json"]))
-    runs.append({"what": "memory, program's import", "peak_mib": [round(memory * 1e6 / 2**20)]})
+    # Unknown where this process, which made the text, once had more.
+    if not math.isnan(memory):
+        runs.append({"what": "memory, program's import", "peak_mib": [round(memory * 1e6 / 2**20)]})
     os.unlink(trace)
 
 
@@ -166,7 +183,7 @@ def main():
     options.add_argument("--files", type=int, default=64)
     options.add_argument("--format", choices=list(COLUMNS), default="alibaba")
     options.add_argument("--workers", default="1,2")
-    options.add_argument("--memory", default="1g")
+    options.add_argument("--memory", default="640m")
     options.add_argument("--sweep-rows", type=int, default=2_000_000)
     options.add_argument("--folder", help="where the temporary folder is made")
     args = options.parse_args()

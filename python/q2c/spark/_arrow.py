@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from q2c.spark import _errors
+from q2c.spark import _errors, _memory
 
 Row = dict[str, Any]
 
@@ -52,9 +52,11 @@ def by_row(make: Callable[[Row], Iterable[Row]], schema: pa.Schema) -> Callable[
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with _errors.in_a_task():
             for one in batches:
-                for row in one.to_pylist():
-                    for made in make(row):
+                # One row at a time, because all of them as Python's objects are a second copy.
+                for at in range(one.num_rows):
+                    for made in make(one.slice(at, 1).to_pylist()[0]):
                         yield batch([made], schema)
+            _memory.give_back(_memory.AFTER_A_TASK)
 
     return run
 
@@ -64,6 +66,8 @@ def by_group(make: Callable[[pa.Table], Row], schema: pa.Schema) -> Callable[...
 
     def run(table: pa.Table) -> pa.Table:
         with _errors.in_a_task():
-            return pa.Table.from_pylist([make(table)], schema=schema)
+            made = pa.Table.from_pylist([make(table)], schema=schema)
+            _memory.give_back(_memory.AFTER_A_GROUP)
+            return made
 
     return run

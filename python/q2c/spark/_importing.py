@@ -49,7 +49,7 @@ def import_fleet(
     out: str,
     *,
     on_bad_file: Literal["stop", "skip"] = "stop",
-    stretch_rows: int = 4_000_000,
+    stretch_rows: int = 2_000_000,
     part_bytes: int = 256 << 20,
     **recording: Unpack[q2c.Recording],
 ) -> FleetImport:

@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,9 @@ PLAN = pa.schema([
 CUT = pa.schema([*_pieces.PIECES, ("stretch", pa.int64())])
 """Pieces, each within one stretch."""
 WRITTEN = pa.schema([("device", pa.string()), ("number", pa.int64()), ("rows", pa.int64())])
+
+ROWS_OF_A_GROUP = 1 << 17
+"""Rows of a row group of a trace."""
 
 _META = b"q2c.trace.meta"
 _END = (1 << 63) - 1
@@ -98,12 +101,12 @@ def described(fleet: dict[str, Any], device: str, number: int) -> pa.Schema:
     return schema.with_metadata({**schema.metadata, _META: json.dumps(meta).encode()})
 
 
-def ordered(pieces: list[_arrow.Row], zero: int) -> pa.Table:
-    """The requests of a stretch by their starts; those of one instant as in their sources. Times
-    count from `zero`."""
+def together(pieces: list[_arrow.Row], zero: int) -> tuple[pa.Table, Optional[pa.Array]]:
+    """The requests of a stretch, whose times count from `zero`, and the order of their starts, where
+    they are not in it: those of one instant stay as in their sources."""
     tables = []
     for piece in sorted(pieces, key=lambda piece: (piece["source"], piece["piece"])):
-        table = _pieces.unpacked(piece["cells"])
+        table = _pieces.unpacked(piece.pop("cells"))
         shift = pa.scalar(piece["zero_ns"] - zero, pa.uint64())
         for at, name in enumerate(table.column_names):
             if name in _pieces.TIMES:
@@ -112,8 +115,19 @@ def ordered(pieces: list[_arrow.Row], zero: int) -> pa.Table:
     table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
     starts = _pieces.starts(table).to_numpy()
     if bool(np.all(starts[:-1] <= starts[1:])):
-        return table
-    return table.take(pa.array(np.argsort(starts, kind="stable")))
+        return table, None
+    tables.clear()
+    return table.combine_chunks(), pa.array(np.argsort(starts, kind="stable"))
+
+
+def groups(table: pa.Table, order: Optional[pa.Array]) -> Iterator[pa.Table]:
+    """The rows in their order, as many at once as a row group has. Sorting all of them at once would
+    need the memory of a second table."""
+    for at in range(0, table.num_rows, ROWS_OF_A_GROUP):
+        if order is None:
+            yield table.slice(at, ROWS_OF_A_GROUP)
+        else:
+            yield table.take(order.slice(at, ROWS_OF_A_GROUP))
 
 
 def completed(table: pa.Table, device: str, before: int, schema: pa.Schema) -> pa.Table:
@@ -138,18 +152,21 @@ def write(pieces: pa.Table, fleet: dict[str, Any]) -> _arrow.Row:
     """Writes a stretch, and replaces what a lost run of the same task may have written."""
     rows = pieces.to_pylist()
     device, number, before = (rows[0][name] for name in ("device", "number", "before"))
-    table = ordered(rows, fleet["zero_ns"])
-    table = completed(table, device, before, described(fleet, device, number))
+    table, order = together(rows, fleet["zero_ns"])
+    schema = described(fleet, device, number)
     path = _layout.stretch_path(fleet["path"], device, number)
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, hidden = tempfile.mkstemp(prefix=f".{number:06}.", suffix=".tmp", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
-            pa.parquet.write_table(
-                table, file, row_group_size=1 << 17, compression="zstd",
+            with pa.parquet.ParquetWriter(
+                file, schema, compression="zstd",
                 use_dictionary=["layer", "device", "op", "bytes", "lane", "flags", "comm"],
-            )
+            ) as writer:
+                for group in groups(table, order):
+                    writer.write_table(completed(group, device, before, schema))
+                    before += group.num_rows
             file.flush()
             os.fsync(file.fileno())
         os.chmod(hidden, 0o644)

@@ -55,7 +55,7 @@ pub struct ImportArgs {
         long,
         value_name = "COUNT",
         requires = "partition_by",
-        default_value = "4000000"
+        default_value = "2000000"
     )]
     pub stretch_rows: NonZeroU64,
     /// Print the description of what was made as JSON
