@@ -62,6 +62,7 @@ pub(super) const COMMANDS: &[Known] = &[
             JOBS,
             key("policy"),
             key("rule"),
+            key("period"),
             key("objective"),
             key("min-iops"),
             key("max-p99"),

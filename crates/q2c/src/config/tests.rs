@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::args::{BenchArgs, Command, TuneArgs};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Nanos};
 use std::fs;
 
 /// A folder with a file of this text, and the command line that names it.
@@ -57,19 +57,18 @@ fn every_key_is_an_option_of_its_command() {
 
 #[test]
 fn the_command_line_wins_over_its_table_and_that_over_the_shared_one() {
-    let text = "[defaults]\nseconds = \"3s\"\nbs = [\"4k\", \"64k\"]\ncpus = [1, 0]\n[tune]\nseconds = 2\nrule = [\"0.5 * min\", \"p01\"]\n";
+    let text = "[defaults]\nseconds = \"3s\"\nbs = [\"4k\", \"64k\"]\ncpus = [1, 0]\n[tune]\nseconds = 2\nrule = [\"0.5 * min\", \"p01\"]\nperiod = \"5ms\"\n";
     let args = tune(text, "sim:1ms");
     assert_eq!(args.seconds, 2.0);
     assert_eq!(args.workload.bs, [Bytes(4096), Bytes(65536)]);
     assert_eq!(args.workload.cpus.0, [1, 0]);
     assert_eq!(args.own.rule.len(), 2);
+    assert_eq!(args.own.period, Nanos::from_millis(5));
     let args = tune(text, "sim:1ms --seconds 1 --bs 8k --rule max --cpu 3");
     assert_eq!(args.seconds, 1.0);
     assert_eq!(args.workload.bs, [Bytes(8192)]);
     assert_eq!(args.own.rule.len(), 1);
     assert_eq!(args.workload.cpus.0, [3]);
-    // The period of the rules that the file names.
-    assert_eq!(tune(text, "sim:1ms --period 5ms").own.rule.len(), 2);
     assert_eq!(bench(text, "sim:1ms").seconds, Some(3.0));
     assert_eq!(bench("", "sim:1ms").seconds, None);
     // A job file says as much itself.

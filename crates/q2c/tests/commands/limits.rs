@@ -39,7 +39,8 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
             );
             let broken = bench(folder.path(), &words);
             assert_eq!(broken.code, 7, "{}", broken.stderr);
-            q2c_testkit::strict_json(&broken.stdout);
+            let printed = q2c_testkit::strict_json(&broken.stdout);
+            assert_eq!(printed["complete"], true, "{}", broken.stderr);
             let told = |limit: &str| {
                 let mut lines = broken.stderr.lines();
                 let line = lines.find(|line| line.starts_with(&format!("limit {limit}: ")));
