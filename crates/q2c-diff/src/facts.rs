@@ -4,11 +4,15 @@ use q2c_result::diff::ChangedFact;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The values in some parts of a result: `machine.kernel` is `6.12.1`.
+/// The values in some parts of a result: `machine.kernel` is `6.12.1`. A part may lie deeper, as
+/// `runs.0.machine`.
 pub(crate) fn of(result: &Value, parts: &[&str]) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     for part in parts {
-        collect(part, &result[*part], &mut facts);
+        let place = format!("/{}", part.replace('.', "/"));
+        if let Some(value) = result.pointer(&place) {
+            collect(part, value, &mut facts);
+        }
     }
     facts
 }
@@ -77,5 +81,11 @@ mod tests {
             ]
         );
         assert_eq!(a["machine.cpus"], "[0,1]");
+        let deeper = super::of(
+            &json!({"runs": [{"job": {"bs": 4096}}]}),
+            &["runs.0.job", "x"],
+        );
+        let deeper: Vec<_> = deeper.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(deeper, ["runs.0.job.bs=4096"]);
     }
 }

@@ -1,24 +1,41 @@
-//! Limits on how much a figure may change: `p99>+5%` is broken where the second p99 is more than
-//! 5 % above the first.
+//! Limits on figures: `p99>+5%` is broken where p99 is more than 5 % above that of another result,
+//! `p99>200us` where it is above 200 us.
 
-use q2c_result::diff::{ComparedFigure, JudgedLimit};
+use q2c_model::parse_duration;
+use q2c_result::diff::FigureUnit;
 use std::str::FromStr;
 use thiserror::Error;
 
 /// A limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    asked: String,
-    figure: String,
-    /// Whether a figure that grows breaks it; else one that shrinks does.
-    above: bool,
-    /// The ratio from which on it is broken.
-    ratio: f64,
+    pub(crate) asked: String,
+    pub(crate) figure: String,
+    /// Whether a figure above the bound breaks it; else one below does.
+    pub(crate) above: bool,
+    pub(crate) bound: Bound,
+}
+
+/// What a figure is set against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
+    /// So many times another result's figure.
+    Ratio(f64),
+    /// A time, ns.
+    Time(f64),
+    /// A percentage.
+    Percent(f64),
+    /// A number without a unit.
+    Number(f64),
 }
 
 /// A limit that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("expected a limit such as p99>+5% or iops<-3%, found `{}`", found.escape_debug())]
+#[error(
+    "expected a limit on a change such as p99>+5% or iops<-3%, or on a value such as p99>200us, \
+     iops<50000 or miss_rate>5%, found `{}`",
+    found.escape_debug()
+)]
 pub struct LimitError {
     found: String,
 }
@@ -31,51 +48,74 @@ impl FromStr for Limit {
             found: text.to_owned(),
         };
         let at = text.find(['<', '>']).ok_or_else(wrong)?;
-        let (figure, change) = (text[..at].trim(), text[at + 1..].trim());
+        let (figure, bound) = (text[..at].trim(), text[at + 1..].trim());
         let above = text[at..].starts_with('>');
-        let percent = change.strip_suffix('%').ok_or_else(wrong)?;
-        let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
-        // `p99>-5%` would be broken by no change at all.
-        let fits =
-            percent.is_finite() && percent > -100.0 && (percent == 0.0 || (percent > 0.0) == above);
-        if figure.is_empty() || !fits {
-            return Err(wrong());
+        let bound = match bound.starts_with(['+', '-']) {
+            true => ratio(bound, above),
+            false => value(bound),
+        };
+        match bound {
+            Some(bound) if !figure.is_empty() => Ok(Limit {
+                asked: text.to_owned(),
+                figure: figure.to_owned(),
+                above,
+                bound,
+            }),
+            _ => Err(wrong()),
         }
-        Ok(Limit {
-            asked: text.to_owned(),
-            figure: figure.to_owned(),
-            above,
-            ratio: 1.0 + percent / 100.0,
-        })
+    }
+}
+
+/// The ratio of `+5%`.
+fn ratio(change: &str, above: bool) -> Option<Bound> {
+    let percent: f64 = change.strip_suffix('%')?.trim().parse().ok()?;
+    // `p99>-5%` would be broken by no change at all.
+    let fits =
+        percent.is_finite() && percent > -100.0 && (percent == 0.0 || (percent > 0.0) == above);
+    fits.then_some(Bound::Ratio(1.0 + percent / 100.0))
+}
+
+fn value(text: &str) -> Option<Bound> {
+    let number = |text: &str| {
+        let number: f64 = text.trim().parse().ok()?;
+        (number.is_finite() && number >= 0.0).then_some(number)
+    };
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(Bound::Percent),
+        None => number(text).map(Bound::Number).or_else(|| {
+            let time = parse_duration(text).ok()?;
+            Some(Bound::Time(time.0 as f64))
+        }),
     }
 }
 
 impl Limit {
-    /// The figures that break the limit. A change that the trials leave open breaks nothing; a
-    /// single value has no interval, and its ratio alone counts.
-    pub(crate) fn judge(&self, figures: &[ComparedFigure]) -> JudgedLimit {
-        let named = figures
-            .iter()
-            .enumerate()
-            .filter(|(_, of)| of.figure == self.figure);
-        let breaks = |of: &ComparedFigure| {
-            let sure = of.interval.is_none_or(|(low, high)| match self.above {
-                true => low > 1.0,
-                false => high < 1.0,
-            });
-            let over = of.ratio.is_some_and(|ratio| match self.above {
-                true => ratio > self.ratio,
-                false => ratio < self.ratio,
-            });
-            sure && over
-        };
-        JudgedLimit {
-            asked: self.asked.clone(),
-            figures: named.clone().count(),
-            broken: named
-                .filter(|(_, of)| breaks(of))
-                .map(|(at, _)| at)
-                .collect(),
+    /// Whether it limits a change, which needs a result to compare with.
+    #[must_use]
+    pub fn is_of_change(&self) -> bool {
+        matches!(self.bound, Bound::Ratio(_))
+    }
+
+    /// The bound on values in this unit; `None` where it has another unit, or is on a change.
+    pub(crate) fn value_in(&self, unit: FigureUnit) -> Option<f64> {
+        match (self.bound, unit) {
+            (Bound::Time(ns), FigureUnit::Nanoseconds) => Some(ns),
+            (Bound::Time(ns), FigureUnit::Seconds) => Some(ns / 1e9),
+            (Bound::Percent(percent), FigureUnit::Share) => Some(percent / 100.0),
+            (Bound::Percent(percent), FigureUnit::Percent) => Some(percent),
+            (
+                Bound::Number(number),
+                FigureUnit::PerSecond | FigureUnit::ThousandPerSecond | FigureUnit::Number,
+            ) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether a value breaks a bound.
+    pub(crate) fn beyond(&self, value: f64, bound: f64) -> bool {
+        match self.above {
+            true => value > bound,
+            false => value < bound,
         }
     }
 }
@@ -86,26 +126,53 @@ mod tests {
 
     #[test]
     fn limits_are_read() {
-        let limit: Limit = "p99>+5%".parse().unwrap();
-        assert!(limit.above && (limit.ratio - 1.05).abs() < 1e-12);
-        let limit: Limit = "iops < -3 %".parse().unwrap();
-        assert!(!limit.above && (limit.ratio - 0.97).abs() < 1e-12);
+        for (text, above, bound) in [
+            ("p99>+5%", true, Bound::Ratio(1.05)),
+            ("iops < -3 %", false, Bound::Ratio(0.97)),
+            ("p99>+0%", true, Bound::Ratio(1.0)),
+            ("p99>200us", true, Bound::Time(200_000.0)),
+            ("completion > 2 s", true, Bound::Time(2e9)),
+            ("iops<50000", false, Bound::Number(50_000.0)),
+            ("iops<5e4", false, Bound::Number(50_000.0)),
+            ("miss_rate>5%", true, Bound::Percent(5.0)),
+        ] {
+            let limit: Limit = text.parse().unwrap();
+            assert_eq!((limit.above, limit.bound), (above, bound), "{text}");
+            assert_eq!(limit.is_of_change(), text.contains(['+', '-']), "{text}");
+        }
         for wrong in [
             "",
             "p99",
-            "p99>5",
             ">5%",
             "p99>-5%",
-            "iops<3%",
+            "iops<+3%",
             "p99>x%",
             "p99<-100%",
             "p99>nan%",
+            "p99>+nan%",
+            "p99>+5us",
+            "p99>5 parsecs",
+            "p99>inf",
+            "p99>",
+            "iops<-5",
         ] {
             let told = wrong.parse::<Limit>().unwrap_err().to_string();
             assert!(
-                told.starts_with("expected a limit such as p99>+5%"),
+                told.starts_with("expected a limit on a change such as p99>+5%"),
                 "{told}"
             );
         }
+    }
+
+    #[test]
+    fn a_bound_has_the_units_that_fit_it() {
+        let time: Limit = "completion>10ms".parse().unwrap();
+        assert_eq!(time.value_in(FigureUnit::Nanoseconds), Some(1e7));
+        assert_eq!(time.value_in(FigureUnit::Seconds), Some(0.01));
+        assert_eq!(time.value_in(FigureUnit::PerSecond), None);
+        let share: Limit = "miss_rate>5%".parse().unwrap();
+        assert_eq!(share.value_in(FigureUnit::Share), Some(0.05));
+        assert_eq!(share.value_in(FigureUnit::Percent), Some(5.0));
+        assert_eq!(share.value_in(FigureUnit::Nanoseconds), None);
     }
 }

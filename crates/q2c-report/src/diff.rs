@@ -2,7 +2,8 @@
 
 use crate::quantity::{self, NOTHING, duration, number};
 use q2c_result::diff::{
-    ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, FigureUnit, JudgedLimit,
+    BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, FigureUnit,
+    JudgedLimit,
 };
 use q2c_stats::Interval;
 
@@ -38,23 +39,22 @@ fn most(result: &DiffResult, says: DiffSays) -> String {
     let of = result.figures.iter().filter(|of| of.says == says);
     of.max_by(|a, b| change(a).total_cmp(&change(b)))
         .map_or_else(String::new, |of| {
-            format!("{} of {} is {} times A's", of.figure, of.of, ratio(of))
+            let ratio = of.ratio.map(|ratio| with_interval(ratio, of.interval));
+            let ratio = ratio.unwrap_or_else(|| NOTHING.to_owned());
+            format!("{} of {} is {ratio} times A's", of.figure, of.of)
         })
 }
 
-/// The ratio with its interval.
-fn ratio(of: &ComparedFigure) -> String {
-    let ratio = of.ratio.map_or(NOTHING.to_owned(), number);
-    match of.interval {
-        Some(_) => format!("{ratio} {}", interval(of)),
-        None => ratio,
+/// A ratio with its interval.
+fn with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    match interval {
+        Some(ends) => format!("{} {}", number(ratio), in_brackets(ends)),
+        None => number(ratio),
     }
 }
 
-fn interval(of: &ComparedFigure) -> String {
-    of.interval.map_or_else(String::new, |(low, high)| {
-        format!("[{}, {}]", number(low), number(high))
-    })
+fn in_brackets((low, high): (f64, f64)) -> String {
+    format!("[{}, {}]", number(low), number(high))
 }
 
 /// The row of a figure.
@@ -64,7 +64,7 @@ pub(crate) fn row(of: &ComparedFigure) -> [String; 6] {
         value(&of.a, of.unit),
         value(&of.b, of.unit),
         of.ratio.map_or(NOTHING.to_owned(), number),
-        interval(of),
+        of.interval.map_or_else(String::new, in_brackets),
         says(of.says).to_owned(),
     ]
 }
@@ -123,15 +123,31 @@ pub(crate) fn changed(fact: &ChangedFact) -> String {
 }
 
 /// A limit, and what breaks it.
-pub(crate) fn limit(result: &DiffResult, limit: &JudgedLimit) -> String {
-    let broken = limit.broken.iter().filter_map(|&at| result.figures.get(at));
-    let broken: Vec<String> = broken
-        .map(|of| format!("{} ({})", of.of, ratio(of)))
-        .collect();
+#[must_use]
+pub fn limit(limit: &JudgedLimit) -> String {
+    let broken: Vec<String> = limit.broken.iter().map(broken).collect();
     match broken.is_empty() {
         true => format!("{}: kept by {} figures", limit.asked, limit.figures),
         false => format!("{}: broken by {}", limit.asked, broken.join(", ")),
     }
+}
+
+/// A figure that breaks a limit: its value, and the change where that is limited.
+fn broken(of: &BrokenFigure) -> String {
+    let told = value(&of.value, of.unit);
+    let told = match &of.change {
+        Some(change) => format!(
+            "{told}, {} times {}",
+            with_interval(change.ratio, change.interval),
+            value(&change.baseline, of.unit)
+        ),
+        None if of.value.trials > 1 => {
+            let end = |at: f64| value(&Interval::of(&[at]), of.unit);
+            format!("{told} [{}, {}]", end(of.value.min), end(of.value.max))
+        }
+        None => told,
+    };
+    format!("{} ({told})", of.of)
 }
 
 /// What only one side has.
@@ -160,7 +176,7 @@ pub fn markdown(result: &DiffResult, all: bool) -> String {
         cell(&side(&result.b))
     );
     for of in &result.limits {
-        text += &format!("- limit {}\n", cell(&limit(result, of)));
+        text += &format!("- limit {}\n", cell(&limit(of)));
     }
     for fact in &result.changed {
         text += &format!("- changed: {}\n", cell(&changed(fact)));

@@ -4,7 +4,7 @@ use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.diff/1";
+pub const SCHEMA: &str = "q2c.diff/2";
 
 /// Two results of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,10 +141,35 @@ pub struct ChangedFact {
 /// A limit and the figures that break it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgedLimit {
-    /// The limit as asked: `p99>+5%`.
+    /// The limit as asked: `p99>+5%`, `p99>200us`.
     pub asked: String,
     /// How many figures of that name there are.
     pub figures: usize,
-    /// The figures that break it, by their place in the result's figures.
-    pub broken: Vec<usize>,
+    /// The figures that break it.
+    pub broken: Vec<BrokenFigure>,
+}
+
+/// A figure that breaks a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BrokenFigure {
+    /// What it is of: `4 KiB poll`, `Q2C`.
+    pub of: String,
+    /// Its unit.
+    pub unit: FigureUnit,
+    /// Its trials.
+    pub value: Interval,
+    /// What it was compared with; `None` for a limit on the value itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+/// How far a figure is from another result's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The other result's trials.
+    pub baseline: Interval,
+    /// The median over the other result's.
+    pub ratio: f64,
+    /// As [`ComparedFigure::interval`].
+    pub interval: Option<(f64, f64)>,
 }

@@ -3,6 +3,7 @@
 mod args;
 
 mod commands;
+mod config;
 mod exit;
 mod failure;
 mod media;
@@ -11,16 +12,17 @@ mod requests;
 mod workbench;
 
 use args::{Cli, Command};
-use clap::Parser;
+use config::Refused;
 use failure::{Fails, Failure};
 use q2c_host::signals::Signals;
 use q2c_result::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match config::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(error) => return args::refused(&error),
+        Err(Refused::Words(error)) => return args::refused(&error),
+        Err(Refused::File(failure)) => return failure.report(),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
     let installed = Signals::install(last_deed).map_err(|error| {
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
         Ok(signals) => signals,
         Err(failure) => return failure.report(),
     };
-    match dispatch(cli.command, &signals) {
+    match dispatch(cli, &signals) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => failure.report(),
     }
@@ -44,9 +46,9 @@ fn last_deed(message: &str) {
     output::say(message);
 }
 
-fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
+fn dispatch(cli: Cli, signals: &Signals) -> Result<Exit, Failure> {
     let stop = signals.stop();
-    match command {
+    match cli.command {
         Command::Tune(args) => commands::tune::run(&args, &stop),
         Command::Bench(args) => commands::bench::run(&args, &stop),
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
@@ -61,7 +63,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Place(args) => commands::place::run(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
-        Command::Doctor(args) => commands::doctor::run(&args, &stop),
+        Command::Doctor(args) => commands::doctor::run(&args, &cli.config, &stop),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Experiment(args) => commands::experiment::run(&args),
         Command::Restore(args) => commands::restore::run(&args),

@@ -1,17 +1,20 @@
 //! Results of `q2c analyze`, and traces that were analysed: stages and load. A trace is one trial.
 
+use super::figure::{FigureKind, IN_FLIGHT, IOPS, MEAN, P50, P99, P999};
 use super::{Content, Kind, Of, single, typed};
 use q2c_result::analyze::{AnalyzeResult, SCHEMA};
-use q2c_result::diff::Better::{Less, Neither};
-use q2c_result::diff::FigureUnit::{Nanoseconds, Number, PerSecond};
 use serde_json::Value;
 
 pub(super) const KIND: Kind = Kind {
     command: "q2c analyze",
     schema: SCHEMA,
     earlier: &[],
+    figures: FIGURES,
     content,
 };
+
+/// The rate is that of the load, which neither side is better for.
+const FIGURES: &[FigureKind] = &[IOPS.neutral(), IN_FLIGHT, MEAN, P50, P99, P999];
 
 fn content(value: &Value) -> Result<Content, serde_json::Error> {
     let result: AnalyzeResult = typed(value)?;
@@ -26,24 +29,22 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
 
 fn figures(result: &AnalyzeResult) -> Vec<super::DiffFigure> {
     let mut all = Of::new("all I/Os".to_owned());
-    // The rate of the load, which neither side is better for.
     if result.span_ns > 0 {
         let rate = result.requests as f64 / (result.span_ns as f64 / 1e9);
-        all.add("iops", PerSecond, Neither, single(rate));
+        all.add(IOPS.neutral(), single(rate));
     }
-    all.add("in_flight", Number, Neither, single(result.in_flight.mean));
+    all.add(IN_FLIGHT, single(result.in_flight.mean));
     let mut figures = all.figures;
     for (stage, stats) in &result.stages {
-        let better = if stage == "Q2Q" { Neither } else { Less };
+        let kind = |figure: FigureKind| match stage.as_str() {
+            "Q2Q" => figure.neutral(),
+            _ => figure,
+        };
         let mut of = Of::new(stage.clone());
-        for (figure, ns) in [
-            ("mean", stats.mean_ns),
-            ("p50", stats.p50_ns),
-            ("p99", stats.p99_ns),
-            ("p99.9", stats.p999_ns),
-        ] {
-            of.add(figure, Nanoseconds, better, single(ns));
-        }
+        of.add(kind(MEAN), single(stats.mean_ns));
+        of.add(kind(P50), single(stats.p50_ns));
+        of.add(kind(P99), single(stats.p99_ns));
+        of.add(kind(P999), single(stats.p999_ns));
         figures.extend(of.figures);
     }
     figures

@@ -1,17 +1,19 @@
 //! Results of `q2c bench`: each point.
 
+use super::figure::{BUSY, FigureKind, IOPS, KIOPS_PER_CORE, MEAN, MISS_RATE, P50, P99, P999};
 use super::{Content, Kind, Of, single, typed};
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, EARLIER, SCHEMA};
-use q2c_result::diff::Better::{Less, More};
-use q2c_result::diff::FigureUnit::{Nanoseconds, Number, PerSecond, Share, ThousandPerSecond};
 use serde_json::Value;
 
 pub(super) const KIND: Kind = Kind {
     command: "q2c bench",
     schema: SCHEMA,
     earlier: &EARLIER,
+    figures: FIGURES,
     content,
 };
+
+const FIGURES: &[FigureKind] = &[IOPS, KIOPS_PER_CORE, BUSY, MEAN, P50, P99, P999, MISS_RATE];
 
 fn content(value: &Value) -> Result<Content, serde_json::Error> {
     let result: BenchResult = typed(value)?;
@@ -26,27 +28,18 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
 
 fn figures(cell: &BenchCell) -> Vec<super::DiffFigure> {
     let mut of = Of::new(name(&cell.point));
-    of.add("iops", PerSecond, More, cell.iops);
-    of.add(
-        "kiops_per_core",
-        ThousandPerSecond,
-        More,
-        cell.kiops_per_core,
-    );
-    of.add("busy", Number, Less, cell.cpu.busy_s);
+    of.add(IOPS, cell.iops);
+    of.add(KIOPS_PER_CORE, cell.kiops_per_core);
+    of.add(BUSY, cell.cpu.busy_s);
     if cell.iops.trials > 0 {
         // Latencies are kept as one value over all trials.
-        for (figure, ns) in [
-            ("mean", cell.lat_ns.mean),
-            ("p50", cell.lat_ns.p50),
-            ("p99", cell.lat_ns.p99),
-            ("p99.9", cell.lat_ns.p999),
-        ] {
-            of.add(figure, Nanoseconds, Less, single(ns));
-        }
+        of.add(MEAN, single(cell.lat_ns.mean));
+        of.add(P50, single(cell.lat_ns.p50));
+        of.add(P99, single(cell.lat_ns.p99));
+        of.add(P999, single(cell.lat_ns.p999));
     }
     if let Some(misses) = cell.miss_rate {
-        of.add("miss_rate", Share, Less, misses);
+        of.add(MISS_RATE, misses);
     }
     of.figures
 }

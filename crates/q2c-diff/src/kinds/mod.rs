@@ -2,8 +2,12 @@
 
 mod analyze;
 mod bench;
+mod figure;
 mod replay;
 mod tune;
+mod tune_jobs;
+
+pub use figure::FigureKind;
 
 use q2c_result::diff::{Better, DiffSide, FigureUnit};
 use q2c_stats::Interval;
@@ -63,7 +67,7 @@ struct Content {
     version: String,
     started_unix_s: Option<u64>,
     complete: bool,
-    /// The parts of the result that hold settings and facts.
+    /// The parts of the result that hold settings and facts: `machine`, `runs.0.machine`.
     facts: &'static [&'static str],
 }
 
@@ -73,28 +77,52 @@ struct Kind {
     command: &'static str,
     schema: &'static str,
     earlier: &'static [&'static str],
+    /// The figures that such results can have.
+    figures: &'static [FigureKind],
     content: fn(&Value) -> Result<Content, serde_json::Error>,
 }
 
 /// All kinds that are compared.
-const KINDS: &[Kind] = &[tune::KIND, bench::KIND, replay::KIND, analyze::KIND];
+const KINDS: &[Kind] = &[
+    tune::KIND,
+    tune_jobs::KIND,
+    bench::KIND,
+    replay::KIND,
+    analyze::KIND,
+];
+
+/// The figures that results of a schema can have; none for a schema whose results are not compared.
+#[must_use]
+pub fn figures(schema: &str) -> &'static [FigureKind] {
+    let mut kinds = KINDS.iter();
+    let kind = kinds.find(|kind| kind.schema == schema);
+    kind.map_or(&[], |kind| kind.figures)
+}
 
 /// Reads a result that was kept as JSON. `path` is where it was read.
 ///
 /// # Errors
 /// The text is no result, or one of a kind that is not compared.
 pub fn read(path: &str, text: &str) -> Result<Measured, ReadError> {
-    let value: Value = serde_json::from_str(text)?;
+    measured(path, &serde_json::from_str(text)?)
+}
+
+/// As [`read`], of a result that is a JSON value already.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn measured(path: &str, value: &Value) -> Result<Measured, ReadError> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let is = |kind: &&Kind| kind.schema == schema || kind.earlier.contains(&schema.as_str());
     let Some(kind) = KINDS.iter().find(is) else {
-        let names: Vec<&str> = KINDS.iter().map(|kind| kind.command).collect();
+        let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.command).collect();
+        names.dedup();
         return Err(ReadError::OtherKind {
             expected: names.join(", "),
             found: schema,
         });
     };
-    let content = (kind.content)(&value)?;
+    let content = (kind.content)(value)?;
     Ok(Measured {
         kind: kind.schema,
         side: DiffSide {
@@ -104,7 +132,7 @@ pub fn read(path: &str, text: &str) -> Result<Measured, ReadError> {
             complete: content.complete,
         },
         figures: content.figures,
-        facts: crate::facts::of(&value, content.facts),
+        facts: crate::facts::of(value, content.facts),
     })
 }
 
@@ -127,13 +155,13 @@ impl Of {
     }
 
     /// Adds a figure, unless it has no value.
-    fn add(&mut self, figure: &'static str, unit: FigureUnit, better: Better, value: Interval) {
+    fn add(&mut self, figure: FigureKind, value: Interval) {
         if value.trials > 0 && value.median.is_finite() {
             self.figures.push(DiffFigure {
                 of: self.of.clone(),
-                figure,
-                unit,
-                better,
+                figure: figure.name,
+                unit: figure.unit,
+                better: figure.better,
                 value,
             });
         }
@@ -143,4 +171,20 @@ impl Of {
 /// A value without trials of its own.
 fn single(value: f64) -> Interval {
     Interval::of(&[value])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_names_a_figure_once() {
+        for kind in KINDS {
+            let names: Vec<&str> = kind.figures.iter().map(|figure| figure.name).collect();
+            let once: std::collections::BTreeSet<&&str> = names.iter().collect();
+            assert_eq!(once.len(), names.len(), "{}: {names:?}", kind.schema);
+            assert_eq!(figures(kind.schema), kind.figures);
+        }
+        assert!(figures("q2c.poll-sim/1").is_empty());
+    }
 }

@@ -1,8 +1,7 @@
 //! Results of `q2c replay`: the trials that count.
 
+use super::figure::{COMPLETION, FigureKind, IN_FLIGHT, P50, P99, P999, SUM_Q2C, SUM_U2C};
 use super::{Content, Kind, Of, typed};
-use q2c_result::diff::Better::{Less, Neither};
-use q2c_result::diff::FigureUnit::{Nanoseconds, Number, Seconds};
 use q2c_result::replay::{EARLIER, ReplayResult, ReplayTrial, SCHEMA};
 use q2c_stats::Interval;
 use serde_json::Value;
@@ -11,8 +10,11 @@ pub(super) const KIND: Kind = Kind {
     command: "q2c replay",
     schema: SCHEMA,
     earlier: &EARLIER,
+    figures: FIGURES,
     content,
 };
+
+const FIGURES: &[FigureKind] = &[COMPLETION, SUM_U2C, SUM_Q2C, IN_FLIGHT, P50, P99, P999];
 
 fn content(value: &Value) -> Result<Content, serde_json::Error> {
     let result: ReplayResult = typed(value)?;
@@ -33,24 +35,12 @@ fn figures(result: &ReplayResult) -> Vec<super::DiffFigure> {
         Interval::of(&values)
     };
     let mut of = Of::new("replay".to_owned());
-    of.add("completion", Seconds, Less, over(&|t| Some(t.completion_s)));
-    of.add("sum_u2c", Seconds, Less, over(&|t| Some(t.sum_u2c_s)));
-    of.add("sum_q2c", Seconds, Less, over(&|t| t.sum_q2c_s));
-    of.add(
-        "in_flight",
-        Number,
-        Neither,
-        over(&|t| Some(t.in_flight.mean)),
-    );
-    for (figure, read) in [
-        (
-            "p50",
-            (|t: &ReplayTrial| t.u2c_ns.p50) as fn(&ReplayTrial) -> f64,
-        ),
-        ("p99", |t| t.u2c_ns.p99),
-        ("p99.9", |t| t.u2c_ns.p999),
-    ] {
-        of.add(figure, Nanoseconds, Less, over(&|t| Some(read(t))));
-    }
+    of.add(COMPLETION, over(&|t| Some(t.completion_s)));
+    of.add(SUM_U2C, over(&|t| Some(t.sum_u2c_s)));
+    of.add(SUM_Q2C, over(&|t| t.sum_q2c_s));
+    of.add(IN_FLIGHT, over(&|t| Some(t.in_flight.mean)));
+    of.add(P50, over(&|t| Some(t.u2c_ns.p50)));
+    of.add(P99, over(&|t| Some(t.u2c_ns.p99)));
+    of.add(P999, over(&|t| Some(t.u2c_ns.p999)));
     of.figures
 }

@@ -1,8 +1,9 @@
 //! Results of `q2c tune`: each method at each block size.
 
+use super::figure::{
+    CPU, EFFECTIVE_SLEEP, FigureKind, IOPS, KIOPS_PER_CORE, MEAN, MISS_RATE, P50, P99, P999,
+};
 use super::{Content, Kind, Of, typed};
-use q2c_result::diff::Better::{Less, More, Neither};
-use q2c_result::diff::FigureUnit::{Nanoseconds, PerSecond, Percent, Share, ThousandPerSecond};
 use q2c_result::tune::{Cell, EARLIER, SCHEMA, TuneResult};
 use serde_json::Value;
 
@@ -10,13 +11,27 @@ pub(super) const KIND: Kind = Kind {
     command: "q2c tune",
     schema: SCHEMA,
     earlier: &EARLIER,
+    figures: FIGURES,
     content,
 };
+
+/// The figures of a method.
+pub(super) const FIGURES: &[FigureKind] = &[
+    IOPS,
+    KIOPS_PER_CORE,
+    CPU,
+    MEAN,
+    P50,
+    P99,
+    P999,
+    MISS_RATE,
+    EFFECTIVE_SLEEP,
+];
 
 fn content(value: &Value) -> Result<Content, serde_json::Error> {
     let result: TuneResult = typed(value)?;
     Ok(Content {
-        figures: result.cells.iter().flat_map(figures).collect(),
+        figures: figures(&result, ""),
         version: result.version,
         started_unix_s: Some(result.started_unix_s),
         complete: result.complete,
@@ -24,29 +39,25 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
     })
 }
 
-fn figures(cell: &Cell) -> Vec<super::DiffFigure> {
+/// The figures of all methods, each named with `before`.
+pub(super) fn figures(result: &TuneResult, before: &str) -> Vec<super::DiffFigure> {
+    let cells = result.cells.iter();
+    cells.flat_map(|cell| of_cell(cell, before)).collect()
+}
+
+fn of_cell(cell: &Cell, before: &str) -> Vec<super::DiffFigure> {
     let measured = &cell.measured;
-    let mut of = Of::new(format!("{} {}", cell.bs, cell.method));
-    of.add("iops", PerSecond, More, measured.rates.iops);
-    of.add(
-        "kiops_per_core",
-        ThousandPerSecond,
-        More,
-        measured.kiops_per_core,
-    );
-    of.add("cpu", Percent, Less, measured.rates.cpu_pct);
-    of.add("mean", Nanoseconds, Less, measured.latencies.mean_ns);
-    of.add("p50", Nanoseconds, Less, measured.latencies.p50_ns);
-    of.add("p99", Nanoseconds, Less, measured.latencies.p99_ns);
-    of.add("p99.9", Nanoseconds, Less, measured.latencies.p999_ns);
+    let mut of = Of::new(format!("{before}{} {}", cell.bs, cell.method));
+    of.add(IOPS, measured.rates.iops);
+    of.add(KIOPS_PER_CORE, measured.kiops_per_core);
+    of.add(CPU, measured.rates.cpu_pct);
+    of.add(MEAN, measured.latencies.mean_ns);
+    of.add(P50, measured.latencies.p50_ns);
+    of.add(P99, measured.latencies.p99_ns);
+    of.add(P999, measured.latencies.p999_ns);
     if cell.sleeping {
-        of.add("miss_rate", Share, Less, measured.rates.miss_rate);
-        of.add(
-            "effective_sleep",
-            Nanoseconds,
-            Neither,
-            measured.rates.effective_sleep_ns,
-        );
+        of.add(MISS_RATE, measured.rates.miss_rate);
+        of.add(EFFECTIVE_SLEEP, measured.rates.effective_sleep_ns);
     }
     of.figures
 }

@@ -21,7 +21,7 @@ pub fn diff(result: &DiffResult, all: bool, screen: Screen) -> String {
         } else {
             Tone::Bad
         };
-        text += &screen.note(tone, "limit", &limit(result, of));
+        text += &screen.note(tone, "limit", &limit(of));
     }
     text += &screen.note(Tone::Dim, "A:", &side(&result.a));
     text += &screen.note(Tone::Dim, "B:", &side(&result.b));

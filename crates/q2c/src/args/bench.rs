@@ -1,7 +1,7 @@
 //! Arguments of `q2c bench`.
 
 use super::time::seconds_within;
-use super::{Counts, Cpus, Numbers, RunArgs};
+use super::{Counts, Cpus, LimitArgs, Numbers, RunArgs};
 use clap::Args;
 pub use q2c_bench::SECONDS;
 use q2c_bench::interface::Interface;
@@ -95,6 +95,9 @@ pub struct BenchArgs {
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
     #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub budget: Option<Nanos>,
+    /// What the run must keep.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Go on with this interrupted run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "fio"])]
     pub resume: Option<PathBuf>,

@@ -4,11 +4,13 @@ mod analyze;
 mod bench;
 mod calibrate;
 mod common;
+mod config;
 mod diff;
 mod doctor;
 mod experiment;
 mod fs;
 mod goal;
+mod limits;
 mod place;
 mod poll;
 mod ramdisk;
@@ -36,11 +38,13 @@ pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
+pub use config::ConfigArgs;
 pub use diff::{DiffArgs, DiffForm};
 pub use doctor::DoctorArgs;
 pub use experiment::{ExperimentArgs, ExperimentCommand};
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
+pub use limits::LimitArgs;
 pub use place::{
     PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,
@@ -82,6 +86,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// The configuration file.
+    #[command(flatten)]
+    pub config: ConfigArgs,
 }
 
 /// The commands.

@@ -1,6 +1,6 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
-use super::{Cpus, RecordingArgs, RunArgs};
+use super::{Cpus, LimitArgs, RecordingArgs, RunArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use q2c_capture::CapturedBy;
@@ -35,6 +35,9 @@ pub struct ReplayArgs {
     /// Store every I/O of the replay in this trace; a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// What the run must keep.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// How.
     #[command(flatten)]
     pub how: HowArgs,

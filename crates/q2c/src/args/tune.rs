@@ -1,7 +1,7 @@
 //! Arguments of `q2c tune`.
 
 use super::time::seconds_within;
-use super::{Counts, GoalArgs, RuleArgs, WorkloadArgs};
+use super::{Counts, GoalArgs, LimitArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
@@ -42,6 +42,9 @@ pub struct TuneArgs {
     /// several numbers of jobs get equal shares of it
     #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub budget: Option<Nanos>,
+    /// What the run must keep.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Go on with this interrupted run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
     pub resume: Option<PathBuf>,

@@ -7,9 +7,7 @@ use crate::output::{print, print_json, screen};
 use q2c_analyze::Options;
 use q2c_diff::Measured;
 use q2c_result::Exit;
-use q2c_result::diff::DiffResult;
 use q2c_run::kept_text;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -27,7 +25,7 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Input, why));
     }
     let result = q2c_diff::diff(&a, &b, &args.fail_if, env!("CARGO_PKG_VERSION"));
-    known(&result)?;
+    let result = result.or_exit(Exit::Usage)?;
     match args.format {
         _ if args.json => print_json(&result)?,
         DiffForm::Json => print_json(&result)?,
@@ -38,23 +36,6 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         true => Ok(Exit::Done),
         false => Ok(Exit::Requirements),
     }
-}
-
-/// Refuses a limit on a figure that is not there: it would be kept by nothing.
-fn known(result: &DiffResult) -> Result<(), Failure> {
-    let Some(limit) = result.limits.iter().find(|limit| limit.figures == 0) else {
-        return Ok(());
-    };
-    let names: BTreeSet<&str> = result.figures.iter().map(|of| of.figure.as_str()).collect();
-    let found = match names.is_empty() {
-        true => "none: the two have measured different things".to_owned(),
-        false => names.into_iter().collect::<Vec<_>>().join(", "),
-    };
-    let why = format!(
-        "keep the limit {}: expected a figure of both results, found {found}",
-        limit.asked
-    );
-    Err(Failure::new(Exit::Usage, why))
 }
 
 /// A side: a result that was kept, or a trace, which is analysed.

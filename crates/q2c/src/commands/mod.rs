@@ -8,6 +8,7 @@ pub mod diff;
 pub mod doctor;
 pub mod experiment;
 pub mod fs;
+mod limits;
 pub mod place;
 pub mod poll;
 pub mod ramdisk;

@@ -4,6 +4,7 @@ mod compare;
 
 pub use compare::compare;
 
+use super::limits::Limits;
 use super::run_folder;
 use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::exit::{replay_error_exit, replay_exit};
@@ -21,7 +22,7 @@ use q2c_host::topology::CpuChoiceError;
 use q2c_model::Bytes;
 use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
-use q2c_result::replay::ReplayTrial;
+use q2c_result::replay::{ReplayTrial, SCHEMA};
 use q2c_run::run_dir::RunDirError;
 use q2c_run::runner::RunError;
 use q2c_run::{RunDir, RunState, runner};
@@ -36,7 +37,10 @@ const MEMORY: Bytes = Bytes(256 << 20);
 /// Replays a trace on a target.
 pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     if args.record.is_some() && args.trials > 1 {
-        let why = "record the replay: expected one trial, found --trials; a trace holds one";
+        let why = format!(
+            "record the replay: expected one trial, found {}; a trace holds one",
+            args.trials
+        );
         return Err(Failure::new(Exit::Usage, why));
     }
     if let Some(taken) = args
@@ -50,6 +54,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Exit::Usage, why));
     }
+    let limits = Limits::new(&args.limits, SCHEMA)?;
     let request = request(&args.how, args.mode);
     let source = source(&args.trace, &args.how, stop)?;
     source.fits(&request).or_exit_of(replay_exit)?;
@@ -95,7 +100,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         say(&format!("recorded: {}", record.display()));
     }
     run_folder::tell_report(&path);
-    Ok(exit(ran.state(), result.trials.iter()))
+    limits.end(exit(ran.state(), result.trials.iter()), &path, &result)
 }
 
 /// The reason why there is no number at all, as a failure.

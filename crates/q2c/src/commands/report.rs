@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let run = match &args.run {
         Some(run) => run.clone(),
-        None => latest(Path::new("runs"))?,
+        None => latest(&args.out)?,
     };
     let result = result(&run)?;
     if let Some(path) = &args.html {

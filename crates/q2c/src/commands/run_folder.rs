@@ -1,6 +1,7 @@
 //! The parts that commands with a run folder share: the identity of the program, the files in the
 //! folder, and the end of a run.
 
+use crate::config;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_engine::floor;
@@ -59,7 +60,8 @@ pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
     Ok(folder)
 }
 
-/// Writes result and page into the folder, and closes it with `state`.
+/// Writes result and page into the folder, beside them what the command took from the configuration
+/// file, and closes it with `state`.
 pub fn publish(
     folder: RunDir,
     state: RunState,
@@ -72,6 +74,11 @@ pub fn publish(
     folder
         .publish("report.html", |out| out.write_all(page.as_bytes()))
         .or_exit_of(RunDirError::exit)?;
+    if let Some(taken) = config::taken() {
+        folder
+            .publish("config.toml", |out| out.write_all(taken.as_bytes()))
+            .or_exit_of(RunDirError::exit)?;
+    }
     folder.finish(state).or_exit_of(RunDirError::exit)
 }
 

@@ -3,6 +3,7 @@
 mod one;
 mod over_jobs;
 
+use super::limits::Limits;
 use super::run_folder;
 use crate::args::TuneArgs;
 use crate::failure::{Fails, Failure};
@@ -14,7 +15,8 @@ use crate::workbench::scratch;
 use one::{Job, Place, Ran};
 use q2c_model::Nanos;
 use q2c_result::Exit;
-use q2c_result::tune::TuneResult;
+use q2c_result::tune::{SCHEMA, TuneResult};
+use q2c_result::tune_jobs;
 use q2c_run::run_dir::{PlanFault, RunDirError, read_plan};
 use q2c_sim::start_threads;
 use q2c_tune::{ExpectedTrials, TuneSpec};
@@ -35,11 +37,22 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     if let Some(folder) = &args.resume {
         let head: Head = read_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
         return match head.jobs.is_empty() {
-            true => tuned(one::tune(one::resumed(folder, args)?, args, stop)?, args),
-            false => over_jobs::resume(folder, args, stop),
+            true => {
+                let limits = Limits::new(&args.limits, SCHEMA)?;
+                let ran = one::tune(one::resumed(folder, args)?, args, stop)?;
+                tuned(ran, args, &limits)
+            }
+            false => {
+                let limits = Limits::new(&args.limits, tune_jobs::SCHEMA)?;
+                over_jobs::resume(folder, args, &limits, stop)
+            }
         };
     }
     let jobs = numbers_of_jobs(args);
+    let limits = match jobs.len() {
+        1 => Limits::new(&args.limits, SCHEMA)?,
+        _ => Limits::new(&args.limits, tune_jobs::SCHEMA)?,
+    };
     let scratch = scratch(args.workload.scratch, &args.workload.run, stop)?;
     let target = target("tune", args.workload.target.as_deref(), scratch.as_ref())?;
     let spec = new_job(args, target)?;
@@ -47,7 +60,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         .map_err(|fault| Failure::new(Exit::Usage, format!("tune {fault}")))?;
     worth_it(args, &spec, jobs.len())?;
     if jobs.len() > 1 {
-        return over_jobs::begin(jobs, spec, scratch, args, stop);
+        return over_jobs::begin(jobs, spec, scratch, args, &limits, stop);
     }
     let job = Job {
         workload: workload(&args.workload, jobs[0], spec.target.clone()),
@@ -55,7 +68,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         scratch,
         place: Place::New(&args.workload.run.out),
     };
-    tuned(one::tune(job, args, stop)?, args)
+    tuned(one::tune(job, args, stop)?, args, &limits)
 }
 
 /// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
@@ -79,14 +92,17 @@ fn worth_it(args: &TuneArgs, spec: &TuneSpec, numbers: usize) -> Result<(), Fail
 }
 
 /// Tells the result of a run of one number of jobs, and ends it.
-fn tuned(ran: Ran, args: &TuneArgs) -> Result<Exit, Failure> {
+fn tuned(ran: Ran, args: &TuneArgs, limits: &Limits<'_>) -> Result<Exit, Failure> {
     let told = ran.outcome.and_then(|(result, state)| {
         tell(&result, args.workload.run.json)?;
         run_folder::tell_report(&ran.folder);
-        Ok(state)
+        Ok((result, state))
     });
     match told {
-        Ok(state) => Ok(run_folder::end(state, ran.bench, &ran.folder)),
+        Ok((result, state)) => {
+            let exit = run_folder::end(state, ran.bench, &ran.folder);
+            limits.end(exit, &ran.folder, &result)
+        }
         Err(failure) => {
             run_folder::keep_for_resume(ran.bench, &ran.folder);
             Err(failure)

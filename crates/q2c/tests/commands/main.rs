@@ -14,9 +14,11 @@ mod bench_stages;
 mod blktrace;
 #[cfg(test)]
 mod btt;
+mod config;
 mod cpu_trials;
 #[cfg(test)]
 mod fs;
+mod limits;
 #[cfg(test)]
 mod live;
 #[cfg(test)]

@@ -137,7 +137,9 @@ fn results_of_two_kinds_are_not_compared() {
     let wrong = q2c(folder.path(), &["diff", "a", "b", "--fail-if", "p99+5%"]);
     assert_eq!(wrong.code, 2, "{}", wrong.stderr);
     assert!(
-        wrong.stderr.contains("expected a limit such as p99>+5%"),
+        wrong
+            .stderr
+            .contains("expected a limit on a change such as p99>+5%"),
         "{}",
         wrong.stderr
     );

@@ -2,6 +2,7 @@
 
 mod fio;
 
+use super::limits::Limits;
 use super::{restore, run_folder};
 use crate::args::BenchArgs;
 use crate::failure::{Fails, Failure};
@@ -20,7 +21,7 @@ use q2c_bench::{Bench, BenchSpec, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
-use q2c_result::bench::{BenchPoint, BenchResult};
+use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
 use q2c_run::{RunDir, RunState, runner};
@@ -30,6 +31,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
 pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let limits = Limits::new(&args.limits, SCHEMA)?;
     let BenchRun {
         spec,
         place,
@@ -76,7 +78,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         false => print(&q2c_report::terminal::bench(&result, screen()))?,
     }
     run_folder::tell_report(&path);
-    Ok(run_folder::end(state, place, &path))
+    limits.end(run_folder::end(state, place, &path), &path, &result)
 }
 
 /// The reason why there is no number at all; `None` where there is one.

@@ -2,6 +2,7 @@
 
 use super::one::{self, Job, Place, Ran};
 use crate::args::TuneArgs;
+use crate::commands::limits::Limits;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
@@ -27,6 +28,7 @@ pub(super) fn begin(
     mut each: TuneSpec,
     scratch: Option<Scratch>,
     args: &TuneArgs,
+    limits: &Limits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     // The largest number is looked at first: what is wrong with it ends the run before anything is
@@ -45,13 +47,19 @@ pub(super) fn begin(
         request,
         scratch,
         args,
+        limits,
         stop,
     };
     whole.run()
 }
 
 /// Goes on with the run in `folder`.
-pub(super) fn resume(folder: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn resume(
+    folder: &Path,
+    args: &TuneArgs,
+    limits: &Limits<'_>,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
     let spec: TuneJobsSpec = read_checked_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
     let request = one::stored(&spec.each, folder, args)?;
     let bench = open_without_rest(&request, None, stop).map_err(Failure::of_plan)?;
@@ -63,6 +71,7 @@ pub(super) fn resume(folder: &Path, args: &TuneArgs, stop: &AtomicBool) -> Resul
         request,
         scratch: None,
         args,
+        limits,
         stop,
     };
     whole.run()
@@ -77,6 +86,7 @@ struct Whole<'a> {
     request: WorkloadRequest,
     scratch: Option<Scratch>,
     args: &'a TuneArgs,
+    limits: &'a Limits<'a>,
     stop: &'a AtomicBool,
 }
 
@@ -90,16 +100,19 @@ impl Whole<'_> {
         let scratch = self.scratch.clone();
         let of_earlier = self.spec.each.scratch && scratch.is_none();
         let left = of_earlier.then(|| PathBuf::from(&self.spec.each.target));
+        let limits = self.limits;
         let told = self.tell(runs, failed);
-        match (&told, left) {
-            (Ok(RunState::Complete), Some(left)) => run_folder::tell_no_longer_needed(&left),
-            (Ok(RunState::Complete), None) => {}
+        let complete = told.as_ref().is_ok_and(|result| result.complete);
+        match (complete, left) {
+            (true, Some(left)) => run_folder::tell_no_longer_needed(&left),
+            (true, None) => {}
             _ => run_folder::tell_kept(scratch.map(Scratch::keep), &path),
         }
-        match told? {
-            RunState::Complete => Ok(Exit::Done),
-            _ => Ok(Exit::Interrupted),
-        }
+        let exit = match complete {
+            true => Exit::Done,
+            false => Exit::Interrupted,
+        };
+        limits.end(exit, &path, &told?)
     }
 
     /// Runs the numbers of jobs that are not complete, and adds the results of all to `runs`. It
@@ -165,7 +178,7 @@ impl Whole<'_> {
         self,
         runs: Vec<TuneResult>,
         failed: Option<(u32, Failure)>,
-    ) -> Result<RunState, Failure> {
+    ) -> Result<TuneJobsResult, Failure> {
         let path = self.folder.path().to_owned();
         // Without any run there is no result, as for one number of jobs.
         let failed = match failed {
@@ -203,7 +216,7 @@ impl Whole<'_> {
         if state != RunState::Complete {
             run_folder::tell_stopped(&path);
         }
-        Ok(state)
+        Ok(result)
     }
 }
 

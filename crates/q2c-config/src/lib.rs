@@ -1,0 +1,75 @@
+//! The configuration file `q2c.toml`: found upwards from a folder, with names for targets and
+//! defaults for the options of commands. Which tables and keys there are, the caller says; whether
+//! a value fits its option, the caller finds out.
+
+mod find;
+mod names;
+mod parse;
+mod place;
+mod taken;
+
+pub use find::{FILE, find};
+pub use names::{NameError, named, replace};
+pub use parse::{DEFAULTS, Fault, Key, TARGETS, Table, parse};
+pub use place::Place;
+pub use taken::taken;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A configuration file that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The file.
+    pub path: PathBuf,
+    /// The targets by their names.
+    pub targets: BTreeMap<String, String>,
+    /// The settings, by table.
+    pub settings: Vec<Setting>,
+}
+
+/// A key with its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The table that it stands in: `defaults`, or the name of a command.
+    pub table: String,
+    /// The key: the long name of an option.
+    pub key: String,
+    /// The values, as they would be typed: several of a list. Paths lie in the file's folder.
+    pub values: Vec<Value>,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The value as it would be typed.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl Setting {
+    /// The whole name: `tune.seconds`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.table, self.key)
+    }
+
+    /// The values' texts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|value| value.text.as_str())
+    }
+}
+
+impl Config {
+    /// The setting that holds for a key of a command: that of the command's own table, else that of
+    /// the table for all commands. `shared` says whether the key may stand there.
+    #[must_use]
+    pub fn setting(&self, table: &str, key: &str, shared: bool) -> Option<&Setting> {
+        let within = |table: &str| {
+            let mut settings = self.settings.iter();
+            settings.find(|of| of.table == table && of.key == key)
+        };
+        within(table).or_else(|| within(DEFAULTS).filter(|_| shared))
+    }
+}

@@ -1,0 +1,168 @@
+//! Names of targets on a command line: `@disk`.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use thiserror::Error;
+
+/// Options whose values are never names. Who allows writing to a device writes the device out, so
+/// that a changed file cannot lead the writes elsewhere.
+const WRITTEN_OUT: [&str; 1] = ["--allow-write"];
+
+/// A name that cannot be replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// No target has the name.
+    #[error(
+        "find the target @{name}: expected {known}, found no target of that name; a file of that name is written ./@{name}"
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What names there are, and where.
+        known: String,
+    },
+    /// The option takes no names.
+    #[error(
+        "allow writing to @{name}: expected the path itself, found a name; {option} takes no name of q2c.toml"
+    )]
+    WrittenOut {
+        /// The name.
+        name: String,
+        /// The option.
+        option: &'static str,
+    },
+}
+
+/// The name in an argument, and what comes before it: that of `@disk`, of `--target=@disk`, and of
+/// `8:16=@disk`, which is the value of an option that maps devices.
+#[must_use]
+pub fn named(word: &str) -> Option<(&str, &str)> {
+    let at = word.find('@')?;
+    let (before, name) = (&word[..at], &word[at + 1..]);
+    (may_stand_before(before) && is_name(name)).then_some((before, name))
+}
+
+fn may_stand_before(before: &str) -> bool {
+    let value = match before.strip_prefix("--") {
+        Some(option) => option.split_once('=').map(|(_, value)| value),
+        None => Some(before),
+    };
+    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let device = |text: &str| {
+        let device = text.strip_suffix('=').and_then(|text| text.split_once(':'));
+        device.is_some_and(|(major, minor)| number(major) && number(minor))
+    };
+    value.is_some_and(|value| value.is_empty() || device(value))
+}
+
+/// Whether a target can have this name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    name.chars().all(plain) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Replaces the names in a command line, up to the words of a command of the user's own (`--`).
+/// Returns the names that were replaced, with their targets. `file` says where names come from.
+///
+/// # Errors
+/// A name that no target has, or one where none may be.
+pub fn replace(
+    words: &mut [OsString],
+    targets: &BTreeMap<String, String>,
+    file: &str,
+) -> Result<BTreeMap<String, String>, NameError> {
+    let mut replaced = BTreeMap::new();
+    for at in 0..words.len() {
+        if words[at] == "--" {
+            break;
+        }
+        let word = words[at].clone();
+        let Some((before, name)) = word.to_str().and_then(named) else {
+            continue;
+        };
+        let of_option = [
+            Some(word.as_os_str()),
+            at.checked_sub(1).map(|at| words[at].as_os_str()),
+        ];
+        if let Some(option) = of_option.into_iter().flatten().find_map(written_out) {
+            let name = name.to_owned();
+            return Err(NameError::WrittenOut { name, option });
+        }
+        let target = targets.get(name).ok_or_else(|| NameError::Unknown {
+            name: name.to_owned(),
+            known: known(targets, file),
+        })?;
+        replaced.insert(name.to_owned(), target.clone());
+        words[at] = format!("{before}{target}").into();
+    }
+    Ok(replaced)
+}
+
+fn written_out(word: &OsStr) -> Option<&'static str> {
+    let option = word.to_str()?.split('=').next()?;
+    WRITTEN_OUT.into_iter().find(|wanted| *wanted == option)
+}
+
+fn known(targets: &BTreeMap<String, String>, file: &str) -> String {
+    let names: Vec<String> = targets.keys().map(|name| format!("@{name}")).collect();
+    match names.is_empty() {
+        true => format!("a name in [targets] of {file}, which has none"),
+        false => format!("a name in [targets] of {file}: {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(words: &str) -> Result<String, NameError> {
+        let targets = [("disk", "/dev/nvme0n1"), ("sim-1", "sim:50us")];
+        let targets = targets.map(|(name, target)| (name.to_owned(), target.to_owned()));
+        let mut words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+        replace(&mut words, &targets.into(), "q2c.toml")?;
+        Ok(words.join(OsStr::new(" ")).into_string().unwrap())
+    }
+
+    #[test]
+    fn names_stand_for_targets() {
+        for (words, wanted) in [
+            ("q2c tune @disk", "q2c tune /dev/nvme0n1"),
+            ("compare t @disk @sim-1", "compare t /dev/nvme0n1 sim:50us"),
+            (
+                "replay t --map 8:16=@disk",
+                "replay t --map 8:16=/dev/nvme0n1",
+            ),
+            (
+                "replay t --map=8:16=@disk",
+                "replay t --map=8:16=/dev/nvme0n1",
+            ),
+            (
+                "record @disk -- fio @disk",
+                "record /dev/nvme0n1 -- fio @disk",
+            ),
+            ("tune ./@disk a@disk @", "tune ./@disk a@disk @"),
+            ("fs --target=@disk", "fs --target=/dev/nvme0n1"),
+            ("fs --metric a=@disk", "fs --metric a=@disk"),
+        ] {
+            assert_eq!(replaced(words).as_deref(), Ok(wanted));
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_told() {
+        let told = replaced("tune @dsk").unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "find the target @dsk: expected a name in [targets] of q2c.toml: @disk, @sim-1, found no target of that name; \
+             a file of that name is written ./@dsk"
+        );
+        for words in [
+            "tune @disk --allow-write @disk",
+            "tune x --allow-write=@disk",
+        ] {
+            let told = replaced(words).unwrap_err();
+            assert!(matches!(told, NameError::WrittenOut { .. }), "{told}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Reads the file.
+
+use crate::names::is_name;
+use crate::{Config, Place, Setting, Value};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The table of the targets.
+pub const TARGETS: &str = "targets";
+/// The table of the settings that hold for all commands that have them.
+pub const DEFAULTS: &str = "defaults";
+
+/// A table of settings that the file may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its keys.
+    pub keys: &'a [Key],
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The long name of an option.
+    pub name: &'static str,
+    /// Whether its value is a path, which lies in the file's folder.
+    pub is_path: bool,
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{place}: {words}")]
+pub struct Fault {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub words: String,
+}
+
+/// Reads the text of the file at `path`, which may have these tables.
+///
+/// # Errors
+/// All that is wrong in it, by place: it is not TOML, or has a table, a key or a value of a form
+/// that is not known.
+pub fn parse(path: &Path, text: &str, tables: &[Table<'_>]) -> Result<Config, Vec<Fault>> {
+    let mut reading = Reading {
+        text,
+        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+        faults: Vec::new(),
+        config: Config {
+            path: path.to_owned(),
+            ..Config::default()
+        },
+    };
+    let (document, wrong) = DeTable::parse_recoverable(text);
+    for error in wrong {
+        let words = error.message().trim().replace('\n', " ");
+        reading.fault(&error.span().unwrap_or(0..0), words);
+    }
+    // What a broken line left behind would be told as a second fault.
+    if reading.faults.is_empty() {
+        reading.document(document.get_ref(), tables);
+    }
+    reading.faults.sort_by_key(|fault| fault.place);
+    match reading.faults.is_empty() {
+        true => Ok(reading.config),
+        false => Err(reading.faults),
+    }
+}
+
+struct Reading<'a> {
+    text: &'a str,
+    folder: PathBuf,
+    faults: Vec<Fault>,
+    config: Config,
+}
+
+impl Reading<'_> {
+    fn place(&self, span: &Range<usize>) -> Place {
+        Place::of(self.text, span.start)
+    }
+
+    fn fault(&mut self, span: &Range<usize>, words: String) {
+        let place = self.place(span);
+        self.faults.push(Fault { place, words });
+    }
+
+    fn document(&mut self, document: &DeTable<'_>, tables: &[Table<'_>]) {
+        for (name, value) in document {
+            let known = tables.iter().find(|table| table.name == name.get_ref());
+            let content = value.get_ref().as_table();
+            match (known, content) {
+                (Some(table), Some(content)) => self.table(table, content),
+                (None, Some(content)) if name.get_ref() == TARGETS => self.targets(content),
+                (Some(_), None) => self.no_table(name),
+                (None, None) if name.get_ref() == TARGETS => self.no_table(name),
+                _ => {
+                    let names = tables.iter().map(|table| table.name);
+                    let names: Vec<&str> = std::iter::once(TARGETS).chain(names).collect();
+                    let words = unknown("a table", &names, name.get_ref());
+                    self.fault(&name.span(), words);
+                }
+            }
+        }
+    }
+
+    fn no_table(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>) {
+        let words = format!("expected a table [{}], found a value", name.get_ref());
+        self.fault(&name.span(), words);
+    }
+
+    fn targets(&mut self, content: &DeTable<'_>) {
+        for (name, value) in content {
+            let target = value.get_ref().as_str().unwrap_or_default();
+            if !is_name(name.get_ref()) {
+                let words = format!(
+                    "expected a name of letters, digits, `-`, `_` and `.`, found `{}`",
+                    name.get_ref().escape_debug()
+                );
+                self.fault(&name.span(), words);
+            } else if target.is_empty() || target.starts_with(['@', '-']) {
+                let words = "expected a file, a block device or a simulated device in quotes, such as \"/dev/nvme0n1\"";
+                self.fault(&value.span(), words.to_owned());
+            } else {
+                let beside = target.starts_with("./") || target.starts_with("../");
+                let target = match beside {
+                    true => self.folder.join(target).display().to_string(),
+                    false => target.to_owned(),
+                };
+                let name = name.get_ref().clone().into_owned();
+                self.config.targets.insert(name, target);
+            }
+        }
+    }
+
+    fn table(&mut self, table: &Table<'_>, content: &DeTable<'_>) {
+        let mut settings: Vec<(Range<usize>, Setting)> = Vec::new();
+        for (name, value) in content {
+            let Some(key) = table.keys.iter().find(|key| key.name == name.get_ref()) else {
+                let names: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+                let what = format!("a key of [{}]", table.name);
+                let words = unknown(&what, &names, name.get_ref());
+                self.fault(&name.span(), words);
+                continue;
+            };
+            if let Some(values) = self.values(*key, value) {
+                let setting = Setting {
+                    table: table.name.to_owned(),
+                    key: key.name.to_owned(),
+                    values,
+                };
+                settings.push((name.span(), setting));
+            }
+        }
+        settings.sort_by_key(|(span, _)| span.start);
+        let settings = settings.into_iter().map(|(_, setting)| setting);
+        self.config.settings.extend(settings);
+    }
+
+    /// The values of a key; `None` where one is of a wrong form, or where there is none.
+    fn values(&mut self, key: Key, value: &Spanned<DeValue<'_>>) -> Option<Vec<Value>> {
+        let items: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        if items.is_empty() {
+            let words = format!("expected values of {}, found an empty list", key.name);
+            self.fault(&value.span(), words);
+        }
+        let values: Vec<Value> = items
+            .iter()
+            .filter_map(|item| self.value(key, item))
+            .collect();
+        (!values.is_empty() && values.len() == items.len()).then_some(values)
+    }
+
+    fn value(&mut self, key: Key, item: &Spanned<DeValue<'_>>) -> Option<Value> {
+        let text = match item.get_ref() {
+            DeValue::String(text) => text.clone().into_owned(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            _ => {
+                let words = format!(
+                    "expected a text in quotes, a decimal number or a list of them for {}",
+                    key.name
+                );
+                self.fault(&item.span(), words);
+                return None;
+            }
+        };
+        let text = match key.is_path {
+            true => self.folder.join(text).display().to_string(),
+            false => text,
+        };
+        let place = self.place(&item.span());
+        Some(Value { text, place })
+    }
+}
+
+/// What was expected, and the name that is nearest to the one that was found.
+fn unknown(what: &str, names: &[&str], found: &str) -> String {
+    let nearest = names
+        .iter()
+        .min_by_key(|name| strsim::levenshtein(name, found))
+        .filter(|name| strsim::levenshtein(name, found) <= 1 + found.chars().count() / 3);
+    let meant = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    format!(
+        "expected {what}, one of {}, found `{}`{meant}",
+        names.join(", "),
+        found.escape_debug()
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! Places in a text.
+
+use std::fmt;
+
+/// A place in a file, as editors count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in the line, from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// The place of a byte of the text.
+    pub(crate) fn of(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte.min(text.len())).unwrap_or(text);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Place {
+            line: before.matches('\n').count() + 1,
+            column: line.chars().count() + 1,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_characters_begin_with_1() {
+        let text = "ä = 1\nbc = 2\n";
+        let of = |byte| {
+            let Place { line, column } = Place::of(text, byte);
+            (line, column)
+        };
+        assert_eq!(
+            [of(0), of(2), of(6), of(7)],
+            [(1, 1), (1, 2), (1, 6), (2, 1)]
+        );
+        assert_eq!(of(99), (3, 1));
+    }
+}

@@ -1,0 +1,340 @@
+//! Judges limits: those on values by one result, those on changes by two.
+
+use crate::compare::{compared, find};
+use crate::limit::Bound;
+use crate::{DiffFigure, FigureKind, Limit, Measured};
+use q2c_result::diff::{BrokenFigure, Change, FigureUnit, JudgedLimit};
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+/// A limit that cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LimitFault {
+    /// The figure is not there: the limit would be kept by nothing.
+    #[error("keep the limit {asked}: expected a figure of {whose}, found {there}")]
+    NoFigure {
+        /// The limit as asked.
+        asked: String,
+        /// What should have the figure.
+        whose: &'static str,
+        /// The names of the figures that there are.
+        there: String,
+    },
+    /// The figure is measured in another unit.
+    #[error("keep the limit {asked}: expected {expected}, found another unit")]
+    Unit {
+        /// The limit as asked.
+        asked: String,
+        /// Limits on this figure.
+        expected: String,
+    },
+    /// A limit on a change, without a result to compare with.
+    #[error(
+        "keep the limit {asked}: expected a run to compare with, found none; name one with --baseline RUN"
+    )]
+    NoBaseline {
+        /// The limit as asked.
+        asked: String,
+    },
+}
+
+/// Checks limits before there is a result, by the figures that results of its kind can have.
+/// `has_baseline` tells whether there is a result to compare with.
+///
+/// # Errors
+/// A limit on a figure that no such result has, one in another unit, or one on a change without a
+/// result to compare with.
+pub fn check(limits: &[Limit], kinds: &[FigureKind], has_baseline: bool) -> Result<(), LimitFault> {
+    for limit in limits {
+        let figure = kinds.iter().find(|kind| kind.name == limit.figure);
+        let names = || kinds.iter().map(|kind| kind.name);
+        let figure = figure.ok_or_else(|| missing(limit, "such a run", names()))?;
+        limit.fits(figure.unit)?;
+        if limit.is_of_change() && !has_baseline {
+            let asked = limit.asked.clone();
+            return Err(LimitFault::NoBaseline { asked });
+        }
+    }
+    Ok(())
+}
+
+/// Judges limits on a result: those on changes beside `baseline`.
+///
+/// # Errors
+/// As those of [`check`], by the figures that the result has.
+pub fn judge(
+    limits: &[Limit],
+    result: &Measured,
+    baseline: Option<&Measured>,
+) -> Result<Vec<JudgedLimit>, LimitFault> {
+    let judged = limits.iter().map(|limit| match limit.is_of_change() {
+        true => limit.judge_changes(result, baseline),
+        false => limit.judge_values(result),
+    });
+    judged.collect()
+}
+
+impl Limit {
+    /// The figures whose values break the limit. A value that the trials leave open breaks nothing:
+    /// all of them lie beyond the bound where it is broken.
+    fn judge_values(&self, result: &Measured) -> Result<JudgedLimit, LimitFault> {
+        let named: Vec<&DiffFigure> = self.of(result).collect();
+        if named.is_empty() {
+            return Err(missing(self, "the result", names(&result.figures)));
+        }
+        let breaks = |of: &&&DiffFigure| {
+            let bound = self.value_in(of.unit);
+            let nearest = if self.above {
+                of.value.min
+            } else {
+                of.value.max
+            };
+            bound.is_some_and(|bound| self.beyond(nearest, bound))
+        };
+        named.iter().try_for_each(|of| self.fits(of.unit))?;
+        let broken = named.iter().filter(breaks).map(|of| broken(of, None));
+        Ok(JudgedLimit {
+            asked: self.asked.clone(),
+            figures: named.len(),
+            broken: broken.collect(),
+        })
+    }
+
+    /// The figures whose changes break the limit. A change that the trials leave open breaks
+    /// nothing; a single value has no interval, and its ratio alone counts.
+    fn judge_changes(
+        &self,
+        result: &Measured,
+        baseline: Option<&Measured>,
+    ) -> Result<JudgedLimit, LimitFault> {
+        let baseline = baseline.ok_or_else(|| LimitFault::NoBaseline {
+            asked: self.asked.clone(),
+        })?;
+        let pairs = self
+            .of(result)
+            .filter_map(|b| Some((find(baseline, b)?, b)));
+        let pairs: Vec<(&DiffFigure, &DiffFigure)> = pairs.collect();
+        if pairs.is_empty() {
+            let both = result.figures.iter();
+            let both = both.filter(|of| find(baseline, of).is_some());
+            return Err(missing(self, "both results", names(both)));
+        }
+        let broken = pairs.iter().filter_map(|(a, b)| {
+            let change = self.breaking_change(a, b)?;
+            Some(broken(b, Some(change)))
+        });
+        Ok(JudgedLimit {
+            asked: self.asked.clone(),
+            figures: pairs.len(),
+            broken: broken.collect(),
+        })
+    }
+
+    /// The change from `a` to `b`, if it breaks the limit.
+    fn breaking_change(&self, a: &DiffFigure, b: &DiffFigure) -> Option<Change> {
+        let Bound::Ratio(bound) = self.bound else {
+            return None;
+        };
+        let of = compared(a, b);
+        let ratio = of.ratio?;
+        let sure = of.interval.is_none_or(|(low, high)| match self.above {
+            true => low > 1.0,
+            false => high < 1.0,
+        });
+        (sure && self.beyond(ratio, bound)).then_some(Change {
+            baseline: a.value,
+            ratio,
+            interval: of.interval,
+        })
+    }
+
+    fn of<'a>(&'a self, result: &'a Measured) -> impl Iterator<Item = &'a DiffFigure> {
+        let figures = result.figures.iter();
+        figures.filter(|of| of.figure == self.figure)
+    }
+
+    /// Refuses a bound on a value in another unit than the figure's.
+    fn fits(&self, unit: FigureUnit) -> Result<(), LimitFault> {
+        if self.is_of_change() || self.value_in(unit).is_some() {
+            return Ok(());
+        }
+        let (what, bound) = match unit {
+            FigureUnit::PerSecond => ("a number per second", "50000"),
+            FigureUnit::ThousandPerSecond => ("thousands per second", "50"),
+            FigureUnit::Nanoseconds => ("a time", "200us"),
+            FigureUnit::Seconds => ("a time", "10s"),
+            FigureUnit::Share | FigureUnit::Percent => ("a percentage", "5%"),
+            FigureUnit::Number => ("a number", "2"),
+        };
+        let (figure, sign) = (&self.figure, if self.above { '>' } else { '<' });
+        let change = if self.above { "+5%" } else { "-5%" };
+        Err(LimitFault::Unit {
+            asked: self.asked.clone(),
+            expected: format!(
+                "{what}, as in {figure}{sign}{bound}, or a change, as in {figure}{sign}{change}"
+            ),
+        })
+    }
+}
+
+fn broken(of: &DiffFigure, change: Option<Change>) -> BrokenFigure {
+    BrokenFigure {
+        of: of.of.clone(),
+        unit: of.unit,
+        value: of.value,
+        change,
+    }
+}
+
+fn names<'a>(
+    figures: impl IntoIterator<Item = &'a DiffFigure>,
+) -> impl Iterator<Item = &'static str> {
+    let names: BTreeSet<&'static str> = figures.into_iter().map(|of| of.figure).collect();
+    names.into_iter()
+}
+
+fn missing(
+    limit: &Limit,
+    whose: &'static str,
+    there: impl Iterator<Item = &'static str>,
+) -> LimitFault {
+    let there: Vec<&str> = there.collect();
+    LimitFault::NoFigure {
+        asked: limit.asked.clone(),
+        whose,
+        there: match there.is_empty() {
+            true => "none".to_owned(),
+            false => there.join(", "),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::measured;
+    use crate::figures;
+    use q2c_result::diff::Better::{Less, More};
+    use q2c_result::tune;
+
+    fn limits(texts: &[&str]) -> Vec<Limit> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// The things whose figures break each limit.
+    fn broken_by(judged: &[JudgedLimit]) -> Vec<(usize, Vec<&str>)> {
+        let of = |limit: &JudgedLimit| limit.broken.len();
+        assert!(judged.iter().all(|limit| of(limit) <= limit.figures));
+        let names = judged.iter().map(|limit| {
+            let broken = limit.broken.iter().map(|broken| broken.of.as_str());
+            (limit.figures, broken.collect())
+        });
+        names.collect()
+    }
+
+    /// 95 to 105 of `x`, and the single 120 of `y`.
+    #[test]
+    fn a_value_breaks_a_limit_with_all_of_its_trials() {
+        let run = measured(&[
+            ("x", "iops", More, &[95.0, 100.0, 105.0]),
+            ("y", "iops", More, &[120.0]),
+        ]);
+        let asked = limits(&[
+            "iops<106", "iops<105", "iops<130", "iops>94", "iops>95", "iops>119",
+        ]);
+        let judged = judge(&asked, &run, None).unwrap();
+        assert_eq!(
+            broken_by(&judged),
+            [
+                (2, vec!["x"]),
+                (2, vec![]),
+                (2, vec!["x", "y"]),
+                (2, vec!["x", "y"]),
+                (2, vec!["y"]),
+                (2, vec!["y"])
+            ]
+        );
+        assert!(judged[0].broken[0].change.is_none());
+    }
+
+    /// 95 to 105 against 115 to 125: apart, from 115/105 to 125/95.
+    #[test]
+    fn a_change_that_the_trials_leave_open_breaks_nothing() {
+        let a = measured(&[
+            ("x", "p99", Less, &[95.0, 100.0, 105.0]),
+            ("x", "iops", More, &[95.0, 100.0, 105.0]),
+            ("x", "p50", Less, &[100.0]),
+            ("x", "zero", Less, &[0.0, 0.0]),
+        ]);
+        let b = measured(&[
+            ("x", "p99", Less, &[115.0, 120.0, 125.0]),
+            ("x", "iops", More, &[104.0, 110.0, 120.0]),
+            ("x", "p50", Less, &[120.0]),
+            ("x", "zero", Less, &[1.0, 1.0]),
+        ]);
+        let asked = limits(&["p99>+5%", "p99>+30%", "iops>+5%", "p50>+5%", "zero>+5%"]);
+        let judged = judge(&asked, &b, Some(&a)).unwrap();
+        assert_eq!(
+            broken_by(&judged),
+            [
+                (1, vec!["x"]),
+                (1, vec![]),
+                (1, vec![]),
+                (1, vec!["x"]),
+                (1, vec![])
+            ]
+        );
+        let change = judged[0].broken[0].change.unwrap();
+        let (low, high) = change.interval.unwrap();
+        assert!((change.ratio - 1.2).abs() < 1e-12 && change.baseline.median == 100.0);
+        assert!((low - 115.0 / 105.0).abs() < 1e-12 && (high - 125.0 / 95.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_told() {
+        let of = |name| measured(&[("x", name, Less, &[1.0]), ("x", "iops", More, &[1.0])]);
+        let told = |asked: &str, baseline: Option<&Measured>| {
+            judge(&limits(&[asked]), &of("p99"), baseline)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            told("p98>2", None),
+            "keep the limit p98>2: expected a figure of the result, found iops, p99"
+        );
+        assert_eq!(
+            told("p99>+5%", Some(&of("p50"))),
+            "keep the limit p99>+5%: expected a figure of both results, found iops"
+        );
+        assert!(told("p99>+5%", None).ends_with("name one with --baseline RUN"));
+        assert!(told("iops<5us", None).contains("expected a number, as in iops<2"));
+    }
+
+    #[test]
+    fn limits_are_checked_before_there_is_a_result() {
+        let kinds = figures(tune::SCHEMA);
+        let checked = |asked: &str, has_baseline| check(&limits(&[asked]), kinds, has_baseline);
+        for good in ["p99>200us", "iops<5e4", "miss_rate>5%", "cpu>80%"] {
+            assert_eq!(checked(good, false), Ok(()), "{good}");
+        }
+        assert_eq!(checked("p99>+5%", true), Ok(()));
+        for (wrong, word) in [
+            ("p99>+5%", "name one with --baseline RUN"),
+            (
+                "p98>5us",
+                "iops, kiops_per_core, cpu, mean, p50, p99, p99.9",
+            ),
+            (
+                "p99>5",
+                "expected a time, as in p99>200us, or a change, as in p99>+5%",
+            ),
+            ("p99>5%", "expected a time, as in p99>200us"),
+            ("iops<5%", "a number per second, as in iops<50000"),
+            ("cpu>80", "expected a percentage, as in cpu>5%"),
+        ] {
+            let told = checked(wrong, false).unwrap_err().to_string();
+            assert!(told.contains(word), "{wrong}: {told}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Arguments about the configuration file.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Which configuration file holds.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ConfigArgs {
+    /// Names of targets and defaults of options are in this file [default: $Q2C_CONFIG, or q2c.toml
+    /// in this folder or the nearest one above]
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
+    pub config: Option<PathBuf>,
+    /// Take nothing from a configuration file
+    #[arg(long, global = true)]
+    pub no_config: bool,
+}

@@ -1,0 +1,82 @@
+//! Limits that a run must keep (`--fail-if`), judged when its result is written and printed.
+
+use crate::args::LimitArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use q2c_diff::{Limit, Measured};
+use q2c_result::Exit;
+use q2c_run::kept_text;
+use serde::Serialize;
+use std::path::Path;
+
+/// The limits of a run.
+pub struct Limits<'a> {
+    limits: &'a [Limit],
+    baseline: Option<Measured>,
+}
+
+impl<'a> Limits<'a> {
+    /// The limits of a run whose result will have the schema `schema`. What is wrong with them is
+    /// told here, before anything is measured.
+    pub fn new(args: &'a LimitArgs, schema: &str) -> Result<Self, Failure> {
+        let baseline = args.baseline.as_deref();
+        let baseline = baseline.map(|run| read(run, schema)).transpose()?;
+        if let (Some(run), true) = (&args.baseline, args.fail_if.is_empty()) {
+            let why = format!(
+                "compare with {}: expected a limit such as --fail-if 'p99>+5%', found none; q2c diff compares without limits",
+                run.display()
+            );
+            return Err(Failure::new(Exit::Usage, why));
+        }
+        let figures = q2c_diff::figures(schema);
+        q2c_diff::check(&args.fail_if, figures, baseline.is_some()).or_exit(Exit::Usage)?;
+        Ok(Limits {
+            limits: &args.fail_if,
+            baseline,
+        })
+    }
+
+    /// Judges the result of a run that ended with `exit`, and tells each limit on stderr. Returns
+    /// the exit code of the command. A run without all of its trials is not judged.
+    pub fn end(&self, exit: Exit, folder: &Path, result: &impl Serialize) -> Result<Exit, Failure> {
+        if self.limits.is_empty() {
+            return Ok(exit);
+        }
+        if exit != Exit::Done {
+            say("limits are not judged: the run did not end with all of its trials, valid ones");
+            return Ok(exit);
+        }
+        let value = serde_json::to_value(result).or_exit(Exit::Internal)?;
+        let measured = q2c_diff::measured(&folder.display().to_string(), &value);
+        let measured = measured.or_exit(Exit::Internal)?;
+        let judged = q2c_diff::judge(self.limits, &measured, self.baseline.as_ref());
+        let judged = judged.or_exit(Exit::Usage)?;
+        for limit in &judged {
+            say(&format!("limit {}", q2c_report::diff::limit(limit)));
+        }
+        match judged.iter().all(|limit| limit.broken.is_empty()) {
+            true => Ok(exit),
+            false => Ok(Exit::Requirements),
+        }
+    }
+}
+
+/// The run to compare with, whose result has this schema or is an earlier one of its kind.
+fn read(run: &Path, schema: &str) -> Result<Measured, Failure> {
+    let bad = |why: String| {
+        Failure::new(
+            Exit::Input,
+            format!("compare with {}: {why}", run.display()),
+        )
+    };
+    let (path, text) = kept_text(run).or_exit(Exit::Input)?;
+    let read = q2c_diff::read(&path.display().to_string(), &text);
+    let read = read.map_err(|error| bad(error.to_string()))?;
+    match read.kind == schema {
+        true => Ok(read),
+        false => Err(bad(format!(
+            "expected a result of {schema}, found {}; a run is compared with one of the same command",
+            read.kind
+        ))),
+    }
+}

@@ -1,0 +1,177 @@
+//! The options that the file may set, by command. Left out are those that belong to one run alone
+//! (what is tried, recorded or resumed), those that a target must fit, and leave to write.
+
+use q2c_config::{DEFAULTS, Key, Table};
+
+const fn key(name: &'static str) -> Key {
+    Key {
+        name,
+        is_path: false,
+    }
+}
+
+const fn path(name: &'static str) -> Key {
+    Key {
+        name,
+        is_path: true,
+    }
+}
+
+const OUT: Key = path("out");
+const BASELINE: Key = path("baseline");
+const FAIL_IF: Key = key("fail-if");
+const CPUS: Key = key("cpus");
+const SEED: Key = key("seed");
+const BS: Key = key("bs");
+const SECONDS: Key = key("seconds");
+const BUDGET: Key = key("budget");
+const TRIALS: Key = key("trials");
+const JOBS: Key = key("jobs");
+const SUBMITTERS: Key = key("submitters");
+const MAX_LATENESS: Key = key("max-lateness");
+
+/// The keys of the table for all commands.
+const SHARED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET];
+
+/// The keys that count when a run goes on: it keeps its own settings.
+pub(super) const WHEN_RESUMED: [&str; 2] = [FAIL_IF.name, BASELINE.name];
+/// The keys that do not count beside a fio job file, which says as much itself.
+pub(super) const IN_JOB_FILES: [&str; 7] = [
+    "cpus", "bs", "seconds", "warm-up", "jobs", "depth", "method",
+];
+
+/// A command with the keys that hold for it.
+pub(super) struct Known {
+    /// Its words: `poll tune-kernel`.
+    pub command: &'static str,
+    pub keys: &'static [Key],
+}
+
+/// The commands. Those of one word have a table of that name.
+pub(super) const COMMANDS: &[Known] = &[
+    Known {
+        command: "tune",
+        keys: &[
+            OUT,
+            CPUS,
+            SEED,
+            BS,
+            SECONDS,
+            BUDGET,
+            TRIALS,
+            JOBS,
+            key("policy"),
+            key("rule"),
+            key("period"),
+            key("objective"),
+            key("min-iops"),
+            key("max-p99"),
+            key("max-cpu"),
+            FAIL_IF,
+            BASELINE,
+        ],
+    },
+    Known {
+        command: "bench",
+        keys: &[
+            OUT,
+            CPUS,
+            SEED,
+            BS,
+            SECONDS,
+            BUDGET,
+            TRIALS,
+            JOBS,
+            key("depth"),
+            key("method"),
+            key("warm-up"),
+            key("precision"),
+            key("rating"),
+            FAIL_IF,
+            BASELINE,
+        ],
+    },
+    Known {
+        command: "calibrate",
+        keys: &[OUT, CPUS, SEED, BS, JOBS],
+    },
+    Known {
+        command: "replay",
+        keys: &[
+            OUT,
+            CPUS,
+            SEED,
+            TRIALS,
+            SUBMITTERS,
+            MAX_LATENESS,
+            FAIL_IF,
+            BASELINE,
+        ],
+    },
+    Known {
+        command: "compare",
+        keys: &[OUT, CPUS, SEED, TRIALS, SUBMITTERS, MAX_LATENESS],
+    },
+    Known {
+        command: "diff",
+        keys: &[FAIL_IF],
+    },
+    Known {
+        command: "fs bench",
+        keys: &[OUT, SEED],
+    },
+    Known {
+        command: "place run",
+        keys: &[OUT],
+    },
+    Known {
+        command: "poll tune-kernel",
+        keys: &[OUT],
+    },
+    Known {
+        command: "reproduce",
+        keys: &[OUT, SEED],
+    },
+    Known {
+        command: "runs",
+        keys: &[OUT],
+    },
+    Known {
+        command: "report",
+        keys: &[OUT],
+    },
+];
+
+/// The tables that the file may have.
+pub(super) fn tables() -> Vec<Table<'static>> {
+    let shared = Table {
+        name: DEFAULTS,
+        keys: SHARED,
+    };
+    let own = COMMANDS.iter().filter(|of| of.has_table());
+    let own = own.map(|of| Table {
+        name: of.command,
+        keys: of.keys,
+    });
+    std::iter::once(shared).chain(own).collect()
+}
+
+impl Known {
+    /// Whether it has a table of its own: what has settings that other commands do not share.
+    pub(super) fn has_table(&self) -> bool {
+        self.keys
+            .iter()
+            .any(|key| !matches!(key.name, "out" | "seed"))
+    }
+
+    /// Whether a setting of this table and key can hold for it.
+    pub(super) fn takes(&self, table: &str, key: &str) -> bool {
+        let own = table == self.command && self.has_table();
+        (own || table == DEFAULTS) && self.keys.iter().any(|of| of.name == key)
+    }
+}
+
+/// Whether a key may stand in the table for all commands.
+pub(super) fn is_shared(key: &str) -> bool {
+    SHARED.iter().any(|of| of.name == key)
+}

@@ -1,0 +1,229 @@
+//! The configuration file on the command line: names of targets are replaced, and settings become
+//! the defaults of options before the arguments are read.
+
+mod defaults;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use crate::args::{Cli, ConfigArgs};
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use keys::{COMMANDS, IN_JOB_FILES, Known, WHEN_RESUMED, is_shared};
+use q2c_config::{Config, FILE, Fault, Setting, named};
+use q2c_result::Exit;
+use q2c_run::whole_file;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// What this process took from the file, as a file of the same form. It is a fact of the command
+/// line, as the arguments are, and kept in the folder of the run.
+static TAKEN: OnceLock<String> = OnceLock::new();
+
+/// What the command took from the file; `None` where it took nothing, or where a run goes on, which
+/// has its settings from its plan.
+pub fn taken() -> Option<&'static str> {
+    TAKEN.get().map(String::as_str)
+}
+
+/// A command line that cannot be carried out.
+#[derive(Debug)]
+pub enum Refused {
+    /// The words themselves are wrong, or ask for help.
+    Words(clap::Error),
+    /// The file is wrong, or does not have a name.
+    File(Failure),
+}
+
+impl From<clap::Error> for Refused {
+    fn from(error: clap::Error) -> Self {
+        Refused::Words(error)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Refused::File(failure)
+    }
+}
+
+/// A file that was looked for.
+pub enum Found {
+    /// There is none, or it is left out.
+    None,
+    /// There is one without a fault.
+    Sound(Config),
+    /// There is one with these faults.
+    Faulty(PathBuf, Vec<Fault>),
+}
+
+/// Reads a command line, with what the file says about it.
+pub fn read(mut words: Vec<OsString>) -> Result<Cli, Refused> {
+    let typed = Cli::command().try_get_matches_from(&words)?;
+    let cli = Cli::from_arg_matches(&typed)?;
+    let (command, options) = innermost(&typed);
+    let known = COMMANDS.iter().find(|known| known.command == command);
+    let before_own = words.iter().take_while(|word| *word != "--");
+    let names = before_own
+        .filter_map(|word| word.to_str())
+        .any(|word| named(word).is_some());
+    if known.is_none() && !names {
+        return Ok(cli);
+    }
+    let Some(config) = sound(&cli.config)? else {
+        return match names {
+            true => Err(no_names(&cli.config, &words).into()),
+            false => Ok(cli),
+        };
+    };
+    let file = config.path.display().to_string();
+    let targets = q2c_config::replace(&mut words, &config.targets, &file).or_exit(Exit::Usage)?;
+    let settings = known.map_or(Vec::new(), |known| held(&config, known, options));
+    let program = defaults::with(
+        Cli::command(),
+        &command.split(' ').collect::<Vec<_>>(),
+        &settings,
+    );
+    let cli = Cli::from_arg_matches(&program.try_get_matches_from(&words)?)?;
+    tell(&config, &targets, &settings);
+    if !goes_on(options) && !(targets.is_empty() && settings.is_empty()) {
+        TAKEN.get_or_init(|| q2c_config::taken(&config.path, &targets, &settings));
+    }
+    Ok(cli)
+}
+
+/// The words of the command that was given, and its own options.
+fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
+    let mut words = Vec::new();
+    let mut options = matches;
+    while let Some((word, of)) = options.subcommand() {
+        words.push(word);
+        options = of;
+    }
+    (words.join(" "), options)
+}
+
+/// The settings that hold for a command: those of its options that were not typed.
+fn held<'a>(config: &'a Config, known: &Known, options: &ArgMatches) -> Vec<&'a Setting> {
+    let holds = |key: &str| {
+        let typed = options.value_source(&defaults::id(key)) == Some(ValueSource::CommandLine);
+        let resumed = goes_on(options) && !WHEN_RESUMED.contains(&key);
+        let in_job_file = is_given(options, "fio") && IN_JOB_FILES.contains(&key);
+        !(typed || resumed || in_job_file)
+    };
+    let keys = known.keys.iter().map(|key| key.name);
+    let settings = keys.filter(|key| holds(key));
+    settings
+        .filter_map(|key| config.setting(known.command, key, is_shared(key)))
+        .collect()
+}
+
+fn goes_on(options: &ArgMatches) -> bool {
+    is_given(options, "resume")
+}
+
+/// Whether an option that not every command has was given.
+fn is_given(options: &ArgMatches, id: &str) -> bool {
+    options.try_contains_id(id).unwrap_or(false)
+}
+
+/// Says what holds by the file, so that nothing in a run is a surprise.
+fn tell(config: &Config, targets: &BTreeMap<String, String>, settings: &[&Setting]) {
+    let targets = targets
+        .iter()
+        .map(|(name, target)| format!("@{name} = {target}"));
+    let settings = settings.iter().map(|setting| in_words(setting));
+    let told: Vec<String> = targets.chain(settings).collect();
+    if !told.is_empty() {
+        say(&format!(
+            "from {}: {}",
+            config.path.display(),
+            told.join(", ")
+        ));
+    }
+}
+
+/// A setting in words: `tune.seconds = 2s`.
+pub fn in_words(setting: &Setting) -> String {
+    let texts: Vec<&str> = setting.texts().collect();
+    format!("{} = {}", setting.name(), texts.join(" and "))
+}
+
+/// The file that holds for this command line, if there is one.
+fn sound(args: &ConfigArgs) -> Result<Option<Config>, Failure> {
+    match look(args)? {
+        Found::None => Ok(None),
+        Found::Sound(config) => Ok(Some(config)),
+        Found::Faulty(path, faults) => Err(faulty(&path, &faults)),
+    }
+}
+
+/// Looks for the file, and reads it.
+pub fn look(args: &ConfigArgs) -> Result<Found, Failure> {
+    match located(args)? {
+        None => Ok(Found::None),
+        Some(path) => {
+            let text = whole_file::read_text(&path, whole_file::BY_HAND);
+            let text = text.map_err(|error| format!("read {}: {error}", path.display()));
+            parsed(path, &text.or_exit(Exit::Input)?)
+        }
+    }
+}
+
+fn parsed(path: PathBuf, text: &str) -> Result<Found, Failure> {
+    let config = match q2c_config::parse(&path, text, &keys::tables()) {
+        Ok(config) => config,
+        Err(faults) => return Ok(Found::Faulty(path, faults)),
+    };
+    let mut faults = defaults::faults(&config, &Cli::command());
+    faults.sort_by_key(|fault| fault.place);
+    Ok(match faults.is_empty() {
+        true => Found::Sound(config),
+        false => Found::Faulty(path, faults),
+    })
+}
+
+/// The path of the file: that of `--config`, else of `$Q2C_CONFIG`, else found upwards.
+fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Failure> {
+    let variable = std::env::var_os("Q2C_CONFIG").filter(|path| !path.is_empty());
+    let named = args.config.clone().or(variable.map(PathBuf::from));
+    let bad = |error| Failure::new(Exit::Environment, format!("find {FILE}: {error}"));
+    match named {
+        _ if args.no_config => Ok(None),
+        Some(path) => std::path::absolute(path).map(Some).map_err(bad),
+        None => Ok(q2c_config::find(&std::env::current_dir().map_err(bad)?)),
+    }
+}
+
+fn faulty(path: &Path, faults: &[Fault]) -> Failure {
+    let first = faults.first().map(ToString::to_string);
+    let more = match faults.len() {
+        0 | 1 => String::new(),
+        n => format!("; {} more are told by q2c doctor", n - 1),
+    };
+    let first = first.unwrap_or_default();
+    Failure::new(
+        Exit::Input,
+        format!("read {}: {first}{more}", path.display()),
+    )
+}
+
+/// The failure of a name where there is no file.
+fn no_names(args: &ConfigArgs, words: &[OsString]) -> Failure {
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    let name = words.find_map(|word| named(word).map(|(_, name)| name));
+    let name = name.unwrap_or_default();
+    let found = match args.no_config {
+        true => "--no-config",
+        false => "none",
+    };
+    let why = format!(
+        "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {found}; a file of \
+         that name is written ./@{name}"
+    );
+    Failure::new(Exit::Usage, why)
+}

@@ -1,0 +1,134 @@
+//! Tests of the settings as defaults of options.
+
+use super::*;
+use crate::args::{BenchArgs, Command, TuneArgs};
+use q2c_model::{Bytes, Nanos};
+use std::fs;
+
+/// A folder with a file of this text, and the command line that names it.
+fn cli(text: &str, words: &str) -> Result<Cli, Refused> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(FILE);
+    fs::write(&file, text).unwrap();
+    let words = format!("q2c --config {} {words}", file.display());
+    read(words.split_whitespace().map(OsString::from).collect())
+}
+
+fn tune(text: &str, words: &str) -> TuneArgs {
+    match cli(text, &format!("tune {words}")).unwrap().command {
+        Command::Tune(args) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn bench(text: &str, words: &str) -> BenchArgs {
+    match cli(text, &format!("bench {words}")).unwrap().command {
+        Command::Bench(args) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn failure(text: &str, words: &str) -> String {
+    match cli(text, words) {
+        Err(Refused::File(failure)) => failure.message().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_key_is_an_option_of_its_command() {
+    let program = Cli::command();
+    for known in COMMANDS {
+        for key in known.keys {
+            let option = defaults::option(&program, known.command, key.name);
+            let option = option.unwrap_or_else(|| panic!("{} {}", known.command, key.name));
+            assert_eq!(option.get_id().as_str(), defaults::id(key.name));
+            assert!(option.get_action().takes_values(), "{}", key.name);
+        }
+    }
+    let bench = COMMANDS
+        .iter()
+        .find(|known| known.command == "bench")
+        .unwrap();
+    for name in IN_JOB_FILES {
+        assert!(bench.keys.iter().any(|key| key.name == name), "{name}");
+    }
+}
+
+#[test]
+fn the_command_line_wins_over_its_table_and_that_over_the_shared_one() {
+    let text = "[defaults]\nseconds = \"3s\"\nbs = [\"4k\", \"64k\"]\ncpus = [1, 0]\n[tune]\nseconds = 2\nrule = [\"0.5 * min\", \"p01\"]\nperiod = \"5ms\"\n";
+    let args = tune(text, "sim:1ms");
+    assert_eq!(args.seconds, 2.0);
+    assert_eq!(args.workload.bs, [Bytes(4096), Bytes(65536)]);
+    assert_eq!(args.workload.cpus.0, [1, 0]);
+    assert_eq!(args.own.rule.len(), 2);
+    assert_eq!(args.own.period, Nanos::from_millis(5));
+    let args = tune(text, "sim:1ms --seconds 1 --bs 8k --rule max --cpu 3");
+    assert_eq!(args.seconds, 1.0);
+    assert_eq!(args.workload.bs, [Bytes(8192)]);
+    assert_eq!(args.own.rule.len(), 1);
+    assert_eq!(args.workload.cpus.0, [3]);
+    assert_eq!(bench(text, "sim:1ms").seconds, Some(3.0));
+    assert_eq!(bench("", "sim:1ms").seconds, None);
+    // A job file says as much itself.
+    assert_eq!(bench(text, "sim:1ms --fio job.fio").seconds, None);
+}
+
+#[test]
+fn a_run_that_goes_on_keeps_its_settings_but_not_its_limits() {
+    let text = "[tune]\nseconds = 2\nfail-if = \"p99>5ms\"\n";
+    let args = tune(text, "--resume runs/x");
+    assert_eq!((args.seconds, args.limits.fail_if.len()), (1.0, 1));
+}
+
+#[test]
+fn names_of_targets_are_replaced() {
+    let text = "[targets]\ndisk = \"sim:1ms\"\n";
+    let args = tune(text, "@disk");
+    assert_eq!(args.workload.target.as_deref(), Some("sim:1ms"));
+    let told = failure(text, "calibrate @disc");
+    assert!(
+        told.starts_with("find the target @disc: expected a name in [targets]"),
+        "{told}"
+    );
+    let words = "q2c --no-config tune @disk".split(' ').map(OsString::from);
+    match read(words.collect()) {
+        Err(Refused::File(failure)) => {
+            assert!(
+                failure.message().contains("found --no-config"),
+                "{failure:?}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A fault is told by the place and the key in the file, and by no option that nobody typed.
+#[test]
+fn faults_are_told_by_key_and_place() {
+    for (text, told) in [
+        (
+            "[tune]\nseconds = \"2 parsecs\"\n",
+            "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s",
+        ),
+        (
+            "[tune]\ntrials = 0\n",
+            "line 2, column 10: tune.trials: 0 is not in 1..=1000",
+        ),
+        (
+            "[defaults]\nbs = [\"4k\",\n  \"x\"]\n",
+            "line 3, column 3: defaults.bs: ",
+        ),
+        (
+            "[tune]\nallow-write = \"/dev/sda\"\n",
+            "line 2, column 1: expected a key of [tune], one of out, cpus,",
+        ),
+    ] {
+        let message = failure(text, "tune sim:1ms");
+        assert!(message.contains(told), "{message}");
+        assert!(!message.contains("--seconds"), "{message}");
+    }
+    let many = failure("[x]\n[y]\n[z]\n", "runs");
+    assert!(many.ends_with("; 2 more are told by q2c doctor"), "{many}");
+}

@@ -1,0 +1,165 @@
+//! Tests of the configuration file.
+
+use crate::program::{q2c, q2c_command};
+use q2c_testkit::waiting;
+use std::fs;
+use std::path::Path;
+
+fn write(folder: &Path, text: &str) {
+    fs::write(folder.join("q2c.toml"), text).unwrap();
+}
+
+/// A run in a folder below the file: its target, its settings and its limits are the file's, what
+/// was typed wins, and the run can be given again from what it kept.
+#[test]
+fn a_run_takes_from_the_file_what_was_not_typed() {
+    waiting(
+        "config::a_run_takes_from_the_file_what_was_not_typed",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let below = folder.path().join("a/b");
+            fs::create_dir_all(&below).unwrap();
+            write(
+                folder.path(),
+                "[targets]\nslow = \"sim:1ms\"\n\n[defaults]\nout = \"kept\"\nseconds = \"200ms\"\n\n[bench]\nmethod = \"poll\"\n\
+             trials = 3\nwarm-up = \"200ms\"\nfail-if = \"iops>1\"\n",
+            );
+            let said = q2c(&below, &["bench", "@slow", "--trials", "2"]);
+            assert_eq!(said.code, 7, "{}", said.stderr);
+            assert!(
+                said.stderr.contains("limit iops>1: broken by"),
+                "{}",
+                said.stderr
+            );
+            let told = said
+                .stderr
+                .lines()
+                .find(|line| line.starts_with("from "))
+                .unwrap();
+            for (word, there) in [
+                ("@slow = sim:1ms", true),
+                ("defaults.seconds = 200ms", true),
+                ("bench.method = poll", true),
+                ("trials", false),
+            ] {
+                assert_eq!(told.contains(word), there, "{word}: {told}");
+            }
+            let mut runs = fs::read_dir(folder.path().join("kept")).unwrap();
+            let run = runs.next().unwrap().unwrap().path();
+            let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
+            for line in [
+                "target = \"sim:1ms\"",
+                "seconds = 0.2",
+                "trials = 2",
+                "methods = [\"poll\"]",
+            ] {
+                assert!(plan.contains(line), "{line}: {plan}");
+            }
+            let kept = run.join("config.toml");
+            let text = fs::read_to_string(&kept).unwrap();
+            assert!(
+                text.contains("slow = \"sim:1ms\"") && !text.contains("trials"),
+                "{text}"
+            );
+
+            // The list and the report follow the folder.
+            let list = q2c(&below, &["runs", "--json"]).json();
+            assert_eq!(list["runs"].as_array().map(Vec::len), Some(1), "{list}");
+            assert_eq!(q2c(&below, &["report"]).done(), said.stdout);
+
+            let elsewhere = tempfile::tempdir().unwrap();
+            let kept = kept.to_str().unwrap();
+            let words = [
+                "bench",
+                "@slow",
+                "--trials",
+                "2",
+                "--config",
+                kept,
+                "--fail-if",
+                "iops>2000",
+            ];
+            let again = q2c(elsewhere.path(), &words);
+            assert_eq!(again.code, 0, "{}", again.stderr);
+            assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
+        },
+    );
+}
+
+#[test]
+fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |words: &[&str]| {
+        let report = q2c(folder.path(), &[&["doctor", "--json"][..], words].concat()).json();
+        let mut checks = report["checks"].as_array().unwrap().iter();
+        let check = checks.find(|check| check["id"] == "config").unwrap();
+        (
+            check["verdict"].clone(),
+            check["found"].as_str().unwrap().to_owned(),
+        )
+    };
+    assert_eq!(check(&[]).1, "no q2c.toml");
+    write(
+        folder.path(),
+        "[targets]\nx = \"sim:1ms\"\n[tune]\ntrials = 3\n",
+    );
+    let (verdict, found) = check(&[]);
+    assert_eq!(verdict, "pass");
+    assert!(
+        found.ends_with("q2c.toml: @x = sim:1ms, tune.trials = 3"),
+        "{found}"
+    );
+    assert_eq!(check(&["--no-config"]).1, "no q2c.toml");
+    write(folder.path(), "[tune]\ntrals = 3\nseconds = \"0\"\n");
+    let (verdict, found) = check(&[]);
+    assert_eq!(verdict, "warn");
+    assert!(
+        found.contains("line 2, column 1: expected a key of [tune]"),
+        "{found}"
+    );
+    assert!(found.contains("did you mean `trials`?"), "{found}");
+    write(folder.path(), "[tune]\ntrials = 0\nseconds = \"0\"\n");
+    let (_, found) = check(&[]);
+    assert!(
+        found.contains("line 2, column 10: tune.trials: ")
+            && found.contains("line 3, column 11: tune.seconds: "),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_file_with_a_fault_is_refused_where_it_matters() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "[tune]\nsecnds = 3\n");
+    let said = "q2c.toml: line 2, column 1: expected a key of [tune]";
+    q2c(folder.path(), &["runs"]).refused(3, &[said, "did you mean `seconds`?"]);
+    assert_eq!(
+        q2c(folder.path(), &["runs", "--no-config"]).done(),
+        "no runs in runs\n"
+    );
+    q2c(folder.path(), &["poll", "rules"]).done();
+    q2c(folder.path(), &["runs", "--config", "gone.toml"]).refused(3, &["gone.toml"]);
+    q2c(folder.path(), &["runs", "--config", "x", "--no-config"]).refused(2, &["cannot be used"]);
+    q2c(folder.path(), &["tune", "@x", "--no-config"]).refused(2, &["find the target @x", "./@x"]);
+
+    let other = folder.path().join("other.toml");
+    fs::write(&other, "[defaults]\nout = \"there\"\n").unwrap();
+    let output = q2c_command(folder.path(), &["runs"])
+        .env("Q2C_CONFIG", &other)
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let there = folder.path().canonicalize().unwrap().join("there");
+    assert_eq!(stdout, format!("no runs in {}\n", there.display()));
+}
+
+/// Leave to write is never taken from a file, neither as a setting nor by a name.
+#[test]
+fn no_file_allows_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "[targets]\nx = \"data\"\n");
+    let words = ["bench", "@x", "--rw", "randwrite", "--allow-write", "@x"];
+    q2c(folder.path(), &words).refused(2, &["--allow-write takes no name of q2c.toml"]);
+    write(folder.path(), "[bench]\nallow-write = \"data\"\n");
+    q2c(folder.path(), &["bench", "data"]).refused(3, &["found `allow-write`"]);
+}
