@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Err(failure) => return failure.report(),
     };
     match dispatch(cli.command, &signals) {
-        Ok(exit) => ExitCode::from(exit.code()),
+        Ok(code) => ExitCode::from(code),
         Err(failure) => failure.report(),
     }
 }
@@ -44,9 +44,11 @@ fn last_deed(message: &str) {
     output::say(message);
 }
 
-fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
+/// Runs the command. Returns the exit code, which is that of another program where the command ran
+/// one in its place.
+fn dispatch(command: Command, signals: &Signals) -> Result<u8, Failure> {
     let stop = signals.stop();
-    match command {
+    let exit = match command {
         Command::Tune(args) => commands::tune::run(&args, &stop),
         Command::Bench(args) => commands::bench::run(&args, &stop),
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
@@ -61,12 +63,13 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Place(args) => commands::place::run(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
-        Command::Doctor(args) => commands::doctor::run(&args, &stop),
+        Command::Doctor(args) => return commands::doctor::run(&args, signals),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Experiment(args) => commands::experiment::run(&args),
         Command::Restore(args) => commands::restore::run(&args),
         Command::Runs(args) => commands::runs::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
-    }
+    }?;
+    Ok(exit.code())
 }

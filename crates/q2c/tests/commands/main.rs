@@ -16,6 +16,8 @@ mod blktrace;
 mod btt;
 mod cpu_trials;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod fs;
 #[cfg(test)]
 mod live;
