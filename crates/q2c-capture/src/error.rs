@@ -8,12 +8,14 @@ use std::path::PathBuf;
 pub enum ProbeError {
     /// The process may not load BPF programs.
     #[error(
-        "load a BPF program: this process lacks {lacking}; run as root, or give the program these capabilities \
+        "load a BPF program: this process lacks {lacking}; {todo} \
          (unprivileged BPF cannot do it, whatever kernel.unprivileged_bpf_disabled says)"
     )]
     Capability {
         /// Names of the missing capabilities.
         lacking: String,
+        /// What to do, for this user.
+        todo: &'static str,
     },
     /// The kernel has no type information (BTF).
     #[error("read the kernel's types at {}: there are none; it needs CONFIG_DEBUG_INFO_BTF=y", path.display())]

@@ -8,7 +8,7 @@ use crate::permission;
 use aya::maps::{MapData, PerCpuArray, RingBuf};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use q2c_model::{Nanos, Op};
+use q2c_model::{DevId, Nanos, Op};
 
 /// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
@@ -64,6 +64,17 @@ impl Latency {
         let ring = RingBuf::try_from(ring.expect("a map of the object"));
         let ring = ring.map_err(|error| object.unread(&error))?;
         Ok(Latency { object, ring })
+    }
+
+    /// Loads the probe's maps and a program, and removes them again: whether BPF can be used here
+    /// at all.
+    ///
+    /// # Errors
+    /// A permission is lacking, or the kernel refuses.
+    pub fn try_to_load(roots: &Roots) -> Result<(), ProbeError> {
+        permission::check(roots)?;
+        let mut object = Object::load(roots, OBJECT, DevId::default(), None)?;
+        object.on_known_tracepoint("complete", "block_rq_complete")
     }
 
     /// The next request that completed; `None` when there is none yet. Requests come in the order

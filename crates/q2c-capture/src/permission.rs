@@ -2,7 +2,7 @@
 
 use crate::ProbeError;
 use q2c_host::Roots;
-use q2c_host::capabilities::{BPF, PERFMON, SYS_ADMIN, has};
+use q2c_host::capabilities::{BPF, PERFMON, SYS_ADMIN, has, remedy};
 use q2c_host::kernel_config::KernelConfig;
 use q2c_host::kernel_version::{
     BPF_CAPABILITIES, BPF_MAPS_UNLOCKED, KernelVersion, kernel_version,
@@ -15,7 +15,8 @@ pub fn check(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.proc("self/status");
     let status = fs::read_to_string(&path).map_err(|source| ProbeError::Read { path, source })?;
     if let Some(lacking) = lacking(&status, release(roots)) {
-        return Err(ProbeError::Capability { lacking });
+        let todo = remedy(rustix::process::geteuid().is_root());
+        return Err(ProbeError::Capability { lacking, todo });
     }
     let types = roots.sys("kernel/btf/vmlinux");
     match types.exists() {

@@ -19,6 +19,7 @@ mod scan;
 mod spec;
 
 pub use error::FsError;
+pub use maker::{MakerFound, makers};
 pub use one_file::OneFile;
 pub use plan::FsTrial;
 pub use spec::{FsSpec, ProgramSpec};

@@ -135,6 +135,28 @@ impl Maker {
     }
 }
 
+/// Whether the program that makes a file system is installed.
+#[derive(Debug)]
+pub struct MakerFound {
+    /// The file system.
+    pub fs: FileSystem,
+    /// Debian's package that has the program.
+    pub package: &'static str,
+    /// The program's path, or why there is none.
+    pub program: Result<PathBuf, FsError>,
+}
+
+/// Looks for the programs of all file systems.
+#[must_use]
+pub fn makers() -> Vec<MakerFound> {
+    let found = |maker: &Maker| MakerFound {
+        fs: maker.fs,
+        package: maker.package,
+        program: maker.find(),
+    };
+    MAKERS.iter().map(found).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

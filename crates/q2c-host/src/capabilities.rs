@@ -18,6 +18,18 @@ pub fn has(status: &str, number: u32) -> bool {
     held.is_some_and(|held| held >> number & 1 == 1)
 }
 
+/// What gives a process the capabilities that it lacks, in words. Root lacks them in a container
+/// only.
+#[must_use]
+pub fn remedy(root: bool) -> &'static str {
+    match root {
+        true => {
+            "it is root in a container that withholds them: run q2c outside of it, or start the container with them"
+        }
+        false => "run as root, or give the program these capabilities",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

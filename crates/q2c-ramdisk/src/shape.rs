@@ -103,7 +103,11 @@ pub fn check_ublk() -> Result<(), RamdiskError> {
             ),
         }),
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => lacking(format!(
-            "open {CONTROL}: {e}; run as root"
+            "open {CONTROL}: {e}; {}",
+            match rustix::process::geteuid().is_root() {
+                true => "the container withholds the device: run q2c outside of it",
+                false => "run as root",
+            }
         )),
         Err(e) => lacking(format!("open {CONTROL}: {e}")),
         Ok(mut control) => match control.fits() {

@@ -10,6 +10,7 @@ use q2c_result::bench::{self, BenchResult};
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::corun::{self, CalibrateResult};
 use q2c_result::diff::{self, DiffResult};
+use q2c_result::doctor::{self, DoctorFix, DoctorReport};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
@@ -218,6 +219,24 @@ const KINDS: &[&dyn Kind] = &[
         page: |_| none("a page", ramdisk::SCHEMA),
         csv: |_| none("CSV", ramdisk::SCHEMA),
         table: |result, screen| terminal::ram_devices(&result.devices, screen),
+    },
+    &KindOf {
+        schema: doctor::SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<DoctorReport>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", doctor::SCHEMA),
+        csv: |_| none("CSV", doctor::SCHEMA),
+        table: terminal::doctor,
+    },
+    &KindOf {
+        schema: doctor::FIX_SCHEMA,
+        earlier: &[],
+        read: |text| serde_json::from_str::<DoctorFix>(text),
+        schema_of: |result| &mut result.schema,
+        page: |_| none("a page", doctor::FIX_SCHEMA),
+        csv: |_| none("CSV", doctor::FIX_SCHEMA),
+        table: terminal::fix,
     },
     &KindOf {
         schema: poll_study::SCHEMA,

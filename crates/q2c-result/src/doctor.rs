@@ -1,6 +1,16 @@
-//! The result of `q2c doctor`: checks of what the machine can and cannot do.
+//! The result of `q2c doctor`: checks of what the machine can and cannot do, for which use of q2c,
+//! and what `--fix` changes.
+
+mod fix;
+
+pub use fix::{ChangeState, DoctorFix, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 
 use serde::{Deserialize, Serialize};
+
+/// The schema of [`DoctorReport`].
+pub const SCHEMA: &str = "q2c.doctor/1";
+/// The schema of [`DoctorFix`].
+pub const FIX_SCHEMA: &str = "q2c.doctor-fix/1";
 
 /// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,13 +31,19 @@ pub enum Verdict {
 pub struct Check {
     /// Stable short name: `io-uring`, `poll-queues`, `governor`.
     pub id: String,
-    /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`.
+    /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`,
+    /// `record`, `spdk`, `fs`, `ramdisk`, `place`.
     pub group: String,
+    /// The uses of q2c that the check concerns. It stands under the first of them. Empty in results
+    /// of versions that did not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<Use>,
     /// Outcome of the check.
     pub verdict: Verdict,
     /// The columns that [`Verdict::Invalidates`] refers to: engines (`io_uring`, `spdk`), methods
-    /// (`iopoll`, `hipri`, `hybrid-kernel`, `hybrid-uring`) and measures (`iops`, `latency`, `cpu`,
-    /// `kiops-per-core`, `effective-mode`).
+    /// (`iopoll`, `hipri`, `hybrid-kernel`, `hybrid-uring`), measures (`iops`, `latency`, `cpu`,
+    /// `kiops-per-core`, `effective-mode`), ways of recording (`bpf`, `tracefs`), makers of devices
+    /// (`ramdisk_mq`, `ublk`), file systems (`ext4`), and `scx`, the scheduler in the kernel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
     /// The fact that was found, with its value.
@@ -38,11 +54,66 @@ pub struct Check {
     pub fix: Option<String>,
 }
 
+/// What q2c is used for, as far as it asks something of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Use {
+    /// Everything that is measured: settings and state of machine and target.
+    Measuring,
+    /// `q2c tune`, and the methods that it compares.
+    Tune,
+    /// `q2c bench` beyond the methods of `tune`.
+    Bench,
+    /// Recording I/Os: `trace record`, `analyze --live`, `bench --stages`.
+    Capture,
+    /// The kernel's own hybrid polling: `poll watch --kernel`, `poll steer`, `poll tune-kernel`.
+    KernelPolling,
+    /// The interface `spdk` of `q2c bench`.
+    Spdk,
+    /// `q2c fs bench`.
+    FileSystems,
+    /// RAM devices: `q2c ramdisk`, and axes of `bench` and experiments on them.
+    RamDevices,
+    /// `q2c place`.
+    Placement,
+}
+
+/// Whether the machine is ready for a use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ready {
+    /// Nothing stands in its way.
+    Ready,
+    /// It can be used, but for the columns of the checks that are named.
+    Limited,
+    /// What it cannot do without is not known.
+    Unknown,
+    /// Something that it cannot do without is missing.
+    NotReady,
+}
+
+/// The state of one use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UseState {
+    /// The use.
+    #[serde(rename = "use")]
+    pub of: Use,
+    /// Whether the machine is ready for it.
+    pub ready: Ready,
+    /// Names of the checks that decided it; empty when it is ready.
+    pub by: Vec<String>,
+    /// Number of its checks with [`Verdict::Warn`].
+    pub to_improve: u32,
+}
+
 /// All checks of a machine, and of a target when one was named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoctorReport {
     /// Name of the schema: `q2c.doctor/1`.
     pub schema: String,
+    /// The state of each use; empty where the checks were made for one run alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<UseState>,
     /// The checks, in the order of the groups.
     pub checks: Vec<Check>,
 }

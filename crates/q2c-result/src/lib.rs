@@ -41,7 +41,7 @@ pub mod waits;
 pub mod warning;
 pub mod watch;
 
-pub use doctor::{Check, DoctorReport, Verdict};
+pub use doctor::{Check, DoctorFix, DoctorReport, Verdict};
 pub use exit::Exit;
 pub use machine::{CpuTrial, Device, Machine, Target, TargetKind};
 pub use warning::Warning;

@@ -17,13 +17,24 @@ pub fn examine(
     jobs: &[CpuId],
     clock: Clock,
 ) -> DoctorReport {
+    doctor::run(&facts(roots, target, jobs, clock))
+}
+
+/// The facts that [`examine`] looks at, for callers that add some or ask for more than a report.
+#[must_use]
+pub fn facts<'a>(
+    roots: &'a Roots,
+    target: Option<&'a Target>,
+    jobs: &[CpuId],
+    clock: Clock,
+) -> DoctorFacts<'a> {
     let facts = DoctorFacts::new(roots, target)
         .with_ring(ring())
         .with_jobs(jobs);
-    doctor::run(&match costs(jobs, clock) {
+    match costs(jobs, clock) {
         Some(costs) => facts.with_costs(costs),
         None => facts,
-    })
+    }
 }
 
 fn ring() -> RingProbe {

@@ -21,5 +21,5 @@ mod workload_cpus;
 mod workload_request;
 mod workload_target;
 
-pub use examine::examine;
+pub use examine::{examine, facts as doctor_facts};
 pub use workload_target::LEAST_BLOCKS;

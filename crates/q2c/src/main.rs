@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Err(failure) => return failure.report(),
     };
     match dispatch(cli, &signals) {
-        Ok(exit) => ExitCode::from(exit.code()),
+        Ok(code) => ExitCode::from(code),
         Err(failure) => failure.report(),
     }
 }
@@ -46,9 +46,11 @@ fn last_deed(message: &str) {
     output::say(message);
 }
 
-fn dispatch(cli: Cli, signals: &Signals) -> Result<Exit, Failure> {
+/// Runs the command. Returns the exit code, which is that of another program where the command ran
+/// one in its place.
+fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Failure> {
     let stop = signals.stop();
-    match cli.command {
+    let exit = match cli.command {
         Command::Tune(args) => commands::tune::run(&args, &stop),
         Command::Bench(args) => commands::bench::run(&args, &stop),
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
@@ -63,12 +65,13 @@ fn dispatch(cli: Cli, signals: &Signals) -> Result<Exit, Failure> {
         Command::Place(args) => commands::place::run(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
-        Command::Doctor(args) => commands::doctor::run(&args, &cli.config, &stop),
+        Command::Doctor(args) => return commands::doctor::run(&args, &cli.config, signals),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Experiment(args) => commands::experiment::run(&args),
         Command::Restore(args) => commands::restore::run(&args),
         Command::Runs(args) => commands::runs::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
-    }
+    }?;
+    Ok(exit.code())
 }

@@ -1,7 +1,7 @@
 //! Checks of the kernel's build options, command line and limits.
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
 use crate::kernel_config::KernelConfig;
 
 /// Build options that check every memory access or lock. They multiply the cost of an I/O.
@@ -116,10 +116,8 @@ pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
             model,
             "interrupt handlers are threads and locks sleep: interrupt columns compare only with the same model",
         ),
-        other => Finding::unknown(
-            other,
-            "which model is in force shows debugfs, which needs root",
-        ),
+        other => Finding::unknown(other, "which model is in force shows debugfs alone")
+            .mend(facts.show_debugfs()),
     })
 }
 
@@ -186,7 +184,7 @@ pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "SPDK cannot run without huge pages; nothing else needs them",
         )
-        .fix(write_line("1024", "/proc/sys/vm/nr_hugepages")),
+        .mend(facts.by_hand("1024", "/proc/sys/vm/nr_hugepages")),
         _ => Finding::pass(found, "SPDK can take its memory from them"),
     })
 }
@@ -204,6 +202,6 @@ pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "libaio jobs at high depth are refused (EAGAIN at set-up)",
         )
-        .fix(write_line("1048576", "/proc/sys/fs/aio-max-nr")),
+        .mend(facts.set_proc("1048576", "sys/fs/aio-max-nr")),
     })
 }

@@ -1,12 +1,15 @@
 //! Checks of the CPUs: frequency, SMT, isolation, and other load.
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
+use super::remedy::Remedy;
 use crate::cpu_list;
+
+/// The hint to the processor, below a CPU's folder.
+const PREFERENCE: &str = "cpufreq/energy_performance_preference";
 
 /// The frequency governor. One that follows the load favours polling, whose load is constant.
 pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
-    const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
     let Some(governor) = &facts.machine.governor else {
         return Some(Finding::unknown(
             "no cpufreq driver",
@@ -24,7 +27,8 @@ pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
         other => Finding::warn(
             other,
             "the frequency follows the load: methods that sleep run at lower clocks than those that poll",
-        ).fix(format!("echo performance | tee {ALL}")),
+        )
+        .mend(facts.set_cpus("performance", "cpufreq/scaling_governor", &[PREFERENCE])),
     })
 }
 
@@ -40,8 +44,7 @@ fn fixed_clock(facts: &DoctorFacts) -> Option<String> {
 
 /// The hint by which the processor itself chooses its clock. Not every governor overrules it.
 pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
-    const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference";
-    let mut hints = facts.of_cpus("cpufreq/energy_performance_preference");
+    let mut hints = facts.of_cpus(PREFERENCE);
     hints.sort();
     hints.dedup();
     let found = hints.join(", ");
@@ -52,7 +55,7 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "the processor saves energy by its own choice: the clock falls between requests, and CPUs may differ",
         )
-        .fix(format!("echo performance | tee {ALL}")),
+        .mend(facts.set_cpus("performance", PREFERENCE, &[])),
     })
 }
 
@@ -63,19 +66,19 @@ pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
     const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
     let intel = facts
         .sys(INTEL)
-        .map(|v| (v == "0", write_line("1", &format!("/sys/{INTEL}"))));
+        .map(|v| (v == "0", facts.set_sys("1", INTEL)));
     let others = || {
         facts
             .sys(OTHERS)
-            .map(|v| (v == "1", write_line("0", &format!("/sys/{OTHERS}"))))
+            .map(|v| (v == "1", facts.set_sys("0", OTHERS)))
     };
-    let (on, off_line) = intel.or_else(others)?;
+    let (on, off): (bool, Remedy) = intel.or_else(others)?;
     Some(match on {
         true => Finding::warn(
             "boost is on",
             "the clock falls as more cores work: a fall over many jobs may be the clock's",
         )
-        .fix(off_line),
+        .mend(off),
         false => Finding::pass("boost is off", "all cores keep one clock"),
     })
 }
@@ -92,7 +95,8 @@ pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
         Some(n) => Finding::warn(
             format!("{n} threads per core"),
             "jobs placed on siblings share a core: a polling one slows its neighbour, and core counts are half",
-        ).fix(write_line("off", "/sys/devices/system/cpu/smt/control")),
+        )
+        .mend(facts.by_hand("off", "/sys/devices/system/cpu/smt/control")),
     })
 }
 

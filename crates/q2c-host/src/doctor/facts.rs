@@ -1,5 +1,6 @@
 //! The facts that the checks look at, collected before the first check runs.
 
+use super::abilities::Abilities;
 use crate::block::{self, TargetDisk};
 use crate::kernel_config::KernelConfig;
 use crate::kernel_version::{KernelVersion, kernel_version};
@@ -53,6 +54,10 @@ pub struct DoctorFacts<'a> {
     pub(super) costs: Option<ToolCosts>,
     /// The kernel's build options; `None` where the kernel tells none.
     pub(super) config: Option<KernelConfig>,
+    /// What the parts of q2c say about this machine; `None` when they were not asked.
+    pub(super) abilities: Option<Abilities>,
+    /// Whether this process is root's.
+    pub(super) root: bool,
 }
 
 impl<'a> DoctorFacts<'a> {
@@ -71,6 +76,17 @@ impl<'a> DoctorFacts<'a> {
             jobs: Vec::new(),
             costs: None,
             config: KernelConfig::read(roots),
+            abilities: None,
+            root: is_root(roots),
+        }
+    }
+
+    /// Adds what the parts of q2c say about this machine.
+    #[must_use]
+    pub fn with_abilities(self, abilities: Abilities) -> DoctorFacts<'a> {
+        DoctorFacts {
+            abilities: Some(abilities),
+            ..self
         }
     }
 
@@ -165,4 +181,13 @@ impl<'a> DoctorFacts<'a> {
             .find_map(|w| w.strip_prefix(item)?.strip_prefix('='));
         found.map(str::to_owned)
     }
+}
+
+/// Whether this process is root's, by its effective user. It is taken to be where procfs does not
+/// tell.
+fn is_root(roots: &Roots) -> bool {
+    let status = attr::text(&roots.proc("self/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let effective = users.and_then(|users| users.split_whitespace().nth(1));
+    effective.is_none_or(|user| user == "0")
 }

@@ -1,5 +1,6 @@
 //! The result of one check, without its name and group.
 
+use super::remedy::Remedy;
 use q2c_result::Verdict;
 
 /// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
@@ -10,7 +11,7 @@ pub(super) struct Finding {
     pub columns: Vec<String>,
     pub found: String,
     pub means: String,
-    pub fix: Option<String>,
+    pub remedy: Option<Remedy>,
 }
 
 impl Finding {
@@ -20,7 +21,7 @@ impl Finding {
             columns: Vec::new(),
             found: found.into(),
             means: means.to_owned(),
-            fix: None,
+            remedy: None,
         }
     }
 
@@ -44,16 +45,11 @@ impl Finding {
         Finding::new(Verdict::Unknown, found, means)
     }
 
-    /// Adds the line that would change the state found.
-    pub fn fix(self, line: impl Into<String>) -> Finding {
+    /// Adds what would change the state found.
+    pub fn mend(self, remedy: impl Into<Option<Remedy>>) -> Finding {
         Finding {
-            fix: Some(line.into()),
+            remedy: remedy.into(),
             ..self
         }
     }
-}
-
-/// The line that writes a value to a file of sysfs or procfs.
-pub(super) fn write_line(value: &str, path: &str) -> String {
-    format!("echo {value} > {path}")
 }

@@ -2,6 +2,7 @@
 
 use super::facts::DoctorFacts;
 use super::finding::Finding;
+use super::remedy::{Remedy, Setting};
 use crate::attr;
 
 /// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
@@ -32,8 +33,22 @@ pub(super) fn states(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "a sleeping CPU wakes late: interrupts and hybrid polling look worse than on a busy machine",
         )
-        .fix(format!("cpupower idle-set --disable-by-latency {SHALLOW}")),
+        .mend(switch_off(facts)),
     })
+}
+
+/// Switches off the states that are left late, on every CPU.
+fn switch_off(facts: &DoctorFacts) -> Remedy {
+    let cpus = facts.online().iter();
+    let states = cpus.flat_map(|&cpu| attr::entries(&facts.roots.cpu(cpu, "cpuidle")));
+    let deep = states.filter(|state| {
+        let latency = attr::value::<u64>(&state.join("latency"));
+        let open = attr::text(&state.join("disable")).is_some_and(|off| off == "0");
+        open && latency.is_some_and(|latency| latency > SHALLOW)
+    });
+    let settings = deep.map(|state| Setting::new(state.join("disable"), "1"));
+    let line = format!("cpupower idle-set --disable-by-latency {SHALLOW}");
+    Remedy::Set(settings.collect(), facts.run_line(&line))
 }
 
 /// Names of the states that are switched off on every CPU.
@@ -67,7 +82,7 @@ pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
             format!("haltpoll, up to {} ns", ns.unwrap_or("an unknown number of")),
             "an idle CPU of this guest spins before it halts: interrupts look faster, and the host pays the CPU",
         )
-        .fix("echo 0 > /sys/module/haltpoll/parameters/guest_halt_poll_ns"),
+        .mend(facts.set_sys("0", "module/haltpoll/parameters/guest_halt_poll_ns")),
         (other, _) => Finding::warn(
             other,
             "it steps through the states by rule of thumb: wake-ups depend on what ran before",
@@ -82,7 +97,7 @@ pub(super) fn accounting(facts: &DoctorFacts) -> Option<Finding> {
             &["cpu", "kiops-per-core"],
             "nohz=off on the kernel command line",
             "idle time in /proc/stat is counted by ticks: work between ticks is missed, and KIOPS/core is wrong",
-        ).fix("remove nohz=off from the kernel command line and reboot"));
+        ).mend(Remedy::boot("remove nohz=off from the kernel command line and reboot")));
     }
     let driver = facts.machine.idle_driver.as_deref().unwrap_or("none");
     Some(Finding::pass(

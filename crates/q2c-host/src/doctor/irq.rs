@@ -2,10 +2,12 @@
 
 use super::facts::DoctorFacts;
 use super::finding::Finding;
+use super::remedy::{Remedy, Setting};
 use crate::block::{Interrupts, IrqLine};
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
 use q2c_result::CpuTrial;
+use q2c_result::doctor::WhyLeft;
 
 /// The CPUs that take the device's interrupts.
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
@@ -28,7 +30,7 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         },
         reached(facts)
     );
-    Some(one_or_many(facts, &cpus, found))
+    Some(one_or_many(facts, &cpus, found, &lines))
 }
 
 /// The device's interrupt lines; `None` where there is no device or no line of it.
@@ -64,10 +66,7 @@ fn reached(facts: &DoctorFacts) -> String {
 /// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not
 /// tell, those that took their interrupts so far; and the verb for the sentence.
 fn routed(facts: &DoctorFacts, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
-    let used = lines
-        .lines
-        .iter()
-        .filter(|l| l.counts.values().any(|&n| n > 0));
+    let used = lines.lines.iter().filter(|line| is_used(line));
     let route = |line: &IrqLine| {
         let list = facts.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
         cpu_list::parse(&list)
@@ -82,7 +81,7 @@ fn routed(facts: &DoctorFacts, lines: &Interrupts) -> (Vec<CpuId>, &'static str)
     (cpus, how)
 }
 
-fn one_or_many(facts: &DoctorFacts, cpus: &[CpuId], found: String) -> Finding {
+fn one_or_many(facts: &DoctorFacts, cpus: &[CpuId], found: String, lines: &Interrupts) -> Finding {
     match cpus {
         [one] if facts.online().len() > 1 => Finding::warn(
             found,
@@ -90,9 +89,44 @@ fn one_or_many(facts: &DoctorFacts, cpus: &[CpuId], found: String) -> Finding {
                 "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
                  verify on one CPU, and put further jobs on the others"
             ),
-        ),
+        )
+        .mend(spread(facts, lines)),
         _ => Finding::pass(found, "the CPU that pays for a completion is on record"),
     }
+}
+
+/// Gives each line in use a CPU of its own, as far as there are CPUs.
+fn spread(facts: &DoctorFacts, lines: &Interrupts) -> Remedy {
+    let used: Vec<&IrqLine> = lines.lines.iter().filter(|line| is_used(line)).collect();
+    if used.len() < 2 {
+        return Remedy::Nothing(WhyLeft::OneLine);
+    }
+    if used
+        .iter()
+        .all(|line| is_managed(facts, line) == Some(true))
+    {
+        return Remedy::Nothing(WhyLeft::Managed);
+    }
+    let pairs = used.iter().zip(facts.online().iter().cycle());
+    let (settings, texts): (Vec<Setting>, Vec<String>) = pairs
+        .map(|(line, cpu)| {
+            let path = format!("irq/{}/smp_affinity_list", line.irq);
+            let text = facts.write_line(&cpu.0.to_string(), &format!("/proc/{path}"));
+            let file = facts.roots.proc(&path);
+            (Setting::new(file, &cpu.0.to_string()), text)
+        })
+        .unzip();
+    Remedy::Set(settings, texts.join("; "))
+}
+
+fn is_used(line: &IrqLine) -> bool {
+    line.counts.values().any(|&n| n > 0)
+}
+
+/// Whether the kernel itself chooses the line's CPUs; `None` where it does not tell.
+fn is_managed(facts: &DoctorFacts, line: &IrqLine) -> Option<bool> {
+    let path = format!("kernel/debug/irq/irqs/{}", line.irq);
+    Some(facts.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
 }
 
 /// Whether irqbalance runs: it moves interrupts in the middle of a run.
@@ -105,7 +139,8 @@ pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
         true => Finding::warn(
             "irqbalance runs",
             "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
-        ).fix("systemctl stop irqbalance"),
+        )
+        .mend(facts.program("systemctl stop irqbalance")),
         false => Finding::pass("irqbalance does not run", "interrupts stay where they are"),
     })
 }
@@ -135,16 +170,13 @@ pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
 /// user.
 pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
     let lines = used_lines(facts)?;
-    let state = |line: &IrqLine| {
-        let path = format!("kernel/debug/irq/irqs/{}", line.irq);
-        Some(facts.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
-    };
-    let told: Option<Vec<bool>> = lines.iter().map(state).collect();
+    let told: Option<Vec<bool>> = lines.iter().map(|line| is_managed(facts, line)).collect();
     Some(match told {
         None => Finding::unknown(
-            "shown by debugfs only, where the kernel has it (GENERIC_IRQ_DEBUGFS) and root asks",
+            "shown by debugfs only, where the kernel has it (GENERIC_IRQ_DEBUGFS)",
             "whether interrupts can be moved is not known; those of NVMe queues usually cannot",
-        ),
+        )
+        .mend(facts.show_debugfs()),
         Some(managed) if managed.iter().all(|&m| m) => Finding::pass(
             "every line in use is managed by the kernel",
             "each queue's interrupts stay on its own CPUs",
@@ -180,10 +212,6 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
 /// The device's lines that took at least one interrupt; `None` where there is no device or no such
 /// line.
 fn used_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
-    let used: Vec<IrqLine> = lines_of(facts)?
-        .lines
-        .into_iter()
-        .filter(|l| l.counts.values().any(|&n| n > 0))
-        .collect();
+    let used: Vec<IrqLine> = lines_of(facts)?.lines.into_iter().filter(is_used).collect();
     (!used.is_empty()).then_some(used)
 }

@@ -1,8 +1,10 @@
 //! Checks of what the kernel allows and offers.
 
 use super::facts::{DoctorFacts, RingProbe};
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
+use super::remedy::Remedy;
 use crate::kernel_version::{DEFER_TASKRUN, HYBRID_IOPOLL, HybridSupport, IO_URING};
+use q2c_result::doctor::WhyLeft;
 
 /// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
 /// which only a try shows.
@@ -15,7 +17,8 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
     let shown = sysctl
         .as_deref()
         .map_or("no sysctl".to_owned(), |v| format!("io_uring_disabled={v}"));
-    let forbidden = |found| Finding::invalidates(URING, found, GONE).fix(write_line("0", SYSCTL));
+    let forbidden =
+        |found| Finding::invalidates(URING, found, GONE).mend(facts.by_hand("0", SYSCTL));
     Some(match (&facts.ring, sysctl.as_deref()) {
         (Some(RingProbe::Works), _) => Finding::pass(
             format!("a ring came up ({shown})"),
@@ -32,7 +35,7 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
             format!("{shown}: members of the group io_uring_group and root only"),
             "whether this process may set up a ring was not tried",
         )
-        .fix(write_line("0", SYSCTL)),
+        .mend(facts.by_hand("0", SYSCTL)),
         (None, Some("0")) => {
             Finding::pass(shown, "the kernel allows io_uring; a ring was not tried")
         }
@@ -63,7 +66,11 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
         false => Finding::warn(
             format!("locked memory: {soft} bytes"),
             "without CAP_IPC_LOCK, registered buffers fail at high depth; runs then use plain ones and say so",
-        ).fix("ulimit -l unlimited"),
+        )
+        .mend(Remedy::Line(WhyLeft::Program, match facts.root {
+            true => "ulimit -l unlimited".to_owned(),
+            false => "sudo prlimit --pid $$ --memlock=unlimited:unlimited".to_owned(),
+        })),
     })
 }
 

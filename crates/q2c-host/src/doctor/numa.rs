@@ -1,7 +1,7 @@
 //! Checks of NUMA: where the device is, seen from the CPUs.
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
 use crate::cpu_list;
 use crate::topology::device_node;
 use q2c_model::CpuId;
@@ -74,6 +74,6 @@ pub(super) fn balancing(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "the kernel unmaps pages to learn who uses them: page faults in the middle of a run",
         )
-        .fix(write_line("0", &format!("/proc/{SWITCH}"))),
+        .mend(facts.set_proc("0", SWITCH)),
     })
 }

@@ -2,12 +2,15 @@
 //! NVMe namespace.
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
 use super::queue::POLLED;
+use super::remedy::{Remedy, Setting};
 use crate::attr;
 use std::path::PathBuf;
 
 const ON_BOOT: &str = "on the kernel command line, and reboot";
+/// How long the drive may take to wake up, below the controller's folder.
+const TOLERANCE: &str = "power/pm_qos_latency_tolerance_us";
 
 fn disk<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {
     let name = facts.target_disk.as_ref()?.disk.name.as_str();
@@ -42,7 +45,7 @@ pub(super) fn queues(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "no queue is polled (0 is the default): polled columns are interrupts, or errors",
         )
-        .fix(format!("nvme.poll_queues=2 {ON_BOOT}")),
+        .mend(Remedy::boot(format!("nvme.poll_queues=2 {ON_BOOT}"))),
         ("0", true) => Finding::warn(
             found,
             "the parameter was changed after the device came up with poll queues: a reset takes them away",
@@ -56,7 +59,7 @@ pub(super) fn queues(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "the parameter was changed after the device came up: it has no poll queues yet",
         )
-        .fix(write_line(
+        .mend(facts.by_hand(
             "1",
             &format!(
                 "/sys/class/nvme/{}/reset_controller",
@@ -75,10 +78,11 @@ fn controller_name(facts: &DoctorFacts, disk: &str) -> String {
 
 /// Autonomous power states, in which a drive may sleep between requests.
 pub(super) fn power(facts: &DoctorFacts) -> Option<Finding> {
-    disk(facts)?;
-    let own =
-        controller(facts).and_then(|d| attr::text(&d.join("power/pm_qos_latency_tolerance_us")));
+    let disk = disk(facts)?;
+    let file = controller(facts).map(|dir| dir.join(TOLERANCE));
+    let own = file.as_deref().and_then(attr::text);
     let default = parameter(facts, "nvme_core", "default_ps_max_latency_us");
+    let set = file.filter(|_| own.is_some());
     let Some(us) = own.or(default) else {
         return Some(Finding::unknown(
             "the driver tells no latency tolerance",
@@ -92,7 +96,13 @@ pub(super) fn power(facts: &DoctorFacts) -> Option<Finding> {
             found,
             "the drive may doze when idle: the first requests after a pause are late, low rates look slow",
         )
-        .fix(format!("nvme_core.default_ps_max_latency_us=0 {ON_BOOT}")),
+        .mend(match set {
+            Some(file) => Remedy::Set(
+                vec![Setting::new(file, "0")],
+                facts.write_line("0", &format!("/sys/class/nvme/{}/{TOLERANCE}", controller_name(facts, disk))),
+            ),
+            None => Remedy::boot(format!("nvme_core.default_ps_max_latency_us=0 {ON_BOOT}")),
+        }),
     })
 }
 

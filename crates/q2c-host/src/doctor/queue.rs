@@ -1,7 +1,8 @@
 //! Checks of the request queue of the target's disk.
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
+use super::remedy::Remedy;
 use crate::attr;
 use crate::kernel_version::IOPOLL_REFUSED;
 use std::collections::BTreeMap;
@@ -9,10 +10,6 @@ use std::path::PathBuf;
 
 /// Columns of results that need poll queues.
 pub(super) const POLLED: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
-
-fn path(disk: &str, attribute: &str) -> String {
-    format!("/sys/block/{disk}/queue/{attribute}")
-}
 
 /// Whether the disk has poll queues. Without them "polled" requests are completed by interrupts or
 /// refused.
@@ -40,7 +37,7 @@ pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
         means,
     );
     Some(match driver_option(disk) {
-        Some(option) => finding.fix(option),
+        Some(option) => finding.mend(Remedy::boot(option)),
         None => finding,
     })
 }
@@ -83,7 +80,7 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
         other => Finding::warn(
             format!("{disk}: {other}"),
             "every request passes a scheduler: more CPU per I/O, a shared lock, and no polled bypass",
-        ).fix(write_line("none", &path(disk, "scheduler"))),
+        ).mend(facts.set_queue("none", "scheduler")),
     })
 }
 
@@ -96,7 +93,7 @@ pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
         _ => Finding::warn(
             found,
             "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
-        ).fix(write_line("2", &path(disk, "nomerges"))),
+        ).mend(facts.set_queue("2", "nomerges")),
     })
 }
 
@@ -117,7 +114,7 @@ pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
             format!("{disk}: iostats={value}"),
             "the device counts no requests: that I/O reached it cannot be proved",
         )
-        .fix(write_line("1", &path(disk, "iostats"))),
+        .mend(facts.set_queue("1", "iostats")),
     })
 }
 
@@ -129,7 +126,7 @@ pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
         us => Finding::warn(
             format!("{disk}: wbt_lat_usec={us}"),
             "background writes are held back while reads are slow, and request statistics run all the time",
-        ).fix(write_line("0", &path(disk, "wbt_lat_usec"))),
+        ).mend(facts.set_queue("0", "wbt_lat_usec")),
     })
 }
 
@@ -150,7 +147,7 @@ pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
         false => Finding::warn(
             found,
             "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
-        ).fix(write_line("256", &path(disk, "nr_requests"))),
+        ).mend(facts.set_queue("256", "nr_requests")),
     })
 }
 

@@ -2,14 +2,16 @@
 //! changed.
 
 use super::facts::DoctorFacts;
-use super::finding::{Finding, write_line};
+use super::finding::Finding;
+use super::remedy::Remedy;
 use crate::machine;
 use crate::restore;
+use q2c_result::doctor::WhyLeft;
 
 /// The kernel's clock source. A clock that is read by a system call or from an emulated device
 /// costs as much as a fast I/O.
 pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
-    const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    const CURRENT: &str = "devices/system/clocksource/clocksource0/current_clocksource";
     let Some(clock) = &facts.machine.clocksource else {
         return Some(Finding::unknown(
             "the kernel does not tell",
@@ -36,7 +38,7 @@ pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
     );
     let available = machine::clocksource(facts.roots, "available").unwrap_or_default();
     Some(match available.split(' ').any(|c| c == "tsc") {
-        true => slow.fix(write_line("tsc", CURRENT)),
+        true => slow.mend(facts.set_sys("tsc", CURRENT)),
         false => slow,
     })
 }
@@ -93,8 +95,10 @@ pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Settings that a killed run left changed.
+/// Settings that `doctor --fix` changed or a killed run left changed.
 pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
+    /// Most settings that are named.
+    const SHOWN: usize = 3;
     let dir = facts.journal.as_ref()?;
     Some(match restore::pending(facts.roots, dir) {
         Err(e) => Finding::unknown(
@@ -112,16 +116,20 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
             )
         }
         Ok(left) => {
-            let names: Vec<String> = left
-                .changes
-                .iter()
-                .map(|(c, _)| c.file.display().to_string())
-                .collect();
+            let files = left.changes.iter().map(|(c, _)| c.file.display());
+            let named: Vec<String> = files.take(SHOWN).map(|file| file.to_string()).collect();
+            let more = match left.changes.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
             Finding::warn(
-                format!("changed by a killed run: {}", names.join(", ")),
+                format!(
+                    "changed by `doctor --fix` or a killed run: {}{more}",
+                    named.join(", ")
+                ),
                 "the machine is not as its owner set it",
             )
-            .fix("q2c restore")
+            .mend(Remedy::Line(WhyLeft::Program, "q2c restore".to_owned()))
         }
     })
 }

@@ -49,6 +49,19 @@ pub struct Change {
     /// Start of the task in clock ticks since boot; journals leave it out for all else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
+    /// Set where the kernel, and not the owner, changes the setting, namely together with another
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Followed>,
+}
+
+/// A setting whose change lets the kernel reset others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// The setting's file, with links resolved.
+    pub file: PathBuf,
+    /// Its value before the change.
+    pub old: String,
 }
 
 /// One line of a journal. A line is on the disk before the write that it announces.
@@ -79,6 +92,11 @@ impl fmt::Display for Change {
                 f,
                 "CPUs of the task {task} from {old}, changed to {written}"
             );
+        }
+        if let Some(followed) = &self.follows {
+            let leader = followed.file.display();
+            let file = file.display();
+            return write!(f, "{file} from {old:?}, which may change with {leader}");
         }
         write!(f, "{} from {old:?}, changed to {written:?}", file.display())
     }

@@ -73,9 +73,9 @@ pub enum RestoreError {
         /// The holder's process id from the lock file, or `unknown`.
         holder: String,
     },
-    /// A killed run left the setting changed.
+    /// `doctor --fix` or a killed run left the setting changed.
     #[error(
-        "change the setting {}: a run that was killed left it changed ({}); run `q2c restore` first",
+        "change the setting {}: `doctor --fix` or a run that was killed left it changed ({}); run `q2c restore` first",
         path.display(), journal.display()
     )]
     Pending {

@@ -2,7 +2,7 @@
 
 mod tasks;
 
-use super::entry::{Change, Line};
+use super::entry::{Change, Followed, Line};
 use super::journal::Journal;
 use super::lock::SettingLock;
 use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep};
@@ -125,6 +125,39 @@ impl Guard {
         let now = setting_file::read(&file)?;
         self.settle(&now, value)?;
         Ok(outcome(&now))
+    }
+
+    /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
+    /// the one in `leader`, which comes after this call. It is put back once `leader` has its value
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Guard::set`].
+    pub fn follow(&mut self, file: &Path, leader: &Path) -> Result<(), RestoreError> {
+        let (file, leader) = (find(file)?, find(leader)?);
+        let lock = self.lock(&file)?;
+        let old = setting_file::read(&file)?;
+        let change = Change {
+            follows: Some(Followed {
+                old: setting_file::read(&leader)?,
+                file: leader,
+            }),
+            ..self.change(ChangeKind::Setting, &file, &old, &old)
+        };
+        self.announce_change(&change)?;
+        self.applied.push(Applied {
+            change,
+            others: Vec::new(),
+            _lock: lock,
+        });
+        Ok(())
+    }
+
+    /// Leaves the changes in force when the process ends, for `q2c restore` to undo. Their journal
+    /// stays.
+    pub fn leave(mut self) {
+        self.applied.clear();
+        self.journal = None;
     }
 
     /// Locks the setting in `file`, also where it has the value already, and sets it to exactly
@@ -311,17 +344,31 @@ impl Guard {
         started: Option<u64>,
     ) -> Result<Change, RestoreError> {
         let change = Change {
+            started,
+            ..self.change(kind, file, old, value)
+        };
+        self.announce_change(&change)?;
+        Ok(change)
+    }
+
+    /// The next change, which is not announced yet.
+    fn change(&self, kind: ChangeKind, file: &Path, old: &str, value: &str) -> Change {
+        Change {
             kind,
             seq: self.next,
             owner: self.owner.clone(),
             file: file.to_owned(),
             old: old.to_owned(),
             written: value.to_owned(),
-            started,
-        };
+            started: None,
+            follows: None,
+        }
+    }
+
+    fn announce_change(&mut self, change: &Change) -> Result<(), RestoreError> {
         self.log(&Line::Change(change.clone()))?;
         self.next += 1;
-        Ok(change)
+        Ok(())
     }
 
     /// Notes the value that the kernel took, if it is not the one asked for, so that it counts as

@@ -1,6 +1,7 @@
 //! Reads and writes a setting: a file whose text is a value.
 
 use super::RestoreError;
+use super::entry::Followed;
 use crate::attr;
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -84,7 +85,10 @@ impl Outcome {
 }
 
 /// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
-pub(super) fn read(path: &Path) -> Result<String, RestoreError> {
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read(path: &Path) -> Result<String, RestoreError> {
     let text = fs::read_to_string(path).map_err(|source| RestoreError::Setting {
         what: "read".into(),
         path: path.to_owned(),
@@ -107,6 +111,17 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
         path: path.to_owned(),
         source,
     })
+}
+
+/// Writes `old` back where the kernel changed the setting together with the one that it follows. If
+/// that one has another value than before by now, somebody else set it, and what follows it is that
+/// one's matter.
+pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> Outcome {
+    match (read(&followed.file), read(path)) {
+        (_, Err(_)) => Outcome::Gone,
+        (Ok(leader), _) if leader != followed.old => Outcome::Foreign { present: leader },
+        (_, Ok(present)) => put_back(path, old, &[&present]),
+    }
 }
 
 /// Writes `old` back if the present value is one of `ours`, the values that the owner of the change

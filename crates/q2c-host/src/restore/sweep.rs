@@ -201,6 +201,9 @@ pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Out
         ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
         ChangeKind::Module => module::unload(change, others),
         ChangeKind::Setting => {
+            if let Some(followed) = &change.follows {
+                return setting_file::put_back_after(followed, &change.file, &change.old);
+            }
             let mut ours = vec![change.written.as_str()];
             ours.extend(others.iter().map(String::as_str));
             setting_file::put_back(&change.file, &change.old, &ours)

@@ -1,5 +1,7 @@
 //! Tests every check with every verdict that it can give, on made trees.
 
+mod abilities;
+mod fix;
 mod groups;
 
 use crate::tree::Tree;

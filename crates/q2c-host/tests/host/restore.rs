@@ -52,6 +52,7 @@ impl Bench {
                 old: (*old).into(),
                 written: (*written).into(),
                 started: None,
+                follows: None,
             };
             let mut json = serde_json::to_value(change).unwrap();
             json["event"] = "change".into();

@@ -3,19 +3,88 @@
 use super::screen::{Screen, Tone};
 use super::table::{Column, Field, Table};
 use crate::invalid;
+use q2c_result::doctor::{Ready, Use, UseState};
 use q2c_result::{Check, DoctorReport, Verdict};
 
-/// The report of the checks: a table with findings and their meaning, a summary, and the lines that
-/// would mend what is wrong.
+/// The report of the checks: by use whether the machine is ready, with a table of findings and
+/// their meaning, a summary, and the lines that would mend what is wrong.
 #[must_use]
 pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
+    let uses = report.uses.iter();
+    let sections = uses.map(|state| section(report, state, screen));
+    let text = match report.uses.is_empty() {
+        true => table(report.checks.iter(), screen),
+        false => sections.collect::<Vec<_>>().join("\n") + "\n",
+    };
+    text + &summary(report, screen) + &fixes(report, screen)
+}
+
+/// One use: its heading, the checks that stand under it, and those of other uses that concern it.
+fn section(report: &DoctorReport, state: &UseState, screen: Screen) -> String {
+    let head = format!("{}:", used_for(state.of));
+    let mut text = screen.note(Tone::Strong, &head, &readiness(report, state));
+    let own = |check: &&Check| check.uses.first() == Some(&state.of);
+    if report.checks.iter().any(|check| own(&check)) {
+        text += &table(report.checks.iter().filter(own), screen);
+    }
+    let elsewhere = report
+        .checks
+        .iter()
+        .filter(|check| check.uses.contains(&state.of) && check.uses.first() != Some(&state.of));
+    let names: Vec<&str> = elsewhere.map(|check| check.id.as_str()).collect();
+    if !names.is_empty() {
+        text += &screen.legend(&format!("See also: {}.", names.join(", ")));
+    }
+    text
+}
+
+fn used_for(of: Use) -> &'static str {
+    match of {
+        Use::Measuring => "All measurements",
+        Use::Tune => "tune",
+        Use::Bench => "bench",
+        Use::Capture => "Recording I/Os",
+        Use::KernelPolling => "The kernel's own hybrid polling",
+        Use::Spdk => "SPDK",
+        Use::FileSystems => "fs bench",
+        Use::RamDevices => "RAM devices",
+        Use::Placement => "place",
+    }
+}
+
+/// Whether the machine is ready for a use, in a few words.
+fn readiness(report: &DoctorReport, state: &UseState) -> String {
+    let by = state.by.join(", ");
+    let improve = match state.to_improve {
+        0 => String::new(),
+        n => format!("; {n} to improve"),
+    };
+    match state.ready {
+        Ready::Ready => format!("ready{improve}"),
+        Ready::Limited => {
+            let all = report.checks.iter();
+            let of = all.filter(|check| state.by.contains(&check.id));
+            let mut lost: Vec<&str> = Vec::new();
+            for column in of.flat_map(|check| &check.columns) {
+                if !lost.contains(&column.as_str()) {
+                    lost.push(column);
+                }
+            }
+            format!("ready but for {} ({by}){improve}", lost.join(", "))
+        }
+        Ready::Unknown => format!("not known ({by}){improve}"),
+        Ready::NotReady => format!("not ready ({by}){improve}"),
+    }
+}
+
+fn table<'a>(checks: impl Iterator<Item = &'a Check>, screen: Screen) -> String {
     let mut table = Table::new([
         Column::words("check"),
         Column::words("").left(),
         Column::words("found"),
         Column::words("means"),
     ]);
-    for check in &report.checks {
+    for check in checks {
         let (word, tone) = verdict(check.verdict);
         table.add([
             Field::from(&check.id),
@@ -24,7 +93,7 @@ pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
             Field::new(Tone::Dim, &check.means),
         ]);
     }
-    table.text(screen) + &summary(report, screen) + &fixes(report, screen)
+    table.text(screen)
 }
 
 /// The word for a verdict, and its tone.

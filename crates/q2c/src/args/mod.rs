@@ -123,13 +123,13 @@ pub enum Command {
     Report(ReportArgs),
     /// Make RAM block devices with service times, list and delete them
     Ramdisk(RamdiskArgs),
-    /// List what this machine can and cannot do, why, and the line that would change it
+    /// List what this machine can and cannot do, by use, why, and the line that would change it
     Doctor(DoctorArgs),
     /// Run published experiments here, and judge each published claim
     Reproduce(ReproduceArgs),
     /// Check an experiment file of your own
     Experiment(ExperimentArgs),
-    /// Put back settings that a killed run left changed
+    /// Put back settings that `doctor --fix` or a killed run left changed
     Restore(RestoreArgs),
     /// List the runs that were made here, the latest first
     Runs(RunsArgs),

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Put back settings that a killed run left changed.
+/// Put back settings that `doctor --fix` or a killed run left changed.
 #[derive(Clone, Debug, Args)]
 pub struct RestoreArgs {
     /// Only list them

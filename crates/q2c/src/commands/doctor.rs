@@ -1,34 +1,58 @@
 //! The command `q2c doctor`.
 
+mod abilities;
+mod fix;
+
 use crate::args::{ConfigArgs, DoctorArgs};
+use crate::commands::restore;
 use crate::config::{self, Found};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use q2c_config::Config;
 use q2c_host::Roots;
+use q2c_host::doctor::{self, DoctorFacts};
+use q2c_host::signals::Signals;
 use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open};
 use q2c_model::Bytes;
+use q2c_result::doctor::Use;
 use q2c_result::{Check, Exit, Target, Verdict};
 use q2c_sys::Clock;
-use q2c_workbench::examine;
+use q2c_workbench::doctor_facts;
 use q2c_workbench::workbench::try_cpus;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Examines the machine, and the target when one is named.
-pub fn run(args: &DoctorArgs, config: &ConfigArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+/// Examines the machine, and the target when one is named; or changes its settings. Returns the
+/// exit code, which may be that of the command that was run.
+pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Failure> {
     let roots = Roots::live();
-    let target = match &args.target {
-        Some(path) => Some(target(&roots, path, stop)?),
-        None => None,
-    };
-    let mut report = examine(&roots, target.as_ref(), &[], Clock::new());
+    let named = args.target.as_deref();
+    if args.fix {
+        let target = named.map(|path| opened(&roots, path)).transpose()?;
+        let target = target.map(|open| open.facts);
+        let facts = facts(&roots, target.as_ref(), args);
+        return fix::run(args, &roots, &facts, signals);
+    }
+    let stop = signals.stop();
+    let target = named.map(|path| target(&roots, path, &stop)).transpose()?;
+    let facts = facts(&roots, target.as_ref(), args);
+    let mut report = doctor::run(&facts.with_abilities(abilities::ask(&roots)));
     report.checks.push(configuration(config));
+    let report = doctor::by_use(report);
     match args.json {
         true => print_json(&report)?,
         false => print(&q2c_report::terminal::doctor(&report, screen()))?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::Done.code())
+}
+
+fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {
+    let facts = doctor_facts(roots, target, &[], Clock::new());
+    match restore::folder(args.journal.as_deref()) {
+        Ok(journal) => facts.with_journal(&journal),
+        // Without a folder nothing can have been left there.
+        Err(_) => facts,
+    }
 }
 
 /// The check of the configuration file: which one holds, and what it sets.
@@ -50,6 +74,7 @@ fn configuration(args: &ConfigArgs) -> Check {
     Check {
         id: "config".to_owned(),
         group: "tool".to_owned(),
+        uses: vec![Use::Measuring],
         verdict,
         columns: Vec::new(),
         found,
@@ -73,6 +98,17 @@ fn in_force(config: &Config) -> String {
 
 /// The facts of the target, which is read for a moment from several CPUs.
 fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Failure> {
+    let OpenTarget {
+        file,
+        mut facts,
+        target_disk,
+        ..
+    } = opened(roots, path)?;
+    try_cpus(roots, file, &mut facts, target_disk, stop).or_exit_of(|e| e.exit())?;
+    Ok(facts)
+}
+
+fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Failure> {
     let wanted = Wanted {
         path: path.to_owned(),
         write: false,
@@ -80,13 +116,5 @@ fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Failu
         smallest_block: Bytes(4096),
         blocks: 1,
     };
-    let open = open(roots, &wanted, &WriteLeave::none()).or_exit_of(|e| e.exit())?;
-    let OpenTarget {
-        file,
-        mut facts,
-        target_disk,
-        ..
-    } = open;
-    try_cpus(roots, file, &mut facts, target_disk, stop).or_exit_of(|e| e.exit())?;
-    Ok(facts)
+    open(roots, &wanted, &WriteLeave::none()).or_exit_of(|e| e.exit())
 }

@@ -17,6 +17,8 @@ mod btt;
 mod config;
 mod cpu_trials;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod fs;
 mod limits;
 #[cfg(test)]

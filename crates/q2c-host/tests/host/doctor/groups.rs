@@ -274,7 +274,7 @@ pub const CASES: &[Case] = &[
         "nvme-power",
         Warn,
         "100000 us",
-        "default_ps_max_latency_us=0",
+        "echo 0 > /sys/class/nvme/nvme0/power/pm_qos_latency_tolerance_us",
     ),
     (
         "- NVME/power",

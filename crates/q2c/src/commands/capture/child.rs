@@ -2,11 +2,13 @@
 
 use crate::failure::Failure;
 use crate::output::say;
+use q2c_host::signals::Signals;
 use q2c_result::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
@@ -49,16 +51,28 @@ impl Child {
 
     /// Starts the command, or none where `words` is empty. What the command prints goes to stderr.
     pub fn start(words: &[OsString]) -> Result<Child, Failure> {
+        Child::start_to(words, |name| {
+            let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+            stderr.map(Stdio::from).map_err(|e| not_started(name, &e))
+        })
+    }
+
+    /// Starts the command with the input and the output of this program.
+    pub fn start_in_place(words: &[OsString]) -> Result<Child, Failure> {
+        Child::start_to(words, |_| Ok(Stdio::inherit()))
+    }
+
+    fn start_to(
+        words: &[OsString],
+        output: impl FnOnce(&str) -> Result<Stdio, Failure>,
+    ) -> Result<Child, Failure> {
         let Some((program, arguments)) = words.split_first() else {
             return Ok(Child::none());
         };
         let name = program.to_string_lossy().into_owned();
-        let failed = |error| Failure::new(Exit::Usage, format!("start {name}: {error}"));
-        let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+        let failed = |error: io::Error| not_started(&name, &error);
         let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .stdout(Stdio::from(stderr.map_err(failed)?));
+        command.args(arguments).stdout(output(&name)?);
         let command = q2c_sys::signal::unblock_in_child(&mut command).map_err(failed)?;
         let child = command.spawn().map_err(failed)?;
         RUNNING.store(child.id() as i32, Ordering::Release);
@@ -101,6 +115,38 @@ impl Child {
         Ok(self.status.is_some())
     }
 
+    /// Waits for the command's end, however long it takes, and returns its exit code as a shell
+    /// tells it. A signal that ends this program is passed on once, unless the terminal sent it to
+    /// the command as well; a second one ends both at once.
+    pub fn wait(&mut self, signals: &Signals) -> Result<u8, Failure> {
+        let mut passed = false;
+        while self.is_there() && !self.is_over()? {
+            if let Some(signal) = signals.received().filter(|_| !passed) {
+                passed = true;
+                self.pass(signal);
+            }
+            sleep(LOOK);
+        }
+        let status = self.status.unwrap_or_default();
+        let code = status.code().or_else(|| Some(128 + status.signal()?));
+        Ok(code.unwrap_or_default() as u8)
+    }
+
+    fn pass(&self, number: i32) {
+        let Some(signal) = Signal::from_named_raw(number) else {
+            return;
+        };
+        let of_terminal = matches!(signal, Signal::INT | Signal::QUIT);
+        let foreground = rustix::termios::tcgetpgrp(std::io::stdin()).ok();
+        if of_terminal && foreground == Some(rustix::process::getpgrp()) {
+            return;
+        }
+        if let Some(child) = &self.child {
+            // It may have ended meanwhile.
+            kill_process(Pid::from_child(child), signal).ok();
+        }
+    }
+
     /// Ends the command by SIGTERM, and kills it if that takes too long.
     pub fn stop(&mut self) -> Result<(), Failure> {
         if self.child.is_none() || self.is_over()? {
@@ -139,6 +185,10 @@ impl Child {
         }
         Some(words)
     }
+}
+
+fn not_started(name: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Usage, format!("start {name}: {error}"))
 }
 
 impl Drop for Child {

@@ -5,6 +5,7 @@ use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say};
 use q2c_host::Roots;
+use q2c_host::capabilities;
 use q2c_host::restore::Outcome;
 use q2c_host::signals::Orderly;
 use q2c_result::Exit;
@@ -57,9 +58,10 @@ impl PlaceRun {
             ));
         }
         if !self.daemon.moves_all_users() {
-            say(
-                "warning: this process lacks CAP_SYS_NICE: tasks of other users cannot be moved; run as root",
-            );
+            let todo = capabilities::remedy(rustix::process::geteuid().is_root());
+            say(&format!(
+                "warning: this process lacks CAP_SYS_NICE: tasks of other users cannot be moved; {todo}"
+            ));
         }
         let map = self.daemon.map();
         let by = match observer.functions() {

@@ -1,0 +1,256 @@
+//! Checks of what the parts of q2c beside measuring need: recording, placement, RAM devices, file
+//! systems, SPDK. They are made where the caller asked these parts ([`Abilities`]), because
+//! each knows itself what it needs.
+
+use super::facts::DoctorFacts;
+use super::finding::Finding;
+use super::remedy::Remedy;
+use crate::attr;
+use crate::capabilities::{SYS_ADMIN, SYS_NICE, has};
+use q2c_result::doctor::WhyLeft;
+use std::io::ErrorKind;
+
+/// What a part of q2c says about this machine: that it can work, or why not.
+pub type Ability = Result<(), String>;
+
+/// What the parts of q2c say about this machine.
+#[derive(Clone, Debug)]
+pub struct Abilities {
+    /// Loading BPF programs. It was tried.
+    pub bpf: Ability,
+    /// The scheduler in the kernel.
+    pub scx: Ability,
+    /// RAM devices by the module `ramdisk_mq`.
+    pub ramdisk_module: Ability,
+    /// RAM devices by ublk.
+    pub ublk: Ability,
+    /// SPDK's own tool.
+    pub spdk: Ability,
+    /// Programs that make file systems, by file system.
+    pub makers: Vec<MakerAbility>,
+}
+
+/// Whether the program that makes a file system is there.
+#[derive(Clone, Debug)]
+pub struct MakerAbility {
+    /// The file system: `ext4`, `xfs`, `btrfs`, `f2fs`.
+    pub fs: String,
+    /// Debian's package that has the program.
+    pub package: String,
+    /// Whether it was found.
+    pub found: Ability,
+}
+
+fn by<'a>(facts: &'a DoctorFacts, of: fn(&Abilities) -> &Ability) -> Option<&'a Ability> {
+    facts.abilities.as_ref().map(of)
+}
+
+fn finding(ability: &Ability, found: &str, means: &str, column: &str, without: &str) -> Finding {
+    match ability {
+        Ok(()) => Finding::pass(found, means),
+        Err(why) => Finding::invalidates(&[column], why.as_str(), without),
+    }
+}
+
+/// Whether BPF programs can be loaded.
+pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
+    let ability = by(facts, |all| &all.bpf)?;
+    let told = finding(
+        ability,
+        "a BPF object was loaded",
+        "I/Os are recorded with their hardware queues, tags and cgroups",
+        "bpf",
+        "recording goes by tracefs, if at all: at more cost, without hardware queues, tags and cgroups",
+    );
+    let as_root = ability.is_err() && !facts.root;
+    Some(told.mend(as_root.then(|| facts.program("q2c doctor"))))
+}
+
+/// Whether the kernel tells its types, from which probes learn where fields are.
+pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
+    facts.abilities.as_ref()?;
+    Some(match facts.roots.sys("kernel/btf/vmlinux").exists() {
+        true => Finding::pass(
+            "/sys/kernel/btf/vmlinux",
+            "probes find the fields of this kernel's structures",
+        ),
+        false => Finding::invalidates(
+            &["bpf"],
+            "no /sys/kernel/btf/vmlinux",
+            "no probe can be loaded: it takes a kernel with CONFIG_DEBUG_INFO_BTF=y",
+        ),
+    })
+}
+
+/// Whether tracefs can be read: recordings go by it where BPF is refused.
+pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
+    const MEANS: &str = "where BPF is refused, nothing can be recorded";
+    facts.abilities.as_ref()?;
+    let places = ["kernel/tracing", "kernel/debug/tracing"];
+    let seen = places.map(|place| {
+        let instances = facts.roots.sys(place).join("instances");
+        (place, std::fs::metadata(instances).map_err(|e| e.kind()))
+    });
+    if let Some((place, _)) = seen.iter().find(|(_, seen)| seen.is_ok()) {
+        return Some(Finding::pass(
+            format!("/sys/{place}"),
+            "I/Os can be recorded where BPF is refused",
+        ));
+    }
+    let denied =
+        |(_, seen): &(&str, Result<_, ErrorKind>)| matches!(seen, Err(ErrorKind::PermissionDenied));
+    if seen.iter().any(denied) {
+        let told = Finding::invalidates(&["tracefs"], "this user may not read it", MEANS);
+        return Some(told.mend((!facts.root).then(|| facts.program("q2c doctor"))));
+    }
+    let told = Finding::invalidates(&["tracefs"], "not mounted", MEANS);
+    let there = facts.roots.sys("kernel/tracing").exists();
+    Some(match there {
+        true => told.mend(facts.program("mount -t tracefs none /sys/kernel/tracing")),
+        false => told,
+    })
+}
+
+/// Whether q2c's scheduler can be loaded into the kernel.
+pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
+    Some(finding(
+        by(facts, |all| &all.scx)?,
+        "sched_ext is there and free",
+        "the placement can be done by the kernel's scheduler (--mode scx)",
+        "scx",
+        "tasks are placed by their affinity alone (--mode affinity)",
+    ))
+}
+
+/// Whether tasks of all users can be given other CPUs.
+pub(super) fn moving(facts: &DoctorFacts) -> Option<Finding> {
+    facts.abilities.as_ref()?;
+    let status = facts.proc("self/status")?;
+    Some(match has(&status, SYS_NICE) {
+        true => Finding::pass("CAP_SYS_NICE", "tasks of all users can be placed"),
+        false => Finding::warn("no CAP_SYS_NICE", "only this user's tasks can be placed")
+            .mend((!facts.root).then(|| facts.program("q2c place start"))),
+    })
+}
+
+/// Whether file systems can be mounted.
+pub(super) fn mounting(facts: &DoctorFacts) -> Option<Finding> {
+    facts.abilities.as_ref()?;
+    let status = facts.proc("self/status")?;
+    Some(match has(&status, SYS_ADMIN) {
+        true => Finding::pass("CAP_SYS_ADMIN", "file systems can be mounted for a run"),
+        false => Finding::invalidates(
+            &["fs"],
+            "no CAP_SYS_ADMIN",
+            "no file system can be mounted for a run",
+        )
+        .mend((!facts.root).then(|| facts.program("q2c fs bench"))),
+    })
+}
+
+fn maker(facts: &DoctorFacts, fs: &'static str) -> Option<Finding> {
+    let mut all = facts.abilities.as_ref()?.makers.iter();
+    let maker = all.find(|maker| maker.fs == fs)?;
+    let told = finding(
+        &maker.found,
+        "its program is installed",
+        "the file system can be made for a run",
+        fs,
+        "the file system cannot be made for a run",
+    );
+    let install = format!("apt-get install {}", maker.package);
+    Some(told.mend(maker.found.is_err().then(|| facts.program(&install))))
+}
+
+pub(super) fn ext4(facts: &DoctorFacts) -> Option<Finding> {
+    maker(facts, "ext4")
+}
+
+pub(super) fn xfs(facts: &DoctorFacts) -> Option<Finding> {
+    maker(facts, "xfs")
+}
+
+pub(super) fn btrfs(facts: &DoctorFacts) -> Option<Finding> {
+    maker(facts, "btrfs")
+}
+
+pub(super) fn f2fs(facts: &DoctorFacts) -> Option<Finding> {
+    maker(facts, "f2fs")
+}
+
+/// Whether RAM devices can be made by the kernel module.
+pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
+    Some(finding(
+        by(facts, |all| &all.ramdisk_module)?,
+        "the module ramdisk_mq can be loaded",
+        "RAM devices with poll queues and service times",
+        "ramdisk_mq",
+        "RAM devices are made by ublk, if at all: without poll queues",
+    ))
+}
+
+/// Whether RAM devices can be made by ublk.
+pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
+    let ability = by(facts, |all| &all.ublk)?;
+    let told = finding(
+        ability,
+        "a ublk that fits",
+        "RAM devices with any service times",
+        "ublk",
+        "RAM devices are made by the module, if at all: with constant service times only",
+    );
+    let control = facts.roots.dev.join("ublk-control").exists();
+    let config = facts.config.as_ref();
+    let module = config.is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
+    Some(match (ability, control) {
+        (Ok(()), _) => told,
+        (Err(_), true) if !facts.root => told.mend(facts.program("q2c ramdisk create")),
+        (Err(_), false) if module && facts.roots.proc("modules").exists() => {
+            told.mend(facts.program("modprobe ublk_drv"))
+        }
+        _ => told,
+    })
+}
+
+/// Whether SPDK's own tool is there.
+pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
+    Some(finding(
+        by(facts, |all| &all.spdk)?,
+        "spdk_nvme_perf was found",
+        "SPDK can be compared, on a drive that is bound to its driver",
+        "spdk",
+        "SPDK is left out of comparisons",
+    ))
+}
+
+/// Whether this process may change settings.
+pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
+    facts.abilities.as_ref()?;
+    let user = match facts.root {
+        true => "root",
+        false => "a user without root",
+    };
+    Some(match (is_read_only(facts), facts.root) {
+        (true, _) => Finding::warn(
+            format!("{user}, and /sys is mounted read-only"),
+            "no setting can be changed from here: run q2c outside of this container",
+        ),
+        (false, true) => Finding::pass(user, "settings can be changed for a time (--fix)"),
+        (false, false) => Finding::warn(user, "few settings can be changed by this user").mend(
+            Remedy::Line(WhyLeft::Program, "sudo q2c doctor --fix".to_owned()),
+        ),
+    })
+}
+
+/// Whether sysfs is mounted read-only. The fields of a line are: id, parent, device number, root,
+/// mount point, options.
+fn is_read_only(facts: &DoctorFacts) -> bool {
+    let table = attr::text(&facts.roots.proc("self/mountinfo")).unwrap_or_default();
+    let mut of_sysfs = table.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(4);
+        (words.next()? == "/sys").then(|| words.next())?
+    });
+    // Of two mounts at one place the later one counts.
+    let options = of_sysfs.next_back().unwrap_or_default();
+    options.split(',').any(|option| option == "ro")
+}

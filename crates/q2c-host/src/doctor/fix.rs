@@ -1,0 +1,185 @@
+//! Changes the settings that checks found wanting, under the restore guard.
+
+use super::facts::DoctorFacts;
+use super::registry;
+use super::remedy::{Remedy, Setting};
+use crate::restore::{Guard, RestoreError, value_of};
+use q2c_result::Verdict;
+use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+/// The settings to be changed, and the findings that no setting mends.
+#[derive(Clone, Debug, Default)]
+pub struct FixPlan {
+    steps: Vec<Step>,
+    /// Findings that are left as they are.
+    pub left: Vec<LeftAsIs>,
+}
+
+/// One setting to be changed.
+#[derive(Clone, Debug)]
+struct Step {
+    check: &'static str,
+    file: PathBuf,
+    old: String,
+    new: String,
+    resets: Vec<PathBuf>,
+}
+
+/// What would mend the findings on this machine. Only what a check warns of, or calls invalid, is
+/// in it.
+#[must_use]
+pub fn plan(facts: &DoctorFacts) -> FixPlan {
+    let mut plan = FixPlan::default();
+    for (check, finding) in registry::findings(facts) {
+        if !matches!(finding.verdict, Verdict::Warn | Verdict::Invalidates) {
+            continue;
+        }
+        let mut left = |why, line| {
+            plan.left.push(LeftAsIs {
+                check: check.to_owned(),
+                found: finding.found.clone(),
+                why,
+                line,
+            });
+        };
+        match finding.remedy {
+            None => {}
+            Some(Remedy::Nothing(why)) => left(why, None),
+            Some(Remedy::Line(why, line)) => left(why, Some(line)),
+            Some(Remedy::Set(settings, line)) if settings.is_empty() => {
+                left(WhyLeft::Program, Some(line));
+            }
+            Some(Remedy::Set(settings, _)) => plan.add(check, settings),
+        }
+    }
+    plan
+}
+
+impl FixPlan {
+    /// Adds settings that do not have their value yet. One that cannot be read is no setting here,
+    /// and CPUs that share one have it once.
+    fn add(&mut self, check: &'static str, settings: Vec<Setting>) {
+        for setting in settings {
+            let Setting {
+                file,
+                value: new,
+                resets,
+            } = setting;
+            let Ok(file) = fs::canonicalize(file) else {
+                continue;
+            };
+            let old = value_of(&file).ok().filter(|old| *old != new);
+            let Some(old) = old.filter(|_| self.steps.iter().all(|step| step.file != file)) else {
+                continue;
+            };
+            self.steps.push(Step {
+                check,
+                file,
+                old,
+                new,
+                resets,
+            });
+        }
+    }
+
+    /// The part of the plan that is of these checks; all of it when none are named.
+    ///
+    /// # Errors
+    /// There is no check of a name, which is returned.
+    pub fn only(mut self, checks: &[String]) -> Result<FixPlan, String> {
+        let unknown = checks.iter().find(|name| !registry::has(name));
+        if let Some(unknown) = unknown {
+            return Err(unknown.clone());
+        }
+        let named = |check: &str| checks.is_empty() || checks.iter().any(|name| name == check);
+        self.steps.retain(|step| named(step.check));
+        self.left.retain(|left| named(&left.check));
+        Ok(self)
+    }
+
+    /// The changes as they would be made, with those that will be refused because a file may not be
+    /// written. Nothing is written.
+    #[must_use]
+    pub fn foreseen(&self) -> Vec<SettingChange> {
+        let each = self.steps.iter();
+        let foreseen = |step: &Step| {
+            step.told(match step.open() {
+                Ok(_) => ChangeState::Planned,
+                Err(error) => refused(&error),
+            })
+        };
+        each.map(foreseen).collect()
+    }
+
+    /// Makes the changes. One that is refused is told in its place, and the others are made.
+    ///
+    /// # Errors
+    /// The journal cannot be written. What was changed until then is undone with the guard.
+    pub fn apply(&self, guard: &mut Guard) -> Result<Vec<SettingChange>, RestoreError> {
+        let each = self.steps.iter();
+        each.map(|step| Ok(step.told(step.make(guard)?))).collect()
+    }
+}
+
+impl Step {
+    /// Opens the file to write, and writes nothing.
+    fn open(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(&self.file)
+    }
+
+    fn told(&self, state: ChangeState) -> SettingChange {
+        SettingChange {
+            check: self.check.to_owned(),
+            file: self.file.display().to_string(),
+            old: self.old.clone(),
+            new: self.new.clone(),
+            state,
+        }
+    }
+
+    fn make(&self, guard: &mut Guard) -> Result<ChangeState, RestoreError> {
+        // Where the file may not be written, nothing will follow it.
+        if let Err(error) = self.open() {
+            return Ok(refused(&error));
+        }
+        let followed = self.resets.iter();
+        let mut followed = followed.map(|file| guard.follow(file, &self.file));
+        let set = match followed.try_for_each(|done| done) {
+            Ok(()) => guard.set(&self.file, &self.new),
+            Err(error) => Err(error),
+        };
+        let why = match set {
+            Ok(set) if set.now == self.new => return Ok(ChangeState::Changed),
+            Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),
+            Ok(set) => {
+                return Ok(ChangeState::Refused {
+                    why: NotChanged::Kernel,
+                    error: format!("it took the value and kept {}", set.old),
+                });
+            }
+            Err(why) => why,
+        };
+        let of = |why, error: String| Ok(ChangeState::Refused { why, error });
+        match &why {
+            RestoreError::Setting { source, .. } => Ok(refused(source)),
+            RestoreError::NotKept { .. } => of(NotChanged::Kernel, why.to_string()),
+            RestoreError::Busy { .. } => of(NotChanged::Held, why.to_string()),
+            RestoreError::Pending { .. } => of(NotChanged::Pending, why.to_string()),
+            _ => Err(why),
+        }
+    }
+}
+
+fn refused(error: &io::Error) -> ChangeState {
+    ChangeState::Refused {
+        why: match error.kind() {
+            ErrorKind::PermissionDenied => NotChanged::Permission,
+            ErrorKind::ReadOnlyFilesystem => NotChanged::ReadOnly,
+            _ => NotChanged::Kernel,
+        },
+        error: error.to_string(),
+    }
+}

@@ -1,0 +1,163 @@
+//! What each use of q2c needs, and whether this machine is ready for it.
+
+use q2c_result::doctor::{Ready, Use, UseState};
+use q2c_result::{Check, DoctorReport, Verdict};
+
+/// The uses in the order of the report, each with what it cannot do without: of every list one
+/// check must not fail. A check that does not apply is not asked.
+const USES: &[(Use, &[&[&str]])] = &[
+    (Use::Measuring, &[]),
+    (Use::Tune, &[&["io-uring"]]),
+    (Use::Bench, &[]),
+    (Use::Capture, &[&["bpf", "tracefs"]]),
+    (
+        Use::KernelPolling,
+        &[&["hybrid-kernel"], &["poll-queues"], &["bpf"]],
+    ),
+    (Use::Spdk, &[&["spdk-program"], &["hugepages"]]),
+    (
+        Use::FileSystems,
+        &[
+            &["mkfs-ext4", "mkfs-xfs", "mkfs-btrfs", "mkfs-f2fs"],
+            &["mounting"],
+        ],
+    ),
+    (Use::RamDevices, &[&["ramdisk-module", "ublk"]]),
+    (Use::Placement, &[]),
+];
+
+/// Sorts a report's checks by use, and adds the state of each use. Checks of one use keep their
+/// order.
+#[must_use]
+pub fn by_use(report: DoctorReport) -> DoctorReport {
+    let DoctorReport { schema, checks, .. } = report;
+    let uses = USES
+        .iter()
+        .map(|(of, needs)| state(*of, needs, &checks))
+        .collect();
+    let mut checks = checks;
+    checks.sort_by_key(|check| place(check.uses.first().copied()));
+    DoctorReport {
+        schema,
+        uses,
+        checks,
+    }
+}
+
+fn place(of: Option<Use>) -> usize {
+    let at = USES.iter().position(|(one, _)| Some(*one) == of);
+    at.unwrap_or(USES.len())
+}
+
+fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
+    let all: Vec<&Check> = checks
+        .iter()
+        .filter(|check| check.uses.contains(&of))
+        .collect();
+    let to_improve = all.iter().filter(|check| check.verdict == Verdict::Warn);
+    let (ready, by) = decided(needs, &all);
+    UseState {
+        of,
+        ready,
+        by,
+        to_improve: to_improve.count() as u32,
+    }
+}
+
+fn decided(needs: &[&[&str]], all: &[&Check]) -> (Ready, Vec<String>) {
+    let (mut failed, mut unknown) = (Vec::new(), Vec::new());
+    for need in needs {
+        let asked = all.iter().filter(|check| need.contains(&check.id.as_str()));
+        let asked: Vec<&&Check> = asked.collect();
+        let has = |verdict| asked.iter().any(|check| check.verdict == verdict);
+        let names = asked.iter().map(|check| check.id.clone());
+        if asked.is_empty() || has(Verdict::Pass) || has(Verdict::Warn) {
+            continue;
+        }
+        match has(Verdict::Unknown) {
+            true => unknown.extend(names),
+            false => failed.extend(names),
+        }
+    }
+    let limits = all
+        .iter()
+        .filter(|check| check.verdict == Verdict::Invalidates)
+        .map(|check| check.id.clone());
+    match (failed.is_empty(), unknown.is_empty()) {
+        (false, _) => (Ready::NotReady, failed),
+        (true, false) => (Ready::Unknown, unknown),
+        (true, true) => {
+            let limits: Vec<String> = limits.collect();
+            match limits.is_empty() {
+                true => (Ready::Ready, limits),
+                false => (Ready::Limited, limits),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::Verdict::{Invalidates, Pass, Unknown, Warn};
+
+    fn check(id: &str, uses: &[Use], verdict: Verdict) -> Check {
+        Check {
+            id: id.to_owned(),
+            group: "kernel".to_owned(),
+            uses: uses.to_vec(),
+            verdict,
+            columns: Vec::new(),
+            found: String::new(),
+            means: String::new(),
+            fix: None,
+        }
+    }
+
+    fn sorted(checks: Vec<Check>) -> DoctorReport {
+        by_use(DoctorReport {
+            checks,
+            ..DoctorReport::default()
+        })
+    }
+
+    fn of(report: &DoctorReport, of: Use) -> (Ready, Vec<&str>, u32) {
+        let state = report.uses.iter().find(|state| state.of == of).unwrap();
+        let by = state.by.iter().map(String::as_str).collect();
+        (state.ready, by, state.to_improve)
+    }
+
+    #[test]
+    fn one_of_two_ways_is_enough() {
+        let with = |bpf, tracefs| {
+            let report = sorted(vec![
+                check("bpf", &[Use::Capture, Use::KernelPolling], bpf),
+                check("tracefs", &[Use::Capture], tracefs),
+            ]);
+            let (ready, by, _) = of(&report, Use::Capture);
+            (ready, by.join(" "))
+        };
+        assert_eq!(with(Pass, Pass), (Ready::Ready, String::new()));
+        assert_eq!(with(Invalidates, Pass), (Ready::Limited, "bpf".into()));
+        assert_eq!(with(Invalidates, Unknown).0, Ready::Unknown);
+        let neither = with(Invalidates, Invalidates);
+        assert_eq!(neither, (Ready::NotReady, "bpf tracefs".into()));
+    }
+
+    #[test]
+    fn every_need_counts_and_checks_stand_where_they_fit_best() {
+        let report = sorted(vec![
+            check("hybrid-kernel", &[Use::KernelPolling, Use::Bench], Pass),
+            check("governor", &[Use::Measuring], Warn),
+            check("bpf", &[Use::Capture, Use::KernelPolling], Invalidates),
+            check("io-uring", &[Use::Tune, Use::Bench], Unknown),
+        ]);
+        let order: Vec<&str> = report.checks.iter().map(|c| c.id.as_str()).collect();
+        assert_eq!(order, ["governor", "io-uring", "bpf", "hybrid-kernel"]);
+        let polling = of(&report, Use::KernelPolling);
+        assert_eq!(polling, (Ready::NotReady, vec!["bpf"], 0));
+        assert_eq!(of(&report, Use::Measuring), (Ready::Ready, vec![], 1));
+        assert_eq!(of(&report, Use::Tune).0, Ready::Unknown);
+        assert_eq!(of(&report, Use::Bench), (Ready::Ready, vec![], 0));
+    }
+}

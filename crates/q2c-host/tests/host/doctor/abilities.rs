@@ -1,0 +1,217 @@
+//! Tests of the checks of what q2c's other parts need.
+
+use super::{GOOD, find};
+use crate::tree::Tree;
+use Verdict::{Invalidates, Pass, Warn};
+use q2c_host::doctor::{Abilities, Ability, DoctorFacts, MakerAbility, by_use, run};
+use q2c_result::doctor::{Ready, Use};
+use q2c_result::{Check, DoctorReport, Verdict};
+
+/// What a root process of a machine that can do everything sees.
+const ABLE: &str = "
+    proc/self/status = Uid: 0 0 0 0\\nCapEff: 000001ffffffffff
+    proc/self/mountinfo = 22 1 0:20 / /sys rw,nosuid shared:1 - sysfs sysfs rw
+    proc/modules = nvme
+    sys/kernel/btf/vmlinux = types
+    sys/kernel/tracing/instances/
+    dev/ublk-control = device
+    boot/config-6.13.0 = CONFIG_BLK_DEV_UBLK=m
+";
+
+fn lacks(why: &str) -> Ability {
+    Err(why.to_owned())
+}
+
+fn able() -> Abilities {
+    let maker = |fs: &str| MakerAbility {
+        fs: fs.to_owned(),
+        package: format!("{fs}-tools"),
+        found: Ok(()),
+    };
+    Abilities {
+        bpf: Ok(()),
+        scx: Ok(()),
+        ramdisk_module: Ok(()),
+        ublk: Ok(()),
+        spdk: Ok(()),
+        makers: ["ext4", "xfs", "btrfs", "f2fs"].map(maker).to_vec(),
+    }
+}
+
+fn sorted(tree: &Tree, abilities: Abilities) -> DoctorReport {
+    let roots = tree.roots();
+    by_use(run(
+        &DoctorFacts::new(&roots, None).with_abilities(abilities)
+    ))
+}
+
+fn machine(changes: &str) -> Tree {
+    let tree = Tree::new(GOOD);
+    tree.add(ABLE);
+    tree.add(changes);
+    tree
+}
+
+fn state(report: &DoctorReport, of: Use) -> (Ready, String) {
+    let state = report.uses.iter().find(|state| state.of == of).unwrap();
+    (state.ready, state.by.join(" "))
+}
+
+fn outcome<'a>(report: &'a DoctorReport, id: &str) -> (Verdict, Option<&'a str>, &'a Check) {
+    let check = find(&report.checks, id);
+    (check.verdict, check.fix.as_deref(), check)
+}
+
+const USER: &str = "proc/self/status = Uid: 1000 1000 1000 1000\\nCapEff: 0000000000000000";
+
+#[test]
+fn a_machine_that_can_do_all_is_ready_for_all() {
+    let report = sorted(&machine(""), able());
+    for state in &report.uses {
+        // The kernel of the good machine has no hybrid polling of its own any more.
+        let wanted = match state.of {
+            Use::KernelPolling => Ready::NotReady,
+            Use::Tune | Use::Bench => Ready::Limited,
+            _ => Ready::Ready,
+        };
+        assert_eq!(state.ready, wanted, "{state:?}");
+        assert!(wanted == Ready::Ready || state.by == ["hybrid-kernel"]);
+    }
+    let ids = [
+        "bpf",
+        "btf",
+        "tracefs",
+        "scx",
+        "moving",
+        "ublk",
+        "ramdisk-module",
+        "mounting",
+        "mkfs-ext4",
+        "spdk-program",
+        "settings",
+    ];
+    for id in ids {
+        assert_eq!(outcome(&report, id).0, Pass, "{id}");
+    }
+}
+
+#[test]
+fn every_check_has_a_use_and_stands_under_it() {
+    let report = sorted(&machine(""), able());
+    let order: Vec<Use> = report.uses.iter().map(|state| state.of).collect();
+    let places: Vec<usize> = report
+        .checks
+        .iter()
+        .map(|check| order.iter().position(|of| *of == check.uses[0]).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn a_recording_needs_bpf_or_tracefs() {
+    let without = || Abilities {
+        bpf: lacks("failed to load a BPF program: forbidden"),
+        ..able()
+    };
+    let report = sorted(&machine(""), without());
+    let (verdict, fix, check) = outcome(&report, "bpf");
+    assert_eq!(
+        (verdict, fix),
+        (Invalidates, None),
+        "root has no better user"
+    );
+    assert!(check.found.contains("forbidden"));
+    assert_eq!(state(&report, Use::Capture), (Ready::Limited, "bpf".into()));
+    let tree = machine("");
+    std::fs::remove_dir(tree.path("sys/kernel/tracing/instances")).unwrap();
+    let report = sorted(&tree, without());
+    let mount = "mount -t tracefs none /sys/kernel/tracing";
+    let (verdict, fix, _) = outcome(&report, "tracefs");
+    assert_eq!((verdict, fix), (Invalidates, Some(mount)));
+    assert_eq!(state(&report, Use::Capture).0, Ready::NotReady);
+    let tree = machine(USER);
+    let report = sorted(&tree, without());
+    assert_eq!(outcome(&report, "bpf").1, Some("sudo q2c doctor"));
+    std::fs::remove_file(tree.path("sys/kernel/btf/vmlinux")).unwrap();
+    let report = sorted(&tree, without());
+    let (verdict, fix, check) = outcome(&report, "btf");
+    assert_eq!((verdict, fix), (Invalidates, None));
+    assert!(check.means.contains("CONFIG_DEBUG_INFO_BTF"));
+}
+
+#[test]
+fn a_ram_device_is_made_by_the_module_or_by_ublk() {
+    let without = |module: bool| Abilities {
+        ublk: lacks("expected /dev/ublk-control, found none"),
+        ramdisk_module: match module {
+            true => Ok(()),
+            false => lacks("no module"),
+        },
+        ..able()
+    };
+    let tree = machine("");
+    std::fs::remove_file(tree.path("dev/ublk-control")).unwrap();
+    let report = sorted(&tree, without(true));
+    assert_eq!(outcome(&report, "ublk").1, Some("modprobe ublk_drv"));
+    assert_eq!(state(&report, Use::RamDevices).0, Ready::Limited);
+    let report = sorted(&tree, without(false));
+    assert_eq!(state(&report, Use::RamDevices).0, Ready::NotReady);
+    // Built without ublk: there is no module to load.
+    tree.add("boot/config-6.13.0 = CONFIG_HZ=250");
+    assert_eq!(outcome(&sorted(&tree, without(true)), "ublk").1, None);
+}
+
+#[test]
+fn a_file_system_needs_its_program_and_a_mount() {
+    let mut abilities = able();
+    abilities.makers[1].found = lacks("mkfs.xfs is not installed");
+    let report = sorted(&machine(""), abilities.clone());
+    let (verdict, fix, check) = outcome(&report, "mkfs-xfs");
+    assert_eq!(
+        (verdict, fix),
+        (Invalidates, Some("apt-get install xfs-tools"))
+    );
+    assert_eq!(check.columns, ["xfs"]);
+    let fs = state(&report, Use::FileSystems);
+    assert_eq!(fs, (Ready::Limited, "mkfs-xfs".into()));
+    let report = sorted(&machine(USER), abilities);
+    let fs = state(&report, Use::FileSystems);
+    assert_eq!(fs, (Ready::NotReady, "mounting".into()));
+    assert_eq!(outcome(&report, "mounting").1, Some("sudo q2c fs bench"));
+}
+
+#[test]
+fn spdk_and_placement() {
+    let report = sorted(
+        &machine("proc/meminfo = HugePages_Total:       0"),
+        Abilities {
+            spdk: lacks("spdk_nvme_perf is not on PATH"),
+            scx: lacks("this kernel has no sched_ext"),
+            ..able()
+        },
+    );
+    let spdk = state(&report, Use::Spdk);
+    assert_eq!(spdk.0, Ready::NotReady);
+    assert_eq!(spdk.1, "spdk-program hugepages");
+    let place = state(&report, Use::Placement);
+    assert_eq!(place, (Ready::Limited, "scx".into()));
+    let (verdict, fix, _) = outcome(&report, "moving");
+    assert_eq!((verdict, fix), (Pass, None));
+}
+
+#[test]
+fn who_may_change_settings() {
+    let of = |changes: &str| {
+        let report = sorted(&machine(changes), able());
+        let (verdict, fix, check) = outcome(&report, "settings");
+        (verdict, fix.map(str::to_owned), check.found.clone())
+    };
+    assert_eq!(of(""), (Pass, None, "root".into()));
+    let (verdict, fix, _) = of(USER);
+    assert_eq!(verdict, Warn);
+    assert_eq!(fix.as_deref(), Some("sudo q2c doctor --fix"));
+    let (verdict, fix, found) =
+        of("proc/self/mountinfo = 22 1 0:20 / /sys ro,nosuid - sysfs sysfs ro");
+    assert_eq!((verdict, fix), (Warn, None));
+    assert_eq!(found, "root, and /sys is mounted read-only");
+}

@@ -1,0 +1,165 @@
+//! `q2c doctor --fix`: changes settings, and puts them back after a command.
+
+use crate::args::DoctorArgs;
+use crate::commands::capture::Child;
+use crate::commands::restore;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use q2c_host::Roots;
+use q2c_host::doctor::{self, DoctorFacts, FixPlan};
+use q2c_host::restore::{Guard, Outcome, RestoreError};
+use q2c_host::signals::Signals;
+use q2c_report::terminal::{self, Screen};
+use q2c_result::doctor::{ChangeState, FIX_SCHEMA, NotChanged};
+use q2c_result::{DoctorFix, Exit};
+use std::path::PathBuf;
+
+/// Says what will be changed, changes it, and leaves it so, or puts it back when the command has
+/// ended. Returns the exit code.
+pub fn run(
+    args: &DoctorArgs,
+    roots: &Roots,
+    facts: &DoctorFacts,
+    signals: &Signals,
+) -> Result<u8, Failure> {
+    let plan = doctor::plan(facts).only(&args.only).map_err(|name| {
+        let why = format!("understand --only: there is no check {name}; q2c doctor lists them");
+        Failure::new(Exit::Usage, why)
+    })?;
+    let foreseen = DoctorFix {
+        schema: FIX_SCHEMA.to_owned(),
+        dry_run: args.dry_run,
+        changes: plan.foreseen(),
+        left: plan.left.clone(),
+    };
+    if args.dry_run {
+        told(args, &foreseen)?;
+        return Ok(Exit::Done.code());
+    }
+    // Standard output is the command's, or that of the result.
+    say_lines(&foreseen, terminal::fix_planned);
+    possible(args, &foreseen)?;
+    change(args, roots, &plan, foreseen, signals)
+}
+
+/// Says on stderr what a report tells. Messages have no colour.
+fn say_lines(fix: &DoctorFix, told: fn(&DoctorFix, Screen) -> String) {
+    let plain = Screen {
+        colour: false,
+        ..screen()
+    };
+    told(fix, plain).lines().for_each(say);
+}
+
+fn told(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Failure> {
+    match args.json {
+        true => print_json(fix),
+        false => print(&terminal::fix(fix, screen())),
+    }
+}
+
+/// Refuses where not one of the settings may be written.
+fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Failure> {
+    let first = fix.changes.first();
+    let Some(first) = first.filter(|_| fix.refused().count() == fix.changes.len()) else {
+        return Ok(());
+    };
+    let ChangeState::Refused { why, error } = &first.state else {
+        return Ok(());
+    };
+    let root = rustix::process::geteuid().is_root();
+    let todo = match (why, root) {
+        (NotChanged::Permission, false) => format!("run `sudo {}`", own_words(args)),
+        (NotChanged::Permission | NotChanged::ReadOnly, _) => {
+            "run q2c outside of this container".to_owned()
+        }
+        _ => format!("look with `{} --dry-run`", own_words(args)),
+    };
+    let all = terminal::settings(fix.changes.len());
+    let why = format!(
+        "change {all}, of which none may be written: open {}: {error}; {todo}",
+        first.file
+    );
+    Err(Failure::new(Exit::Environment, why))
+}
+
+/// This command's own line, without the command that it runs.
+fn own_words(args: &DoctorArgs) -> String {
+    match &args.target {
+        Some(target) => format!("q2c doctor --fix {}", target.display()),
+        None => "q2c doctor --fix".to_owned(),
+    }
+}
+
+fn change(
+    args: &DoctorArgs,
+    roots: &Roots,
+    plan: &FixPlan,
+    foreseen: DoctorFix,
+    signals: &Signals,
+) -> Result<u8, Failure> {
+    let folder = restore::folder(args.journal.as_deref())?;
+    let guard = Guard::new(roots, &folder);
+    let mut guard = guard.or_exit_of(RestoreError::exit)?;
+    let changes = plan.apply(&mut guard).or_exit_of(RestoreError::exit)?;
+    let fix = DoctorFix {
+        changes,
+        ..foreseen
+    };
+    if signals.stopped() {
+        put_back(&mut guard);
+        return Ok(Exit::Interrupted.code());
+    }
+    if !args.command.is_empty() {
+        return run_command(args, &mut guard, &fix, signals);
+    }
+    guard.leave();
+    told(args, &fix)?;
+    if fix.refused().count() < fix.changes.len() {
+        let named = args.journal.as_ref();
+        let named = named.map(|folder| format!(" --journal {}", folder.display()));
+        let named = named.unwrap_or_default();
+        say(&format!("`q2c restore{named}` puts back what was changed"));
+    }
+    Ok(match fix.refused().next() {
+        None => Exit::Done.code(),
+        Some(_) => Exit::Requirements.code(),
+    })
+}
+
+/// Runs the command with the settings changed, and puts them back.
+fn run_command(
+    args: &DoctorArgs,
+    guard: &mut Guard,
+    fix: &DoctorFix,
+    signals: &Signals,
+) -> Result<u8, Failure> {
+    say_lines(fix, terminal::fix_done);
+    let mut child = Child::start_in_place(&args.command)?;
+    let code = child.wait(signals)?;
+    Ok(match (put_back(guard), code) {
+        (false, 0) => Exit::Requirements.code(),
+        _ => code,
+    })
+}
+
+/// Puts the settings back and says so. Returns false when one could not be.
+fn put_back(guard: &mut Guard) -> bool {
+    let ends = guard.undo();
+    let odd = |(_, outcome): &&(PathBuf, Outcome)| {
+        !matches!(outcome, Outcome::Restored | Outcome::AlreadyOld)
+    };
+    for (file, outcome) in ends.iter().filter(odd) {
+        say(&format!("{}: {outcome}", file.display()));
+    }
+    let restored = ends.iter().filter(|(_, end)| *end == Outcome::Restored);
+    say(&format!(
+        "put back: {}",
+        terminal::settings(restored.count())
+    ));
+    let complete = ends.iter().all(|(_, outcome)| outcome.is_final());
+    if !complete {
+        say("not everything could be put back: `q2c restore` tries again");
+    }
+    complete
+}

@@ -1,0 +1,360 @@
+//! `q2c doctor` by use, and `--fix` on a loop device of the test's own.
+
+use crate::program::{Finished, q2c, q2c_command, refuses};
+use q2c_testkit::{random_mib, skip};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Uses in the order of the report: the word in JSON, and the heading.
+const USES: [(&str, &str); 9] = [
+    ("measuring", "All measurements:"),
+    ("tune", "tune:"),
+    ("bench", "bench:"),
+    ("capture", "Recording I/Os:"),
+    ("kernel-polling", "The kernel's own hybrid polling:"),
+    ("spdk", "SPDK:"),
+    ("file-systems", "fs bench:"),
+    ("ram-devices", "RAM devices:"),
+    ("placement", "place:"),
+];
+
+#[test]
+fn checks_are_sorted_by_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = q2c(folder.path(), &["doctor", "--json"]).json();
+    let uses: Vec<&str> = list(&report, "uses", "use");
+    assert_eq!(uses, USES.map(|(word, _)| word));
+    let first = |check: &Value| {
+        let of = check["uses"][0].as_str().unwrap().to_owned();
+        uses.iter().position(|word| *word == of).unwrap()
+    };
+    let checks = report["checks"].as_array().unwrap();
+    assert!(checks.is_sorted_by_key(first));
+    let ids = list(&report, "checks", "id");
+    for id in [
+        "bpf",
+        "btf",
+        "tracefs",
+        "scx",
+        "ublk",
+        "mkfs-ext4",
+        "spdk-program",
+        "restore-pending",
+    ] {
+        assert!(ids.contains(&id), "{id} in {ids:?}");
+    }
+    for state in report["uses"].as_array().unwrap() {
+        let ready = state["ready"].as_str().unwrap();
+        assert!(["ready", "limited", "unknown", "not-ready"].contains(&ready));
+        for by in state["by"].as_array().unwrap() {
+            assert!(ids.contains(&by.as_str().unwrap()), "{by}");
+        }
+    }
+    let kept = folder.path().join("doctor.json");
+    fs::write(&kept, report.to_string()).unwrap();
+    let again = q2c(folder.path(), &["report", "doctor.json"]).done();
+    assert!(again.starts_with(USES[0].1), "{again}");
+    let text = q2c(folder.path(), &["doctor"]).done();
+    let headings: Vec<&str> = text
+        .lines()
+        .filter_map(|line| USES.iter().find(|(_, head)| line.starts_with(head)))
+        .map(|(word, _)| *word)
+        .collect();
+    assert_eq!(headings, USES.map(|(word, _)| word), "{text}");
+    assert!(text.contains(" checks: "), "{text}");
+}
+
+fn list<'a>(report: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
+    let all = report[list].as_array().unwrap().iter();
+    all.map(|one| one[key].as_str().unwrap()).collect()
+}
+
+#[test]
+fn hints_are_those_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = q2c(folder.path(), &["doctor", "--json"]).json();
+    let root = rustix::process::geteuid().is_root();
+    for check in report["checks"].as_array().unwrap() {
+        let Some(fix) = check["fix"].as_str() else {
+            continue;
+        };
+        assert!(!(root && fix.contains("sudo ")), "{fix}");
+        let found = check["found"].as_str().unwrap();
+        assert!(!(root && found.contains("run as root")), "{check}");
+    }
+}
+
+#[test]
+fn wrong_use_is_refused() {
+    refuses(&[
+        (2, "doctor --dry-run", "--fix"),
+        (2, "doctor --only nomerges", "--fix"),
+        (2, "doctor --fix --json -- true", "--json"),
+        (2, "doctor --fix --dry-run -- true", "--dry-run"),
+        (2, "doctor --fix --only nothing", "no check nothing"),
+        (2, "doctor -- true", "--fix"),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let gone = q2c(folder.path(), &["doctor", "--fix", "no-such-file"]);
+    assert!(gone.code != 0 && gone.stderr.contains("no-such-file"));
+}
+
+/// A loop device whose settings are not as they should be; it is taken down on drop.
+struct Loop {
+    folder: tempfile::TempDir,
+    name: String,
+    /// Settings that outlive the device's file, with their values before the test.
+    before: Vec<(PathBuf, String)>,
+}
+
+const ONLY: &str = "scheduler,nomerges,wbt";
+
+impl Loop {
+    /// `None` where there is none, or its settings cannot be written.
+    fn new(test: &str) -> Option<Loop> {
+        let folder = tempfile::tempdir().unwrap();
+        let backing = folder.path().join("backing");
+        fs::write(&backing, random_mib()).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(&backing)
+            .output();
+        let path = made.ok().filter(|made| made.status.success());
+        let path = path.map(|made| String::from_utf8(made.stdout).unwrap());
+        let Some(name) = path.and_then(|path| Some(path.trim().strip_prefix("/dev/")?.to_owned()))
+        else {
+            skip(test, "no loop device");
+            return None;
+        };
+        let queue = Path::new("/sys/block").join(&name).join("queue");
+        let kept = ["scheduler", "nr_requests", "nomerges", "wbt_lat_usec"].map(|name| {
+            let file = queue.join(name);
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let chosen = text
+                .split_once('[')
+                .and_then(|(_, rest)| rest.split_once(']'));
+            let value = chosen.map_or(text.trim(), |(word, _)| word).to_owned();
+            (file, value)
+        });
+        let made = Loop {
+            folder,
+            name,
+            before: kept.to_vec(),
+        };
+        for (setting, value) in [
+            ("scheduler", "mq-deadline"),
+            ("nr_requests", "77"),
+            ("iosched/read_expire", "333"),
+            ("nomerges", "0"),
+        ] {
+            if fs::write(made.setting(setting), value).is_err() {
+                skip(test, "no mq-deadline, or settings cannot be written");
+                return None;
+            }
+        }
+        Some(made)
+    }
+
+    fn setting(&self, name: &str) -> PathBuf {
+        Path::new("/sys/block")
+            .join(&self.name)
+            .join("queue")
+            .join(name)
+    }
+
+    /// The settings with which the device began, or those of now.
+    fn state(&self) -> String {
+        let names = [
+            "scheduler",
+            "nr_requests",
+            "iosched/read_expire",
+            "nomerges",
+            "wbt_lat_usec",
+        ];
+        let of = |name: &str| fs::read_to_string(self.setting(name)).unwrap_or_default();
+        names.map(of).concat()
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    fn words(&self) -> Vec<String> {
+        let journal = self.journal().display().to_string();
+        let device = format!("/dev/{}", self.name);
+        let words = [
+            "doctor",
+            "--fix",
+            "--only",
+            ONLY,
+            &device,
+            "--journal",
+            &journal,
+        ];
+        words.map(str::to_owned).to_vec()
+    }
+
+    fn fix(&self, more: &[&str]) -> Finished {
+        let words = self.words();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        q2c(self.folder.path(), &[&words, more].concat())
+    }
+
+    fn restore(&self) -> String {
+        let journal = self.journal().display().to_string();
+        q2c(self.folder.path(), &["restore", "--journal", &journal]).done()
+    }
+
+    /// Starts the fix with a shell's command, and returns it once that has printed its process id.
+    fn start(&self, script: &str) -> (Child, i32) {
+        let words = self.words();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let script = format!("echo $$; {script}");
+        let mut command = q2c_command(
+            self.folder.path(),
+            &[&words[..], &["--", "sh", "-c", &script]].concat(),
+        );
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        let output = child.stdout.as_mut().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        (child, line.trim().parse().unwrap())
+    }
+
+    fn is_fixed(&self) -> bool {
+        let scheduler = fs::read_to_string(self.setting("scheduler")).unwrap();
+        let merges = fs::read_to_string(self.setting("nomerges")).unwrap();
+        scheduler.contains("[none]") && merges.trim() == "2"
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        for (file, value) in &self.before {
+            // A kernel without the setting has no file for it.
+            fs::write(file, value).ok();
+        }
+        let path = format!("/dev/{}", self.name);
+        let detached = Command::new("losetup").args(["--detach", &path]).status();
+        assert!(
+            detached.is_ok_and(|status| status.success()),
+            "detach {path}"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let Some(device) = Loop::new("a_dry_run_changes_nothing") else {
+        return;
+    };
+    let before = device.state();
+    let fix = device.fix(&["--dry-run", "--json"]).json();
+    assert_eq!(fix["schema"], "q2c.doctor-fix/1");
+    assert_eq!(fix["dry_run"], true);
+    let changes = fix["changes"].as_array().unwrap();
+    let scheduler = &changes[0];
+    let told = ["check", "old", "new", "state"].map(|key| scheduler[key].as_str().unwrap());
+    assert_eq!(told, ["scheduler", "mq-deadline", "none", "planned"]);
+    let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&device.name);
+    assert!(changes.iter().all(of_device), "{changes:?}");
+    fs::write(device.folder.path().join("fix.json"), fix.to_string()).unwrap();
+    let again = q2c(device.folder.path(), &["report", "fix.json"]).done();
+    let text = device.fix(&["--dry-run"]).done();
+    assert_eq!(again, text);
+    assert!(text.contains("settings to be changed:"), "{text}");
+    assert!(text.contains("queue/nomerges"), "{text}");
+    assert_eq!(device.state(), before);
+    assert!(!device.journal().exists());
+}
+
+#[test]
+fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
+    let test = "settings_are_changed_for_a_command_and_its_exit_code_is_passed_on";
+    let Some(device) = Loop::new(test) else {
+        return;
+    };
+    let before = device.state();
+    let look = format!(
+        "cat {} {}; exit 3",
+        device.setting("scheduler").display(),
+        device.setting("nomerges").display()
+    );
+    let ended = device.fix(&["--", "sh", "-c", &look]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    // Standard output is the command's alone.
+    assert!(ended.stdout.starts_with("[none]"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("\n2\n"), "{}", ended.stdout);
+    let (planned, done) = ended.stderr.split_once("changed: ").unwrap();
+    assert!(planned.contains("mq-deadline"), "{planned}");
+    assert!(done.contains("put back: "), "{done}");
+    assert_eq!(device.state(), before);
+    let gone = device.fix(&["--", "/no/such/program"]);
+    assert_eq!(gone.code, 2, "{}", gone.stderr);
+    assert_eq!(device.state(), before);
+    assert_eq!(device.restore(), "nothing to restore\n");
+}
+
+#[test]
+fn settings_stay_until_they_are_restored() {
+    let Some(device) = Loop::new("settings_stay_until_they_are_restored") else {
+        return;
+    };
+    let before = device.state();
+    let fix = device.fix(&["--json"]);
+    assert!(
+        fix.stderr.contains("q2c restore --journal"),
+        "{}",
+        fix.stderr
+    );
+    let fix = fix.json();
+    let changed = |change: &Value| change["state"] == "changed";
+    assert!(fix["changes"].as_array().unwrap().iter().all(changed));
+    assert!(device.is_fixed());
+    let again = device.fix(&["--json"]).json();
+    assert_eq!(again["changes"], Value::Array(vec![]), "it is well already");
+    let restored = device.restore();
+    assert!(restored.contains("nomerges"), "{restored}");
+    assert_eq!(device.state(), before);
+}
+
+#[test]
+fn a_signal_is_passed_on_and_settings_are_put_back() {
+    let test = "a_signal_is_passed_on_and_settings_are_put_back";
+    let Some(device) = Loop::new(test) else {
+        return;
+    };
+    let before = device.state();
+    let (mut child, _) = device.start("trap 'exit 9' TERM; while :; do sleep 0.05; done");
+    assert!(device.is_fixed());
+    let q2c = Pid::from_child(&child);
+    kill_process(q2c, Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+    assert_eq!(device.state(), before);
+    let (mut child, _) = device.start("exec sleep 600");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    assert_eq!(device.state(), before);
+}
+
+#[test]
+fn what_a_killed_fix_left_is_restored() {
+    let Some(device) = Loop::new("what_a_killed_fix_left_is_restored") else {
+        return;
+    };
+    let before = device.state();
+    let (mut child, command) = device.start("exec sleep 600");
+    assert!(device.is_fixed());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    kill_process(Pid::from_raw(command).unwrap(), Signal::KILL).unwrap();
+    assert!(device.is_fixed());
+    device.restore();
+    assert_eq!(device.state(), before);
+    assert_eq!(device.restore(), "nothing to restore\n");
+}
