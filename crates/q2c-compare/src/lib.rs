@@ -36,11 +36,12 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
 use q2c_replay::{Idle, Mode, ReplayError, ReplayFacts};
-use q2c_result::Target;
 use q2c_result::replay::ReplayTrial;
+use q2c_result::{Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
 use q2c_run::runner::{
-    self, CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary, SystemClock,
+    self, CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary,
+    SystemClock, TRIALS_LEFT_OUT,
 };
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
@@ -107,6 +108,8 @@ pub struct Replaying<'a> {
     pub variants: &'a [Variant<'a>],
     /// Number of trials of each variant on each site.
     pub trials: u32,
+    /// Whether all trials are run although the first ones are invalid for one reason.
+    pub all_trials: bool,
     /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
     /// Own lateness at the 99th percentile above which a trial is invalid.
@@ -161,6 +164,12 @@ impl Ran {
         }
     }
 
+    /// The warning of trials that were left out, as the first ones of their cells were invalid.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = Warning> {
+        let all = self.summary.warnings.iter();
+        all.filter(|warning| warning.id == TRIALS_LEFT_OUT).cloned()
+    }
+
     /// The trials of a cell in the order in which they ran, the stopped one included, and the
     /// reasons of those that failed. [`Variant::key`] is the cell's key.
     #[must_use]
@@ -196,6 +205,7 @@ impl Replaying<'_> {
         let settings = Settings {
             trials: self.trials,
             seed,
+            all_trials: self.all_trials,
             ..Settings::default()
         };
         let mut runner = Runner {
@@ -331,6 +341,10 @@ impl Plan for Replaying<'_> {
 
     fn metric(&self, trial: &ReplayTrial) -> f64 {
         trial.sum_u2c_s
+    }
+
+    fn invalid(&self, trial: &ReplayTrial) -> Option<String> {
+        trial.invalid.first().map(|why| why.kind().to_owned())
     }
 
     fn run(

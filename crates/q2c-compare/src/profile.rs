@@ -159,6 +159,7 @@ impl Profiling<'_> {
         Replaying {
             variants,
             trials: 1,
+            all_trials: false,
             repeats: 0,
             max_lateness: self.request.max_lateness,
             capture: None,

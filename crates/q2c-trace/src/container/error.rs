@@ -87,7 +87,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file is no Parquet file.
-    #[error("open trace {}: expected a Parquet file (first bytes `PAR1`), found {found}; import other formats first", path.display())]
+    #[error("open trace {}: expected a Parquet file (first bytes `PAR1`), found {found}; if another tool recorded it, make a trace of it: q2c trace import {} --output NEW.parquet", path.display(), path.display())]
     NotParquet {
         /// Path of the file.
         path: PathBuf,
@@ -125,7 +125,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file is a Parquet file, but no trace.
-    #[error("open trace {}: expected metadata `{key}`, found none: the Parquet file is no q2c trace", path.display())]
+    #[error("open trace {}: expected metadata `{key}`, found none: the Parquet file is no q2c trace; q2c trace import makes one of what other tools recorded", path.display())]
     NotATrace {
         /// Path of the file.
         path: PathBuf,

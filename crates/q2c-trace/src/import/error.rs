@@ -18,7 +18,7 @@ pub enum ImportError {
         source: io::Error,
     },
     /// No importer recognises the source.
-    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format", path.display())]
+    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format; q2c trace import --help lists them", path.display())]
     Unknown {
         /// Path of the source.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum ImportError {
         known: String,
     },
     /// The source is a q2c trace, which needs no import.
-    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import", path.display())]
+    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {} tells what it holds", path.display(), path.display())]
     Own {
         /// Path of the trace.
         path: PathBuf,

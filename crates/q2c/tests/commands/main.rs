@@ -16,6 +16,8 @@ mod blktrace;
 mod btt;
 mod cpu_trials;
 #[cfg(test)]
+mod errors;
+#[cfg(test)]
 mod fs;
 #[cfg(test)]
 mod live;
