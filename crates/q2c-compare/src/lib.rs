@@ -46,6 +46,7 @@ use q2c_run::runner::{
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -112,6 +113,9 @@ pub struct Replaying<'a> {
     pub all_trials: bool,
     /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
+    /// The cells whose trial stayed late through all repeats: their further trials are not repeated.
+    /// Begins empty.
+    pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
     /// Whether the block layer is captured during the replay, and by which means; `Some(None)`
@@ -359,13 +363,20 @@ impl Plan for Replaying<'_> {
         let (variant, site) = found?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
-        for _ in 0..self.repeats {
+        let repeats = match self.stayed_late.contains(&plan.cell) {
+            true => 0,
+            false => self.repeats,
+        };
+        for _ in 0..repeats {
             let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else {
                 break;
             };
             context.notes.push(repeated(late_ns, self.max_lateness));
             trial = self.trial(variant, site, seed)?;
+        }
+        if validity::only_late(&trial).is_some() {
+            self.stayed_late.insert(plan.cell.clone());
         }
         if context.cancelled() {
             self.partial = Some((plan.cell.clone(), trial));

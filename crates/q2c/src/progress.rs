@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_reading_is_told_by_its_speed_so_far() {
-        let told = |read, size| {
+        let told = |read: u64, size: u64| {
             share(
                 "reading a.csv",
                 read << 20,

@@ -6,11 +6,13 @@ use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times};
 use crate::progress::Line;
 use crate::requests::workload::{target, workload};
+use q2c_engine::EngineSpec;
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -69,7 +71,26 @@ pub fn open_without_rest(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
+    check_engine(request)?;
     told(opened(request, scratch, stop).map_err(|error| not_opened(&error))?)
+}
+
+/// Refuses an engine that needs a file for a target that is a simulated device.
+fn check_engine(request: &WorkloadRequest) -> Result<(), Failure> {
+    let simulated = request.target.parse::<EngineSpec>();
+    let simulated = simulated.is_ok_and(|target| !target.needs_file());
+    let needing = request.engine.as_ref().filter(|engine| engine.needs_file());
+    match needing.filter(|_| simulated && !Path::new(&request.target).exists()) {
+        None => Ok(()),
+        Some(engine) => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "use {} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave --engine \
+                 out, or name another target",
+                request.target
+            ),
+        )),
+    }
 }
 
 /// As [`open_without_rest`], for a command that makes no scratch file.

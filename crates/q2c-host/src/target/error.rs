@@ -77,7 +77,7 @@ pub enum TargetError {
     },
     /// The target is too small.
     #[error(
-        "use {} as a target: it has {found}, and {blocks} blocks of {block} need {needed}; use a larger one or ask for fewer",
+        "use {} as a target: it has {found}, and {blocks} blocks of {block} need {needed}; name a larger one, or smaller blocks with --bs",
         path.display()
     )]
     TooSmall {

@@ -2,6 +2,7 @@
 
 use crate::TraceError;
 use crate::blktrace::BlktraceError;
+use crate::container::todo;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -10,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ImportError {
     /// The operating system refused to open or read the source.
-    #[error("read {}: {source}", path.display())]
+    #[error("read {}: {source}{}", path.display(), todo(source))]
     Read {
         /// Path of the source.
         path: PathBuf,

@@ -161,7 +161,10 @@ fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
         !line.starts_with("Usage:") && !line.starts_with("For more information")
     });
     // The parser's idea to pass an unknown option as a value is of no use in any command here.
-    let of_use = |line: &&str| !line.is_empty() && !line.starts_with("tip: to pass '");
+    let scratch = message.contains("unexpected argument '--scratch'");
+    let useless =
+        |line: &str| line.starts_with("tip: to pass '") || scratch && line.starts_with("tip:");
+    let of_use = |line: &&str| !line.is_empty() && !useless(line);
     let words: Vec<&str> = own.filter(of_use).collect();
     let told = words.join(" ");
     let told = told.strip_prefix("error: ").unwrap_or(&told);

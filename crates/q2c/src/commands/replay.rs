@@ -28,6 +28,7 @@ use q2c_run::runner::RunError;
 use q2c_run::{RunDir, RunState, runner};
 use q2c_sys::Clock;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -46,7 +47,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         .filter(|path| path.symlink_metadata().is_ok())
     {
         let why = format!(
-            "record the replay in {}: expected a new name, found an existing file",
+            "record the replay in {}: expected a new name, found an existing file; remove it or name another",
             taken.display()
         );
         return Err(Failure::new(Exit::Usage, why));
@@ -231,6 +232,7 @@ impl Run<'_> {
             trials: self.trials,
             all_trials: self.all_trials,
             repeats: self.repeats,
+            stayed_late: BTreeSet::new(),
             max_lateness: self.request.max_lateness,
             capture: self.capture,
             precondition: self.request.precondition,

@@ -48,6 +48,12 @@ const ALL: &[Refused] = &[
         &["name a file or a block device"],
         "q2c bench --scratch 1g",
     ),
+    refused(
+        "tune sim:50us --engine libaio",
+        2,
+        &["its own engine", "leave --engine out"],
+        "",
+    ),
     refused("tune none.bin", 5, &["none.bin", "--scratch 1g"], ""),
     refused("bench none.bin", 5, &["none.bin", "--scratch 1g"], ""),
     refused(
@@ -93,7 +99,44 @@ const ALL: &[Refused] = &[
         &["no import"],
         "q2c trace info trace.parquet",
     ),
-    refused("analyze x.csv", 3, &["--format"], "q2c trace import --help"),
+    refused(
+        "analyze garbage.bin",
+        3,
+        &["--format"],
+        "q2c trace import --help",
+    ),
+    refused("analyze none", 3, &["name a q2c trace"], ""),
+    refused("report garbage.bin", 3, &["garbage.bin"], ""),
+    refused(
+        "tune sim:50us --cpus 4095",
+        2,
+        &["name some of them with --cpus"],
+        "",
+    ),
+    refused(
+        "experiment check none",
+        3,
+        &["none"],
+        "q2c reproduce --list",
+    ),
+    refused(
+        "poll sim trace.parquet --policy mean --cost x.csv",
+        3,
+        &["x.csv"],
+        "q2c calibrate --json",
+    ),
+    refused(
+        "replay trace.parquet sim:50us --part 50s..90s",
+        3,
+        &["another --part"],
+        "",
+    ),
+    refused(
+        "replay trace.parquet --map 9:9=sim:50us",
+        2,
+        &["0:0; name one of them"],
+        "",
+    ),
     refused("report none", 3, &["none"], "q2c runs"),
     refused("report .", 3, &["found none"], "q2c runs"),
     refused(
@@ -111,9 +154,10 @@ fn words(line: &str) -> Vec<&str> {
 /// A trace of 100 reads of 80 us each.
 fn make_files(folder: &Path) {
     fs::write(folder.join("x.csv"), "a,b\n1,2\n").unwrap();
+    fs::write(folder.join("garbage.bin"), [2, 241, 197, 130, 0, 9, 255]).unwrap();
     let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
     fs::write(folder.join("latencies.txt"), latencies).unwrap();
-    let import = "trace import latencies.txt --format latency-list --unit ns -o trace.parquet";
+    let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
     q2c(folder, &words(import)).done();
 }
 
