@@ -79,7 +79,9 @@ pub enum RecordingError {
     )]
     NoCompletions(u64),
     /// Every record was left out, for these reasons.
-    #[error("simulate this trace: expected reads or writes that are complete, found none: {0}")]
+    #[error(
+        "simulate this trace: expected reads or writes that are complete, found none: {0}; q2c trace info tells what a trace holds"
+    )]
     NothingLeft(Counted),
     /// No record has the time at which the device time that was asked for begins.
     #[error(
