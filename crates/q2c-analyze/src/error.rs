@@ -12,7 +12,7 @@ pub enum AnalyzeError {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The recording holds no request.
-    #[error("analyze {}: expected at least one request, found none", path.display())]
+    #[error("analyze {}: expected at least one request, found none; record it again for longer, as with q2c trace record DISK --seconds 10", path.display())]
     Empty {
         /// Path of the recording.
         path: PathBuf,

@@ -89,6 +89,8 @@ pub struct Bench<'a> {
     pub harness_bare_ns: f64,
     /// The clock of all times.
     pub clock: Clock,
+    /// Whether all trials of a point are run although the first ones failed for one reason.
+    pub all_trials: bool,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
 }
@@ -274,6 +276,7 @@ impl Bench<'_> {
         Settings {
             trials: self.spec.trials,
             seed: self.spec.seed,
+            all_trials: self.all_trials,
             budget: self.spec.budget_s.map(Duration::from_secs_f64),
             precision: self.spec.precision.map(|relative_width| Precision {
                 relative_width,

@@ -109,7 +109,7 @@ impl BenchPlan<'_> {
             NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
             NoTrial::Cpus(why) => CellError::Cell(why),
             NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
-            NoTrial::Unsound(why) => CellError::Trial(why.to_string()),
+            NoTrial::Unsound(why, raw) => CellError::Trial(format!("{why}{raw}")),
             NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
         })?;
         put_back.and(ended).map(|()| done)

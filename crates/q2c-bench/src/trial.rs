@@ -127,8 +127,9 @@ pub(super) enum NoTrial {
     Cpus(String),
     /// The device failed a request.
     Fault(String),
-    /// The trial did not measure what it was to measure.
-    Unsound(Unsound),
+    /// The trial did not measure what it was to measure. Beside the reason it has its raw numbers,
+    /// in words; empty where it has none.
+    Unsound(Unsound, String),
     /// The run was stopped.
     Stopped,
 }
@@ -140,8 +141,8 @@ impl NoTrial {
     pub fn exit(&self) -> Option<Exit> {
         match self {
             NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
-            NoTrial::Unsound(Unsound::Nothing { .. }) => Some(Exit::Device),
-            NoTrial::Run(_) | NoTrial::Cpus(_) | NoTrial::Unsound(_) => Some(Exit::Environment),
+            NoTrial::Unsound(Unsound::Nothing { .. }, _) => Some(Exit::Device),
+            NoTrial::Run(_) | NoTrial::Cpus(_) | NoTrial::Unsound(..) => Some(Exit::Environment),
             NoTrial::Program(_) | NoTrial::Fault(_) => Some(Exit::Device),
             NoTrial::Stopped => None,
         }
@@ -262,9 +263,10 @@ impl Place<'_> {
                 trial.course = slices_of(own, background, times.before, slices, &window);
             }
             let in_flight = u64::from(spot.point.jobs) * u64::from(spot.point.depth);
-            sound(own, &moments, &window, &trial, (in_flight, spot.point.bs))
-                .map_err(NoTrial::Unsound)?;
-            Ok(trial)
+            match sound(own, &moments, &window, &trial, (in_flight, spot.point.bs)) {
+                Ok(()) => Ok(trial),
+                Err(why) => Err(NoTrial::Unsound(why, raw(&trial))),
+            }
         };
         (0..times.phases).map(phase).collect()
     }
@@ -317,7 +319,7 @@ impl Place<'_> {
         if data.stopped {
             return Err(NoTrial::Stopped);
         }
-        ran(&data, &moments.all).map_err(NoTrial::Unsound)?;
+        ran(&data, &moments.all).map_err(|why| NoTrial::Unsound(why, String::new()))?;
         Ok((data, moments.all))
     }
 
@@ -365,6 +367,19 @@ impl Place<'_> {
         let rest = self.cpus.get(threads(spot)..);
         rest.and_then(|rest| rest.last().copied())
     }
+}
+
+/// The figures of a trial that do not count, as they were counted.
+fn raw(trial: &BenchTrial) -> String {
+    if trial.ios == 0 || trial.wall_s <= 0.0 {
+        return String::new();
+    }
+    let iops = trial.ios as f64 / trial.wall_s;
+    let [_, p50, p99, _] = trial.lat_ns.map(|ns| Nanos(ns.max(0.0) as u64));
+    format!(
+        "; its raw numbers, which are invalid: {} I/Os in {:.3} s, {iops:.0} IOPS, latency p50 {p50}, p99 {p99}",
+        trial.ios, trial.wall_s
+    )
 }
 
 /// Number of jobs and helper threads of a point.
@@ -499,6 +514,22 @@ mod tests {
                 coarse: false,
             },
         }
+    }
+
+    #[test]
+    fn what_does_not_count_is_told_as_it_was_counted() {
+        let trial = BenchTrial {
+            ios: 500,
+            wall_s: 0.25,
+            lat_ns: [90e3, 80e3, 200e3, 1e6],
+            ..BenchTrial::default()
+        };
+        let told = raw(&trial);
+        assert!(
+            told.contains("invalid: 500 I/Os in 0.250 s, 2000 IOPS"),
+            "{told}"
+        );
+        assert_eq!(raw(&BenchTrial::default()), "");
     }
 
     /// Worker 1 had used 10 ms before, uses 20 ms more and ends. Worker 2 begins and uses 7 ms.

@@ -59,12 +59,15 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
     let mut warnings = warnings(facts, &shown);
     warnings.extend(failures.iter().map(|why| failed(why)));
+    let left_out: Vec<Warning> = ran.left_out().collect();
+    let asked = trials.len() as u32 >= start.job.trials || !left_out.is_empty();
+    warnings.extend(left_out);
     Some(ReplayResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: start.started_unix_s,
         seconds: start.seconds(),
-        complete: trials.iter().all(|trial| trial.whole) && trials.len() as u32 >= start.job.trials,
+        complete: trials.iter().all(|trial| trial.whole) && asked,
         job: start.job.clone(),
         trace: start.trace(facts),
         machine: machine::read(&start.roots),

@@ -53,6 +53,7 @@ pub fn compare(
             }
         }
     }
+    warned.extend(ran.left_out());
     let start = all.first().map(|compared| &compared.start);
     CompareResult {
         schema: SCHEMA.to_owned(),

@@ -36,15 +36,17 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
 use q2c_replay::{Idle, Mode, ReplayError, ReplayFacts};
-use q2c_result::Target;
 use q2c_result::replay::ReplayTrial;
+use q2c_result::{Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
 use q2c_run::runner::{
-    self, CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary, SystemClock,
+    self, CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary,
+    SystemClock, TRIALS_LEFT_OUT,
 };
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -107,8 +109,13 @@ pub struct Replaying<'a> {
     pub variants: &'a [Variant<'a>],
     /// Number of trials of each variant on each site.
     pub trials: u32,
+    /// Whether all trials are run although the first ones are invalid for one reason.
+    pub all_trials: bool,
     /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
+    /// The cells whose trial stayed late through all repeats: their further trials are not repeated.
+    /// Begins empty.
+    pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
     /// Whether the block layer is captured during the replay, and by which means; `Some(None)`
@@ -161,6 +168,12 @@ impl Ran {
         }
     }
 
+    /// The warning of trials that were left out, as the first ones of their cells were invalid.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = Warning> {
+        let all = self.summary.warnings.iter();
+        all.filter(|warning| warning.id == TRIALS_LEFT_OUT).cloned()
+    }
+
     /// The trials of a cell in the order in which they ran, the stopped one included, and the
     /// reasons of those that failed. [`Variant::key`] is the cell's key.
     #[must_use]
@@ -196,6 +209,7 @@ impl Replaying<'_> {
         let settings = Settings {
             trials: self.trials,
             seed,
+            all_trials: self.all_trials,
             ..Settings::default()
         };
         let mut runner = Runner {
@@ -333,6 +347,10 @@ impl Plan for Replaying<'_> {
         trial.sum_u2c_s
     }
 
+    fn invalid(&self, trial: &ReplayTrial) -> Option<String> {
+        trial.invalid.first().map(|why| why.kind().to_owned())
+    }
+
     fn run(
         &mut self,
         plan: &CellPlan<String>,
@@ -345,13 +363,20 @@ impl Plan for Replaying<'_> {
         let (variant, site) = found?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
-        for _ in 0..self.repeats {
+        let repeats = match self.stayed_late.contains(&plan.cell) {
+            true => 0,
+            false => self.repeats,
+        };
+        for _ in 0..repeats {
             let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else {
                 break;
             };
             context.notes.push(repeated(late_ns, self.max_lateness));
             trial = self.trial(variant, site, seed)?;
+        }
+        if validity::only_late(&trial).is_some() {
+            self.stayed_late.insert(plan.cell.clone());
         }
         if context.cancelled() {
             self.partial = Some((plan.cell.clone(), trial));

@@ -59,7 +59,10 @@ pub enum SiteError {
     #[error(transparent)]
     NoSchedule(#[from] NoSchedule),
     /// A device was mapped that is not in the trace.
-    #[error("map {device}: the trace's devices are {}", list(known))]
+    #[error(
+        "map {device}: the trace's devices are {}; name one of them",
+        list(known)
+    )]
     NotInTrace {
         /// The device that was mapped.
         device: DevId,

@@ -12,6 +12,7 @@ use q2c_result::replay::ReplayTrial;
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -159,7 +160,9 @@ impl Profiling<'_> {
         Replaying {
             variants,
             trials: 1,
+            all_trials: false,
             repeats: 0,
+            stayed_late: BTreeSet::new(),
             max_lateness: self.request.max_lateness,
             capture: None,
             precondition: self.request.precondition,

@@ -54,7 +54,7 @@ pub enum SourceError {
     #[error(transparent)]
     Read(TraceError),
     /// The trace, or the part of it, has no request with a time.
-    #[error("replay {}: expected at least one request with a time{}, found none", path.display(), within(*part))]
+    #[error("replay {}: expected at least one request with a time{}, found none{}", path.display(), within(*part), instead(*part))]
     Empty {
         /// Path of the trace.
         path: PathBuf,
@@ -67,6 +67,13 @@ pub enum SourceError {
     /// A signal came.
     #[error("replay: stopped by a signal while reading the trace")]
     Stopped,
+}
+
+fn instead(part: Option<(Nanos, Nanos)>) -> &'static str {
+    match part {
+        Some(_) => "; give another --part, in times from the trace's first request",
+        None => "; record one with times, as q2c trace record does",
+    }
 }
 
 fn within(part: Option<(Nanos, Nanos)>) -> String {

@@ -130,6 +130,11 @@ fn cells(polling: &[Work]) -> Vec<Cell> {
     cells
 }
 
+/// Number of trials that [`measure`] makes in all.
+pub fn trials_of_all(machine: &impl Machine, trials: u32) -> usize {
+    cells(&machine.polling()).len() * trials as usize
+}
+
 /// Measures all pairs, with those kinds of polling that the machine has. Each trial of a pair is
 /// set against the trial alone of the same round, so that a drifting clock moves both.
 ///

@@ -60,6 +60,8 @@ pub struct FsBench<'a> {
     pub restore_dir: Option<&'a Path>,
     /// What may be written.
     pub leave: &'a WriteLeave,
+    /// Whether all trials are run although the first ones failed for one reason.
+    pub all_trials: bool,
     /// Set when the run is to stop.
     pub stop: &'a AtomicBool,
 }
@@ -170,6 +172,7 @@ impl FsBench<'_> {
         let settings = Settings {
             trials: self.spec.trials,
             seed: self.spec.seed,
+            all_trials: self.all_trials,
             ..Settings::default()
         };
         let mut runner = Runner {

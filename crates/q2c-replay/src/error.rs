@@ -37,7 +37,7 @@ pub enum ReplayError {
     NoKey(&'static str),
     /// A target has no room for the largest request of each of its devices.
     #[error(
-        "replay on a target of {size} bytes: expected room for the largest request of {needed} bytes for each of {devices} devices"
+        "replay on a target of {size} bytes: expected room for the largest request of {needed} bytes for each of {devices} devices; name a larger target, or a target for each device with --map"
     )]
     TooSmall {
         /// Bytes of the target.

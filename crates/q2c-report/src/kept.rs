@@ -315,7 +315,9 @@ impl DrawError {
 #[non_exhaustive]
 pub enum NotKept {
     /// It is no JSON, or has no schema.
-    #[error("expected a result of q2c, found {0}")]
+    #[error(
+        "expected a result of q2c, found no JSON of one ({0}); q2c runs lists the runs that are here"
+    )]
     NoResult(#[source] serde_json::Error),
     /// It has a schema that this version does not read.
     #[error("expected schema {}, found `{}`; use the q2c that wrote it", schemas(), found.escape_debug())]

@@ -11,7 +11,8 @@ use thiserror::Error;
 pub enum KeptTextError {
     /// The run's folder has no result.
     #[error(
-        "read {}: expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's",
+        "read {}: expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's; \
+         q2c runs lists the runs that are here",
         path.display()
     )]
     None {
@@ -19,13 +20,22 @@ pub enum KeptTextError {
         path: PathBuf,
     },
     /// The file cannot be read.
-    #[error("read {}: {source}", path.display())]
+    #[error("read {}: {source}{}", path.display(), todo(source))]
     Read {
         /// Path of the file.
         path: PathBuf,
         /// The reason that the operating system gave.
         source: io::Error,
     },
+}
+
+/// What to do about a system's error.
+fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "; q2c runs lists the runs that are here",
+        io::ErrorKind::PermissionDenied => "; run q2c as the user whose run it is",
+        _ => "",
+    }
 }
 
 /// Reads the result of a run: `run` is the run's folder, or a file with a result. Returns the path

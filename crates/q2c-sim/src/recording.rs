@@ -79,7 +79,9 @@ pub enum RecordingError {
     )]
     NoCompletions(u64),
     /// Every record was left out, for these reasons.
-    #[error("simulate this trace: expected reads or writes that are complete, found none: {0}")]
+    #[error(
+        "simulate this trace: expected reads or writes that are complete, found none: {0}; q2c trace info tells what a trace holds"
+    )]
     NothingLeft(Counted),
     /// No record has the time at which the device time that was asked for begins.
     #[error(
@@ -109,13 +111,14 @@ pub enum RecordingError {
     NoLanesByDevice,
     /// The recording method slept: in this number of I/Os.
     #[error(
-        "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling"
+        "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling: the \
+         trace-BS.parquet of a run of q2c tune is such a recording"
     )]
     Slept(u64),
     /// I/Os of the lane with this number overlap, or are not in the order of their submission.
     #[error(
-        "simulate this trace: lane {0} submits before its last I/O was reaped; the closed loop needs lanes of depth 1, \
-         in the order of submission"
+        "simulate this trace: lane {0} submits before its last I/O was reaped; a lane has one I/O in flight at a time; \
+         record the block layer, whose requests are dealt to lanes: q2c trace record DISK --seconds 10"
     )]
     Overlap(u32),
     /// Requests of the block layer are not in the order of their first times.

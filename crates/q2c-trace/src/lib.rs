@@ -38,6 +38,7 @@ mod container;
 pub mod export;
 pub mod import;
 mod process_name;
+mod reading;
 pub mod recording;
 mod sorter;
 pub mod span;
@@ -50,6 +51,7 @@ pub use container::{
     TraceWriter, UnknownColumn, remove_unfinished,
 };
 pub use process_name::is_cut as is_cut_name;
+pub use reading::{CountedFile, bytes_read};
 pub use span::Span;
 pub use summary::Counting;
 pub use whole::{WholeIo, Wholes};

@@ -97,6 +97,7 @@ pub(crate) mod tests {
             slice_seconds: 0.0417,
             record_seconds: 2.0,
             trials: 5,
+            all_trials: false,
             objective: "iops".to_owned(),
             min_iops: Some("93%".to_owned()),
             max_p99_ns: None,

@@ -1,10 +1,15 @@
 //! How long the trials of a run take, told before anything is measured.
 
-use super::TuneSpec;
 use super::plan::OVERHEAD_S;
+use super::record::WARM_UP;
 use super::rounds::TRIALS_PER_WANTED;
+use super::{TuneSpec, late};
 use q2c_advice::COMPARED;
 use q2c_policy::LaneMethod;
+use q2c_workbench::calibrate;
+
+/// Runs for late time of a block size: polling, Linux's and the published rule, and the answer.
+const LATE_RUNS: f64 = 4.0;
 
 /// The time of a run's trials, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +21,29 @@ pub struct ExpectedTrials {
 }
 
 impl TuneSpec {
+    /// Most trials for each block size on average.
+    pub(super) fn most_trials(&self) -> u32 {
+        self.trials * TRIALS_PER_WANTED
+    }
+
+    /// The time of a whole run of one number of jobs, seconds: with a calibration or without, on a
+    /// device whose trials need not be made longer, and with as many trials as there may be, which
+    /// most answers need.
+    pub(super) fn expected_s(&self, calibrates: bool) -> f64 {
+        let sizes = self.sizes.len();
+        let calibration = match calibrates {
+            true => calibrate::expected_s(sizes),
+            false => 0.0,
+        };
+        let recording = self.record_seconds + WARM_UP.as_secs_f64() + OVERHEAD_S;
+        let late = LATE_RUNS * (OVERHEAD_S + late::length(self).as_secs_f64());
+        let ExpectedTrials { own_s, others_s } = self.expected_trials(1);
+        let trials = own_s.max(others_s);
+        calibration
+            + sizes as f64 * (recording + late)
+            + trials.min(self.budget_s.unwrap_or(f64::INFINITY))
+    }
+
     /// The time of the trials at `numbers` numbers of jobs, on a device whose trials need not be
     /// made longer. A rule settles for two of its periods in each trial, so that its trials can
     /// take much longer than others'.
@@ -27,7 +55,7 @@ impl TuneSpec {
         let rules = self.rules().into_iter().map(LaneMethod::Hybrid);
         let own: f64 = rules.map(|rule| trial(&rule)).sum();
         let each = self.sizes.len() as f64 * numbers as f64;
-        let trials = f64::from(self.trials) * f64::from(TRIALS_PER_WANTED);
+        let trials = f64::from(self.most_trials());
         ExpectedTrials {
             own_s: own * each * f64::from(self.trials.min(COMPARED as u32)),
             others_s: trial(&LaneMethod::Interrupt) * each * trials,
@@ -39,6 +67,24 @@ impl TuneSpec {
 mod tests {
     use crate::checked::tests::good;
     use q2c_model::Bytes;
+
+    /// A recording of 2.3 s, four runs of 1.1 s for late time, and 30 trials of 1.909 s or the budget.
+    #[test]
+    fn a_run_is_as_long_as_its_parts() {
+        let spec = good();
+        let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
+        let trials = 30.0 * (0.1 + 0.1 + 1.7089);
+        near(spec.expected_s(false), 2.3 + 4.4 + trials);
+        near(
+            spec.expected_s(true),
+            2.3 + 4.4 + trials + q2c_workbench::calibrate::expected_s(1),
+        );
+        let short = crate::TuneSpec {
+            budget_s: Some(10.0),
+            ..spec
+        };
+        near(short.expected_s(false), 2.3 + 4.4 + 10.0);
+    }
 
     /// A trial of one second has 16 parts and 17 slices: 1 + 17 * 0.0417 = 1.709 s. A rule settles
     /// for 0.25 s at least, and for two hours with a period of one hour; interrupts for 0.1 s.

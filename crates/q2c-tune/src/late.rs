@@ -9,7 +9,7 @@
 
 use super::cells::CellSpec;
 use super::rounds::{Case, Verified};
-use super::{Tune, TuneError, kernel, note, read_json};
+use super::{Tune, TuneError, TuneSpec, doing, kernel, read_json};
 use q2c_advice::settling;
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::{LaneMethod, Method};
@@ -57,11 +57,16 @@ pub(super) fn late(
         return Ok(kept);
     }
     let mut stopped = !matches!(verified.end, End::Complete);
-    if !stopped {
-        progress.event(&note("late time: runs with the block layer captured"));
-    }
     let mut all = Vec::new();
-    for (case, method) in chosen(tune, verified) {
+    let chosen = chosen(tune, verified);
+    let count = chosen.len();
+    for (nth, (case, method)) in chosen.into_iter().enumerate() {
+        if !stopped {
+            let (bs, nth) = (case.bs, nth + 1);
+            progress.event(&doing(&format!(
+                "late time of {bs} {method}, run {nth} of {count} with the block layer captured"
+            )));
+        }
         let late = match stopped {
             true => LateTime::Unseen(Unseen::Stopped),
             false => run(tune, case, &method)?,
@@ -102,6 +107,11 @@ fn is_wanted(cell: &CellSpec, named: bool) -> bool {
     cell.method == Method::POLL || named || cell.method.sleeps() && standard
 }
 
+/// Length of what counts of a run.
+pub(super) fn length(spec: &TuneSpec) -> Nanos {
+    Nanos::from_secs_f64(spec.seconds).clamp(SHORTEST, LONGEST)
+}
+
 /// One run.
 fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, TuneError> {
     let workload = tune.workload.beside_the_kernel();
@@ -109,7 +119,7 @@ fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Tu
         Ok(capture) => capture,
         Err(unseen) => return Ok(LateTime::Unseen(unseen)),
     };
-    let length = Nanos::from_secs_f64(tune.spec.seconds).clamp(SHORTEST, LONGEST);
+    let length = length(tune.spec);
     let mut stages = Stages::default();
     let settle = method.policy().map_or(SHORT, settling);
     stages.then(Step::By(method.fresh()), settle);

@@ -38,7 +38,7 @@ pub use spec::TuneSpec;
 use q2c_result::tune::{Calibration, TuneResult};
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use q2c_run::run_dir::{Identity, RunDir};
-use q2c_run::runner::{End, Event, Progress};
+use q2c_run::runner::{End, Event, Progress, spoken};
 use q2c_run::whole_file;
 use q2c_workbench::calibrate::{Store, calibrate, identity};
 use q2c_workbench::workload::Workload;
@@ -97,13 +97,11 @@ impl Tune<'_> {
     ) -> Result<(TuneResult, q2c_run::RunState), TuneError> {
         let begun = Instant::now();
         let mut warnings = Vec::new();
-        progress.event(&note("calibrating"));
-        let calibration = self.calibration(folder, &mut warnings)?;
+        let calibration = self.calibration(folder, &mut warnings, progress)?;
         let unavailable = kernel::unavailable(self, folder)?;
         if let Some(none) = &unavailable {
             progress.event(&note(&format!("{}: {}", none.method, none.reason)));
         }
-        progress.event(&note("recording by classic polling"));
         let kernel = unavailable.is_none();
         let verified = rounds::verify(self, folder, &calibration, kernel, progress)?;
         let state = match verified.end {
@@ -134,12 +132,29 @@ impl Tune<'_> {
         Ok((result, state))
     }
 
+    /// Says how long a run takes that begins now.
+    fn tell_length(&self, folder: &RunDir, calibrates: bool, progress: &mut dyn Progress) {
+        if folder.record().sessions > 1 {
+            return;
+        }
+        let parts = match calibrates {
+            true => "a calibration, a recording and up to",
+            false => "a recording and up to",
+        };
+        progress.event(&note(&format!(
+            "about {} in all: {parts} {} trials for each block size",
+            spoken(self.spec.expected_s(calibrates)),
+            self.spec.most_trials()
+        )));
+    }
+
     /// Returns the calibration: from the run folder when the run is resumed, else from the store,
     /// else measured. The calibration is always left in the folder.
     fn calibration(
         &self,
         folder: &RunDir,
         warnings: &mut Vec<Warning>,
+        progress: &mut dyn Progress,
     ) -> Result<Vec<Calibration>, TuneError> {
         let identity = identity(self.machine, self.calibration_target, self.workload);
         if let Some(kept) = read_json::<Vec<Calibration>>(folder, CALIBRATION_FILE)? {
@@ -150,9 +165,13 @@ impl Tune<'_> {
         let stored = |bs| reuse.and_then(|store| store.load(&identity, bs));
         let known: Option<Vec<Calibration>> =
             self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
+        self.tell_length(folder, known.is_none(), progress);
         let calibration = match known {
             Some(known) => known,
-            None => calibrate(self.workload, &self.spec.sizes, self.spec.seed, self.stop)?,
+            None => {
+                let (sizes, seed) = (&self.spec.sizes, self.spec.seed);
+                calibrate(self.workload, sizes, seed, progress, self.stop)?
+            }
         };
         let fresh = calibration.iter().filter(|c| !c.reused);
         for (store, calibration) in self
@@ -205,6 +224,10 @@ fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), TuneError> {
 
 fn note(text: &str) -> Event {
     Event::Note(text.to_owned())
+}
+
+fn doing(text: &str) -> Event {
+    Event::Doing(text.to_owned())
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(

@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Length of the polling before the recording. It is not kept, since the first I/Os are not like
 /// the others.
-const WARM_UP: Nanos = Nanos::from_millis(200);
+pub(super) const WARM_UP: Nanos = Nanos::from_millis(200);
 
 /// Records `seconds` of polling into the run folder's file `name`, or reads the file back when the
 /// folder has it. Returns one recording per lane.

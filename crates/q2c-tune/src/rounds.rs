@@ -5,14 +5,14 @@ use super::outcome::TrialOutcome;
 use super::plan::{RoundPlan, Size};
 use super::record;
 use super::simulated::median_wait;
-use super::{Tune, TuneError, note};
+use super::{Tune, TuneError, doing, note};
 use q2c_advice::{Order, Outlook, Referee, Setting, Subject};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::RunDir;
-use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial};
+use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial, spoken};
 use q2c_sim::Recording;
 use q2c_steer::Steering;
 
@@ -56,6 +56,11 @@ pub(super) fn verify(
 ) -> Result<Verified, TuneError> {
     let mut cases = Vec::new();
     for calibration in calibration {
+        let (bs, seconds) = (calibration.bs, tune.spec.record_seconds);
+        let took = spoken(seconds + record::WARM_UP.as_secs_f64());
+        progress.event(&doing(&format!(
+            "recording {bs} by classic polling, {took}"
+        )));
         cases.push(case(tune, folder, calibration)?);
     }
     let mut verified = Verified {
@@ -66,8 +71,10 @@ pub(super) fn verify(
     };
     let mut spent_s = 0.0;
     loop {
-        progress.event(&note("simulating sleep rules"));
-        let sizes = next_round(tune, &mut verified.cases, spent_s, kernel);
+        progress.event(&doing("simulating sleep rules"));
+        let cells = &verified.cells;
+        let hopeless = |cell: &CellSpec| !tune.spec.all_trials && is_hopeless(cells, cell);
+        let sizes = next_round(tune, &mut verified.cases, spent_s, (kernel, &hopeless));
         let Some(sizes) = sizes else { break };
         let round = sizes.first().map_or(0, |size| size.cells[0].round);
         progress.event(&note(&round_in_words(round, &sizes)));
@@ -91,6 +98,7 @@ pub(super) fn verify(
         if !matches!(verified.end, End::Complete) {
             break;
         }
+        progress.event(&doing("recording classic polling again"));
         match hear_again(tune, folder, &mut verified.cases, round) {
             Ok(()) => {}
             // The rounds so far make a result, although the recording was stopped.
@@ -154,7 +162,7 @@ fn next_round(
     tune: &Tune<'_>,
     cases: &mut [Case],
     spent_s: f64,
-    kernel: bool,
+    kernel: (bool, &dyn Fn(&CellSpec) -> bool),
 ) -> Option<Vec<Size>> {
     let spent: u32 = cases.iter().map(|case| case.referee.spent()).sum();
     let all = tune.spec.trials * TRIALS_PER_WANTED * cases.len() as u32;
@@ -186,14 +194,21 @@ fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     })
 }
 
-fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
+/// The trials of one block size in a round. `kernel` says whether the kernel's own hybrid polling is
+/// run, too, and which of its ways have shown that they cannot be.
+fn size(
+    case: &mut Case,
+    orders: &[Order],
+    (kernel, hopeless): (bool, &dyn Fn(&CellSpec) -> bool),
+) -> Size {
     let round = case.referee.round();
     let mut cells = cells::cells(case.bs, round, orders);
     if kernel {
         if round == 0 {
             case.kernel = proposal(case);
         }
-        cells.extend(cells::of_kernel(case.bs, round, &case.kernel));
+        let of_kernel = cells::of_kernel(case.bs, round, &case.kernel);
+        cells.extend(of_kernel.into_iter().filter(|cell| !hopeless(cell)));
     }
     Size {
         bs: case.bs,
@@ -201,6 +216,16 @@ fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
         cells,
         lane_iops: case.lane_iops,
     }
+}
+
+/// Whether the trials of a cell's method so far show that further ones are of no use.
+fn is_hopeless(ran: &[CellRuns<CellSpec, TrialOutcome>], cell: &CellSpec) -> bool {
+    let same = |runs: &&CellRuns<CellSpec, TrialOutcome>| {
+        runs.plan.cell.bs == cell.bs && runs.plan.cell.method == cell.method
+    };
+    ran.iter()
+        .find(same)
+        .is_some_and(|runs| runs.hopeless().is_some())
 }
 
 /// The best rule by simulation, and the best that a daemon can carry out.

@@ -39,6 +39,9 @@ pub struct TuneSpec {
     pub record_seconds: f64,
     /// Trials that an answer needs.
     pub trials: u32,
+    /// Whether what failed twice for the same reason gets its further trials all the same.
+    #[serde(default)]
+    pub all_trials: bool,
     /// Objective, as text.
     pub objective: String,
     /// The floor, as text: IOPS (`9300`), or a share of polling's (`93%`); `None` for the standard

@@ -9,7 +9,7 @@ use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
-use q2c_run::runner::CellRuns;
+use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
 use q2c_stats::{median, percentile, sorted};
 
 type Runs = CellRuns<CellSpec, TrialOutcome>;
@@ -37,6 +37,11 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .chain(unrecorded(cells))
         .chain(two_paths(cells, !alone))
         .chain(cells.iter().filter_map(no_time))
+        .chain(
+            cells
+                .iter()
+                .filter_map(|runs| given_up(tune.spec.all_trials, runs)),
+        )
         .chain(mismatch)
         .collect()
 }
@@ -248,6 +253,22 @@ fn no_time(runs: &Runs) -> Option<Warning> {
     })
 }
 
+/// Warns of a way that got no further trials, since its first ones failed for the same reason.
+fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
+    let several = !all_trials && runs.trials.len() > 1 && runs.outcomes().next().is_none();
+    let why = runs.hopeless().filter(|_| several)?;
+    Some(Warning {
+        id: TRIALS_LEFT_OUT.to_owned(),
+        found: format!(
+            "{}: its first {} trials failed for the same reason ({why}), so that it got no more",
+            runs.plan.label,
+            runs.trials.len()
+        ),
+        means: "it has no figures".to_owned(),
+        todo: "mend the reason, or run all of them with --all-trials".to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,6 +302,37 @@ mod tests {
                 result: TrialResult::Ok(outcome),
             }],
         }
+    }
+
+    #[test]
+    fn a_way_that_fails_twice_for_one_reason_gets_no_more() {
+        let failed = |reasons: &[&str]| {
+            let mut all = runs("hybrid-kernel", None);
+            let first = all.trials.remove(0);
+            let each = reasons.iter().zip(0..);
+            all.trials.extend(each.map(|(why, trial)| Trial {
+                trial,
+                result: TrialResult::Failed((*why).to_owned()),
+                ..first.clone()
+            }));
+            all
+        };
+        let told = |reasons: &[&str]| {
+            let runs = failed(reasons);
+            let told = given_up(false, &runs).map(|warning| warning.found);
+            assert_eq!(told.is_some(), runs.hopeless().is_some());
+            told
+        };
+        let twice = told(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
+        assert!(
+            twice
+                .unwrap()
+                .contains("after 3 s), so that it got no more")
+        );
+        assert_eq!(told(&["the daemon ended", "the probe was refused"]), None);
+        assert_eq!(told(&["the daemon ended"]), None);
+        assert_eq!(given_up(true, &failed(&["x", "x"])), None);
+        assert_eq!(runs("poll", None).hopeless(), None);
     }
 
     /// The disk moved 4 % more in one cell, which is within the bound, 15 % more and half in two

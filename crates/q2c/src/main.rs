@@ -8,6 +8,7 @@ mod exit;
 mod failure;
 mod media;
 mod output;
+mod progress;
 mod requests;
 mod workbench;
 

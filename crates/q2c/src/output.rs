@@ -1,6 +1,7 @@
 //! The output of the program: results go to stdout, messages to stderr.
 
 use crate::failure::{Fails, Failure};
+use crate::progress::aside;
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_service::RecordedFacts;
@@ -15,7 +16,9 @@ const MOST: usize = 4_000;
 /// Prints a message to stderr. A closed stderr is no reason to stop. Messages have names and texts
 /// from files in them, so control characters are shown and not sent to the terminal.
 pub fn say(line: &str) {
-    writeln!(stderr(), "{}", shown(line)).ok();
+    aside(|| {
+        writeln!(stderr(), "{}", shown(line)).ok();
+    });
 }
 
 /// A message whose control characters are shown, but for the ends of its lines, and that is cut

@@ -4,14 +4,20 @@
 use crate::args::{RunArgs, WorkloadArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times};
+use crate::progress::Line;
 use crate::requests::workload::{target, workload};
+use q2c_engine::EngineSpec;
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What is shown while a target is opened. A block device is read from some CPUs for a moment each.
+const OPENING: &str = "looking at the target and the machine, for up to 3 s";
 
 /// Opens the workbench, and watches the machine at rest for 1 to 5 s.
 pub fn open(
@@ -28,8 +34,10 @@ pub fn open_for_interfaces(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
+    let line = Line::still(OPENING);
     let bench = Workbench::for_interfaces(&Roots::live(), request, scratch, stop);
-    let bench = bench.or_exit_of(WorkbenchError::exit)?;
+    drop(line);
+    let bench = bench.map_err(|error| not_opened(&error))?;
     tell_service_times(&bench)?;
     rested(bench, stop)
 }
@@ -63,8 +71,55 @@ pub fn open_without_rest(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    let bench = Workbench::open(&Roots::live(), request, scratch, stop);
-    let bench = bench.or_exit_of(WorkbenchError::exit)?;
+    check_engine(request)?;
+    told(opened(request, scratch, stop).map_err(|error| not_opened(&error))?)
+}
+
+/// Refuses an engine that needs a file for a target that is a simulated device.
+fn check_engine(request: &WorkloadRequest) -> Result<(), Failure> {
+    let simulated = request.target.parse::<EngineSpec>();
+    let simulated = simulated.is_ok_and(|target| !target.needs_file());
+    let needing = request.engine.as_ref().filter(|engine| engine.needs_file());
+    match needing.filter(|_| simulated && !Path::new(&request.target).exists()) {
+        None => Ok(()),
+        Some(engine) => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "use {} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave --engine \
+                 out, or name another target",
+                request.target
+            ),
+        )),
+    }
+}
+
+/// As [`open_without_rest`], for a command that makes no scratch file.
+pub fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Failure> {
+    told(opened(request, None, stop).or_exit_of(WorkbenchError::exit)?)
+}
+
+/// The failure of a command that has the option `--scratch`.
+fn not_opened(error: &WorkbenchError) -> Failure {
+    let instead = match error {
+        WorkbenchError::Target(error) if error.lacks_a_file() => {
+            ", or let q2c make a file with --scratch 1g"
+        }
+        _ => "",
+    };
+    Failure::new(error.exit(), format!("{error}{instead}"))
+}
+
+fn opened(
+    request: &WorkloadRequest,
+    scratch: Option<Scratch>,
+    stop: &AtomicBool,
+) -> Result<Workbench, WorkbenchError> {
+    let _line = Line::still(OPENING);
+    Workbench::open(&Roots::live(), request, scratch, stop)
+}
+
+/// Tells of the workbench what the command line does not say.
+fn told(bench: Workbench) -> Result<Workbench, Failure> {
     if let Some(device) = &bench.character_device {
         let engine = &bench.workload.engine;
         say(&format!("{engine}: NVMe commands to {}", device.display()));
@@ -102,7 +157,9 @@ fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Failure>
     if let (true, Err(why)) = (has_queues, &bench.polling) {
         say(&format!("io_uring does not poll the device: {why}"));
     }
+    let line = Line::still("watching the machine at rest, for 1 s to 5 s");
     let rested = bench.watch_at_rest(stop);
+    drop(line);
     rested.or_exit_of(WorkbenchError::exit)?;
     Ok(bench)
 }
@@ -139,8 +196,13 @@ pub fn scratch(
         "filling the scratch file {} with {size} of random data",
         path.display()
     ));
-    let mut go_on = |_written: Bytes| !stop.load(Ordering::Relaxed);
+    let line = Line::of_bytes("filled", size);
+    let mut go_on = |written: Bytes| {
+        line.set(written.0);
+        !stop.load(Ordering::Relaxed)
+    };
     let made = Scratch::create(&path, size, run.seed, &mut go_on);
+    drop(line);
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::new(
             Exit::Interrupted,

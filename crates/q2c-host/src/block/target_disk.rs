@@ -66,7 +66,7 @@ pub enum NoDisk {
         source: io::Error,
     },
     /// The path, or a disk's folder in sysfs, could not be looked up.
-    #[error("ask for the device of {}: {source}", path.display())]
+    #[error("ask for the device of {}: {source}; name a block device or a file on one, lsblk lists the devices", path.display())]
     Path {
         /// The path.
         path: PathBuf,

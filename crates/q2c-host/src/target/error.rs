@@ -61,7 +61,8 @@ pub enum TargetError {
     },
     /// sysfs shows no block device of the namespace, so nothing tells who else uses it.
     #[error(
-        "write to {}: sysfs shows no block device of the same namespace, so whether something else uses it cannot be told",
+        "write to {}: sysfs shows no block device of the same namespace, so whether something else uses it cannot be told; \
+         name another target",
         path.display()
     )]
     NoSibling {
@@ -76,7 +77,7 @@ pub enum TargetError {
     },
     /// The target is too small.
     #[error(
-        "use {} as a target: it has {found}, and {blocks} blocks of {block} need {needed}; use a larger one or ask for fewer",
+        "use {} as a target: it has {found}, and {blocks} blocks of {block} need {needed}; name a larger one, or smaller blocks with --bs",
         path.display()
     )]
     TooSmall {
@@ -116,7 +117,7 @@ pub enum TargetError {
     },
     /// A block size is no multiple of the alignment.
     #[error(
-        "read blocks of {block} from {} past the page cache: blocks must be multiples of {needed}",
+        "read blocks of {block} from {} past the page cache: blocks must be multiples of {needed}; name such a size with --bs",
         path.display()
     )]
     Misaligned {
@@ -130,7 +131,7 @@ pub enum TargetError {
     /// Parts of the file were never written.
     #[error(
         "use {} as a target: {what} at byte {at}, so reads there would not reach the device; write the file fully first, \
-         or let q2c make one",
+         or name another",
         path.display()
     )]
     NotWritten {
@@ -172,7 +173,7 @@ pub enum TargetError {
         found: String,
     },
     /// It could not be found out whether something else uses the target.
-    #[error("write to {}: whether something else uses it cannot be told, as {what} cannot be read: {source}", path.display())]
+    #[error("write to {}: whether something else uses it cannot be told, as {what} cannot be read: {source}; run q2c as root", path.display())]
     UnknownUse {
         /// The target's path.
         path: PathBuf,
@@ -212,7 +213,7 @@ pub enum TargetError {
 fn todo(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            "; name an existing file or block device, or let q2c make one with --scratch"
+            "; name an existing file or block device"
         }
         io::ErrorKind::PermissionDenied => {
             "; change its permissions, or run q2c as a user who has them"
@@ -227,6 +228,21 @@ fn todo(source: &io::Error) -> &'static str {
 }
 
 impl TargetError {
+    /// Whether a file that q2c makes, or a simulated device, would serve in place of what was named.
+    #[must_use]
+    pub fn lacks_a_file(&self) -> bool {
+        match self {
+            TargetError::Call { source, .. } => {
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                )
+            }
+            TargetError::NotWritten { .. } => true,
+            _ => false,
+        }
+    }
+
     /// The exit code of a command that ends with this error.
     #[must_use]
     pub fn exit(&self) -> Exit {

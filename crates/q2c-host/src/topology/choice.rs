@@ -52,7 +52,10 @@ pub enum CpuChoiceError {
     #[error("find the CPUs that q2c may run on: {0}")]
     Unknown(#[from] io::Error),
     /// A CPU was named that this process may not run on.
-    #[error("use {cpu}: q2c may run on CPUs {} here", numbers(allowed))]
+    #[error(
+        "use {cpu}: q2c may run on CPUs {} here; name some of them with --cpus",
+        numbers(allowed)
+    )]
     NotAllowed {
         /// The CPU that was named.
         cpu: CpuId,

@@ -55,6 +55,22 @@ pub enum Invalid {
     },
 }
 
+impl Invalid {
+    /// The kind of the reason, as results name it.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self {
+            Invalid::Stopped => "stopped",
+            Invalid::Failed { .. } => "failed",
+            Invalid::ReplayerBound => "replayer-bound",
+            Invalid::PartlyCaptured { .. } => "partly-captured",
+            Invalid::Late { .. } => "late",
+            Invalid::CaptureLost { .. } => "capture-lost",
+            Invalid::Told { id, .. } => id,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +88,9 @@ mod tests {
             },
         ];
         let written = serde_json::to_value(&all).unwrap();
+        for (reason, written) in all.iter().zip(written.as_array().unwrap()) {
+            assert_eq!(written["id"], reason.kind());
+        }
         let wanted = json!([
             {"id": "replayer-bound"},
             {

@@ -38,7 +38,8 @@ impl Forecast {
     /// Settings or a plan that break the runner's contract.
     pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, RunError> {
         settings.check()?;
-        Ok(forecast(&Ledger::new(plan)?, settings, 0.0, false))
+        let ledger = Ledger::new(plan, settings)?;
+        Ok(forecast(&ledger, settings, 0.0, false))
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Event {
     Failed(Subject, Position, String),
     /// A remark, such as a warning of the runner or a note of a trial.
     Note(String),
+    /// What is done now, before or between the trials, such as `calibrating 4 KiB`.
+    Doing(String),
     /// The session is over. The text says how it ended.
     Ended(String, Position),
 }
@@ -93,7 +95,7 @@ impl fmt::Display for Event {
             Event::Failed(subject, position, reason) => {
                 write!(f, "{subject} failed: {reason} ({position})")
             }
-            Event::Note(text) => f.write_str(text),
+            Event::Note(text) | Event::Doing(text) => f.write_str(text),
             Event::Ended(text, position) => {
                 write!(f, "{text} after {}", spoken(position.elapsed_s))
             }

@@ -4,9 +4,13 @@ use super::entry::{Entry, Kind, TrialResult};
 use super::error::RunError;
 use super::estimate::{Estimate, Slot};
 use super::plan::{CellPlan, Plan};
+use super::settings::Settings;
 use super::summary::Trial;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
+
+/// Number of first trials of a cell that tell whether further ones are of any use.
+pub(super) const FIRST_TRIALS: u32 = 2;
 
 /// The plan's cells and every finished trial. It is filled from the journal's entries at the start
 /// of a session, and by each trial of the session once its line is on the disk.
@@ -16,6 +20,11 @@ pub(super) struct Ledger<C, O> {
     index: HashMap<String, usize>,
     /// Trials of each cell, in the plan's order, by the trial's number.
     pub(super) trials: Vec<BTreeMap<u32, Trial<O>>>,
+    /// The kinds of reasons for which trials of each cell failed or are invalid, by the trial's
+    /// number.
+    faults: Vec<BTreeMap<u32, String>>,
+    /// As [`Settings::all_trials`].
+    all_trials: bool,
     pub(super) sentinel: Vec<Trial<O>>,
     /// Trials of cells since the sentinel's last run.
     pub(super) since_sentinel: u32,
@@ -26,7 +35,10 @@ pub(super) struct Ledger<C, O> {
 
 impl<C: Serialize + Clone, O> Ledger<C, O> {
     /// An empty ledger for `plan`.
-    pub(super) fn new<P: Plan<Cell = C, Outcome = O>>(plan: &P) -> Result<Self, RunError> {
+    pub(super) fn new<P: Plan<Cell = C, Outcome = O>>(
+        plan: &P,
+        settings: &Settings,
+    ) -> Result<Self, RunError> {
         let (cells, sentinel_plan) = (plan.cells(), plan.sentinel());
         check(&cells, sentinel_plan.as_ref())?;
         let index = cells
@@ -37,6 +49,8 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         Ok(Ledger {
             index: index.collect(),
             trials: cells.iter().map(|_| BTreeMap::new()).collect(),
+            faults: vec![BTreeMap::new(); cells.len()],
+            all_trials: settings.all_trials,
             sentinel: Vec::new(),
             since_sentinel: 0,
             spent_s: 0.0,
@@ -46,8 +60,13 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         })
     }
 
-    /// Takes in a journaled trial. An entry that does not fit the plan is refused.
-    pub(super) fn absorb(&mut self, entry: Entry<C, O>) -> Result<(), RunError> {
+    /// Takes in a journaled trial. An entry that does not fit the plan is refused. `invalid` is as
+    /// [`Plan::invalid`].
+    pub(super) fn absorb(
+        &mut self,
+        entry: Entry<C, O>,
+        invalid: impl Fn(&O) -> Option<String>,
+    ) -> Result<(), RunError> {
         let slot = self.slot(&entry)?;
         self.check_same(slot, &entry)?;
         self.spent_s += entry.seconds;
@@ -67,6 +86,8 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
                 self.since_sentinel = 0;
             }
             Slot::Cell(cell) => {
+                let fault = fault(&trial.result, invalid);
+                self.faults[cell].extend(fault.map(|fault| (trial.trial, fault)));
                 self.trials[cell].insert(trial.trial, trial);
                 self.since_sentinel += 1;
             }
@@ -128,22 +149,57 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         self.trials[cell].values().find_map(reason_impossible)
     }
 
+    /// Why a cell gets no further trials: the first ones all failed or were invalid for the same
+    /// kind of reason. `None` for a cell that goes on, or cannot run at all.
+    pub(super) fn given_up(&self, cell: usize) -> Option<&str> {
+        let kind = |trial: u32| self.faults[cell].get(&trial);
+        let first = kind(0).filter(|_| !self.all_trials)?;
+        let same = (1..FIRST_TRIALS).all(|trial| kind(trial) == Some(first));
+        same.then(
+            || match self.trials[cell].get(&0).map(|trial| &trial.result) {
+                Some(TrialResult::Failed(reason)) => reason.as_str(),
+                _ => first.as_str(),
+            },
+        )
+    }
+
     /// Whether the plan has a sentinel and no run has found that it cannot run here.
     pub(super) fn has_sentinel(&self) -> bool {
         self.sentinel_plan.is_some() && self.sentinel.iter().find_map(reason_impossible).is_none()
     }
 
-    /// How many of the first `trials` trials `cell` still lacks; 0 for a cell that cannot run.
+    /// How many of the first `trials` trials `cell` still has to run; 0 for a cell that cannot run
+    /// or is given up.
     pub(super) fn missing(&self, cell: usize, trials: u32) -> u32 {
-        match self.impossible(cell) {
+        match self.impossible(cell).or_else(|| self.given_up(cell)) {
             Some(_) => 0,
-            None => trials - self.trials[cell].range(..trials).count() as u32,
+            None => self.lacks(cell, trials),
         }
+    }
+
+    /// How many of the first `trials` trials of `cell` have not been run.
+    pub(super) fn lacks(&self, cell: usize, trials: u32) -> u32 {
+        trials - self.trials[cell].range(..trials).count() as u32
     }
 
     /// Whether any cell has finished its trial of this round.
     pub(super) fn begun(&self, round: u32) -> bool {
         self.trials.iter().any(|trials| trials.contains_key(&round))
+    }
+}
+
+/// The kind of reason for which a trial has no figure that counts. Of a failed trial it is the
+/// reason without its digits: two trials that were late by 2.1 s and by 3.4 s failed for one reason.
+pub(super) fn fault<O>(
+    result: &TrialResult<O>,
+    invalid: impl Fn(&O) -> Option<String>,
+) -> Option<String> {
+    match result {
+        TrialResult::Ok(outcome) => invalid(outcome),
+        TrialResult::Failed(reason) => {
+            Some(reason.chars().filter(|c| !c.is_ascii_digit()).collect())
+        }
+        TrialResult::Impossible(_) => None,
     }
 }
 

@@ -39,6 +39,10 @@
 //! trials. The time of all sessions counts. The cut is announced before the start, decided anew
 //! before each round from the times seen so far, and stated in the summary's warnings.
 //!
+//! *Giving up.* A cell whose first two trials failed or were invalid ([`Plan::invalid`]) for the same
+//! reason gets no further ones, unless [`Settings::all_trials`] is set. This is announced, and stated
+//! in the summary's warnings.
+//!
 //! *Precision.* [`Precision`] adds rounds for the cells whose median is not yet known well enough.
 //!
 //! *Ending.* [`Runner::run`] returns a [`Summary`] for complete, cancelled and aborted runs. A
@@ -130,3 +134,4 @@ pub use sentinel::Drift;
 pub use session::Runner;
 pub use settings::Settings;
 pub use summary::{CellRuns, End, Summary, Trial};
+pub use warnings::TRIALS_LEFT_OUT;

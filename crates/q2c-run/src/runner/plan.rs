@@ -36,6 +36,12 @@ pub trait Plan {
     /// without one.
     fn metric(&self, outcome: &Self::Outcome) -> f64;
 
+    /// Why the figures of a trial do not count, as a short kind such as `late`; `None` for a valid
+    /// trial. A cell whose first trials are all invalid for one kind of reason is given up.
+    fn invalid(&self, _outcome: &Self::Outcome) -> Option<String> {
+        None
+    }
+
     /// Runs one trial of `cell`.
     ///
     /// # Errors

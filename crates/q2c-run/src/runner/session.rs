@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::entry::Entry;
 use super::error::RunError;
 use super::event::Event;
-use super::ledger::Ledger;
+use super::ledger::{FIRST_TRIALS, Ledger};
 use super::order::Order;
 use super::plan::Plan;
 use super::progress::Progress;
@@ -59,9 +59,10 @@ impl Runner<'_> {
         folder: &mut RunDir,
     ) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
         self.settings.check()?;
-        let mut ledger = Ledger::new(plan)?;
+        let mut ledger = Ledger::new(plan, self.settings)?;
         let own = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
-        own.into_iter().try_for_each(|entry| ledger.absorb(entry))?;
+        own.into_iter()
+            .try_for_each(|entry| ledger.absorb(entry, |outcome| plan.invalid(outcome)))?;
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),
             spent_before_s: ledger.spent_s,
@@ -137,13 +138,26 @@ impl<P: Plan> Session<'_, P> {
             self.sentinel_if_due()?;
             self.cell_trial(cell, self.round)?;
             self.left.remove(0);
+            self.tell_given_up(cell)?;
         }
         Ok(())
     }
 
+    /// Says that `cell` gets no further trials, after the trial that decided it.
+    fn tell_given_up(&mut self, cell: usize) -> Result<(), RunError> {
+        let decided = self.round + 1 == FIRST_TRIALS && self.settings.max_trials() > FIRST_TRIALS;
+        let Some(why) = self.ledger.given_up(cell).filter(|_| decided) else {
+            return Ok(());
+        };
+        let label = &self.ledger.cells[cell].label;
+        let note = warnings::given_up_in_words(label, why);
+        self.tell(&Event::Note(note))
+    }
+
     /// Whether `cell` is to have a trial in `round`, judged by the trials so far.
     fn wants(&self, cell: usize, round: u32) -> bool {
-        if self.ledger.impossible(cell).is_some() {
+        let ledger = &self.ledger;
+        if ledger.impossible(cell).is_some() || ledger.given_up(cell).is_some() {
             return false;
         }
         let imprecise = || self.is_imprecise(cell);
@@ -193,6 +207,8 @@ impl<P: Plan> Session<'_, P> {
             .and_then(|d| warnings::drift(d, self.settings));
         self.warnings.extend(strayed);
         self.warnings.extend(warnings::failed(&self.ledger));
+        self.warnings
+            .extend(warnings::given_up(&self.ledger, self.settings));
         self.warnings.extend(self.imprecise());
         Summary::of(self.ledger, end, drift, self.warnings)
     }

@@ -20,10 +20,12 @@ pub struct Settings {
     pub budget: Option<Duration>,
     /// Adds trials until medians are known this well; `None` adds none.
     pub precision: Option<Precision>,
+    /// Whether a cell gets all its trials although its first ones are invalid for one reason.
+    pub all_trials: bool,
 }
 
-/// Five trials, no budget, no precision, a sentinel every 20 trials, and a warning of drift above
-/// 10 %.
+/// Five trials, no budget, no precision, a sentinel every 20 trials, a warning of drift above 10 %,
+/// and no further trials of what is invalid from the start.
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -33,6 +35,7 @@ impl Default for Settings {
             drift_limit: 0.10,
             budget: None,
             precision: None,
+            all_trials: false,
         }
     }
 }

@@ -108,7 +108,8 @@ impl<P: Plan> Session<'_, P> {
         };
         let entry = read_back(&entry)?;
         self.folder.append(&entry)?;
-        self.ledger.absorb(entry)
+        let plan = &*self.plan;
+        self.ledger.absorb(entry, |outcome| plan.invalid(outcome))
     }
 
     fn report(&mut self, slot: Slot, subject: Subject, seconds: f64) -> Result<(), Halt> {

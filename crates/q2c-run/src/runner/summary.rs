@@ -1,7 +1,7 @@
 //! The outcome of a run: the trials of every cell, drift and warnings.
 
 use super::entry::TrialResult;
-use super::ledger::Ledger;
+use super::ledger::{FIRST_TRIALS, Ledger, fault};
 use super::plan::CellPlan;
 use super::sentinel::Drift;
 use crate::run_dir::RunState;
@@ -44,6 +44,21 @@ impl<C, O> CellRuns<C, O> {
     #[must_use]
     pub fn interval(&self, number: impl Fn(&O) -> f64) -> Interval {
         Interval::of(&self.outcomes().map(number).collect::<Vec<f64>>())
+    }
+
+    /// Why further trials are of no use: a trial found that the cell cannot run, or the first ones all
+    /// failed for the same reason. `None` where they are.
+    #[must_use]
+    pub fn hopeless(&self) -> Option<&str> {
+        let impossible = self.trials.iter().find_map(|trial| match &trial.result {
+            TrialResult::Impossible(reason) => Some(reason.as_str()),
+            _ => None,
+        });
+        let first = self.trials.get(..FIRST_TRIALS as usize).unwrap_or_default();
+        let kind = |trial: &Trial<O>| fault(&trial.result, |_| None);
+        let failed = first.first().and_then(kind);
+        let same = failed.is_some() && first.iter().all(|trial| kind(trial) == failed);
+        impossible.or_else(|| self.failures().next().filter(|_| same))
     }
 
     /// The reasons of the trials that failed, and the reason of a cell that cannot run.
@@ -93,14 +108,15 @@ pub struct Summary<C, O> {
     pub sentinel: Vec<Trial<O>>,
     /// The sentinel's drift; `None` without a sentinel.
     pub drift: Option<Drift>,
-    /// The smallest number of finished trials of a cell that can run; 0 when no cell can.
+    /// The smallest number of finished trials of a cell that can run and was not given up; 0 when
+    /// there is none.
     pub trials: u32,
     /// Time in trials of all sessions, seconds.
     pub seconds: f64,
     /// How the run ended.
     pub end: End,
-    /// Warnings of rounds left out, of time over the budget, of drift, of failures and of precision
-    /// that was not reached.
+    /// Warnings of rounds left out, of time over the budget, of drift, of failures, of cells that
+    /// were given up and of precision that was not reached.
     pub warnings: Vec<Warning>,
 }
 
@@ -119,7 +135,8 @@ impl<C: Serialize + Clone, O> Summary<C, O> {
         drift: Option<Drift>,
         warnings: Vec<Warning>,
     ) -> Self {
-        let possible = (0..ledger.cells.len()).filter(|&cell| ledger.impossible(cell).is_none());
+        let possible = (0..ledger.cells.len())
+            .filter(|&cell| ledger.impossible(cell).or(ledger.given_up(cell)).is_none());
         let trials = possible.map(|cell| ledger.trials[cell].len() as u32).min();
         let runs = ledger.cells.into_iter().zip(ledger.trials);
         let runs = runs.map(|(plan, trials)| CellRuns {

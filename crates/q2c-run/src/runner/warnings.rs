@@ -1,7 +1,7 @@
 //! The warnings of a run: facts about the run that bear on its result.
 
 use super::event::spoken;
-use super::ledger::Ledger;
+use super::ledger::{FIRST_TRIALS, Ledger};
 use super::precision::Precision;
 use super::sentinel::Drift;
 use super::settings::Settings;
@@ -109,6 +109,45 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
         ));
     }
     warnings
+}
+
+/// What is said of a cell that gets no further trials, and of the reason `why`.
+pub(super) fn given_up_in_words(label: &str, why: &str) -> String {
+    format!(
+        "{label}: its first {FIRST_TRIALS} trials gave no valid figure, for the same reason ({why}), so that the others \
+         are left out; --all-trials runs them"
+    )
+}
+
+/// The name of the warning of cells that were given up.
+pub const TRIALS_LEFT_OUT: &str = "trials-left-out";
+
+/// Warns of cells that were given up, and of the number of their trials that were left out.
+pub(super) fn given_up<C: Serialize + Clone, O>(
+    ledger: &Ledger<C, O>,
+    settings: &Settings,
+) -> Option<Warning> {
+    let cells = ledger.cells.iter().enumerate();
+    let given_up = cells.filter_map(|(cell, plan)| {
+        let why = ledger.given_up(cell)?;
+        let left_out = ledger.lacks(cell, settings.trials);
+        (left_out > 0).then(|| (format!("{} ({why})", plan.label), left_out))
+    });
+    let (labels, left_out): (Vec<String>, Vec<u32>) = given_up.unzip();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    (!labels.is_empty()).then(|| {
+        Warning::new(
+            TRIALS_LEFT_OUT,
+            format!(
+                "{} trials of {} were left out, as the first {FIRST_TRIALS} gave no valid figure, for the same reason: {}",
+                left_out.iter().sum::<u32>(),
+                cells_of(labels.len()),
+                some(&labels)
+            ),
+            "they have no valid figure; what their trials gave is shown as invalid",
+            "mend the reason, or run all of them with --all-trials",
+        )
+    })
 }
 
 /// Warns of cells whose medians are still not known well enough.

@@ -42,6 +42,82 @@ fn a_failed_trial_is_recorded_and_the_run_goes_on() {
     assert!(again.ran.is_empty());
 }
 
+/// Of five trials of each, c0 goes well, c1 is late twice, c2 is late once and then fails, and c3
+/// fails twice by the same words with other numbers.
+fn given_up_plan() -> FakePlan {
+    let plan = FakePlan::new(4).script(|key, context| match (key, context.trial) {
+        ("c1", _) | ("c2", 0) => Ok(-1.0),
+        ("c2", 1) => Err(CellError::Trial("it was lost".to_owned())),
+        ("c3", n) => Err(CellError::Trial(format!("{n}.5 s without a CPU"))),
+        _ => Ok(1.0),
+    });
+    FakePlan {
+        invalid: |outcome| (*outcome < 0.0).then(|| "late".to_owned()),
+        ..plan
+    }
+}
+
+#[test]
+fn what_is_invalid_from_the_start_gets_no_more_trials() {
+    let root = root();
+    let mut opened = folder(&root);
+    let path = opened.path().to_path_buf();
+    let five = Settings::default();
+    let mut plan = given_up_plan();
+    let quiet = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &five, &mut opened, &quiet);
+    let summary = summary.unwrap();
+    let trials: Vec<usize> = summary.cells.iter().map(|cell| cell.trials.len()).collect();
+    assert_eq!(trials, [5, 2, 5, 2]);
+    // What c1 gave is still there.
+    assert_eq!(summary.cells[1].outcomes().count(), 2);
+    assert_eq!(summary.trials, 5);
+    assert_eq!(warned(&summary), ["trials-failed", "trials-left-out"]);
+    let told = &summary.warnings[1].found;
+    assert!(told.starts_with("6 trials of 2 cells"), "{told}");
+    assert!(told.contains("cell c1 (late)"), "{told}");
+    assert!(told.contains("cell c3 (0.5 s without a CPU)"), "{told}");
+    let given_up = |label: &str| heard.iter().filter(|line| line.starts_with(label)).count();
+    assert_eq!(
+        (
+            given_up("cell c1: its first 2"),
+            given_up("cell c2: its first 2")
+        ),
+        (1, 0)
+    );
+    let last = heard.iter().rfind(|line| line.contains(" of 14,"));
+    assert!(last.is_some(), "{heard:?}");
+    drop(opened);
+    // A resume decides as the session before, and --all-trials runs what is missing.
+    let mut again = given_up_plan();
+    run(&mut again, &five, &mut reopen(&path)).unwrap();
+    assert!(again.ran.is_empty());
+    let all = Settings {
+        all_trials: true,
+        ..five
+    };
+    let mut rest = given_up_plan();
+    let summary = run(&mut rest, &all, &mut reopen(&path)).unwrap();
+    assert_eq!(rest.ran.len(), 6);
+    assert_eq!(warned(&summary), ["trials-failed"]);
+}
+
+#[test]
+fn two_trials_that_were_asked_for_are_no_trials_left_out() {
+    let root = root();
+    let two = Settings {
+        trials: 2,
+        ..Settings::default()
+    };
+    let quiet = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut given_up_plan(), &two, &mut folder(&root), &quiet);
+    assert_eq!(warned(&summary.unwrap()), ["trials-failed"]);
+    assert!(
+        !heard.iter().any(|line| line.contains("left out")),
+        "{heard:?}"
+    );
+}
+
 #[test]
 fn a_cell_that_cannot_run_is_tried_once() {
     let root = root();

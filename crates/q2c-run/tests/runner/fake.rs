@@ -44,6 +44,8 @@ pub struct FakePlan {
     /// The length of a trial by the plan's estimate, and its real length, both in seconds.
     pub planned_s: f64,
     pub real_s: f64,
+    /// The kind of reason for which an outcome is invalid; by default none is.
+    pub invalid: fn(&f64) -> Option<String>,
     /// Makes the outcome of a trial; by default a third of the trial's seed.
     pub script: Script,
     /// Every trial begun, as `c0/0`, and every run of the sentinel, as `s`, in order.
@@ -59,6 +61,7 @@ impl FakePlan {
             sentinel: false,
             planned_s: 10.0,
             real_s: 10.0,
+            invalid: |_| None,
             script: Box::new(|_, context| Ok(context.seed as f64 / 3.0)),
             ran: Vec::new(),
         }
@@ -110,6 +113,10 @@ impl Plan for FakePlan {
 
     fn metric(&self, outcome: &f64) -> f64 {
         *outcome
+    }
+
+    fn invalid(&self, outcome: &f64) -> Option<String> {
+        (self.invalid)(outcome)
     }
 
     fn run(&mut self, cell: &CellPlan<u32>, context: &mut Context<'_>) -> Result<f64, CellError> {

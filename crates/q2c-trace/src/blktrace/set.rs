@@ -7,6 +7,7 @@ use super::loss::Losses;
 use super::matching::{Counts, Matcher};
 use super::merge::Merge;
 use super::notes::Notes;
+use crate::CountedFile;
 use crate::span::Span;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -63,7 +64,7 @@ impl FileSet {
     ///
     /// # Errors
     /// When a file cannot be read, or when the files do not belong together.
-    pub fn open(&self, skip_bad: bool) -> Result<Merge<File>, BlktraceError> {
+    pub fn open(&self, skip_bad: bool) -> Result<Merge<CountedFile>, BlktraceError> {
         /// Most bytes of all buffers together, and of one buffer.
         const BUFFERS: usize = 64 << 20;
         const BUFFER: usize = 1 << 20;
@@ -73,7 +74,7 @@ impl FileSet {
                 path: path.clone(),
                 source,
             })?;
-            Ok(EventFile::new(path, file, buffer, skip_bad))
+            Ok(EventFile::new(path, CountedFile(file), buffer, skip_bad))
         };
         Merge::new(
             self.paths

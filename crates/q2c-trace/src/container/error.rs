@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// The operating system refused a call.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {source}{}", path.display(), todo(source))]
     Io {
         /// The step that failed, for the message.
         doing: &'static str,
@@ -87,7 +87,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file is no Parquet file.
-    #[error("open trace {}: expected a Parquet file (first bytes `PAR1`), found {found}; import other formats first", path.display())]
+    #[error("open trace {}: expected a Parquet file (first bytes `PAR1`), found {found}; if another tool recorded it, make a trace of it: q2c trace import {} --output NEW.parquet", path.display(), path.display())]
     NotParquet {
         /// Path of the file.
         path: PathBuf,
@@ -125,7 +125,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file is a Parquet file, but no trace.
-    #[error("open trace {}: expected metadata `{key}`, found none: the Parquet file is no q2c trace", path.display())]
+    #[error("open trace {}: expected metadata `{key}`, found none: the Parquet file is no q2c trace; q2c trace import makes one of what other tools recorded", path.display())]
     NotATrace {
         /// Path of the file.
         path: PathBuf,
@@ -192,4 +192,15 @@ pub enum TraceError {
         /// The error of writing JSON.
         source: serde_json::Error,
     },
+}
+
+/// What to do about a system's error on a recording, as the end of the message; empty where nothing
+/// can be advised.
+pub(crate) fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "; name a q2c trace or a recording of another tool",
+        io::ErrorKind::IsADirectory => "; name a file in it",
+        io::ErrorKind::PermissionDenied => "; run q2c as a user who may use it",
+        _ => "",
+    }
 }

@@ -18,6 +18,7 @@ mod writer;
 pub use column::{Column, UnknownColumn};
 pub(crate) use decode::device as parse_device;
 pub use error::TraceError;
+pub(crate) use error::todo;
 pub use frame::Frame;
 pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;

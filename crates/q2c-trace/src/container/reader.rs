@@ -7,6 +7,7 @@ use super::scan::Scan;
 use super::shared_file::SharedFile;
 use super::writer::{io_error, parquet_error};
 use super::{footer, schema};
+use crate::reading;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -15,6 +16,7 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
+use parquet::file::reader::Length;
 use q2c_model::{IoRecord, TraceMeta};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -106,7 +108,12 @@ impl TraceReader {
         }
         let path = self.path.clone();
         let parquet = Some(contained("read trace", &path, || builder.build())?);
-        Ok(Batches { path, parquet })
+        let bytes_per_row = self.file.len() as f64 / (self.rows() as f64).max(1.0);
+        Ok(Batches {
+            path,
+            bytes_per_row,
+            parquet,
+        })
     }
 
     /// The Arrow schema of the scan's columns, in the order in which the scan names them, with the
@@ -149,6 +156,8 @@ fn contained<T>(
 /// Iterator over the Arrow batches of a scan; it ends after the first error.
 pub struct Batches {
     path: PathBuf,
+    /// Bytes of the file for each of its rows.
+    bytes_per_row: f64,
     /// `None` after an error, because the reader's state is not reliable then.
     parquet: Option<ParquetRecordBatchReader>,
 }
@@ -159,8 +168,12 @@ impl Iterator for Batches {
         let parquet = self.parquet.as_mut()?;
         let next = || parquet.next().transpose().map_err(ParquetError::from);
         let batch = contained("read trace", &self.path, next);
-        if batch.is_err() {
-            self.parquet = None;
+        match &batch {
+            Err(_) => self.parquet = None,
+            Ok(Some(batch)) => {
+                reading::count((batch.num_rows() as f64 * self.bytes_per_row) as u64);
+            }
+            Ok(None) => {}
         }
         batch.transpose()
     }

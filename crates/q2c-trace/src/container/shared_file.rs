@@ -29,7 +29,7 @@ impl SharedFile {
         match std::fs::metadata(path)?.is_file() {
             true => File::open(path).and_then(SharedFile::new),
             false => Err(io::Error::other(
-                "expected a regular file, found a folder, a pipe or a device",
+                "expected a regular file, found a folder, a pipe or a device; name the file of the trace",
             )),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::TraceError;
 use crate::blktrace::BlktraceError;
+use crate::container::todo;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -10,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ImportError {
     /// The operating system refused to open or read the source.
-    #[error("read {}: {source}", path.display())]
+    #[error("read {}: {source}{}", path.display(), todo(source))]
     Read {
         /// Path of the source.
         path: PathBuf,
@@ -18,7 +19,7 @@ pub enum ImportError {
         source: io::Error,
     },
     /// No importer recognises the source.
-    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format", path.display())]
+    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format; q2c trace import --help lists them", path.display())]
     Unknown {
         /// Path of the source.
         path: PathBuf,
@@ -34,7 +35,7 @@ pub enum ImportError {
         known: String,
     },
     /// The source is a q2c trace, which needs no import.
-    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import", path.display())]
+    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {} tells what it holds", path.display(), path.display())]
     Own {
         /// Path of the trace.
         path: PathBuf,

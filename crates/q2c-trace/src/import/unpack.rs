@@ -2,6 +2,7 @@
 
 use super::error::ImportError;
 use super::run::read_error;
+use crate::CountedFile;
 use flate2::bufread::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
@@ -22,7 +23,8 @@ const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// [`ImportError::Read`] when the file cannot be opened or read.
 pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError> {
     let file = File::open(path).map_err(read_error(path))?;
-    unpacked(BufReader::with_capacity(BUFFER, file)).map_err(read_error(path))
+    let counted = CountedFile(file);
+    unpacked(BufReader::with_capacity(BUFFER, counted)).map_err(read_error(path))
 }
 
 /// The beginning of a source, long enough to recognise its format.

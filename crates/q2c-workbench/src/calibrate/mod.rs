@@ -22,6 +22,7 @@ use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
+use q2c_run::runner::{Event, Progress, spoken};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
@@ -66,7 +67,11 @@ const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
 /// Length of the first look at a block size, and of the polling around the stage of interrupts.
 const LOOK: Nanos = Nanos::from_millis(150);
 
+/// Time to set up and tear down the threads and rings of a run, seconds.
+const OVERHEAD_S: f64 = 0.1;
+
 /// Calibrates every block size, in the order of `sizes`. `seed` is the seed of the I/O's offsets.
+/// `progress` is told between the runs what is measured next.
 ///
 /// # Errors
 /// When an engine fails, an I/O fails, or `stop` is raised.
@@ -74,6 +79,7 @@ pub fn calibrate(
     workload: &Workload,
     sizes: &[Bytes],
     seed: u64,
+    progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Vec<Calibration>, CalibrateError> {
     let bench = Bench {
@@ -81,8 +87,84 @@ pub fn calibrate(
         seed,
         stop,
     };
-    let shared = bench.roomy_points()?;
-    sizes.iter().map(|&bs| bench.one(bs, &shared)).collect()
+    let mut tell = |what: String| progress.event(&Event::Doing(what));
+    tell("calibrating: looking for a block size whose latency leaves room for sleeps".to_owned());
+    let shared = match bench.roomy_block()? {
+        Some((block, ladder)) => {
+            let left_s = ladder.seconds() + OVERHEAD_S + sizes.len() as f64 * of_size_s();
+            let left = spoken(left_s);
+            tell(format!(
+                "calibrating: clear sleeps on {block}, {left} left in all"
+            ));
+            bench.points(block, &ladder)?
+        }
+        None => Vec::new(),
+    };
+    let one = |(nth, &bs): (usize, &Bytes)| {
+        let left = spoken((sizes.len() - nth) as f64 * of_size_s());
+        tell(format!("calibrating {bs}, {left} left in all"));
+        bench.one(bs, &shared)
+    };
+    sizes.iter().enumerate().map(one).collect()
+}
+
+/// Expected length of the calibration of `sizes` block sizes, seconds; at most so long, where the
+/// target is fast.
+#[must_use]
+pub fn expected_s(sizes: usize) -> f64 {
+    let looks = ROOMY_BLOCKS.len() as f64 * (LOOK.as_secs_f64() + OVERHEAD_S);
+    let clear = Ladder::clear(f64::INFINITY).seconds() + OVERHEAD_S;
+    looks + clear + sizes as f64 * of_size_s()
+}
+
+/// Expected length of the runs of one block size, seconds.
+fn of_size_s() -> f64 {
+    let around = Ladder::around(1e6).seconds();
+    let interrupt = interrupt_stages().0.seconds();
+    LOOK.as_secs_f64() + around + interrupt + 3.0 * OVERHEAD_S
+}
+
+/// The stages of interrupts, with the polling beside them.
+fn interrupt_stages() -> (Stages, BesidePolling) {
+    let mut stages = Stages::default();
+    let beside = BesidePolling {
+        before: stages.then(Step::POLL, LOOK),
+        stage: stages.then(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
+        after: stages.then(Step::POLL, LOOK),
+    };
+    (stages, beside)
+}
+
+impl Ladder {
+    /// Length of the run of all passes, seconds.
+    fn seconds(&self) -> f64 {
+        self.stages().0.seconds()
+    }
+
+    /// The stages of all passes, and the places of each sleep.
+    fn stages(&self) -> (Stages, Vec<(u64, BesidePolling)>) {
+        let up = self.sleeps.iter().copied();
+        let pass = |n: usize| match n % 2 {
+            0 => up.clone().collect::<Vec<u64>>(),
+            _ => up.clone().rev().collect(),
+        };
+        let mut stages = Stages::default();
+        let mut before = stages.then(Step::POLL, POLL_SLICE);
+        let mut passes: Vec<(u64, BesidePolling)> = Vec::new();
+        for asked in (0..PASSES).flat_map(pass) {
+            let sleep = Step::By(ladder::fixed(asked).into());
+            let stage = stages.then(sleep, POINT_SLICE);
+            let after = stages.then(Step::POLL, POLL_SLICE);
+            let beside = BesidePolling {
+                before,
+                stage,
+                after,
+            };
+            passes.push((asked, beside));
+            before = after;
+        }
+        (stages, passes)
+    }
 }
 
 struct Bench<'a> {
@@ -113,9 +195,9 @@ fn unsplit(workload: &Workload) -> Option<u64> {
 }
 
 impl Bench<'_> {
-    /// Points in which the completion comes after the wake-up. They are measured on the first block
-    /// size that is slow enough, else on the largest that fits the target.
-    fn roomy_points(&self) -> Result<Vec<Point>, CalibrateError> {
+    /// The block size for the points in which the completion comes after the wake-up, and their
+    /// sleeps: the first block size that is slow enough, else the largest that fits the target.
+    fn roomy_block(&self) -> Result<Option<(Bytes, Ladder)>, CalibrateError> {
         let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
         blocks.retain(|&block| block <= self.workload.span.0);
         for block in blocks {
@@ -125,10 +207,7 @@ impl Bench<'_> {
                 break;
             }
         }
-        match chosen {
-            Some((block, p10)) => self.points(block, &Ladder::clear(p10)),
-            None => Ok(Vec::new()),
-        }
+        Ok(chosen.map(|(block, p10)| (block, Ladder::clear(p10))))
     }
 
     fn one(&self, bs: Bytes, shared: &[Point]) -> Result<Calibration, CalibrateError> {
@@ -157,26 +236,7 @@ impl Bench<'_> {
     }
 
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
-        let up = ladder.sleeps.iter().copied();
-        let pass = |n: usize| match n % 2 {
-            0 => up.clone().collect::<Vec<u64>>(),
-            _ => up.clone().rev().collect(),
-        };
-        let mut stages = Stages::default();
-        let mut before = stages.then(Step::POLL, POLL_SLICE);
-        let mut passes: Vec<(u64, BesidePolling)> = Vec::new();
-        for asked in (0..PASSES).flat_map(pass) {
-            let sleep = Step::By(ladder::fixed(asked).into());
-            let stage = stages.then(sleep, POINT_SLICE);
-            let after = stages.then(Step::POLL, POLL_SLICE);
-            let beside = BesidePolling {
-                before,
-                stage,
-                after,
-            };
-            passes.push((asked, beside));
-            before = after;
-        }
+        let (stages, passes) = ladder.stages();
         let watched = self.run(bs, &stages)?;
         let baseline = self.workload.site.idle_busy_cpus;
         let of_sleep = |asked: u64| {
@@ -185,16 +245,11 @@ impl Bench<'_> {
                 of_it.map(|(_, beside)| Point::of(&watched, *beside, asked as f64, baseline));
             Point::joined(points.collect())
         };
-        Ok(up.map(of_sleep).collect())
+        Ok(ladder.sleeps.iter().copied().map(of_sleep).collect())
     }
 
     fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
-        let mut stages = Stages::default();
-        let beside = BesidePolling {
-            before: stages.then(Step::POLL, LOOK),
-            stage: stages.then(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
-            after: stages.then(Step::POLL, LOOK),
-        };
+        let (stages, beside) = interrupt_stages();
         let watched = self.run(bs, &stages)?;
         let baseline = self.workload.site.idle_busy_cpus;
         Ok(Interrupted::of(&watched, beside, baseline))
@@ -215,6 +270,20 @@ impl Bench<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Ten sleeps of 60 ms in four passes, each with 30 ms of polling behind it and the first one
+    /// before it, a look of 150 ms, 1 s for interrupts, and three runs to set up: 5.08 s. All 14 clear
+    /// sleeps take 5.07 s.
+    #[test]
+    fn the_length_is_that_of_the_stages() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+        near(Ladder::around(50_000.0).seconds(), 0.03 + 40.0 * 0.09);
+        near(of_size_s(), 0.15 + 3.63 + 1.0 + 0.3);
+        near(
+            expected_s(2),
+            3.0 * 0.25 + (0.03 + 56.0 * 0.09) + 0.1 + 2.0 * 5.08,
+        );
+    }
 
     #[test]
     fn clear_sleeps_are_measured_on_requests_that_are_not_split() {

@@ -62,9 +62,13 @@ pub struct BenchArgs {
     /// Make the backgrounds phases of one trial: the jobs run on while the background changes
     #[arg(long, requires = "background")]
     pub phases: bool,
+    /// Also measure what this run of q2c tune recommends
+    ///
     /// Also measure the method that this run of `q2c tune` recommends for each block size
     #[arg(long, value_name = "RUN")]
     pub tuned: Option<PathBuf>,
+    /// Measure stages in the block layer, in a run of its own (root)
+    ///
     /// After all trials, run each point once more with the block layer captured: where its I/Os
     /// spend their time, stage by stage, and which hardware queues take them (needs root)
     #[arg(long)]
@@ -78,6 +82,11 @@ pub struct BenchArgs {
     /// Trials of each point
     #[arg(short = 't', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    pub all_trials: bool,
+    /// Add trials until the median is known this well, such as 3%
+    ///
     /// Add trials until the median's interval is narrower than this share of it, such as 3%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,

@@ -63,14 +63,20 @@ pub struct FsBenchArgs {
     /// to the number of CPUs]
     #[arg(long, value_name = "LIST")]
     pub jobs: Option<Counts>,
+    /// Run a built-in mix of work on many files instead
+    ///
     /// Run a built-in mix of what programs do with many small files and a large one: jobs per
     /// minute, with as many tasks as --jobs says
     #[arg(long, conflicts_with_all = ["program", "locks"])]
     pub mix: bool,
+    /// Run this shell command on each file system instead
+    ///
     /// Run this shell command on each file system instead of jobs of q2c, in an empty folder there,
     /// on as many CPUs as --jobs says ($Q2C_CPUS holds the number)
     #[arg(long = "macro", value_name = "COMMAND", requires = "metric")]
     pub program: Option<String>,
+    /// Regular expression that finds the figure in what it prints
+    ///
     /// Regular expression whose first group is the figure in what the command prints; the last one
     /// that fits counts
     #[arg(long, value_name = "REGEX", requires = "program")]
@@ -91,6 +97,8 @@ pub struct FsBenchArgs {
     /// Bytes of the file, or of the part of the shared one, that each thread uses
     #[arg(long, default_value = "16m", value_parser = parse_size)]
     pub file: Bytes,
+    /// Also name the locks that jobs wait for, in a run of its own
+    ///
     /// Name the locks that jobs wait for with the code that wants them (Linux 5.19 and later), and
     /// the functions in which their CPU time goes, from one more run of each point
     #[arg(long, conflicts_with = "program")]
@@ -98,6 +106,9 @@ pub struct FsBenchArgs {
     /// Trials of each point
     #[arg(long, default_value_t = 5)]
     pub trials: u32,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    pub all_trials: bool,
     /// Length of the counted part of a trial
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = trial)]
     pub seconds: f64,

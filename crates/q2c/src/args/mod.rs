@@ -24,6 +24,7 @@ mod rule;
 mod runs;
 mod scale;
 mod shell;
+mod short;
 mod source;
 mod steer;
 mod study;
@@ -73,7 +74,7 @@ pub use watch::WatchArgs;
 use crate::failure::Failure;
 use crate::output::say;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use q2c_policy::SpecError;
 use q2c_result::Exit;
 use std::error::Error as _;
@@ -81,7 +82,7 @@ use std::process::ExitCode;
 
 /// A laboratory for the life of a block I/O, from Q (queued) to C (complete).
 #[derive(Debug, Parser)]
-#[command(name = "q2c", version, after_help = exit_codes())]
+#[command(name = "q2c", version, after_help = exit_codes(), mut_subcommands(short::shortened))]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -145,9 +146,12 @@ pub enum Command {
 pub fn refused(error: &clap::Error) -> ExitCode {
     let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !help_instead {
+        let given = std::env::args_os().skip(1);
+        let given = given.map(|word| word.to_string_lossy().into_owned());
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
         rule.iter().for_each(|rule| say(&rule.pointer()));
-        return Failure::new(Exit::Usage, one_line(&error.to_string())).report();
+        let told = one_line(&error.to_string(), given);
+        return Failure::new(Exit::Usage, told).report();
     }
     // Nothing can be done about a closed stream here.
     error.print().ok();
@@ -158,20 +162,52 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     })
 }
 
-/// The parser's message in one line, without its usage lines.
-fn one_line(message: &str) -> String {
+/// The parser's message in one line, without its usage lines, and the help that tells more.
+fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
     let own = message.lines().map(str::trim).take_while(|line| {
         !line.starts_with("Usage:") && !line.starts_with("For more information")
     });
-    let words: Vec<&str> = own.filter(|line| !line.is_empty()).collect();
+    // The parser's idea to pass an unknown option as a value is of no use in any command here.
+    let scratch = message.contains("unexpected argument '--scratch'");
+    let useless =
+        |line: &str| line.starts_with("tip: to pass '") || scratch && line.starts_with("tip:");
+    let of_use = |line: &&str| !line.is_empty() && !useless(line);
+    let words: Vec<&str> = own.filter(of_use).collect();
     let told = words.join(" ");
     let told = told.strip_prefix("error: ").unwrap_or(&told);
-    let resumed = match told.contains("--resume") && told.contains("cannot be used with") {
-        true => "; a resumed run keeps its own settings",
+    let more = more_of(told);
+    let command = command_of(given);
+    format!("understand the command line: {told}{more}; see {command} --help")
+}
+
+/// What the parser does not know about its own message.
+fn more_of(told: &str) -> &'static str {
+    if told.contains("--resume") && told.contains("cannot be used with") {
+        return "; a resumed run keeps its own settings";
+    }
+    match told.starts_with("unexpected argument '--scratch'") {
+        true => {
+            "; this command makes no scratch file: name a file, a block device or a simulated device such as sim:50us"
+        }
         false => "",
-    };
-    let told = format!("{told}{resumed}");
-    format!("understand the command line: {told}; see q2c --help and q2c COMMAND --help")
+    }
+}
+
+/// The command that these words of a command line begin with: `q2c trace import`.
+fn command_of(words: impl Iterator<Item = String>) -> String {
+    let mut command = Cli::command();
+    let mut name = "q2c".to_owned();
+    for word in words {
+        match command.find_subcommand(&word) {
+            Some(below) => {
+                name = format!("{name} {word}");
+                command = below.clone();
+            }
+            None if word.starts_with('-') => {}
+            None => break,
+        }
+    }
+    name
 }
 
 fn exit_codes() -> String {
@@ -183,7 +219,6 @@ fn exit_codes() -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     fn command(words: &str) -> Command {
         let words = std::iter::once("q2c").chain(words.split_whitespace());
@@ -237,6 +272,33 @@ pub mod tests {
             Command::Poll(args) => args.command,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_message_of_the_parser_names_its_help() {
+        let told = |words: &str| {
+            let given = words.split_whitespace();
+            let refused = Cli::try_parse_from(std::iter::once("q2c").chain(given.clone()));
+            let message = refused.unwrap_err().to_string();
+            one_line(&message, given.map(str::to_owned))
+        };
+        let import = told("trace import a.csv --sratch 1g");
+        assert!(import.contains("'--sratch'"), "{import}");
+        assert!(
+            import.ends_with("; see q2c trace import --help"),
+            "{import}"
+        );
+        assert!(!import.contains("as a value"), "{import}");
+        let jobs = told("tune --jobs none sim:50us");
+        assert!(jobs.ends_with("; see q2c tune --help"), "{jobs}");
+        let replay = told("replay a.parquet --scratch 1g");
+        assert!(replay.contains("no scratch file: name a file"), "{replay}");
+        assert!(replay.ends_with("; see q2c replay --help"), "{replay}");
+        assert!(
+            told("tunes").ends_with("; see q2c --help"),
+            "{}",
+            told("tunes")
+        );
     }
 
     #[test]

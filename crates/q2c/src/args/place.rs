@@ -68,6 +68,8 @@ pub struct PlaceRunArgs {
     /// Polling tasks [default: half of the logical CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub polling: Option<u32>,
+    /// Placements that are compared, separated by commas
+    ///
     /// Placements: free (the kernel's own balancing), bunch, scatter, colocate, spread, proposed
     /// (the daemon of place start)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measured_policy,
@@ -76,6 +78,9 @@ pub struct PlaceRunArgs {
     /// Trials of each placement
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub trials: u32,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    pub all_trials: bool,
     /// Counted time of a trial of q2c's own work
     #[arg(long, default_value = "3s", value_name = "DURATION", value_parser = parse_time)]
     pub trial: Nanos,
@@ -246,9 +251,13 @@ pub struct PlaceSimArgs {
     /// published figures]
     #[arg(long, value_name = "FILE")]
     pub speeds: Option<PathBuf>,
+    /// Cost of each further computing task in a last-level cache
+    ///
     /// What each further computing task in the same last-level cache adds to the time of one
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub cache_term: Option<f64>,
+    /// Work lost by a move to another last-level cache
+    ///
     /// Work that a computing task loses when it moves to another last-level cache
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "cache_term")]
     pub cache_refill: Option<Nanos>,

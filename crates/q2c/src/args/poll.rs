@@ -62,6 +62,8 @@ pub struct SimulatedArgs {
 /// Which rules on which trace, at which costs.
 #[derive(Clone, Debug, Args)]
 pub struct SimArgs {
+    /// Trace of the block layer, or of classic polling
+    ///
     /// Trace of the block layer (q2c trace record, blktrace, or imported), or of classic polling: a
     /// run's trace-BS.parquet
     pub trace: PathBuf,
@@ -82,6 +84,8 @@ pub struct SimArgs {
 /// What is swept on what, and what counts as best.
 #[derive(Clone, Debug, Args)]
 pub struct SweepArgs {
+    /// Traces of the block layer, or of classic polling
+    ///
     /// Traces of the block layer (q2c trace record, blktrace, or imported), or of classic polling:
     /// q2c's own, lists of latencies (name their --unit), CSV (name its --columns)
     #[arg(required = true, value_name = "INPUT")]

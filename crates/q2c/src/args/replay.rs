@@ -25,6 +25,8 @@ pub struct ReplayArgs {
     /// left out
     #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target")]
     pub map: Vec<Map>,
+    /// What is kept of the trace: its times, its depth or its lanes
+    ///
     /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
     /// its place in the trace; closed: each lane a recorded think time after its last completion
     #[arg(long, value_enum, default_value = "timed")]
@@ -55,6 +57,8 @@ pub struct CompareArgs {
     /// A further trace, also where its format is not recognised; as often as needed
     #[arg(long = "trace", value_name = "FILE")]
     pub more: Vec<PathBuf>,
+    /// What is kept of the trace: its times, its depth or its lanes
+    ///
     /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
     /// its place in the trace; closed: each lane a recorded think time after its last completion.
     /// Several, as in timed,outstanding, are compared one by one
@@ -78,7 +82,7 @@ pub struct HowArgs {
     /// timed: so many times as fast, such as 2 or 0.5
     #[arg(long, default_value = "1", value_parser = speed)]
     pub speed: f64,
-    /// outstanding: keep the time in which the trace has nothing in flight, or leave it out
+    /// outstanding: what becomes of the time with nothing in flight
     #[arg(long, value_parser = one_of::<Idle>(idle()), default_value = "squeeze")]
     pub idle: Idle,
     /// outstanding: what in flight is counted in; blocks are of 4 KiB
@@ -107,15 +111,20 @@ pub struct HowArgs {
     /// Requests in flight of each thread at most; a device that reaches it is saturated
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=32768))]
     pub in_flight: u16,
-    /// Offsets that the target does not have: begin again at its start, leave their requests out,
-    /// scale all, or move used parts together
+    /// What becomes of offsets that the target does not have
+    ///
+    /// Begin again at its start, leave their requests out, scale all, or move used parts together
     #[arg(long, value_parser = one_of::<Fit>(Fit::NAMES), default_value = "modulo")]
     pub offsets: Fit,
-    /// Writes: skip, as-reads, or allow, which needs --allow-write for each target [default: allow
-    /// where all targets are named by --allow-write, else as-reads]
+    /// Writes: skip, as-reads, or allow
+    ///
+    /// To allow them needs --allow-write for each target [default: allow where all targets are named
+    /// by --allow-write, else as-reads]
     #[arg(long, value_parser = one_of::<Writes>(Writes::NAMES))]
     pub writes: Option<Writes>,
-    /// Discards: skip or allow; libaio has none [default: as writes are allowed, skip with libaio]
+    /// Discards: skip or allow
+    ///
+    /// libaio has none [default: as writes are allowed, skip with libaio]
     #[arg(long, value_parser = one_of::<Discards>(Discards::NAMES))]
     pub discards: Option<Discards>,
     /// Share of what is written that compresses to nothing, such as 50%
@@ -134,9 +143,14 @@ pub struct HowArgs {
     /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
     #[arg(long, requires = "capture")]
     pub by: Option<CapturedBy>,
+    /// Own lateness (p99) above which a trial is invalid
+    ///
     /// The replayer's own lateness above this at the 99th percentile makes a trial invalid
     #[arg(long, default_value = "100us", value_name = "DURATION", value_parser = parse_duration)]
     pub max_lateness: Nanos,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    pub all_trials: bool,
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = super::analyze::window)]
     pub part: Option<super::Window>,

@@ -34,6 +34,9 @@ pub struct ReproduceArgs {
     /// Trials of each point [default: those of the file, mostly 5]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: Option<u32>,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    pub all_trials: bool,
     /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
     /// siblings
     #[arg(long, value_name = "LIST", default_value = "auto")]

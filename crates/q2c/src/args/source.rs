@@ -21,6 +21,8 @@ pub struct SourceArgs {
     /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
+    /// Block layer: what is the device's time: d2c, i2c or q2c
+    ///
     /// Block layer: the interval that is the device's time: d2c (from the hand-over to the driver),
     /// i2c (from the insertion into the scheduler) or q2c (from queued); what is before it is the
     /// submission [default: d2c, or q2c of a trace without hand-overs]

@@ -13,6 +13,8 @@ pub struct TimingArgs {
     /// length, at least 2s]
     #[arg(long, value_name = "DURATION", value_parser = parse_time)]
     pub measure: Option<Nanos>,
+    /// Open loop: submissions come as they came in the recording
+    ///
     /// Open loop: submissions come when they came in the recording, not when the last completion
     /// allows
     #[arg(long)]

@@ -17,11 +17,14 @@ pub struct TraceArgs {
     pub command: TraceCommand,
 }
 
+/// Where `-h`, which fits a screen, sends its reader.
+const WHERE: &str = "q2c trace import --help describes the formats";
+
 /// The commands of `q2c trace`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TraceCommand {
     /// Turn a recording of another tool into a q2c trace (Parquet)
-    #[command(after_help = formats())]
+    #[command(after_help = WHERE, after_long_help = formats())]
     Import(ImportArgs),
     /// Record every I/O of a device, from queued to complete, by BPF
     Record(RecordArgs),

@@ -35,6 +35,9 @@ pub struct TuneArgs {
     /// most six times as many in all
     #[arg(short = 't', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    pub all_trials: bool,
     /// What is best.
     #[command(flatten)]
     pub goal: GoalArgs,

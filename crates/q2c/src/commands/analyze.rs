@@ -6,6 +6,7 @@ use crate::args::AnalyzeArgs;
 use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
+use crate::progress::Line;
 use q2c_analyze::Options;
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
@@ -23,7 +24,9 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         import: args.recording.options(),
         window: args.window(),
     };
+    let line = Line::reading([args.trace.as_path()]);
     let result = q2c_analyze::recording(&args.trace, &options, stop);
+    drop(line);
     show(args, page, &result.or_exit_of(analyze_exit)?)?;
     Ok(Exit::Done)
 }

@@ -8,6 +8,7 @@ use crate::workbench::{open_new, tell_cpu_trials};
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
+use q2c_run::runner;
 use q2c_workbench::calibrate::{CalibrateError, calibrate, identity};
 use std::sync::atomic::AtomicBool;
 
@@ -15,13 +16,16 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = open_new("calibrate", &args.workload, args.jobs.jobs, stop)?;
     tell_cpu_trials(&bench);
+    let mut progress = runner::progress::on_stderr();
     let calibrations = calibrate(
         &bench.workload,
         &args.workload.bs,
         args.workload.run.seed,
+        progress.as_mut(),
         stop,
-    )
-    .or_exit_of(CalibrateError::exit)?;
+    );
+    drop(progress);
+    let calibrations = calibrations.or_exit_of(CalibrateError::exit)?;
     let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
     for (store, calibration) in store()
         .iter()

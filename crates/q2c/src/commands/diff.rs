@@ -4,6 +4,7 @@ use crate::args::{DiffArgs, DiffForm};
 use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
+use crate::progress::Line;
 use q2c_analyze::Options;
 use q2c_diff::Measured;
 use q2c_result::Exit;
@@ -16,7 +17,8 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let (a, b) = (side(&args.a, stop)?, side(&args.b, stop)?);
     if a.kind != b.kind {
         let why = format!(
-            "compare {} with {}: expected two results of one kind, found {} and {}",
+            "compare {} with {}: expected two results of one kind, found {} and {}; name two of one kind, q2c runs lists the \
+             runs that are here",
             args.b.display(),
             args.a.display(),
             a.kind,
@@ -42,6 +44,7 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Failure> {
     let text = match is_trace(path) {
         true => {
+            let _line = Line::reading([path]);
             let analysed = q2c_analyze::recording(path, &Options::default(), stop);
             serde_json::to_string(&analysed.or_exit_of(analyze_exit)?).or_exit(Exit::Internal)?
         }

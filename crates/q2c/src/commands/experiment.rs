@@ -34,8 +34,14 @@ fn check(file: &Path) -> Result<Exit, Failure> {
 /// Reads an experiment from a file. What is wrong in it is told line by line.
 pub fn read(file: &Path) -> Result<Experiment, Failure> {
     let name = file.display();
-    let text = whole_file::read_named_text(file, whole_file::BY_HAND)
-        .map_err(|e| Failure::new(Exit::Input, format!("read the experiment {name}: {e}")))?;
+    let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {
+        Failure::new(
+            Exit::Input,
+            format!(
+                "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
+            ),
+        )
+    })?;
     Experiment::parse(&text).map_err(|error| match &error {
         ExperimentError::Wrong(problems) => {
             problems.iter().for_each(|problem| say(&format!("{name}: {problem}")));

@@ -37,6 +37,7 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         machine: &machine,
         roots: &roots,
         leave: &leave,
+        all_trials: args.all_trials,
         stop,
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {

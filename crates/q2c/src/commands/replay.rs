@@ -10,6 +10,7 @@ use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, say_service_times, screen};
+use crate::progress::Line;
 use crate::requests::replay::request;
 use q2c_capture::CapturedBy;
 use q2c_compare::{
@@ -28,6 +29,7 @@ use q2c_run::runner::RunError;
 use q2c_run::{RunDir, RunState, runner};
 use q2c_sys::Clock;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -49,7 +51,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         .filter(|path| path.symlink_metadata().is_ok())
     {
         let why = format!(
-            "record the replay in {}: expected a new name, found an existing file",
+            "record the replay in {}: expected a new name, found an existing file; remove it or name another",
             taken.display()
         );
         return Err(Failure::new(Exit::Usage, why));
@@ -75,6 +77,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let run = Run {
         request: &request,
         trials: args.trials,
+        all_trials: args.how.all_trials,
         repeats: 0,
         capture: match request.capture {
             CaptureWish::By(by) => Some(by),
@@ -156,6 +159,7 @@ fn source(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<TraceSource, 
         temporary: &temporary(),
     };
     let part = how.part.map(|part| (part.from, part.to));
+    let _line = Line::reading([path]);
     TraceSource::open(&asked, part, stop, &say).or_exit_of(replay_exit)
 }
 
@@ -169,7 +173,8 @@ fn site(
     let open = match &args.target {
         Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
         None if args.map.is_empty() => {
-            let why = "replay: name a <TARGET>, or one for each device with --map";
+            let why = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
+                       device of the trace with --map";
             return Err(Failure::new(Exit::Usage, why));
         }
         None => {
@@ -177,9 +182,20 @@ fn site(
             OpenSite::of_maps(&roots, request, &maps, facts)
         }
     };
-    let open = open.or_exit_of(SiteError::exit)?;
+    let open = open.map_err(|error| not_opened(&error))?;
     say_simulated(&open);
     Ok(open)
+}
+
+/// The failure of a target. These commands make no file of their own.
+fn not_opened(error: &SiteError) -> Failure {
+    let instead = match error {
+        SiteError::Target(error) if error.lacks_a_file() => {
+            ", or a simulated device such as sim:50us"
+        }
+        _ => "",
+    };
+    Failure::new(error.exit(), format!("{error}{instead}"))
 }
 
 /// Says of each simulated target what its service times are.
@@ -193,6 +209,7 @@ fn say_simulated(open: &OpenSite) {
 struct Run<'a> {
     request: &'a ReplayRequest,
     trials: u32,
+    all_trials: bool,
     repeats: u32,
     /// Whether the block layer is captured, and by which means, as [`Replaying::capture`].
     capture: Option<Option<CapturedBy>>,
@@ -218,7 +235,9 @@ impl Run<'_> {
         Replaying {
             variants,
             trials: self.trials,
+            all_trials: self.all_trials,
             repeats: self.repeats,
+            stayed_late: BTreeSet::new(),
             max_lateness: self.request.max_lateness,
             capture: self.capture,
             precondition: self.request.precondition,

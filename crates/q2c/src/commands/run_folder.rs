@@ -104,9 +104,28 @@ pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
 /// Says that a run was stopped after some of its trials, and how to go on.
 pub fn tell_stopped(folder: &Path) {
     say(&format!(
-        "stopped: the finished trials are in the report; --resume {} goes on",
-        folder.display()
+        "stopped: the finished trials are in the report; {} goes on",
+        resume(folder)
     ));
+}
+
+/// The command line that goes on with the run in `folder`.
+pub fn resume(folder: &Path) -> String {
+    let command = RunDir::inspect(folder).map_or_else(
+        |_| "q2c COMMAND".to_owned(),
+        |(record, _)| format!("q2c {}", record.name),
+    );
+    format!("{command} --resume {}", quoted(folder))
+}
+
+/// A path as one word of a shell.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// Keeps the scratch file of a run that ended early. `--resume` could not go on without it.
@@ -127,9 +146,9 @@ pub fn tell_no_longer_needed(scratch: &Path) {
 pub fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
     if let Some(scratch) = scratch {
         say(&format!(
-            "kept {} for --resume {}; remove it when it is not wanted",
+            "kept {} for {}; remove it when it is not wanted",
             scratch.display(),
-            folder.display()
+            resume(folder)
         ));
     }
 }
@@ -148,4 +167,30 @@ pub fn floor(clock: Clock, cpu: CpuId) -> Result<Floor, Failure> {
         recorded_ns: floor::measure(clock, cpu).or_exit(Exit::Environment)?,
         bare_ns: floor::measure_bare(clock, cpu).or_exit(Exit::Environment)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_one_word_of_a_shell() {
+        for (path, word) in [
+            ("runs/2026-a_b", "runs/2026-a_b"),
+            ("my runs/a", "'my runs/a'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), word);
+        }
+    }
+
+    #[test]
+    fn a_run_is_gone_on_with_by_its_own_command() {
+        let runs = tempfile::tempdir().unwrap();
+        let plan = std::collections::BTreeMap::from([("seed", 1)]);
+        let folder = RunDir::create(runs.path(), "bench", &plan, &Identity::default()).unwrap();
+        let told = resume(folder.path());
+        let path = folder.path().display();
+        assert_eq!(told, format!("q2c bench --resume {path}"));
+    }
 }

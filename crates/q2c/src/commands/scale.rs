@@ -4,6 +4,7 @@ use crate::args::{PredictArgs, ScaleArgs, ScaleCommand};
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
+use crate::progress::Line;
 use q2c_result::Exit;
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::scale::{Parameters, ScaleResult};
@@ -59,6 +60,7 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
             seed: args.seed,
         },
     };
+    let _line = Line::working("fitting and predicting");
     let mut result = q2c_scale::predict(&request).or_exit_of(ScaleError::exit)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     result.started_unix_s = now.map_or(0, |since| since.as_secs());

@@ -21,7 +21,12 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 /// are there are replaced.
 pub fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let folder = &args.folder;
-    let bad = |e: std::io::Error| format!("write the man pages into {}: {e}", folder.display());
+    let bad = |e: std::io::Error| {
+        format!(
+            "write the man pages into {}: {e}; name a folder",
+            folder.display()
+        )
+    };
     fs::create_dir_all(folder)
         .map_err(bad)
         .or_exit(Exit::Usage)?;

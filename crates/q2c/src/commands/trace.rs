@@ -7,6 +7,7 @@ mod import;
 use crate::args::{TraceArgs, TraceCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
+use crate::progress::Line;
 use q2c_model::{Nanos, TraceLatency, TraceMeta, TraceSummary};
 use q2c_result::Exit;
 use q2c_result::trace::TraceInfo;
@@ -30,6 +31,7 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
     let mut counting = Counting::default();
+    let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
             let why = format!("read trace {}: stopped by a signal", path.display());
@@ -37,6 +39,7 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
         }
         counting.add(&records.or_exit(Exit::Input)?);
     }
+    drop(line);
     tell(path, trace.meta(), counting.finish(), json)
 }
 

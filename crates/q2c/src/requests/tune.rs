@@ -49,6 +49,7 @@ pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
         slice_seconds: SLICE_S,
         record_seconds: args.seconds * RECORD_TRIALS,
         trials: args.trials,
+        all_trials: args.all_trials,
         objective: args.goal.objective.to_string(),
         min_iops: limits.min_iops.map(|min| min.to_string()),
         max_p99_ns: limits.max_p99_ns,

@@ -18,6 +18,7 @@ mod config;
 mod cpu_trials;
 #[cfg(test)]
 mod doctor;
+mod errors;
 #[cfg(test)]
 mod fs;
 mod limits;

@@ -30,7 +30,7 @@ fn named_cpus_keep_their_order_and_must_be_allowed() {
     let refused = allowed.choose(Some(&cpus(&[1, 7])), UnnamedCpus::AwayFrom(&[]));
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "use CPU 7: q2c may run on CPUs 0, 1 here"
+        "use CPU 7: q2c may run on CPUs 0, 1 here; name some of them with --cpus"
     );
 }
 

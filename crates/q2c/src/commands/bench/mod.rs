@@ -43,7 +43,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
-    let done = bench(&spec, &place, &borders, &mut folder, stop);
+    let done = bench(&spec, &place, &borders, &mut folder, args.all_trials, stop);
     let Done {
         result,
         state,
@@ -68,7 +68,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         run_folder::tell_report(&path);
         let mut failed = format!("measure {why}");
         if state != RunState::Complete {
-            failed += &format!("; mend that and go on with --resume {}", path.display());
+            failed += &format!("; mend that and go on with {}", run_folder::resume(&path));
             run_folder::keep_for_resume(place, &path);
         }
         return Err(Failure::new(exit, failed));
@@ -259,6 +259,7 @@ fn bench(
     place: &Workbench,
     borders: &[Border],
     folder: &mut RunDir,
+    all_trials: bool,
     stop: &AtomicBool,
 ) -> Result<Done, Failure> {
     let restore_dir = restore::folder(None).ok();
@@ -279,6 +280,7 @@ fn bench(
         harness_floor_ns: floor.recorded_ns,
         harness_bare_ns: floor.bare_ns,
         clock,
+        all_trials,
         stop,
     };
     let mut progress = runner::progress::on_stderr();

@@ -3,7 +3,9 @@
 use super::Child;
 use crate::exit::recording_exit;
 use crate::failure::{Fails, Failure};
+use crate::progress::Line;
 use q2c_capture::{Follower, Recorder};
+use q2c_run::runner::spoken;
 use q2c_trace::recording::{Recorded, Recording};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,13 +33,55 @@ pub trait Watch {
     fn look(&mut self, recorder: &Recorder) -> Result<bool, Failure>;
 }
 
-/// A watcher that does nothing.
-pub struct Quiet;
+/// A watcher that counts the I/Os, and shows their number on a terminal each second.
+pub struct Counted {
+    /// `None` where a command runs, whose output has the terminal.
+    line: Option<Line>,
+    begun: Instant,
+    length: Option<f64>,
+    shown: Duration,
+    ios: u64,
+}
 
-impl Watch for Quiet {
-    fn io(&mut self, _: &Recorded) {}
+impl Counted {
+    /// How often the number is drawn again. Drawing is work on the machine that is watched.
+    const EVERY: Duration = Duration::from_secs(1);
+
+    /// A watcher of a capture of so many seconds; `None` for one without an end.
+    /// `alone` is true when no command runs.
+    pub fn new(length: Option<f64>, alone: bool) -> Self {
+        Counted {
+            line: alone.then(|| Line::still("")),
+            begun: Instant::now(),
+            length,
+            shown: Duration::ZERO,
+            ios: 0,
+        }
+    }
+}
+
+/// How far a capture is.
+fn in_words(ios: u64, now: Duration, length: Option<f64>) -> String {
+    let now = spoken(now.as_secs_f64());
+    let of = length.map_or_else(String::new, |length| format!(" of {}", spoken(length)));
+    format!("{ios} I/Os in {now}{of}")
+}
+
+impl Watch for Counted {
+    fn io(&mut self, _: &Recorded) {
+        self.ios += 1;
+    }
 
     fn look(&mut self, _: &Recorder) -> Result<bool, Failure> {
+        let now = self.begun.elapsed();
+        if let Some(line) = self
+            .line
+            .as_ref()
+            .filter(|_| now >= self.shown + Self::EVERY)
+        {
+            line.say(in_words(self.ios, now, self.length));
+            self.shown = now;
+        }
         Ok(true)
     }
 }
@@ -102,5 +146,17 @@ impl<W: Watch> Follower for Following<'_, W> {
             return Ok(ControlFlow::Break(CaptureEnd::Asked));
         }
         Ok(ControlFlow::Continue(left.unwrap_or(Duration::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_tells_its_number_and_its_time() {
+        let now = Duration::from_millis(3_040);
+        assert_eq!(in_words(812, now, Some(10.0)), "812 I/Os in 3.0 s of 10 s");
+        assert_eq!(in_words(0, now, None), "0 I/Os in 3.0 s");
     }
 }

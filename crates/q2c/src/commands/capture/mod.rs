@@ -5,7 +5,7 @@ mod following;
 mod running;
 
 pub use child::{Child, kill_the_command};
-pub use following::{CaptureEnd, Quiet, Watch};
+pub use following::{CaptureEnd, Counted, Watch};
 pub use running::{Captured, RunningCapture};
 
 use crate::failure::Failure;

@@ -3,17 +3,19 @@
 use crate::args::PlaceCalibrateArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
-use crate::workbench::open_without_rest;
-use q2c_corun::calibrate::{CalibrateError, Plan, measure, siblings, widest};
-use q2c_corun::pair::{PolledDevice, Siblings};
+use crate::progress::Line;
+use crate::workbench::open_named;
+use q2c_corun::calibrate::{CalibrateError, Plan, measure, siblings, trials_of_all, widest};
+use q2c_corun::pair::{Machine, PolledDevice, Siblings};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::RingKind;
 use q2c_host::{Roots, machine};
 use q2c_model::Bytes;
 use q2c_place::speeds_file;
-use q2c_result::corun::{CalibrateResult, Pair, SCHEMA};
+use q2c_result::corun::{CalibrateResult, Pair, SCHEMA, Work};
 use q2c_result::{Exit, Warning};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
+use std::io;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
@@ -40,7 +42,14 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
         seed: args.seed,
     };
     let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let (pairs, speeds) = measure(&mut pair, cpus, plan, stop).or_exit_of(CalibrateError::exit)?;
+    let mut told = Told {
+        line: Line::of(trials_of_all(&pair, args.trials) as u64, "trials of pairs"),
+        pair,
+        done: 0,
+    };
+    let measured = measure(&mut told, cpus, plan, stop);
+    drop(told);
+    let (pairs, speeds) = measured.or_exit_of(CalibrateError::exit)?;
     let result = CalibrateResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -67,13 +76,32 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
+/// The pair, with a line that tells how many of its trials are done. It is drawn between them.
+struct Told {
+    pair: Siblings,
+    line: Line,
+    done: u64,
+}
+
+impl Machine for Told {
+    fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64> {
+        self.line.set(self.done);
+        self.done += 1;
+        self.pair.rate(own, neighbour, same_cpu)
+    }
+
+    fn polling(&self) -> Vec<Work> {
+        self.pair.polling()
+    }
+}
+
 /// Opens the target, which the tasks of the pair poll for in the kernel.
 fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Failure> {
     let request = WorkloadRequest {
         engine: Some(EngineSpec::ByDevice(RingKind::File).settled(true)),
         ..super::reads(target, BS, pair.own)
     };
-    let bench = open_without_rest(&request, None, stop)?;
+    let bench = open_named(&request, stop)?;
     pair.device = Some(PolledDevice {
         engine: bench.workload.engine.clone(),
         medium: bench.workload.medium.clone(),

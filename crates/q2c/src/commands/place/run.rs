@@ -4,7 +4,7 @@ use crate::args::PlaceRunArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use crate::workbench::open_without_rest;
+use crate::workbench::open_named;
 use q2c_corun::calibrate::{CalibrateError, Plan, shared_pipeline, siblings};
 use q2c_corun::run::conclude::{classes, polling_alone};
 use q2c_corun::run::cores::Cores;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &PlaceRunArgs, stop: &AtomicBool) -> Result<Exit, Failur
     let map = map(&roots, &allowed);
     let spec = spec(args, &map);
     let bench = match &args.p {
-        None => Some(open_without_rest(&request(args, &map), None, stop)?),
+        None => Some(open_named(&request(args, &map), stop)?),
         Some(_) => None,
     };
     let (policies, left_out) = available(&spec, &roots, &allowed);
@@ -214,6 +214,7 @@ impl PlacementsRun<'_> {
         let settings = Settings {
             trials: self.spec.trials,
             seed: self.spec.seed,
+            all_trials: self.args.all_trials,
             ..Settings::default()
         };
         let clock = SystemClock::default();

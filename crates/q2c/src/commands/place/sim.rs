@@ -3,6 +3,7 @@
 use crate::args::PlaceSimArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
+use crate::progress::Line;
 use q2c_model::Nanos;
 use q2c_place::error::PlaceError;
 use q2c_place::latency::PollTimes;
@@ -21,7 +22,9 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Failure> {
     let page = NewFile::if_named(args.html.as_ref())?;
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let request = request(args, speeds, speeds_from);
+    let line = Line::working("simulating placements");
     let mut result = study::simulate(&request).or_exit_of(PlaceError::exit)?;
+    drop(line);
     if !args.published {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         result.started_unix_s = now.map_or(0, |since| since.as_secs());

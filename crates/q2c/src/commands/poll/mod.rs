@@ -11,8 +11,6 @@ mod study;
 mod sweep;
 mod tune_kernel;
 
-pub(super) use sweep::progress;
-
 use crate::args::{PollArgs, PollCommand, rules};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, say};

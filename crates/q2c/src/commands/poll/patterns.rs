@@ -7,6 +7,7 @@ use crate::args::{PatternsArgs, SimulatedArgs, temporary};
 use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json};
+use crate::progress::Line;
 use crate::requests::LONG_S;
 use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, CostModel, Nanos};
@@ -93,7 +94,9 @@ pub(super) fn worth_it(
     sample: &[PolicySpec],
     count: u64,
 ) -> Result<(), Failure> {
+    let line = Line::working("estimating the time");
     let takes = study.expected_s(sample, count);
+    drop(line);
     match takes.filter(|takes| *takes > LONG_S && !args.yes) {
         None => Ok(()),
         Some(takes) => Err(Failure::new(
@@ -154,6 +157,7 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
     let source = &args.simulated.source;
     let read = |path: &PathBuf| trace(path, source, files.len(), stop);
+    let _line = Line::reading(files.iter().map(PathBuf::as_path));
     files.iter().map(read).collect()
 }
 
@@ -165,6 +169,7 @@ fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure
         Failure::new(Exit::of_output(&error), why)
     })?;
     let options = args.simulated.source.options(LIBRARY.len());
+    let _line = Line::working("reading the patterns of q2c");
     read_library(folder.path(), &options, stop).or_exit_of(study_exit)
 }
 

@@ -1,10 +1,10 @@
 //! The command `q2c poll search`.
 
 use super::patterns::{Outputs, Patterns, worth_it};
-use super::sweep::progress;
 use crate::args::SearchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, screen};
+use crate::progress::Line;
 use q2c_report::{csv, html, terminal};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
@@ -41,9 +41,9 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let count = search.cells() / study.traces.len();
     worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
-    let bar = progress(search.cells());
-    let result = search.run(stop, &mut |done| bar.set_position(done as u64));
-    bar.finish_and_clear();
+    let line = Line::of(search.cells() as u64, "configurations");
+    let result = search.run(stop, &mut |done| line.set(done as u64));
+    drop(line);
     outputs.write(
         &result.or_exit_of(StudyError::exit)?,
         html::poll_search,

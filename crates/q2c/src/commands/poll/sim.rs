@@ -5,6 +5,7 @@ use super::source::trace;
 use crate::args::{SimArgs, SimulatedArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
+use crate::progress::Line;
 use crate::requests::poll::{arrival, sim_policies, timing};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
@@ -25,7 +26,9 @@ pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
+    let line = Line::reading([args.trace.as_path()]);
     let trace = trace(&args.trace, source, 1, stop)?;
+    drop(line);
     let (cost, cost_in_words) = costs(cost, source.recording.bs, &trace.input.sizes)?;
     let policies = sim_policies(args).or_exit(Exit::Usage)?;
     let simulation = Simulation {
@@ -39,5 +42,9 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
         },
         cost_in_words,
     };
+    let _line = Line::working(&match policies.len() {
+        1 => "simulating a rule, classic polling and the oracle".to_owned(),
+        n => format!("simulating {n} rules, classic polling and the oracle"),
+    });
     simulation.run(stop).or_exit_of(StudyError::exit)
 }

@@ -1,10 +1,10 @@
 //! The command `q2c poll study`.
 
 use super::patterns::{Outputs, Patterns, worth_it};
-use super::sweep::progress;
 use crate::args::StudyArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::screen;
+use crate::progress::Line;
 use crate::requests::poll::study_policies;
 use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_report::{csv, html, terminal};
@@ -27,11 +27,11 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let every = policies.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
     worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
-    let bar = progress(study.cells());
+    let line = Line::of(study.cells() as u64, "configurations");
     let result = study.leave_out(args.interrupts, stop, &mut |done| {
-        bar.set_position(done as u64);
+        line.set(done as u64);
     });
-    bar.finish_and_clear();
+    drop(line);
     outputs.write(
         &result.or_exit_of(StudyError::exit)?,
         html::poll_study,

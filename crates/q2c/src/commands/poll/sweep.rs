@@ -5,8 +5,8 @@ use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
+use crate::progress::Line;
 use crate::requests::poll::{arrival, timing};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
 use q2c_report::columns::Column;
 use q2c_result::Exit;
@@ -26,7 +26,9 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let read = |path| trace(path, source, args.inputs.len(), stop);
     let inputs = args.inputs.iter().map(|path| read(path.as_path()));
+    let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
     let traces: Vec<Trace> = inputs.collect::<Result<_, _>>()?;
+    drop(line);
     let reading_s = begun.elapsed().as_secs_f64();
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
@@ -50,7 +52,9 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         own: &own,
         p50,
     };
+    let line = Line::working("estimating the time of the sweep");
     swept.worth_it(&study, args.yes).or_exit(Exit::Usage)?;
+    drop(line);
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let result = simulated(&study, stop)?;
@@ -63,20 +67,9 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
-    let bar = progress(study.cells());
-    let result = study.run(stop, &mut |done| bar.set_position(done as u64));
-    bar.finish_and_clear();
+    let line = Line::of(study.cells() as u64, "configurations");
+    let result = study.run(stop, &mut |done| line.set(done as u64));
     result.or_exit_of(StudyError::exit)
-}
-
-/// A bar on stderr for so many cells.
-pub(in crate::commands) fn progress(cells: usize) -> ProgressBar {
-    let target = ProgressDrawTarget::stderr_with_hz(4);
-    let bar = ProgressBar::with_draw_target(Some(cells as u64), target);
-    let style =
-        ProgressStyle::with_template("{wide_bar} {pos} of {len} configurations, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }
 
 /// Writes one of the files that were asked for, and says so.

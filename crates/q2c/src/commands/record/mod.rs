@@ -2,12 +2,13 @@
 
 mod place;
 
-use super::capture::{CaptureEnd, Captured, Child, Quiet, RunningCapture};
+use super::capture::{CaptureEnd, Captured, Child, Counted, RunningCapture};
 use super::trace::info_of;
 use crate::args::RecordArgs;
 use crate::exit::{recording_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
+use crate::progress::Line;
 use place::Place;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
@@ -37,10 +38,14 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let writer = named.map_or_else(|| create(place.trace()), Ok)?;
     say(&capturing.told(args.command.is_empty()));
     capturing.run(child);
-    let (ended, captured) = capturing.finish(&mut Quiet, stop)?;
+    let mut counted = Counted::new(capture.seconds, args.command.is_empty());
+    let (ended, captured) = capturing.finish(&mut counted, stop)?;
+    drop(counted);
 
     captured.tell_missing();
+    let line = Line::working("writing the trace");
     write(captured, writer)?;
+    drop(line);
     let trace = place.finish()?;
     // The signal that ended the recording is not to end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;

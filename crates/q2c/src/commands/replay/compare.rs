@@ -1,6 +1,6 @@
 //! The command `q2c compare`: traces, each in some modes, on devices in turns.
 
-use super::{MEMORY, Run, exit, keys, nothing, say_simulated, source};
+use super::{MEMORY, Run, exit, keys, not_opened, nothing, say_simulated, source};
 use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
 use crate::exit::{replay_error_exit, replay_exit};
@@ -49,6 +49,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let run = Run {
         request: &requests[0],
         trials: args.trials,
+        all_trials: args.how.all_trials,
         repeats: REPEATS,
         capture,
         record: None,
@@ -100,7 +101,7 @@ fn opened(
         OpenSite::of_one(&roots, request, target, &trace.facts, before.count())
     });
     let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
-    let opens = opens.or_exit_of(SiteError::exit)?;
+    let opens = opens.map_err(|error| not_opened(&error))?;
     opens.iter().for_each(say_simulated);
     Ok(opens)
 }

@@ -9,6 +9,7 @@ mod progress;
 mod rules;
 
 use super::experiment;
+use super::run_folder::quoted;
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
@@ -38,6 +39,9 @@ pub struct PlanAsRun {
     pub scale: f64,
     /// Trials of each point; `None` for those of the files.
     pub trials: Option<u32>,
+    /// Whether a point gets all its trials although the first ones failed for one reason.
+    #[serde(default)]
+    pub all_trials: bool,
     /// CPUs in the order in which jobs take them; empty for the machine's order.
     pub cpus: Vec<u32>,
     /// Seed of the run.
@@ -63,7 +67,9 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return list::run(args, stop);
     }
     if let Some(path) = &args.resume {
-        let plan: PlanAsRun = read_checked_plan(path).or_exit_of(RunDirError::exit_of_resume)?;
+        let mut plan: PlanAsRun =
+            read_checked_plan(path).or_exit_of(RunDirError::exit_of_resume)?;
+        plan.all_trials |= args.all_trials;
         return match plan.all {
             true => all::resumed(path, &plan, args, stop),
             false => {
@@ -91,16 +97,6 @@ fn tell_stopped(folder: &Path, args: &ReproduceArgs) {
     ));
 }
 
-/// A path as one word of a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 /// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
 fn experiment(name: &str) -> Result<Experiment, Failure> {
     match name.ends_with(".toml") {
@@ -124,23 +120,8 @@ fn plan(
         from: args.from.clone(),
         scale: args.scale,
         trials: args.trials,
+        all_trials: args.all_trials,
         cpus: args.cpus.0.clone(),
         seed: args.run.seed,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_one_word_of_a_shell() {
-        for (path, word) in [
-            ("runs/2026-a_b", "runs/2026-a_b"),
-            ("my runs/a", "'my runs/a'"),
-            ("it's", r"'it'\''s'"),
-        ] {
-            assert_eq!(quoted(Path::new(path)), word);
-        }
     }
 }

@@ -119,6 +119,7 @@ pub(super) fn measured(
     let settings = Settings {
         trials,
         seed: plan.seed,
+        all_trials: plan.all_trials,
         ..Settings::default()
     };
     let ground = place.ground(folder.path());

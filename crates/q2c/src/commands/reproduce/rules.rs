@@ -1,9 +1,9 @@
 //! Experiments of sleep rules: simulated over the patterns that q2c brings along.
 
 use crate::args::temporary;
-use crate::commands::poll::progress;
 use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
+use crate::progress::Line;
 use q2c_reproduce::Experiment;
 use q2c_reproduce::file::RulesAsked;
 use q2c_reproduce::studies::rules::{Draw, library, not_run, points};
@@ -37,10 +37,10 @@ fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Po
         Failure::new(Exit::of_output(&error), why)
     })?;
     let traces = library(folder.path(), stop).or_exit_of(study_exit)?;
-    let bar = progress(rules.policies.len() * traces.len());
+    let cells = rules.policies.len() * traces.len();
+    let line = Line::of(cells as u64, "configurations");
     let found = points(rules, &traces, draw, stop, &mut |done| {
-        bar.set_position(done as u64);
+        line.set(done as u64)
     });
-    bar.finish_and_clear();
     found.or_exit_of(StudyError::exit)
 }

@@ -4,6 +4,7 @@ use super::tell;
 use crate::args::CopyArgs;
 use crate::exit::trace_exit;
 use crate::failure::{Fails, Failure};
+use crate::progress::Line;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_trace::{Counting, Scan, TraceReader, TraceWriter};
@@ -17,6 +18,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let writer = TraceWriter::create(&args.output, meta.clone());
     let mut writer = writer.or_exit_of(trace_exit)?;
     let mut counting = Counting::default();
+    let line = Line::reading([args.trace.as_path()]);
     let mut left = args.first.unwrap_or(u64::MAX);
     for records in reader.records(&window(args)?).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
@@ -34,6 +36,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         }
     }
     writer.finish().or_exit_of(trace_exit)?;
+    drop(line);
     tell(&args.output, &meta, counting.finish(), args.json)
 }
 

@@ -4,6 +4,7 @@ use crate::args::ExportArgs;
 use crate::exit::export_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
+use crate::progress::Line;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_trace::TraceReader;
@@ -18,7 +19,8 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let usage = |words: &str| Failure::new(Exit::Usage, words);
     let format = export::by_name(&args.format).ok_or_else(|| usage("find the format"))?;
     if args.lanes.is_some() && format.name != "chrome" {
-        let words = "use --lanes: expected --format chrome, found another format";
+        let words =
+            "use --lanes: expected --format chrome, found another format; leave --lanes out";
         return Err(usage(words));
     }
     let options = ExportOptions {
@@ -28,10 +30,12 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let path = args.trace.as_path();
     let reader = TraceReader::open(path).or_exit(Exit::Input)?;
     let go_on = || !stop.load(Ordering::Relaxed);
+    let line = Line::reading([path]);
     let exported = match args.output.as_path() == Path::new("-") {
         true => export::trace(format, path, &reader, &options, &go_on, &mut stdout()),
         false => export::file(format, path, &reader, &options, &go_on, &args.output),
     };
+    drop(line);
     match exported {
         Ok(exported) => say(&told(&exported)),
         // It is no failure when the reader has closed the pipe.

@@ -5,6 +5,7 @@ use crate::args::{ImportArgs, PartitionBy};
 use crate::exit::import_exit;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
+use crate::progress::Line;
 use q2c_model::FleetMeta;
 use q2c_result::Exit;
 use q2c_trace::TraceError;
@@ -16,13 +17,16 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let options = args.recording.options();
     let format = args.recording.format.as_deref();
+    let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
     let Some(PartitionBy::Device) = args.partition_by else {
         let imported = to_trace(&args.inputs, format, &options, &args.output, stop);
+        drop(line);
         let (meta, summary) = imported.map_err(failure)?;
         return tell(&args.output, &meta, summary, args.json);
     };
     let out = (args.output.as_path(), args.stretch_rows);
     let fleet = to_fleet(&args.inputs, format, &options, out, stop).map_err(failure)?;
+    drop(line);
     match args.json {
         true => print_json(&fleet)?,
         false => print(&in_words(&args.output, &fleet))?,

@@ -202,9 +202,9 @@ impl Whole<'_> {
             // What was measured before is in the report.
             run_folder::tell_report(&path);
             let message = format!(
-                "tune with --jobs {jobs}, to {}; mend that and go on with --resume {}",
+                "tune with --jobs {jobs}, to {}; mend that and go on with {}",
                 failure.message(),
-                path.display()
+                run_folder::resume(&path)
             );
             return Err(Failure::new(failure.exit(), message));
         }

@@ -1,0 +1,87 @@
+//! How much of its recordings this process has read, for a display of progress beside the reading.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One count for the process: a recording is read in many places, some of them in threads, and a
+/// display shows them together.
+static READ: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of recordings that this process has read so far. A packed recording counts as it lies in
+/// its file, and a q2c trace by the share of its records.
+#[must_use]
+pub fn bytes_read() -> u64 {
+    READ.load(Ordering::Relaxed)
+}
+
+/// Counts bytes as read.
+pub(crate) fn count(bytes: u64) {
+    READ.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// A file whose bytes are counted as they are read.
+#[derive(Debug)]
+pub struct CountedFile(pub File);
+
+impl Read for CountedFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        count(read as u64);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scan, TraceReader, TraceWriter};
+    use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+
+    /// Other tests count into the same number, so that it may only be more.
+    fn counted(least: u64, read: impl FnOnce()) {
+        let before = bytes_read();
+        read();
+        let more = bytes_read() - before;
+        assert!(more >= least, "{more} of {least}");
+    }
+
+    #[test]
+    fn files_and_traces_count_with_their_sizes() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("text");
+        std::fs::write(&text, vec![b'x'; 100_000]).unwrap();
+        counted(100_000, || {
+            let mut file = CountedFile(File::open(&text).unwrap());
+            io::copy(&mut file, &mut io::sink()).unwrap();
+        });
+        let path = folder.path().join("trace.parquet");
+        let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
+        let record = |id: u64| IoRecord {
+            queue_ns: Some(Nanos(id * 1_000)),
+            ..IoRecord::new(
+                id,
+                Layer::Block,
+                DevId::default(),
+                Op::Read,
+                Sectors(id * 977),
+                Bytes(4096),
+            )
+        };
+        let records: Vec<IoRecord> = (0..50_000).map(record).collect();
+        writer.push(&records).unwrap();
+        writer.finish().unwrap();
+        let length = path.metadata().unwrap().len();
+        counted(length * 9 / 10, || {
+            let trace = TraceReader::open(&path).unwrap();
+            assert_eq!(
+                trace
+                    .records(&Scan::new())
+                    .unwrap()
+                    .map(|some| some.unwrap().len())
+                    .sum::<usize>(),
+                50_000
+            );
+        });
+    }
+}

@@ -1,0 +1,190 @@
+//! The progress of what is not trials: a line on the terminal that is rewritten and is gone at the
+//! end. Where stderr is no terminal nothing is written. The trials of a run have their own display,
+//! [`q2c_run::runner::progress`].
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use q2c_model::Bytes;
+use q2c_run::runner::spoken;
+use std::fmt::Write;
+use std::fs::metadata;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// The line that is shown now, so that messages are written above it.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// How often the line is drawn again.
+const EVERY: Duration = Duration::from_millis(250);
+/// What ends sooner shows no line.
+const SOON: Duration = Duration::from_secs(1);
+
+/// A line of progress. It is gone with this value.
+pub struct Line(ProgressBar);
+
+impl Line {
+    /// A line that says what is done and is drawn once, for work that a thread would disturb.
+    pub fn still(what: &str) -> Self {
+        let line = Line::new(ProgressBar::no_length(), "{wide_msg}");
+        line.0.set_message(what.to_owned());
+        line.0.tick();
+        line
+    }
+
+    /// A line that says what is done and for how long already.
+    pub fn working(what: &str) -> Self {
+        let begun = Instant::now();
+        let what = what.to_owned();
+        Line::drawn(move || format!("{what}, {} so far", spoken(begun.elapsed().as_secs_f64())))
+    }
+
+    /// A line that says how much of the files has been read. `paths` may name what is no file, which
+    /// has no size then.
+    pub fn reading<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        let (mut names, mut size) = (Vec::new(), 0);
+        for path in paths {
+            names.push(path.display().to_string().escape_debug().to_string());
+            size += metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 });
+        }
+        let what = match names.as_slice() {
+            [one] => format!("reading {one}"),
+            all => format!("reading {} files", all.len()),
+        };
+        let (begun, before) = (Instant::now(), q2c_trace::bytes_read());
+        Line::drawn(move || {
+            let read = q2c_trace::bytes_read().saturating_sub(before);
+            share(&what, read, size, begun.elapsed())
+        })
+    }
+
+    /// A line with a bar for so many of `unit`, which [`Line::set`] moves on.
+    pub fn of(count: u64, unit: &str) -> Self {
+        let style = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{eta}} left");
+        Line::new(ProgressBar::new(count), &style)
+    }
+
+    /// A line with a bar for so many bytes, which [`Line::set`] moves on.
+    pub fn of_bytes(what: &str, size: Bytes) -> Self {
+        let style =
+            format!("{{wide_bar}} {{binary_bytes}} of {{binary_total_bytes}} {what}, {{eta}} left");
+        Line::new(ProgressBar::new(size.0), &style)
+    }
+
+    /// Moves the bar.
+    pub fn set(&self, done: u64) {
+        self.0.set_position(done);
+    }
+
+    /// Says what is done now, on a line that is [`Line::still`].
+    pub fn say(&self, what: String) {
+        self.0.set_message(what);
+        self.0.tick();
+    }
+
+    /// A line that is made anew by `text` again and again.
+    fn drawn(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Self {
+        let line = Line::new(ProgressBar::no_length(), "{line}");
+        let begun = Instant::now();
+        let key = move |_: &ProgressState, into: &mut dyn Write| {
+            if begun.elapsed() >= SOON {
+                let _ = into.write_str(&text());
+            }
+        };
+        let style = line.0.style().with_key("line", key);
+        line.0.set_style(style);
+        // Without a terminal nothing is drawn, and no thread is needed.
+        if !line.0.is_hidden() {
+            line.0.enable_steady_tick(EVERY);
+        }
+        line
+    }
+
+    fn new(bar: ProgressBar, template: &str) -> Self {
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
+        // The templates are built by a test below, so that the default style is never used.
+        let style = ProgressStyle::with_template(template);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if let Ok(mut shown) = SHOWN.lock() {
+            *shown = Some(bar.clone());
+        }
+        Line(bar)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+        if let Ok(mut shown) = SHOWN.lock() {
+            *shown = None;
+        }
+    }
+}
+
+/// Calls `write`, which writes to the terminal, with no line in its way. A signal may call this at
+/// any time, so that it waits for nothing.
+pub fn aside(write: impl FnOnce()) {
+    let shown = SHOWN.try_lock().ok().and_then(|shown| shown.clone());
+    match shown {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// How much of a reading is done, and how long the rest takes at the speed so far. The sizes of
+/// streams are not known (0), and blktrace's files are not all named.
+fn share(what: &str, read: u64, size: u64, took: Duration) -> String {
+    let done = Bytes(read >> 20 << 20);
+    if read == 0 || size == 0 || read > size {
+        return format!("{what}: {done}, {} so far", spoken(took.as_secs_f64()));
+    }
+    let share = read as f64 / size as f64;
+    let left = took.as_secs_f64() * (1.0 - share) / share;
+    let (all, left) = (Bytes(size >> 20 << 20), spoken(left));
+    format!("{what}: {:.0} % of {all}, {left} left", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_reading_is_told_by_its_speed_so_far() {
+        let told = |read: u64, size: u64| {
+            share(
+                "reading a.csv",
+                read << 20,
+                size << 20,
+                Duration::from_secs(3),
+            )
+        };
+        // A quarter in 3 s leaves 9 s for the rest.
+        assert_eq!(told(64, 256), "reading a.csv: 25 % of 256 MiB, 9.0 s left");
+        assert_eq!(
+            told(256, 256),
+            "reading a.csv: 100 % of 256 MiB, 0.0 s left"
+        );
+        // A stream has no size, and what is read twice has less than was read.
+        assert_eq!(told(64, 0), "reading a.csv: 64 MiB, 3.0 s so far");
+        assert_eq!(told(512, 256), "reading a.csv: 512 MiB, 3.0 s so far");
+    }
+
+    #[test]
+    fn templates_are_understood_and_lines_go_away() {
+        let cells = Line::of(8, "configurations");
+        cells.set(3);
+        assert_eq!((cells.0.position(), cells.0.length()), (3, Some(8)));
+        drop(cells);
+        for template in [
+            "{wide_msg}",
+            "{line}",
+            "{wide_bar} {pos} of {len} configurations, {eta} left",
+            "{wide_bar} {binary_bytes} of {binary_total_bytes} filled, {eta} left",
+        ] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+        let still = Line::still("watching");
+        let bar = still.0.clone();
+        aside(|| {});
+        drop(still);
+        assert!(bar.is_finished());
+    }
+}
