@@ -90,7 +90,8 @@ pub fn read(mut words: Vec<OsString>) -> Result<Cli, Refused> {
     );
     let cli = Cli::from_arg_matches(&program.try_get_matches_from(&words)?)?;
     tell(&config, &targets, &settings);
-    if !goes_on(options) && !(targets.is_empty() && settings.is_empty()) {
+    let sets_something = !(targets.is_empty() && settings.is_empty());
+    if sets_something && !goes_on(options) {
         TAKEN.get_or_init(|| q2c_config::taken(&config.path, &targets, &settings));
     }
     Ok(cli)

@@ -14,13 +14,16 @@ mod bench_stages;
 mod blktrace;
 #[cfg(test)]
 mod btt;
+#[cfg(test)]
 mod config;
 mod cpu_trials;
 #[cfg(test)]
 mod doctor;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod fs;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod live;
