@@ -113,8 +113,8 @@ pub struct Replaying<'a> {
     pub all_trials: bool,
     /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
-    /// The cells whose trial stayed late through all repeats: their further trials are not repeated.
-    /// Begins empty.
+    /// The cells whose trial stayed late through all repeats: their further trials are not
+    /// repeated. Begins empty.
     pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,

@@ -68,7 +68,8 @@ mod tests {
     use crate::checked::tests::good;
     use q2c_model::Bytes;
 
-    /// A recording of 2.3 s, four runs of 1.1 s for late time, and 30 trials of 1.909 s or the budget.
+    /// A recording of 2.3 s, four runs of 1.1 s for late time, and 30 trials of 1.909 s or the
+    /// budget.
     #[test]
     fn a_run_is_as_long_as_its_parts() {
         let spec = good();

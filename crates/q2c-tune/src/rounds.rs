@@ -194,8 +194,8 @@ fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     })
 }
 
-/// The trials of one block size in a round. `kernel` says whether the kernel's own hybrid polling is
-/// run, too, and which of its ways have shown that they cannot be.
+/// The trials of one block size in a round. `kernel` says whether the kernel's own hybrid polling
+/// is run, too, and which of its ways have shown that they cannot be.
 fn size(
     case: &mut Case,
     orders: &[Order],

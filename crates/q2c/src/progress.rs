@@ -37,8 +37,8 @@ impl Line {
         Line::drawn(move || format!("{what}, {} so far", spoken(begun.elapsed().as_secs_f64())))
     }
 
-    /// A line that says how much of the files has been read. `paths` may name what is no file, which
-    /// has no size then.
+    /// A line that says how much of the files has been read. `paths` may name what is no file,
+    /// which has no size then.
     pub fn reading<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let (mut names, mut size) = (Vec::new(), 0);
         for path in paths {

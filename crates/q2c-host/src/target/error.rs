@@ -228,7 +228,8 @@ fn todo(source: &io::Error) -> &'static str {
 }
 
 impl TargetError {
-    /// Whether a file that q2c makes, or a simulated device, would serve in place of what was named.
+    /// Whether a file that q2c makes, or a simulated device, would serve in place of what was
+    /// named.
     #[must_use]
     pub fn lacks_a_file(&self) -> bool {
         match self {

@@ -189,7 +189,8 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
 }
 
 /// The kind of reason for which a trial has no figure that counts. Of a failed trial it is the
-/// reason without its digits: two trials that were late by 2.1 s and by 3.4 s failed for one reason.
+/// reason without its digits: two trials that were late by 2.1 s and by 3.4 s failed for one
+/// reason.
 pub(super) fn fault<O>(
     result: &TrialResult<O>,
     invalid: impl Fn(&O) -> Option<String>,

@@ -39,9 +39,9 @@
 //! trials. The time of all sessions counts. The cut is announced before the start, decided anew
 //! before each round from the times seen so far, and stated in the summary's warnings.
 //!
-//! *Giving up.* A cell whose first two trials failed or were invalid ([`Plan::invalid`]) for the same
-//! reason gets no further ones, unless [`Settings::all_trials`] is set. This is announced, and stated
-//! in the summary's warnings.
+//! *Giving up.* A cell whose first two trials failed or were invalid ([`Plan::invalid`]) for the
+//! same reason gets no further ones, unless [`Settings::all_trials`] is set. This is announced, and
+//! stated in the summary's warnings.
 //!
 //! *Precision.* [`Precision`] adds rounds for the cells whose median is not yet known well enough.
 //!

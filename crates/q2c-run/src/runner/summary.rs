@@ -46,8 +46,8 @@ impl<C, O> CellRuns<C, O> {
         Interval::of(&self.outcomes().map(number).collect::<Vec<f64>>())
     }
 
-    /// Why further trials are of no use: a trial found that the cell cannot run, or the first ones all
-    /// failed for the same reason. `None` where they are.
+    /// Why further trials are of no use: a trial found that the cell cannot run, or the first ones
+    /// all failed for the same reason. `None` where they are.
     #[must_use]
     pub fn hopeless(&self) -> Option<&str> {
         let impossible = self.trials.iter().find_map(|trial| match &trial.result {

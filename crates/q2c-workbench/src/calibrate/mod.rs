@@ -272,8 +272,8 @@ mod tests {
     use super::*;
 
     /// Ten sleeps of 60 ms in four passes, each with 30 ms of polling behind it and the first one
-    /// before it, a look of 150 ms, 1 s for interrupts, and three runs to set up: 5.08 s. All 14 clear
-    /// sleeps take 5.07 s.
+    /// before it, a look of 150 ms, 1 s for interrupts, and three runs to set up: 5.08 s. All 14
+    /// clear sleeps take 5.07 s.
     #[test]
     fn the_length_is_that_of_the_stages() {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");

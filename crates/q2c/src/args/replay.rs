@@ -115,8 +115,8 @@ pub struct HowArgs {
     pub offsets: Fit,
     /// Writes: skip, as-reads, or allow
     ///
-    /// To allow them needs --allow-write for each target [default: allow where all targets are named
-    /// by --allow-write, else as-reads]
+    /// To allow them needs --allow-write for each target [default: allow where all targets are
+    /// named by --allow-write, else as-reads]
     #[arg(long, value_parser = one_of::<Writes>(Writes::NAMES))]
     pub writes: Option<Writes>,
     /// Discards: skip or allow
