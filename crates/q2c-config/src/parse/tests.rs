@@ -99,7 +99,7 @@ xyzzy = 1
             "line 6, column 1: ",
             "found `secnds`; did you mean `seconds`?",
         ),
-        ("line 7, column 6: ", "expected a text in quotes"),
+        ("line 7, column 6: ", "or a list of them for bs"),
         ("line 8, column 11: ", "found an empty list"),
         (
             "line 9, column 1: ",
