@@ -2,16 +2,18 @@
 
 mod one;
 mod over_jobs;
+mod program;
 
 use super::run_folder;
 use crate::args::TuneArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use crate::requests::LONG_S;
-use crate::requests::tune::{new_job, numbers_of_jobs};
+use crate::requests::tune::{for_program, new_job, numbers_of_jobs};
 use crate::requests::workload::{target, workload};
 use crate::workbench::scratch;
 use one::{Job, Place, Ran};
+use program::Recorded;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
@@ -31,6 +33,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         #[serde(default)]
         jobs: Vec<u32>,
     }
+    args.program.check()?;
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
         let head: Head = read_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
@@ -39,6 +42,15 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             false => over_jobs::resume(folder, args, stop),
         };
     }
+    let program = program::recorded(args, stop)?;
+    let with_workload = program
+        .as_ref()
+        .map(|of| for_program(args, &of.program.copied));
+    begin(with_workload.as_ref().unwrap_or(args), program, stop)
+}
+
+/// Begins a new run. The workload of `program`, if there is one, is in the arguments already.
+fn begin(args: &TuneArgs, program: Option<Recorded>, stop: &AtomicBool) -> Result<Exit, Failure> {
     let jobs = numbers_of_jobs(args);
     let scratch = scratch(args.workload.scratch, &args.workload.run, stop)?;
     let target = target("tune", args.workload.target.as_deref(), scratch.as_ref())?;
@@ -54,6 +66,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         spec,
         scratch,
         place: Place::New(&args.workload.run.out),
+        program,
     };
     tuned(one::tune(job, args, stop)?, args)
 }
