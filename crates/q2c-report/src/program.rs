@@ -1,5 +1,5 @@
-//! A recorded program as the workload of `q2c tune`, in words: what it did, what the workload has of
-//! that, how like the two are, and what the answer is worth to the program.
+//! A recorded program as the workload of `q2c tune`, in words: what it did, what the workload has
+//! of that, how like the two are, and what the answer is worth to the program.
 
 use crate::label;
 use crate::quantity::{count, duration, iops, number, seconds, size};

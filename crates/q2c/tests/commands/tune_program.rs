@@ -117,8 +117,8 @@ fn is_kept(at: &Path, result: &Value) {
     assert_eq!(kept["copied"], result["program"]["copied"]);
 }
 
-/// A recording of another tool is imported, and a simulated target is taken. The trace in the run is
-/// a q2c trace of it.
+/// A recording of another tool is imported, and a simulated target is taken. The trace in the run
+/// is a q2c trace of it.
 #[test]
 fn a_recording_of_another_tool_is_tuned_for() {
     let folder = folder();
