@@ -5,6 +5,8 @@ mod analyze_fixture;
 #[path = "fixture/figures.rs"]
 mod figures;
 mod fixture;
+#[path = "fixture/program.rs"]
+mod program_fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
 #[path = "fixture/tune_jobs.rs"]
@@ -66,6 +68,29 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
     ] {
         assert!(page.contains(text), "{text}");
     }
+}
+
+/// The page has what the terminal says of the program, and the program's name is only text.
+#[test]
+fn a_program_is_on_the_page() {
+    let mut result = program_fixture::of_program(fixture::realistic());
+    if let Some(program) = &mut result.program {
+        program.recording.command = vec![fixture::hostile::SCRIPT.to_owned()];
+    }
+    let page = page(&result);
+    for text in [
+        "What it is worth to the program",
+        "the program would go 1.11 times as fast",
+        "Program and workload",
+        "p50, Q2C beside U2C",
+        "not copied",
+        "the jobs submit again at once",
+        "&#60;script&#62;alert(1)",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains(fixture::hostile::SCRIPT));
+    assert!(!self::page(&fixture::realistic()).contains("worth to the program"));
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod bench_stages_fixture;
 mod fixture;
 #[path = "fixture/kernel_tune.rs"]
 mod kernel_tune_fixture;
+#[path = "fixture/program.rs"]
+mod program_fixture;
 #[path = "fixture/replay.rs"]
 mod replay_fixture;
 #[path = "fixture/sweep.rs"]
@@ -37,6 +39,21 @@ fn tune_fits_every_width() {
     widths::snapshots("tune", |screen| {
         terminal::tune(&fixture::realistic(), screen)
     });
+}
+
+/// The program stands behind the answers, with every kind of what is not copied.
+#[test]
+fn a_tune_for_a_program_fits_every_width() {
+    let result = program_fixture::of_program(fixture::realistic());
+    let whole = |screen| terminal::tune(&result, screen);
+    widths::snapshots("tune_for_a_program", |screen| {
+        let text = whole(screen);
+        let own = text.find("worth to the program").expect("the program");
+        text[own..].to_owned()
+    });
+    let text = serde_json::to_string(&result).expect("JSON");
+    let read: q2c_result::tune::TuneResult = serde_json::from_str(&text).expect("the same");
+    assert_eq!(terminal::tune(&read, PIPE), whole(PIPE));
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub mod place_run;
 pub mod place_watch;
 pub mod poll_search;
 pub mod poll_study;
+pub mod program;
 pub mod proof;
 pub mod ramdisk;
 pub mod replay;

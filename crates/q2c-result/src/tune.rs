@@ -2,6 +2,7 @@
 
 use crate::late::LateTime;
 use crate::mode::EffectiveMode;
+use crate::program::Program;
 use crate::role::CellRole;
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Latencies, Nanos, Rates, Simulated};
@@ -58,6 +59,9 @@ pub struct TuneResult {
     /// Methods that do not exist here, with their reasons.
     #[serde(default)]
     pub unavailable: Vec<Unavailable>,
+    /// The program that the workload copies; `None` for a workload that was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }

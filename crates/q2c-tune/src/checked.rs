@@ -86,6 +86,7 @@ pub(crate) mod tests {
         TuneSpec {
             target: "sim:50us".to_owned(),
             scratch: false,
+            program: false,
             engine: "sim:50us".to_owned(),
             rw: "randread".to_owned(),
             sizes: vec![Bytes(4096)],

@@ -89,6 +89,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         cells: all,
         calibration,
         unavailable,
+        program: None,
         warnings,
     })
 }

@@ -35,6 +35,8 @@ pub use outcome::{TrialOutcome, Windows};
 pub use over_jobs::TuneJobsSpec;
 pub use spec::TuneSpec;
 
+use q2c_program::compared;
+use q2c_result::program::{self, Program};
 use q2c_result::tune::{Calibration, TuneResult};
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use q2c_run::run_dir::{Identity, RunDir};
@@ -97,6 +99,7 @@ impl Tune<'_> {
     ) -> Result<(TuneResult, q2c_run::RunState), TuneError> {
         let begun = Instant::now();
         let mut warnings = Vec::new();
+        let program = self.program(folder)?;
         let calibration = self.calibration(folder, &mut warnings, progress)?;
         let unavailable = kernel::unavailable(self, folder)?;
         if let Some(none) = &unavailable {
@@ -118,7 +121,7 @@ impl Tune<'_> {
             .collect();
         folder.publish_json(CORRECTED_FILE, &corrected)?;
         let late = late::late(self, folder, &verified, progress)?;
-        let result = conclude::conclude(
+        let mut result = conclude::conclude(
             self,
             conclude::Gathered {
                 calibration,
@@ -129,6 +132,7 @@ impl Tune<'_> {
                 seconds: begun.elapsed().as_secs_f64(),
             },
         )?;
+        result.program = program.map(|program| self.beside(&program, &result));
         Ok((result, state))
     }
 
@@ -146,6 +150,25 @@ impl Tune<'_> {
             spoken(self.spec.expected_s(calibrates)),
             self.spec.most_trials()
         )));
+    }
+
+    /// The program that the workload copies, if there is one, from the run folder.
+    fn program(&self, folder: &RunDir) -> Result<Option<Program>, TuneError> {
+        let kept = match self.spec.program {
+            true => read_json(folder, program::FILE)?,
+            false => return Ok(None),
+        };
+        let none = || TuneError::Kept {
+            path: folder.path().join(program::FILE).display().to_string(),
+            problem: "expected the program that the workload copies, found no file".to_owned(),
+        };
+        kept.ok_or_else(none).map(Some)
+    }
+
+    /// The program beside the trials of `result`.
+    fn beside(&self, program: &Program, result: &TuneResult) -> Program {
+        let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
+        compared(program, &result.cells, &result.recommendation, disk)
     }
 
     /// Returns the calibration: from the run folder when the run is resumed, else from the store,

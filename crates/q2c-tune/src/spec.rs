@@ -15,6 +15,9 @@ pub struct TuneSpec {
     /// hold for others of its size, also in a later session, in which it is a file like any other.
     #[serde(default)]
     pub scratch: bool,
+    /// Whether the workload copies a recorded program, which is in the run folder.
+    #[serde(default)]
+    pub program: bool,
     /// Foreground interface, as text.
     pub engine: String,
     /// Pattern, as text.

@@ -3,14 +3,18 @@
 use super::chart::{self, Chart};
 use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
+use super::replayed::{Table, Told};
 use super::results::{self, Results};
 use super::shell::Shell;
 use super::summary::{self, Advice, Trust};
 use crate::label;
+use crate::program;
 use crate::quantity;
+use crate::said::Said;
 use askama::Template;
 use q2c_model::Bytes;
 use q2c_result::Warning;
+use q2c_result::program::Program;
 use q2c_result::tune::TuneResult;
 use std::time::{Duration, UNIX_EPOCH};
 use thiserror::Error;
@@ -33,6 +37,29 @@ struct Panel {
     calibration: Vec<Fact>,
 }
 
+/// The program that the workload copies: worth, program and workload side by side, and what the
+/// program did, each with its heading if there is any of it.
+struct OfProgram {
+    worth: Vec<Told>,
+    tables: Vec<Table>,
+    told: Vec<Told>,
+}
+
+impl OfProgram {
+    fn new(of: &Program) -> Self {
+        let headed = |title: &str, said: Vec<Said>| match said.is_empty() {
+            true => Vec::new(),
+            false => vec![Told::new(title, said)],
+        };
+        let table = program::table(of).map(|table| Table::new("Program and workload", table));
+        OfProgram {
+            worth: headed("What it is worth to the program", program::worth(of)),
+            tables: table.into_iter().collect(),
+            told: headed("The program", program::told(of)),
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
@@ -42,6 +69,7 @@ struct Page<'a> {
     started: String,
     took: String,
     advice: Vec<Advice>,
+    program: Option<OfProgram>,
     /// The corrections that the trials made to the calibrated costs, a sentence for each block
     /// size.
     lessons: Vec<String>,
@@ -75,6 +103,7 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
         started: started(result.started_unix_s),
         took: quantity::seconds(result.seconds),
         advice: summary::advice(result),
+        program: result.program.as_ref().map(OfProgram::new),
         lessons: summary::lessons(result),
         trust: summary::trust(result),
         no_late_time: label::no_late_time(result),

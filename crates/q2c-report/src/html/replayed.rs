@@ -10,9 +10,9 @@ use q2c_result::{Machine, Target, Warning};
 
 /// A sentence with its heading, `what`, and its class in the style sheet.
 pub(super) struct Sentence {
-    class: &'static str,
-    what: String,
-    words: String,
+    pub class: &'static str,
+    pub what: String,
+    pub words: String,
 }
 
 impl From<said::Said> for Sentence {
@@ -33,8 +33,8 @@ impl From<said::Said> for Sentence {
 
 /// A table with its heading.
 pub(super) struct Table {
-    title: String,
-    of: said::Table,
+    pub title: String,
+    pub of: said::Table,
 }
 
 impl Table {

@@ -1,12 +1,14 @@
 //! `q2c tune` in a terminal.
 
 use super::doctor;
+use super::said;
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::advice::{self, Words};
 use crate::cpu_trials;
 use crate::fidelity;
 use crate::label;
+use crate::program as of_program;
 use crate::quantity::{duration, seconds};
 use q2c_model::Bytes;
 use q2c_result::tune::{Lesson, Recommendation, TuneResult, Unavailable};
@@ -19,6 +21,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     for bs in label::block_sizes(result) {
         text += &block_size(result, bs, screen);
     }
+    text += &program(result, screen);
     text.push('\n');
     for of_size in &result.lessons {
         text += &lesson(of_size, screen);
@@ -76,6 +79,19 @@ fn block_size(result: &TuneResult, bs: Bytes, screen: Screen) -> String {
     let words = advice::words(result, recommendation);
     let verdict = verdict(&words, recommendation, screen);
     format!("\n{title}\n{verdict}{table}{}", behind(&words, screen))
+}
+
+/// The program that the workload copies: what the answer is worth to it, how like the two are, and
+/// what it did.
+fn program(result: &TuneResult, screen: Screen) -> String {
+    let Some(program) = &result.program else {
+        return String::new();
+    };
+    let mut text = format!("\n{}", said::all(&of_program::worth(program), screen));
+    if let Some(table) = of_program::table(program) {
+        text += &said::table(&table, screen);
+    }
+    text + &said::all(&of_program::told(program), screen)
 }
 
 /// The verdict, which stands before the figures.

@@ -52,6 +52,7 @@ fn run(jobs: u32, recommendation: Vec<Recommendation>) -> TuneResult {
         harness_floor_ns: 0.0,
         harness_bare_ns: 0.0,
         unavailable: Vec::new(),
+        program: None,
         warnings: Vec::new(),
     }
 }

@@ -76,6 +76,7 @@ fn result(cells: Vec<Cell>, recommendation: Recommendation) -> TuneResult {
         harness_floor_ns: 0.0,
         harness_bare_ns: 0.0,
         unavailable: Vec::new(),
+        program: None,
         warnings: Vec::new(),
     }
 }

@@ -226,6 +226,12 @@ pub mod tests {
         cli.unwrap_or_else(|error| panic!("{error}")).command
     }
 
+    /// Whether the command line is refused, split at blanks.
+    pub fn refused(words: &str) -> bool {
+        let words = std::iter::once("q2c").chain(words.split_whitespace());
+        Cli::try_parse_from(words).is_err()
+    }
+
     /// The arguments of `q2c calibrate`, split at blanks.
     pub fn calibrate(words: &str) -> CalibrateArgs {
         match command(&format!("calibrate {words}")) {

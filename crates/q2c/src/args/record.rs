@@ -31,7 +31,7 @@ pub struct RecordArgs {
 }
 
 /// What is captured, by what means and for how long.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct CaptureArgs {
     /// Only these operations; empty: all. Each command has an option of its own for it.
     #[arg(skip)]

@@ -2,10 +2,14 @@
 
 use super::time::seconds_within;
 use super::{Counts, GoalArgs, LimitArgs, RuleArgs, WorkloadArgs};
+use crate::failure::Failure;
 use clap::Args;
+use q2c_capture::CapturedBy;
 use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
+use q2c_result::Exit;
 use q2c_tune::SECONDS;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Find the best way to wait for I/O.
@@ -54,6 +58,68 @@ pub struct TuneArgs {
     /// Calibrate anew even when a stored calibration fits
     #[arg(long)]
     pub recalibrate: bool,
+    /// The program whose I/Os are the workload.
+    #[command(flatten, next_help_heading = "For a program of your own")]
+    pub program: ProgramArgs,
+}
+
+/// A recorded program as the workload.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgramArgs {
+    /// Tune for the program in this trace, or recording that can be imported: its sizes, reads and
+    /// writes and I/Os in flight are the workload, by default on a scratch file of 1g
+    #[arg(long, value_name = "TRACE", conflicts_with_all = WORKLOAD)]
+    pub from: Option<PathBuf>,
+    /// Only the I/Os of processes of this name (may be given again)
+    #[arg(long, value_name = "NAME")]
+    pub process: Vec<String>,
+    /// With a command: the disk that is recorded, as for trace record [default: the target's, else
+    /// that of the folder for runs]
+    #[arg(long, value_name = "DISK")]
+    pub record: Option<String>,
+    /// With a command: end it after this time [default: when it ends by itself]
+    #[arg(long, value_name = "DURATION", value_parser = record_seconds)]
+    pub record_for: Option<f64>,
+    /// With a command: record by bpf or tracefs [default: bpf, or tracefs where that is refused]
+    #[arg(long, value_name = "WAY")]
+    pub by: Option<CapturedBy>,
+    /// Record the disk while this command runs, then tune for it as with --from; what it prints
+    /// goes to stderr
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = WORKLOAD, conflicts_with = "from")]
+    pub command: Vec<OsString>,
+}
+
+/// Options that a program's I/Os stand for.
+const WORKLOAD: [&str; 5] = ["rw", "bs", "jobs", "background", "resume"];
+
+impl ProgramArgs {
+    /// Whether the workload is that of a program.
+    pub fn is_asked_for(&self) -> bool {
+        self.from.is_some() || !self.command.is_empty()
+    }
+
+    /// Refuses options that have no meaning without a program, or without a command.
+    pub fn check(&self) -> Result<(), Failure> {
+        let of_command = [
+            ("--record", self.record.is_some()),
+            ("--record-for", self.record_for.is_some()),
+            ("--by", self.by.is_some()),
+        ];
+        let mut given = of_command.into_iter().filter(|(_, given)| *given);
+        let (option, of) = match given.next() {
+            Some((option, _)) if self.command.is_empty() => (option, "a command behind --"),
+            _ if !self.process.is_empty() && !self.is_asked_for() => {
+                ("--process", "--from TRACE or a command behind --")
+            }
+            _ => return Ok(()),
+        };
+        let why = format!("tune: {option} needs {of}; name one, or leave it out");
+        Err(Failure::new(Exit::Usage, why))
+    }
+}
+
+fn record_seconds(text: &str) -> Result<f64, String> {
+    seconds_within(text, 1e-3..=1e7)
 }
 
 pub(super) fn seconds(text: &str) -> Result<f64, String> {

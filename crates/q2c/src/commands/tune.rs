@@ -2,6 +2,7 @@
 
 mod one;
 mod over_jobs;
+mod program;
 
 use super::limits::Limits;
 use super::run_folder;
@@ -9,10 +10,11 @@ use crate::args::TuneArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use crate::requests::LONG_S;
-use crate::requests::tune::{new_job, numbers_of_jobs};
+use crate::requests::tune::{for_program, new_job, numbers_of_jobs};
 use crate::requests::workload::{target, workload};
 use crate::workbench::scratch;
 use one::{Job, Place, Ran};
+use program::Recorded;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::{SCHEMA, TuneResult};
@@ -33,6 +35,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         #[serde(default)]
         jobs: Vec<u32>,
     }
+    args.program.check()?;
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
         let head: Head = read_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
@@ -48,6 +51,15 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             }
         };
     }
+    let program = program::recorded(args, stop)?;
+    let with_workload = program
+        .as_ref()
+        .map(|of| for_program(args, &of.program.copied));
+    begin(with_workload.as_ref().unwrap_or(args), program, stop)
+}
+
+/// Begins a new run. The workload of `program`, if there is one, is in the arguments already.
+fn begin(args: &TuneArgs, program: Option<Recorded>, stop: &AtomicBool) -> Result<Exit, Failure> {
     let jobs = numbers_of_jobs(args);
     let limits = match jobs.len() {
         1 => Limits::new(&args.limits, SCHEMA)?,
@@ -67,6 +79,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         spec,
         scratch,
         place: Place::New(&args.workload.run.out),
+        program,
     };
     tuned(one::tune(job, args, stop)?, args, &limits)
 }

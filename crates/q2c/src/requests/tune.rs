@@ -1,13 +1,15 @@
 //! The job that the arguments of `q2c tune` ask for, in a new run or in one that goes on.
 
-use crate::args::TuneArgs;
+use crate::args::{Counts, TuneArgs};
 use crate::failure::{Fails, Failure};
 use crate::requests::workload::workload;
-use q2c_engine::EngineSpec;
-use q2c_model::CpuId;
+use q2c_engine::{EngineSpec, Pattern};
+use q2c_model::{Bytes, CpuId, Direction};
 use q2c_result::Exit;
+use q2c_result::program::Copied;
 use q2c_tune::TuneSpec;
 use q2c_workbench::workbench::WorkloadRequest;
+use q2c_workbench::workload::{Background, BackgroundSpec};
 
 /// Lengths of a trial's parts and of the polled slices between them, seconds. They are short
 /// against the drift of the device, and no multiples of the 10 ms in which CPU times are printed
@@ -24,6 +26,39 @@ pub fn numbers_of_jobs(args: &TuneArgs) -> Vec<u32> {
     numbers
 }
 
+/// Size of the scratch file of a run for a program that names no target.
+const SCRATCH: Bytes = Bytes(1 << 30);
+
+/// The arguments with the workload that copies a program. Without a target it runs on a scratch
+/// file, so that nothing that exists is written to.
+pub fn for_program(args: &TuneArgs, copied: &Copied) -> TuneArgs {
+    let mut own = args.clone();
+    let workload = &mut own.workload;
+    workload.rw = pattern(copied.direction, copied.random);
+    workload.bs.clone_from(&copied.sizes);
+    let background = copied.background.iter().map(|job| BackgroundSpec {
+        engine: None,
+        pattern: pattern(job.direction, job.random),
+        bs: job.bs,
+        depth: job.depth,
+        jobs: 1,
+        cpus: Vec::new(),
+        poll: false,
+        stages: Vec::new(),
+    });
+    workload.background = vec![Background(background.collect())];
+    if workload.target.is_none() {
+        workload.scratch.get_or_insert(SCRATCH);
+    }
+    own.jobs = Counts(vec![u16::try_from(copied.jobs).unwrap_or(u16::MAX)]);
+    own
+}
+
+fn pattern(direction: Direction, random: bool) -> Pattern {
+    let write = direction == Direction::Write;
+    Pattern { random, write }
+}
+
 /// The job of a new run on `target`. The CPUs are those that the user named.
 pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
@@ -35,6 +70,7 @@ pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
         engine: engine.or_exit(Exit::Usage)?.to_string(),
         target,
         scratch: workload.scratch.is_some(),
+        program: args.program.is_asked_for(),
         rw: workload.rw.to_string(),
         sizes: workload.bs.clone(),
         cpus: workload.cpus.0.clone(),
@@ -80,6 +116,7 @@ pub fn stored_workload(spec: &TuneSpec, args: &TuneArgs) -> Result<WorkloadReque
 mod tests {
     use super::*;
     use crate::args::tests::tune;
+    use q2c_result::program::CopiedBackground;
 
     #[test]
     fn a_new_job_has_named_rules_before_own_ones() {
@@ -95,6 +132,58 @@ mod tests {
             (Some("93%"), Some(90.0))
         );
         assert!(new_job(&args, "sim:50parsecs".to_owned()).is_err());
+    }
+
+    /// The workload of a program has a scratch file where no target was named.
+    #[test]
+    fn a_program_becomes_the_workload() {
+        let copied = Copied {
+            direction: Direction::Write,
+            random: true,
+            sizes: vec![Bytes(16 << 10), Bytes(4096)],
+            jobs: 3,
+            background: vec![CopiedBackground {
+                direction: Direction::Read,
+                random: false,
+                bs: Bytes(128 << 10),
+                depth: 5,
+            }],
+            ..Copied::default()
+        };
+        let own = for_program(&tune("--from t"), &copied);
+        assert_eq!(own.workload.scratch, Some(SCRATCH));
+        let spec = new_job(&own, "s".to_owned()).unwrap();
+        assert!(spec.program && spec.scratch);
+        assert_eq!(
+            (spec.rw.as_str(), numbers_of_jobs(&own)),
+            ("randwrite", vec![3])
+        );
+        assert_eq!(spec.sizes, copied.sizes);
+        let beside = "rw=read,bs=131072,depth=5,jobs=1,wait=interrupt";
+        assert_eq!(spec.background, [beside]);
+        let on_target = for_program(&tune("d --from t"), &copied);
+        assert_eq!(on_target.workload.scratch, None);
+        let small = for_program(&tune("--scratch 16m --from t"), &copied);
+        assert_eq!(small.workload.scratch, Some(Bytes(16 << 20)));
+    }
+
+    /// What has no meaning without a program, or beside one, is refused.
+    #[test]
+    fn options_of_a_program_need_one() {
+        use crate::args::tests::refused;
+        for words in [
+            "--process dd d",
+            "--record d d",
+            "--by bpf d",
+            "--record-for 1s --from t",
+        ] {
+            assert!(tune(words).program.check().is_err(), "{words}");
+        }
+        assert!(tune("--from t --process dd").program.check().is_ok());
+        assert!(tune("--record d -- dd if=d").program.check().is_ok());
+        for words in ["--from t --bs 4k", "--jobs 2 -- dd", "--from t -- dd"] {
+            assert!(refused(&format!("tune {words}")), "{words}");
+        }
     }
 
     #[test]

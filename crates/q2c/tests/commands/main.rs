@@ -58,4 +58,6 @@ mod trace;
 #[cfg(test)]
 mod trace_export;
 #[cfg(test)]
+mod tune_program;
+#[cfg(test)]
 mod watch;

@@ -74,6 +74,43 @@ fn a_run_stopped_in_each_stage_goes_on() {
         .fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
+/// A run for a program that is stopped and resumed has the program in its result. Without the file
+/// that keeps it the run does not go on.
+#[test]
+fn a_stopped_run_for_a_program_keeps_the_program() {
+    let bench = Bench::new();
+    let rows = (0..200u64).map(|n| {
+        let (time, offset) = (128_166_372_000_000_000 + n * 2_000, n * 7919 % 1000 * 4096);
+        format!("{time},host,0,Read,{offset},4096,1000\n")
+    });
+    fs::write(bench.path("msr.csv"), rows.collect::<String>()).unwrap();
+    let words = [
+        "tune",
+        SIM,
+        "--from",
+        "msr.csv",
+        "--seconds",
+        "0.1",
+        "--trials",
+        "1",
+    ];
+    let outcome = stopped(&bench, &words, "calibrating", Signal::INT);
+    outcome.exits(Exit::Interrupted);
+    let run = bench.run_is("interrupted");
+    let resume = ["tune", "--resume", &run.display().to_string(), "--json"];
+    let (file, aside) = (run.join("program.json"), run.join("aside"));
+    fs::rename(&file, &aside).unwrap();
+    let words = ["program.json", "found no file"];
+    bench.q2c(&resume).fails(Exit::Input, &words);
+    fs::rename(&aside, &file).unwrap();
+    let outcome = bench.q2c(&resume);
+    outcome.exits(Exit::Done);
+    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(result["program"]["recording"]["source"], "msr");
+    assert_eq!(result["program"]["likeness"][0]["bs"], 4096);
+    assert!(run.join("program.parquet").exists());
+}
+
 /// The device fails from the next session on: the run ends and keeps its trials. A plan that
 /// differs from the calibration is refused first.
 fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {

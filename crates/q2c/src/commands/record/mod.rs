@@ -55,13 +55,15 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     })
 }
 
-fn write(captured: Captured, mut writer: TraceWriter) -> Result<(), Failure> {
+/// Writes the I/Os of a capture and returns their description.
+pub(super) fn write(captured: Captured, mut writer: TraceWriter) -> Result<TraceMeta, Failure> {
     let Captured {
         recording,
         description,
     } = captured;
     let origin = recording.finish(&mut writer).or_exit_of(recording_exit)?;
-    *writer.meta_mut() = description.meta(origin);
+    let meta = description.meta(origin);
+    writer.meta_mut().clone_from(&meta);
     writer.finish().or_exit_of(trace_exit)?;
-    Ok(())
+    Ok(meta)
 }

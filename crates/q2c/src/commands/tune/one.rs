@@ -1,5 +1,6 @@
 //! A run of one number of jobs, alone or as a part of a run over several.
 
+use super::program::Recorded;
 use crate::args::TuneArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
@@ -24,6 +25,8 @@ pub(super) struct Job<'a> {
     pub workload: WorkloadRequest,
     pub scratch: Option<Scratch>,
     pub place: Place<'a>,
+    /// The program that the workload copies, in a new run.
+    pub program: Option<Recorded>,
 }
 
 /// The folder of a run.
@@ -87,6 +90,9 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
     let folder = job.place.open(&spec, &identity)?;
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
+    if let Some(program) = job.program {
+        program.keep(&folder)?;
+    }
     Ok(Ran {
         outcome: run_in(folder, &spec, &bench, args, stop),
         bench,
@@ -159,6 +165,7 @@ pub(super) fn resumed<'a>(folder: &Path, args: &TuneArgs) -> Result<Job<'a>, Fai
         spec,
         scratch: None,
         place: Place::Kept(folder.to_owned()),
+        program: None,
     })
 }
 

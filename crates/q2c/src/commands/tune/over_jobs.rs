@@ -169,6 +169,7 @@ impl Whole<'_> {
             spec,
             scratch: None,
             place: Place::Part(&self.folder, tune_jobs::folder(jobs)),
+            program: None,
         }
     }
 

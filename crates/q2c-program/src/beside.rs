@@ -1,0 +1,151 @@
+//! The trials of a copied workload beside the program.
+
+use crate::copied::{ios_at, rounded};
+use crate::worth::{caveats, worth};
+use q2c_model::{Bytes, Layer};
+use q2c_policy::Method;
+use q2c_result::program::{
+    Copied, CopiedBackground, IoLatency, KindOfIo, Likened, LikenedFigure, Likeness, Pattern,
+    Program, SizeOfIo,
+};
+use q2c_result::tune::{Cell, MethodName, Recommendation};
+
+/// Largest factor between program and workload at which a figure is called like.
+const LIKE: f64 = 1.5;
+/// The same for the 99th percentile of latencies, which scatters more, and for the rate where the
+/// block layer was recorded: its times leave out submission and wake-up, which the rate of a closed
+/// loop has.
+const LIKE_WIDE: f64 = 2.0;
+/// The same for what the workload was given: sizes and I/Os in flight.
+const LIKE_SET: f64 = 1.25;
+
+/// The program of a run with the likeness of its workload and the worth of the answers, from the
+/// run's trials `cells` and their `answers`. `disk` is the one that the trials ran on.
+#[must_use]
+pub fn compared(
+    program: &Program,
+    cells: &[Cell],
+    answers: &[Recommendation],
+    disk: Option<&str>,
+) -> Program {
+    let (pattern, copied) = (&program.pattern, &program.copied);
+    let now = by_now(pattern);
+    let sizes = copied.sizes.iter();
+    let likeness = sizes.filter_map(|&bs| likeness(pattern, copied, bs, cell(cells, bs, &now)?));
+    let likeness: Vec<Likeness> = likeness.collect();
+    let worth = answers.iter().filter_map(|answer| {
+        let like = likeness.iter().find(|like| like.bs == answer.bs)?;
+        let over = cell(cells, answer.bs, &now)?;
+        let method = cell(cells, answer.bs, &answer.method)?;
+        let caveats = caveats(program, like, answer, disk);
+        Some(worth(program, like, (method, over), caveats))
+    });
+    Program {
+        worth: worth.collect(),
+        likeness: likeness.clone(),
+        ..program.clone()
+    }
+}
+
+/// The method that the program is taken to use.
+fn by_now(pattern: &Pattern) -> Method {
+    match pattern.polled * 2 > pattern.ios {
+        true => Method::POLL,
+        false => Method::INTERRUPT,
+    }
+}
+
+/// The trials of a method at a block size, if there are any.
+fn cell<'a>(cells: &'a [Cell], bs: Bytes, method: &Method) -> Option<&'a Cell> {
+    let mut of = cells.iter();
+    of.find(|cell| cell.bs == bs && cell.method == *method && cell.measured.rates.iops.trials > 0)
+}
+
+fn likeness(pattern: &Pattern, copied: &Copied, bs: Bytes, cell: &Cell) -> Option<Likeness> {
+    let main = pattern.kinds.first()?;
+    let program = OfProgram { main, bs };
+    let measured = &cell.measured;
+    let likened = |figure, program, workload| likened(pattern.layer, figure, program, workload);
+    let mut figures = vec![
+        likened(
+            LikenedFigure::InFlight,
+            main.in_flight.mean,
+            in_flight(copied),
+        ),
+        likened(LikenedFigure::Size, program.mean_size(), bs.0 as f64),
+    ];
+    if let Some(iops) = program.iops(copied.jobs) {
+        let own = measured.rates.iops.median;
+        figures.push(likened(LikenedFigure::Iops, iops, own));
+    }
+    if let Some(latency) = program.latency() {
+        let own = &measured.latencies;
+        figures.extend([
+            likened(LikenedFigure::LatencyP50, latency.p50_ns, own.p50_ns.median),
+            likened(LikenedFigure::LatencyP99, latency.p99_ns, own.p99_ns.median),
+        ]);
+    }
+    // A ratio with nothing says nothing.
+    figures.retain(|figure| figure.program > 0.0 && figure.workload.is_finite());
+    Some(Likeness {
+        bs,
+        share: ios_at(main, bs) as f64 / pattern.ios as f64,
+        by: MethodName(cell.method.clone()),
+        figures,
+    })
+}
+
+fn likened(layer: Layer, figure: LikenedFigure, program: f64, workload: f64) -> Likened {
+    let most = match figure {
+        LikenedFigure::Iops if layer == Layer::Block => LIKE_WIDE,
+        LikenedFigure::Iops | LikenedFigure::LatencyP50 => LIKE,
+        LikenedFigure::LatencyP99 => LIKE_WIDE,
+        LikenedFigure::Size | LikenedFigure::InFlight => LIKE_SET,
+    };
+    let ratio = workload / program;
+    Likened {
+        figure,
+        program,
+        workload,
+        like: (1.0 / most..=most).contains(&ratio),
+    }
+}
+
+/// I/Os in flight of the foreground's direction, as the workload was given them.
+fn in_flight(copied: &Copied) -> f64 {
+    let same = |job: &&CopiedBackground| job.direction == copied.direction;
+    let beside = copied.background.iter().filter(same);
+    let beside: u32 = beside.map(|job| u32::from(job.depth)).sum();
+    f64::from(copied.jobs + beside)
+}
+
+/// The program's I/Os that a block size stands for.
+struct OfProgram<'a> {
+    main: &'a KindOfIo,
+    bs: Bytes,
+}
+
+impl OfProgram<'_> {
+    /// Mean size of all I/Os of the direction whose sizes are known, bytes.
+    fn mean_size(&self) -> f64 {
+        let known = || self.main.sizes.iter();
+        let bytes: f64 = known().map(|s| s.bytes.0 as f64 * s.ios as f64).sum();
+        let ios: u64 = known().map(|s| s.ios).sum();
+        bytes / ios as f64
+    }
+
+    /// I/Os per second of as many I/Os in flight as there are jobs, while any was in flight.
+    fn iops(&self, jobs: u32) -> Option<f64> {
+        let own = self.main.in_flight;
+        let share = (f64::from(jobs) / own.mean).min(1.0);
+        let iops = self.main.ios as f64 / own.busy_seconds * share;
+        iops.is_finite().then_some(iops)
+    }
+
+    /// The latencies of the most frequent size among those that the block size stands for.
+    fn latency(&self) -> Option<IoLatency> {
+        let mut sizes = self.main.sizes.iter();
+        let of = |size: &&SizeOfIo| rounded(size.bytes) == self.bs;
+        sizes.find(of).map(|size| size.latency)
+    }
+}

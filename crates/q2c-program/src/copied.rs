@@ -1,0 +1,202 @@
+//! Makes the workload that comes nearest to a pattern.
+
+use q2c_model::Bytes;
+use q2c_result::program::{Copied, CopiedBackground, KindOfIo, NotCopied, Pattern, SizeOfIo};
+
+/// Block sizes are multiples of this, since the target takes no others in general.
+const BLOCK: u64 = 4096;
+/// Least share of its direction's I/Os at which a size is measured, and the most sizes.
+const SHARE_OF_SIZE: f64 = 0.15;
+const MOST_SIZES: usize = 3;
+/// The most jobs, and the most I/Os in flight of one.
+const MOST: u32 = 1024;
+/// I/Os in flight of the other direction, on average, from which on a job does them: a job always
+/// has at least one.
+const LEAST_IN_FLIGHT: f64 = 0.5;
+/// Shares from which on something that is not copied is told.
+const TOLD: f64 = 0.05;
+/// From this mean on, a submitter has several I/Os in flight.
+pub(crate) const DEEP: f64 = 1.1;
+/// In sequence is what is in sequence by more than half.
+const SEQUENTIAL: f64 = 0.5;
+
+/// The workload of a pattern that has at least one I/O, on a machine that lets q2c use this many
+/// `cpus`. Each foreground job polls, so there are not more jobs than CPUs.
+#[must_use]
+pub fn copied(pattern: &Pattern, cpus: u32) -> Copied {
+    let Some((main, others)) = pattern.kinds.split_first() else {
+        return Copied::default();
+    };
+    let beside = others.iter().filter_map(|kind| beside(pattern, kind));
+    let mut background: Vec<CopiedBackground> = beside.collect();
+    let needed = (main.in_flight.mean.round() as u32).clamp(1, MOST);
+    let one_is_taken = cpus > 1 && (!background.is_empty() || needed > cpus);
+    let jobs = needed.min(cpus.max(1) - u32::from(one_is_taken));
+    let sizes = sizes(main);
+    if needed > jobs {
+        background.push(CopiedBackground {
+            depth: (needed - jobs) as u16,
+            ..one_of(main)
+        });
+    }
+    let mut copied = Copied {
+        direction: main.direction,
+        random: random(main),
+        sizes,
+        jobs,
+        background,
+        not_copied: Vec::new(),
+    };
+    copied.not_copied = not_copied(pattern, &copied, needed);
+    copied
+}
+
+/// A background job for the direction that is not in the foreground; `None` when it is not in
+/// flight often enough.
+fn beside(pattern: &Pattern, kind: &KindOfIo) -> Option<CopiedBackground> {
+    let in_flight = over_all(pattern, kind);
+    (in_flight >= LEAST_IN_FLIGHT).then(|| CopiedBackground {
+        depth: in_flight.round().clamp(1.0, f64::from(MOST)) as u16,
+        ..one_of(kind)
+    })
+}
+
+/// I/Os of one direction in flight, over the time in which any I/O was.
+fn over_all(pattern: &Pattern, kind: &KindOfIo) -> f64 {
+    let own = kind.in_flight;
+    match pattern.in_flight.busy_seconds > 0.0 {
+        true => own.mean * own.busy_seconds / pattern.in_flight.busy_seconds,
+        false => 0.0,
+    }
+}
+
+fn one_of(kind: &KindOfIo) -> CopiedBackground {
+    CopiedBackground {
+        direction: kind.direction,
+        random: random(kind),
+        bs: kind
+            .sizes
+            .first()
+            .map_or(Bytes(BLOCK), |s| rounded(s.bytes)),
+        depth: 1,
+    }
+}
+
+fn random(kind: &KindOfIo) -> bool {
+    kind.sequential.unwrap_or_default() < SEQUENTIAL
+}
+
+/// The size in which I/Os of this size are done.
+pub(crate) fn rounded(size: Bytes) -> Bytes {
+    Bytes(size.0.div_ceil(BLOCK).max(1).saturating_mul(BLOCK))
+}
+
+/// The sizes that are measured, the most frequent first.
+fn sizes(main: &KindOfIo) -> Vec<Bytes> {
+    let mut all: Vec<(Bytes, u64)> = Vec::new();
+    for SizeOfIo { bytes, ios, .. } in &main.sizes {
+        let bs = rounded(*bytes);
+        match all.iter_mut().find(|(known, _)| *known == bs) {
+            Some((_, n)) => *n += ios,
+            None => all.push((bs, *ios)),
+        }
+    }
+    all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let least = SHARE_OF_SIZE * main.ios as f64;
+    let chosen = all.iter().enumerate();
+    let chosen = chosen.filter(|(at, (_, n))| *at == 0 || *n as f64 >= least);
+    chosen.map(|(_, (bs, _))| *bs).take(MOST_SIZES).collect()
+}
+
+/// I/Os of a direction that a block size stands for.
+pub(crate) fn ios_at(main: &KindOfIo, bs: Bytes) -> u64 {
+    let all = main.sizes.iter();
+    all.filter(|size| rounded(size.bytes) == bs)
+        .map(|size| size.ios)
+        .sum()
+}
+
+fn not_copied(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
+    let Some((main, others)) = pattern.kinds.split_first() else {
+        return Vec::new();
+    };
+    let mut all = of_time(pattern, copied, needed);
+    all.extend(of_sizes(main, copied));
+    for kind in others {
+        let direction = kind.direction;
+        let of_it = |job: &&CopiedBackground| job.direction == direction;
+        all.push(match copied.background.iter().find(of_it) {
+            Some(_) => NotCopied::BackgroundRate { direction },
+            None => NotCopied::OtherDirection {
+                direction,
+                share: kind.ios as f64 / pattern.ios as f64,
+                in_flight: over_all(pattern, kind),
+            },
+        });
+    }
+    match main.sequential {
+        None => all.push(NotCopied::NoOffsets),
+        Some(sequential) if (TOLD..1.0 - TOLD).contains(&sequential) => {
+            all.push(NotCopied::Order { sequential });
+        }
+        Some(_) => {}
+    }
+    let share = pattern.merged as f64 / pattern.ios as f64;
+    if share >= TOLD {
+        all.push(NotCopied::Merged { share });
+    }
+    if pattern.devices > 1 {
+        let devices = pattern.devices;
+        all.push(NotCopied::Devices { devices });
+    }
+    let ios = pattern.left_out.other_operations;
+    if ios > 0 {
+        all.push(NotCopied::OtherOperations { ios });
+    }
+    all
+}
+
+/// What the workload has not of a pattern's times: think times, depths, bursts.
+fn of_time(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
+    let mut all = Vec::new();
+    let share = 1.0 - pattern.lane_busy;
+    if let Some(think) = pattern.think.filter(|_| share >= TOLD) {
+        let p50_ns = think.p50_ns;
+        all.push(NotCopied::ThinkTime { p50_ns, share });
+    }
+    if pattern.lane_depth >= DEEP {
+        all.push(NotCopied::LaneDepth {
+            depth: pattern.lane_depth,
+        });
+    }
+    if needed > copied.jobs {
+        all.push(NotCopied::FewerJobs {
+            needed,
+            jobs: copied.jobs,
+        });
+    }
+    let own = pattern.in_flight;
+    if own.p99 as f64 > 2.0 * own.mean + 1.0 {
+        let (mean, p99) = (own.mean, own.p99);
+        all.push(NotCopied::Bursts { mean, p99 });
+    }
+    all
+}
+
+/// What the workload has not of a pattern's sizes.
+fn of_sizes(main: &KindOfIo, copied: &Copied) -> Vec<NotCopied> {
+    let sizes = main
+        .sizes
+        .iter()
+        .map(|size| (size.bytes, rounded(size.bytes)));
+    let chosen = sizes.filter(|(from, to)| from != to && copied.sizes.contains(to));
+    let mut all: Vec<NotCopied> = chosen
+        .map(|(from, to)| NotCopied::RoundedSize { from, to })
+        .collect();
+    let measured: u64 = copied.sizes.iter().map(|&bs| ios_at(main, bs)).sum();
+    let share = 1.0 - measured as f64 / main.ios as f64;
+    if share > 0.005 {
+        all.push(NotCopied::OtherSizes { share });
+    }
+    all
+}

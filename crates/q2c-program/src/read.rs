@@ -1,0 +1,115 @@
+//! Reads a recording and makes its pattern.
+
+use crate::error::ProgramError;
+use crate::pattern::{Counted, UNNAMED, most_frequent};
+use q2c_model::facts::STATED_SECTOR;
+use q2c_model::{IoRecord, TraceMeta};
+use q2c_result::program::{Pattern, Submitter};
+use q2c_trace::import::{ImportOptions, Input, RecordSink};
+use q2c_trace::{Scan, TraceError};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The fewest reads and writes of which a workload is made: with fewer there is no 99th percentile.
+const LEAST: u64 = 100;
+/// Largest share of lost events.
+const MOST_LOST: f64 = 0.1;
+
+/// What is taken of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// What messages call the recording.
+    pub named: String,
+    /// Names of processes whose I/Os are taken alone; empty for all.
+    pub processes: Vec<String>,
+}
+
+/// Reads the recording at `path`, a q2c trace or any that can be imported without options, and
+/// returns its pattern and its description.
+///
+/// # Errors
+/// When the recording cannot be read, has not enough complete reads and writes, or has lost too
+/// many; and soon after `stop` is set.
+pub fn read(
+    path: &Path,
+    taken: &Taken,
+    stop: &AtomicBool,
+) -> Result<(Pattern, TraceMeta), ProgramError> {
+    let mut sink = Sink {
+        path,
+        stop,
+        counted: Counted::new(&taken.processes),
+    };
+    let input = Input::recognise(path, None)?;
+    let meta = input.read(path, &ImportOptions::default(), &Scan::new(), &mut sink)?;
+    let counted = sink.counted;
+    enough(&counted, taken)?;
+    whole(counted.ios(), meta.lost, taken)?;
+    let places = !meta.facts.contains_key(STATED_SECTOR);
+    Ok((counted.finish(places), meta))
+}
+
+struct Sink<'a> {
+    path: &'a Path,
+    stop: &'a AtomicBool,
+    counted: Counted<'a>,
+}
+
+impl RecordSink for Sink<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Stopped {
+                doing: "read",
+                path: self.path.to_owned(),
+            });
+        }
+        records.iter().for_each(|record| self.counted.take(record));
+        Ok(())
+    }
+}
+
+fn enough(counted: &Counted<'_>, taken: &Taken) -> Result<(), ProgramError> {
+    let named = taken.named.clone();
+    let left = counted.left_out;
+    match counted.ios() {
+        0 if left.without_end > 0 => Err(ProgramError::NoEnds {
+            named,
+            ios: left.without_end,
+        }),
+        0 if left.other_processes > 0 => Err(ProgramError::NoProcess {
+            named,
+            asked: taken.processes.join(", "),
+            found: names(&most_frequent(&counted.others)),
+        }),
+        0 => Err(ProgramError::Empty {
+            named,
+            others: left.other_operations,
+        }),
+        ios if ios < LEAST => Err(ProgramError::TooFew {
+            named,
+            ios,
+            least: LEAST,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn whole(ios: u64, lost: u64, taken: &Taken) -> Result<(), ProgramError> {
+    match lost as f64 > MOST_LOST * (ios as f64 + lost as f64) {
+        true => Err(ProgramError::Lost {
+            named: taken.named.clone(),
+            lost,
+            ios,
+            most_pct: MOST_LOST * 100.0,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn names(of: &[Submitter]) -> String {
+    let told = |submitter: &Submitter| match submitter.name.as_str() {
+        UNNAMED => format!("no name ({})", submitter.ios),
+        name => format!("{name} ({})", submitter.ios),
+    };
+    of.iter().map(told).collect::<Vec<String>>().join(", ")
+}

@@ -1,0 +1,194 @@
+//! Workloads of patterns.
+
+use super::*;
+use proptest::prelude::*;
+use q2c_model::Direction;
+use q2c_model::facts::STATED_SECTOR;
+use q2c_program::copied;
+use q2c_result::program::{CopiedBackground, NotCopied};
+
+/// Streams of `n` submitters of reads, all at the same times.
+fn readers(n: u32) -> Vec<Stream> {
+    let of = |lane| Stream {
+        lane,
+        think: 0,
+        ..Stream::READS
+    };
+    (0..n).map(of).collect()
+}
+
+#[test]
+fn submitters_become_jobs() {
+    let found = copied(&pattern(&readers(3)), 4);
+    assert_eq!((found.direction, found.random), (Direction::Read, true));
+    assert_eq!((found.jobs, &found.sizes[..]), (3, &[Bytes(4096)][..]));
+    assert_eq!((found.background, found.not_copied), (vec![], vec![]));
+}
+
+/// With more I/Os in flight than there are CPUs, one CPU has a job with all that are left.
+#[test]
+fn what_cpus_lack_for_is_in_flight_beside_the_jobs() {
+    let found = copied(&pattern(&readers(9)), 4);
+    assert_eq!(found.jobs, 3);
+    let rest = CopiedBackground {
+        direction: Direction::Read,
+        random: true,
+        bs: Bytes(4096),
+        depth: 6,
+    };
+    assert_eq!(found.background, [rest]);
+    assert_eq!(
+        found.not_copied,
+        [NotCopied::FewerJobs { needed: 9, jobs: 3 }]
+    );
+    // On a single CPU both share it.
+    let alone = copied(&pattern(&readers(9)), 1);
+    assert_eq!((alone.jobs, alone.background[0].depth), (1, 8));
+}
+
+#[test]
+fn the_other_direction_runs_beside_where_it_is_in_flight_enough() {
+    let writes = |latency: u64, think: u64| Stream {
+        lane: 7,
+        op: Op::Write,
+        bytes: 16_384,
+        latency: latency * US,
+        think: think * US,
+        ios: 160,
+        sequential: true,
+        ..Stream::READS
+    };
+    let often = copied(&pattern(&[readers(1), vec![writes(500, 0)]].concat()), 4);
+    let beside = CopiedBackground {
+        direction: Direction::Write,
+        random: false,
+        bs: Bytes(16_384),
+        depth: 1,
+    };
+    assert_eq!(often.background, [beside]);
+    let direction = Direction::Write;
+    assert_eq!(often.not_copied, [NotCopied::BackgroundRate { direction }]);
+    let rarely = copied(&pattern(&[readers(1), vec![writes(50, 450)]].concat()), 4);
+    assert_eq!(rarely.background, []);
+    let told = rarely.not_copied.iter().find_map(|of| match of {
+        NotCopied::OtherDirection {
+            share, in_flight, ..
+        } => Some((*share, *in_flight)),
+        _ => None,
+    });
+    let (share, in_flight) = told.unwrap();
+    near(share, 160.0 / 1160.0, 1e-9);
+    near(in_flight, 160.0 * 50.0 / 80_000.0, 0.02);
+}
+
+/// 512 B and 4 KiB are both done as 4 KiB; 64 KiB are measured as well, and 128 KiB are too rare.
+#[test]
+fn frequent_sizes_are_measured_and_others_named() {
+    let of = |lane, bytes, ios| Stream {
+        lane,
+        bytes,
+        ios,
+        think: 0,
+        ..Stream::READS
+    };
+    let streams = [
+        of(0, 512, 200),
+        of(1, 4096, 300),
+        of(2, 65_536, 400),
+        of(3, 131_072, 100),
+    ];
+    let found = copied(&pattern(&streams), 16);
+    assert_eq!(found.sizes, [Bytes(4096), Bytes(65_536)]);
+    let rounded = NotCopied::RoundedSize {
+        from: Bytes(512),
+        to: Bytes(4096),
+    };
+    assert!(
+        found.not_copied.contains(&rounded),
+        "{:?}",
+        found.not_copied
+    );
+    let share = found.not_copied.iter().find_map(|of| match of {
+        NotCopied::OtherSizes { share } => Some(*share),
+        _ => None,
+    });
+    near(share.unwrap(), 0.1, 1e-9);
+}
+
+#[test]
+fn times_that_jobs_do_not_have_are_named() {
+    let thinking = copied(&pattern(&[Stream::READS]), 4);
+    let [NotCopied::ThinkTime { p50_ns, share }] = thinking.not_copied[..] else {
+        panic!("{:?}", thinking.not_copied);
+    };
+    near(p50_ns, 20e3, 0.01);
+    near(share, 0.2, 1e-2);
+    // Eight of one submitter at once for a tenth of the time, one else.
+    let burst = |n: u64| Stream {
+        ios: 100,
+        begin: n,
+        think: 0,
+        ..Stream::READS
+    };
+    let mut streams: Vec<Stream> = (0..8).map(burst).collect();
+    streams.push(Stream {
+        begin: 9_000 * US,
+        think: 0,
+        ..Stream::READS
+    });
+    let bursts = copied(&pattern(&streams), 16);
+    let has = |of: fn(&NotCopied) -> bool| bursts.not_copied.iter().any(of);
+    assert!(
+        has(|of| matches!(of, NotCopied::Bursts { p99: 8, .. })),
+        "{bursts:?}"
+    );
+    assert!(
+        has(|of| matches!(of, NotCopied::LaneDepth { .. })),
+        "{bursts:?}"
+    );
+}
+
+#[test]
+fn a_recording_without_offsets_is_read_at_random() {
+    let mut meta = TraceMeta::default();
+    let none = "the list has none".to_owned();
+    meta.facts.insert(STATED_SECTOR.to_owned(), none);
+    let found = copied(&of_trace(&records(&readers(1)), meta, &[]).unwrap(), 2);
+    assert!(found.random);
+    assert_eq!(found.not_copied, [NotCopied::NoOffsets]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the pattern, the workload is one that `tune` takes, and has as many in flight as
+    /// the program.
+    #[test]
+    fn a_workload_can_be_run(
+        made in prop::collection::vec((0u32..40, any::<bool>(), 1u64..5000, 1u64..300, 0u64..300), 1..30),
+        cpus in 1u32..16,
+    ) {
+        let streams: Vec<Stream> = made.iter().map(|&(lane, write, bytes, latency, think)| Stream {
+            lane,
+            op: if write { Op::Write } else { Op::Read },
+            bytes: bytes * 512,
+            latency: latency * US,
+            think: think * US,
+            ios: 100,
+            ..Stream::READS
+        }).collect();
+        let pattern = pattern(&streams);
+        let found = copied(&pattern, cpus);
+        prop_assert!((1..=cpus).contains(&found.jobs));
+        prop_assert!((1..=3).contains(&found.sizes.len()));
+        let mut sizes = found.sizes.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        prop_assert_eq!(sizes.len(), found.sizes.len());
+        prop_assert!(found.sizes.iter().all(|bs| bs.0 % 4096 == 0 && bs.0 > 0));
+        let beside = found.background.iter().filter(|job| job.direction == found.direction);
+        let in_flight = u64::from(found.jobs) + beside.map(|job| u64::from(job.depth)).sum::<u64>();
+        let wanted = pattern.kinds[0].in_flight.mean.round() as u64;
+        prop_assert_eq!(in_flight, wanted.max(1));
+    }
+}

@@ -1,0 +1,386 @@
+//! A recorded program as the workload of `q2c tune`, in words: what it did, what the workload has
+//! of that, how like the two are, and what the answer is worth to the program.
+
+use crate::label;
+use crate::quantity::{count, duration, iops, number, seconds, size};
+use crate::said::{Field, Said, Table, Weight};
+use q2c_model::{Bytes, Direction, Layer};
+use q2c_result::program::{
+    Copied, KindOfIo, Likened, LikenedFigure, Likeness, NotCopied, Pattern, Program, Worth,
+    WorthCaveat,
+};
+use q2c_result::tune::PerCore;
+
+/// The program and its workload in a line.
+#[must_use]
+pub fn in_a_line(program: &Program) -> String {
+    let pattern = &program.pattern;
+    format!(
+        "{}: {} reads and writes in {}; the workload: {}",
+        name(program),
+        count(pattern.ios),
+        seconds(pattern.seconds),
+        workload(&program.copied)
+    )
+}
+
+/// The command, or the path of the recording.
+fn name(program: &Program) -> String {
+    let recording = &program.recording;
+    match &recording.path {
+        Some(path) => path.clone(),
+        None => recording.command.join(" "),
+    }
+}
+
+/// All sentences about the program and its workload.
+pub(crate) fn told(program: &Program) -> Vec<Said> {
+    let mut all = vec![Said::plain("program", did(program))];
+    all.extend(program.pattern.kinds.iter().map(|kind| {
+        let what = format!("its {}", plural(kind.direction));
+        Said::plain(&what, kind_of_io(kind, program.pattern.layer))
+    }));
+    all.push(Said::plain("its submitters", submitters(&program.pattern)));
+    all.extend(left_out(program).map(|words| Said::plain("left out", words)));
+    all.push(Said::plain("workload", workload(&program.copied)));
+    let not_copied = program.copied.not_copied.iter().map(not_copied);
+    all.extend(not_copied.map(|words| Said::new(Weight::Caution, "not copied", words)));
+    all
+}
+
+/// What the answer is worth to the program, with caveats.
+pub(crate) fn worth(program: &Program) -> Vec<Said> {
+    let mut all = Vec::new();
+    for worth in &program.worth {
+        let what = format!("worth to the program at {}", worth.bs);
+        all.push(Said::plain(&what, worth_in_words(worth)));
+        let caveats = worth.caveats.iter().map(caveat);
+        all.extend(caveats.map(|words| Said::new(Weight::Caution, "caveat", words)));
+    }
+    all
+}
+
+/// Program and workload side by side, a row for each figure of each block size; `None` without a
+/// figure.
+pub(crate) fn table(program: &Program) -> Option<Table> {
+    let layer = layer(program.pattern.layer);
+    let rows = program.likeness.iter().flat_map(|like| {
+        let row = move |likened: &Likened| row(like, likened, layer);
+        like.figures.iter().map(row)
+    });
+    let rows: Vec<Vec<Field>> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        head: ["figure", "program", "workload", "ratio"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows,
+        legend: "The workload's figures are medians of the trials by the method that the program is taken to use. I/Os in \
+                 flight of the workload are set. Its latencies are U2C, from submission to reaping, and longer than Q2C, \
+                 from queued to complete, by submission and wake-up; where Q2C was recorded, the program's rate while in \
+                 flight leaves both out, and the workload's has them.",
+    })
+}
+
+fn row(like: &Likeness, likened: &Likened, layer: &str) -> Vec<Field> {
+    let (what, show): (String, fn(f64) -> String) = match likened.figure {
+        LikenedFigure::Iops => ("IOPS while in flight".to_owned(), iops),
+        LikenedFigure::Size => ("mean size".to_owned(), |v| size(Bytes(v.round() as u64))),
+        LikenedFigure::InFlight => ("in flight".to_owned(), number),
+        LikenedFigure::LatencyP50 => (format!("p50, {layer} beside U2C"), duration),
+        LikenedFigure::LatencyP99 => (format!("p99, {layer} beside U2C"), duration),
+    };
+    let verdict = match likened.like {
+        true => "like",
+        false => "unlike",
+    };
+    vec![
+        Field {
+            text: format!("{}: {what}", like.bs),
+            below: String::new(),
+        },
+        Field::from(show(likened.program)),
+        Field {
+            text: show(likened.workload),
+            below: format!("by {}", label::method(&like.by.0)),
+        },
+        Field {
+            text: number(likened.ratio()),
+            below: verdict.to_owned(),
+        },
+    ]
+}
+
+fn did(program: &Program) -> String {
+    let pattern = &program.pattern;
+    let source = match &program.recording.disks {
+        Some(disks) => format!("{}, {disks}", program.recording.source),
+        None => program.recording.source.clone(),
+    };
+    let flight = &pattern.in_flight;
+    format!(
+        "{} ({source}): {} reads and writes in {}, {} per second; any in flight for {} of it, then {} on average, at \
+         most {}",
+        name(program),
+        count(pattern.ios),
+        seconds(pattern.seconds),
+        iops(pattern.ios as f64 / pattern.seconds),
+        percent(flight.busy_seconds / pattern.seconds),
+        number(flight.mean),
+        flight.most
+    )
+}
+
+fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
+    /// Sizes that are named one by one.
+    const SHOWN: usize = 4;
+    let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
+    let sizes = kind.sizes.iter().take(SHOWN);
+    let mut sizes: Vec<String> = sizes
+        .map(|of| format!("{} ({})", of.bytes, share(of.ios)))
+        .collect();
+    let rest = kind.sizes.iter().skip(SHOWN);
+    let others = rest.map(|of| of.ios).sum::<u64>() + kind.other_sizes;
+    if others > 0 {
+        sizes.push(format!("other sizes ({})", share(others)));
+    }
+    let order = kind.sequential.map_or_else(
+        || "offsets unknown".to_owned(),
+        |sequential| format!("{} in sequence", percent(sequential)),
+    );
+    format!(
+        "{} of {}; {order}; {} in flight while any was; {} p50 {}, p99 {}",
+        count(kind.ios),
+        sizes.join(", "),
+        number(kind.in_flight.mean),
+        layer(layer_of),
+        duration(kind.latency.p50_ns),
+        duration(kind.latency.p99_ns)
+    )
+}
+
+fn submitters(pattern: &Pattern) -> String {
+    let names = pattern.submitters.iter().filter(|of| of.name != "-");
+    let names: Vec<String> = names
+        .map(|of| {
+            format!(
+                "{} {}",
+                of.name,
+                percent(of.ios as f64 / pattern.ios as f64)
+            )
+        })
+        .collect();
+    let names = match names.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", names.join(", ")),
+    };
+    let think = pattern.think.map_or_else(String::new, |think| {
+        format!(
+            "; think time p50 {}, p99 {}",
+            duration(think.p50_ns),
+            duration(think.p99_ns)
+        )
+    });
+    format!(
+        "{}{names}, with {} in flight each when not idle; idle for {} of their time{think}",
+        pattern.lanes,
+        number(pattern.lane_depth),
+        percent(1.0 - pattern.lane_busy)
+    )
+}
+
+fn left_out(program: &Program) -> Option<String> {
+    let left = program.pattern.left_out;
+    let counts = [
+        (left.other_operations, "flushes, discards and others"),
+        (left.without_end, "without an end"),
+        (left.failed, "failed"),
+        (left.empty, "without data"),
+        (left.other_processes, "of other processes"),
+        (left.other_layer, "of another layer"),
+        (program.recording.lost, "lost by the recording"),
+    ];
+    let some = counts.iter().filter(|(n, _)| *n > 0);
+    let words: Vec<String> = some
+        .map(|(n, what)| format!("{} {what}", count(*n)))
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn workload(copied: &Copied) -> String {
+    let sizes: Vec<String> = copied.sizes.iter().map(ToString::to_string).collect();
+    let jobs = match copied.jobs {
+        1 => "1 job".to_owned(),
+        n => format!("{n} jobs"),
+    };
+    let beside = copied.background.iter().map(|job| {
+        let kind = kind(job.direction, job.random);
+        let (bs, depth) = (job.bs, job.depth);
+        format!("{kind} of {bs} with {depth} in flight by interrupts")
+    });
+    let beside: Vec<String> = beside.collect();
+    let beside = match beside.is_empty() {
+        true => String::new(),
+        false => format!("; beside them {}", beside.join(", and ")),
+    };
+    format!(
+        "{} of {} by {jobs} with one in flight each{beside}",
+        kind(copied.direction, copied.random),
+        sizes.join(", ")
+    )
+}
+
+fn not_copied(of: &NotCopied) -> String {
+    match *of {
+        NotCopied::ThinkTime { p50_ns, share } => format!(
+            "think time ({} of the submitters' time, p50 {}): the jobs submit again at once",
+            percent(share),
+            duration(p50_ns)
+        ),
+        NotCopied::LaneDepth { depth } => format!(
+            "{} in flight of one submitter: each job has one in flight, and there are more jobs instead",
+            number(depth)
+        ),
+        NotCopied::FewerJobs { needed, jobs } => format!(
+            "{needed} jobs: there are CPUs for {jobs}; a job by interrupts has the other {} in flight",
+            needed - jobs.min(needed)
+        ),
+        NotCopied::OtherSizes { share } => {
+            format!(
+                "{} of the foreground's I/Os, of other sizes",
+                percent(share)
+            )
+        }
+        NotCopied::RoundedSize { from, to } => format!("{from}: done as {to}"),
+        NotCopied::OtherDirection {
+            direction,
+            share,
+            in_flight,
+        } => format!(
+            "the {}: {} of all I/Os, and {} in flight on average, where a job has at least one",
+            plural(direction),
+            percent(share),
+            number(in_flight)
+        ),
+        NotCopied::BackgroundRate { direction } => format!(
+            "the rate of the {}: their job always has as many in flight, as fast as the device is",
+            plural(direction)
+        ),
+        NotCopied::OtherOperations { ios } => {
+            format!("{} flushes, discards and other operations", count(ios))
+        }
+        NotCopied::Merged { share } => format!(
+            "merging: {} of the I/Os went with others' requests",
+            percent(share)
+        ),
+        NotCopied::Order { sequential } => format!(
+            "the order: {} of the I/Os are in sequence, of the workload's all or none",
+            percent(sequential)
+        ),
+        NotCopied::NoOffsets => {
+            "the order: the recording has no offsets; those of the workload are random".to_owned()
+        }
+        NotCopied::Devices { devices } => {
+            format!("the {devices} devices: the workload has one target")
+        }
+        NotCopied::Bursts { mean, p99 } => format!(
+            "bursts: {} in flight on average, and {p99} at the 99th percentile; the workload always has as many",
+            number(mean)
+        ),
+    }
+}
+
+fn worth_in_words(worth: &Worth) -> String {
+    let (method, over) = (label::method(&worth.method.0), label::method(&worth.over.0));
+    let concerns = format!(
+        "{} of its I/Os are of this kind, and its submitters have them in flight for {} of their time",
+        percent(worth.ios_share),
+        percent(worth.wait_share)
+    );
+    if worth.method == worth.over {
+        return format!(
+            "{concerns}; it is taken to use {over} already, so there is nothing to gain"
+        );
+    }
+    let cpu = worth.cpu.map_or_else(String::new, |cpu| {
+        let of = match cpu.of {
+            PerCore::Machine => "CPU",
+            PerCore::Threads => "CPU of the threads",
+        };
+        format!(
+            " and {} instead of {} of {of} per I/O",
+            duration(cpu.method_ns),
+            duration(cpu.over_ns)
+        )
+    });
+    let points = worth.program_cpu_pct.map_or_else(String::new, |pct| {
+        let more = if pct > 0.0 { "more" } else { "less" };
+        let pct = number(pct.abs());
+        format!(", at its own rate with {pct} % of one CPU {more}")
+    });
+    format!(
+        "{concerns}. {method} gave the workload {} times the IOPS of {over}, at {} times the mean latency{cpu}; the \
+         program would go {} times as fast{points}",
+        number(worth.iops_times),
+        number(worth.latency_times),
+        number(worth.program_times)
+    )
+}
+
+fn caveat(of: &WorthCaveat) -> String {
+    match of {
+        WorthCaveat::Unlike(figures) => {
+            let names: Vec<&str> = figures.iter().map(|figure| figure_name(*figure)).collect();
+            format!(
+                "the workload is unlike the program in {}: the worth is a guess there",
+                names.join(", ")
+            )
+        }
+        WorthCaveat::LaneDepth(depth) => format!(
+            "the program has {} in flight per submitter; a thread that waits for the oldest of several gains less \
+             than one that waits for its only one",
+            number(*depth)
+        ),
+        WorthCaveat::NotSettled => "the answer itself is not settled".to_owned(),
+        WorthCaveat::Lost(lost) => format!(
+            "the recording lost {} events: the program's rate and I/Os in flight are higher than told",
+            count(*lost)
+        ),
+        WorthCaveat::OtherDisk(disk) => {
+            format!("the trials ran on {disk}, which was not recorded")
+        }
+    }
+}
+
+fn figure_name(figure: LikenedFigure) -> &'static str {
+    match figure {
+        LikenedFigure::Iops => "IOPS",
+        LikenedFigure::Size => "size",
+        LikenedFigure::InFlight => "I/Os in flight",
+        LikenedFigure::LatencyP50 => "p50",
+        LikenedFigure::LatencyP99 => "p99",
+    }
+}
+
+fn layer(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Block => "Q2C",
+        Layer::User => "U2C",
+    }
+}
+
+fn plural(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "reads",
+        Direction::Write => "writes",
+    }
+}
+
+fn kind(direction: Direction, random: bool) -> String {
+    let order = if random { "random" } else { "sequential" };
+    format!("{order} {}", plural(direction))
+}
+
+/// A share as `12.3 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
+}

@@ -1,0 +1,237 @@
+//! The program that a run is for: its recording, which is made now or was named, and the workload
+//! that copies it.
+
+use crate::args::{CaptureArgs, TuneArgs};
+use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
+use crate::commands::record;
+use crate::exit::{import_exit, trace_exit};
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use q2c_capture::CaptureTarget;
+use q2c_host::Roots;
+use q2c_host::signals::Orderly;
+use q2c_host::topology::{AllowedCpus, CpuChoiceError};
+use q2c_model::TraceMeta;
+use q2c_program::{ProgramError, Taken, copied, read};
+use q2c_result::Exit;
+use q2c_result::program::{FILE, Program, ProgramRecording, TRACE_FILE};
+use q2c_run::RunDir;
+use q2c_run::run_dir::RunDirError;
+use q2c_trace::TraceWriter;
+use q2c_trace::import::{ImportError, ImportOptions, Input, to_trace};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// A recorded program, and the trace of its I/Os.
+pub(super) struct Recorded {
+    pub program: Program,
+    trace: PathBuf,
+    /// The folder of a trace that was made now. It goes with this value.
+    _folder: Option<TempDir>,
+}
+
+impl Recorded {
+    /// Leaves the program and its trace in the folder of the run.
+    pub fn keep(&self, folder: &RunDir) -> Result<(), Failure> {
+        let copy = |out: &mut dyn io::Write| {
+            let mut trace = File::open(&self.trace)?;
+            io::copy(&mut trace, out).map(drop)
+        };
+        folder
+            .publish(TRACE_FILE, copy)
+            .and_then(|()| folder.publish_json(FILE, &self.program))
+            .or_exit_of(RunDirError::exit)
+    }
+}
+
+/// The program that the arguments name, recorded or read; `None` when they name none.
+pub(super) fn recorded(args: &TuneArgs, stop: &AtomicBool) -> Result<Option<Recorded>, Failure> {
+    let recorded = match &args.program.from {
+        Some(path) => of_file(path, args, stop)?,
+        None if args.program.is_asked_for() => of_command(args, stop)?,
+        None => return Ok(None),
+    };
+    say(&q2c_report::program::in_a_line(&recorded.program));
+    Ok(Some(recorded))
+}
+
+/// The program in the recording at `path`. One of another tool becomes a trace.
+fn of_file(path: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, Failure> {
+    let named = path.display().to_string();
+    let program = program(path, &named, args, stop)?;
+    let own = matches!(Input::recognise(path, None), Ok(Input::Own));
+    if own {
+        return Ok(Recorded {
+            program,
+            trace: path.to_owned(),
+            _folder: None,
+        });
+    }
+    let folder = folder(args)?;
+    let trace = folder.path().join(TRACE_FILE);
+    let options = ImportOptions::default();
+    to_trace(&[path.to_owned()], None, &options, &trace, stop).map_err(import_failure)?;
+    Ok(Recorded {
+        program,
+        trace,
+        _folder: Some(folder),
+    })
+}
+
+/// Runs the command and records the disk meanwhile.
+fn of_command(args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, Failure> {
+    let folder = folder(args)?;
+    let trace = folder.path().join(TRACE_FILE);
+    let meta = capture(args, &trace, stop)?;
+    let words = args.program.command.iter();
+    let words: Vec<String> = words.map(|w| w.to_string_lossy().into_owned()).collect();
+    ended_well(args, &words, &meta)?;
+    let disks = meta.facts.get("disks").cloned().unwrap_or_default();
+    let mut program = program(&trace, &words.join(" "), args, stop).map_err(|failure| {
+        let why = format!(
+            "{}; recorded: {disks} (--record names another)",
+            failure.message()
+        );
+        Failure::new(failure.exit(), why)
+    })?;
+    program.recording.command = words;
+    program.recording.path = None;
+    Ok(Recorded {
+        program,
+        trace,
+        _folder: Some(folder),
+    })
+}
+
+/// Records into the new file `trace` while the command runs, and returns the trace's description.
+fn capture(args: &TuneArgs, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Failure> {
+    let roots = Roots::live();
+    let name = disk(args);
+    let target = CaptureTarget::find(&roots, &name).map_err(|error| {
+        let why = format!("{error}; name the disk of the program's data by --record");
+        Failure::new(Exit::Target, why)
+    })?;
+    let capture = CaptureArgs {
+        seconds: args.program.record_for,
+        by: args.program.by,
+        ..CaptureArgs::default()
+    };
+    let _orderly = Orderly::begin();
+    let writer = TraceWriter::create(trace, TraceMeta::default()).or_exit_of(trace_exit)?;
+    let begun = RunningCapture::begin(&roots, &target, &capture);
+    let mut capturing = begun.map_err(|failure| {
+        let why = format!(
+            "{}; begin q2c with sudo, or record where that is allowed (q2c trace record) and name \
+             the trace by --from",
+            failure.message()
+        );
+        Failure::new(failure.exit(), why)
+    })?;
+    let child = Child::start(&args.program.command)?;
+    say(&capturing.told(false));
+    capturing.run(child);
+    let (ended, captured) = capturing.finish(&mut Counted::new(None, false), stop)?;
+    if ended == CaptureEnd::Stopped {
+        let why = "record the command: stopped by a signal; nothing was kept";
+        return Err(Failure::new(Exit::Interrupted, why));
+    }
+    captured.tell_missing();
+    record::write(captured, writer)
+}
+
+/// The disk that is recorded, by name or by a file on it.
+fn disk(args: &TuneArgs) -> String {
+    let target = args.workload.target.clone();
+    // A simulated target has no disk.
+    let target = target.filter(|name| Path::new(name).exists());
+    let named = args.program.record.clone().or(target);
+    named.unwrap_or_else(|| args.workload.run.out.display().to_string())
+}
+
+/// Refuses the recording of a command that failed. One that q2c ended after `--record-for` has not.
+fn ended_well(args: &TuneArgs, words: &[String], meta: &TraceMeta) -> Result<(), Failure> {
+    let status = meta.facts.get("command_status").map_or("", String::as_str);
+    let by_signal = status.parse::<i32>().is_err();
+    if status == "0" || (by_signal && args.program.record_for.is_some()) {
+        return Ok(());
+    }
+    let name = words.first().map_or("", String::as_str);
+    let why = format!(
+        "record {name}: expected it to end with 0, found {status}; mend the command, or record it as \
+         it is (q2c trace record DISK --out TRACE -- COMMAND) and name the trace by --from"
+    );
+    Err(Failure::new(Exit::Usage, why))
+}
+
+/// The program in a recording, which messages call `named`.
+fn program(
+    path: &Path,
+    named: &str,
+    args: &TuneArgs,
+    stop: &AtomicBool,
+) -> Result<Program, Failure> {
+    let taken = Taken {
+        named: named.to_owned(),
+        processes: args.program.process.clone(),
+    };
+    let (pattern, meta) = read(path, &taken, stop).map_err(failure)?;
+    let cpus = match args.workload.cpus.0.len() {
+        0 => AllowedCpus::read()
+            .or_exit_of(CpuChoiceError::exit)?
+            .count(),
+        named => named,
+    };
+    Ok(Program {
+        copied: copied(&pattern, cpus as u32),
+        pattern,
+        recording: ProgramRecording {
+            command: Vec::new(),
+            path: Some(named.to_owned()),
+            source: meta.source,
+            disks: meta.facts.get("disks").cloned(),
+            processes: taken.processes,
+            lost: meta.lost,
+            unmatched: meta.unmatched,
+        },
+        ..Program::default()
+    })
+}
+
+/// A folder for a trace that is made now, in the folder for runs.
+fn folder(args: &TuneArgs) -> Result<TempDir, Failure> {
+    let out = &args.workload.run.out;
+    let made = fs::create_dir_all(out);
+    let made = made.and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));
+    made.map_err(|error| {
+        let why = format!(
+            "make a folder in {}: {error}; name another place with --out",
+            out.display()
+        );
+        Failure::new(Exit::of_output(&error), why)
+    })
+}
+
+fn failure(error: ProgramError) -> Failure {
+    match error {
+        ProgramError::Import(error) => import_failure(error),
+        other => Failure::new(Exit::Input, other),
+    }
+}
+
+/// `tune` has no options for what a recording does not tell itself; `trace import` has.
+fn import_failure(error: ImportError) -> Failure {
+    let exit = import_exit(&error);
+    match error {
+        ImportError::Option { .. } | ImportError::Unknown { .. } | ImportError::Line { .. } => {
+            let why = format!(
+                "{error}; q2c trace import has the options that such a recording needs, and makes a \
+                 trace for --from"
+            );
+            Failure::new(exit, why)
+        }
+        other => Failure::new(exit, other),
+    }
+}

@@ -1,0 +1,221 @@
+//! Tests of `q2c tune --from TRACE` and `q2c tune -- COMMAND`.
+
+use crate::program::{Finished, number, q2c, run_in};
+use q2c_testkit::{skip, strict_json};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const SHORT: [&str; 5] = ["--seconds", "0.1", "--trials", "1", "--json"];
+
+/// A folder on a disk: that of the build.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Runs q2c with words that are split at blanks.
+fn run(folder: &Path, words: &str) -> Finished {
+    q2c(folder, &words.split(' ').collect::<Vec<&str>>())
+}
+
+/// Makes the trace `NAME.parquet`. A row has start and latency (us), size and operation.
+fn trace(folder: &Path, name: &str, rows: impl Iterator<Item = (u64, u64, u64, &'static str)>) {
+    let mut text = "submit,took,offset,size,op\n".to_owned();
+    for (n, (start, latency, size, op)) in rows.enumerate() {
+        let offset = n * 7919 % 1000 * 65_536;
+        text += &format!("{start},{latency},{offset},{size},{op}\n");
+    }
+    fs::write(folder.join("t.csv"), text).unwrap();
+    let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
+    let import = format!(
+        "trace import t.csv --out {name}.parquet --format csv --unit us --columns {columns}"
+    );
+    run(folder, &import).done();
+}
+
+/// Pairs of reads of 16 KiB, 100 us of every 200 us, and a write of 4 KiB with every tenth pair.
+fn reads_and_writes(folder: &Path) {
+    let pairs = (0..300).flat_map(|n| {
+        let start = n * 200;
+        let write = (n % 10 == 0).then_some((start + 10, 40, 4096, "write"));
+        [(start, 100, 16_384, "read"); 2].into_iter().chain(write)
+    });
+    trace(folder, "mixed", pairs);
+}
+
+fn texts(list: &Value, key: &str) -> Vec<String> {
+    let entries = list.as_array().unwrap().iter();
+    entries
+        .map(|entry| entry[key].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The whole way on a scratch file: pattern, workload, trials, likeness, worth, and the run read
+/// back.
+#[test]
+fn a_trace_is_tuned_for_on_a_scratch_file() {
+    let folder = folder();
+    let at = folder.path();
+    reads_and_writes(at);
+    let words = ["tune", "--from", "mixed.parquet", "--scratch", "8m"];
+    let ended = q2c(at, &[&words[..], &SHORT].concat());
+    let said = "mixed.parquet: 630 reads and writes";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let result = ended.json();
+    let program = &result["program"];
+    assert_eq!(number(program, "/pattern/ios"), 630.0);
+    assert_eq!(program["pattern"]["layer"], "user");
+    assert_eq!(number(program, "/pattern/kinds/0/in_flight/mean"), 2.0);
+    assert_eq!(number(program, "/pattern/kinds/1/sizes/0/bytes"), 4096.0);
+    assert_eq!(program["copied"]["sizes"], serde_json::json!([16_384]));
+    let job = &result["job"];
+    assert_eq!(
+        (&job["rw"], &job["block_sizes"]),
+        (&Value::from("randread"), &program["copied"]["sizes"])
+    );
+    assert_eq!(job["jobs"], program["copied"]["jobs"]);
+    let like = &program["likeness"][0];
+    let figures = texts(&like["figures"], "figure");
+    assert_eq!(
+        figures,
+        ["in-flight", "size", "iops", "latency-p50", "latency-p99"]
+    );
+    assert_eq!(number(like, "/figures/4/program"), 100_000.0);
+    let interrupt = result["cells"].as_array().unwrap().iter();
+    let mut interrupt = interrupt.filter(|cell| cell["method"] == "interrupt");
+    let measured = &interrupt.next().unwrap()["measured"];
+    assert_eq!(
+        number(like, "/figures/2/workload"),
+        number(measured, "/iops/median")
+    );
+    let worth = &program["worth"][0];
+    assert_eq!(worth["over"]["method"], "interrupt");
+    assert!((number(worth, "/ios_share") - 600.0 / 630.0).abs() < 1e-6);
+    is_kept(at, &result);
+}
+
+/// The run has the trace, is drawn again, and its scratch file is gone.
+fn is_kept(at: &Path, result: &Value) {
+    let run_folder = run_in(at);
+    let name = run_folder.to_str().unwrap();
+    let info = run(at, &format!("trace info {name}/program.parquet --json")).json();
+    assert_eq!(number(&info, "/summary/records"), 630.0);
+    let drawn = run(at, &format!("report {name}")).done();
+    for text in [
+        "worth to the program at 16 KiB",
+        "not copied",
+        "IOPS while in flight",
+    ] {
+        assert!(drawn.contains(text), "{text}: {drawn}");
+    }
+    run(at, &format!("report {name} --html page.html")).done();
+    let page = fs::read_to_string(at.join("page.html")).unwrap();
+    assert!(page.contains("Program and workload"));
+    let json = run(at, &format!("report {name} --json")).json();
+    assert_eq!(json["program"]["copied"], result["program"]["copied"]);
+    let kept = strict_json(&fs::read_to_string(run_folder.join("program.json")).unwrap());
+    assert_eq!(kept["copied"], result["program"]["copied"]);
+}
+
+/// A recording of another tool is imported, and a simulated target is taken. The trace in the run
+/// is a q2c trace of it.
+#[test]
+fn a_recording_of_another_tool_is_tuned_for() {
+    let folder = folder();
+    let at = folder.path();
+    let rows = (0..200u64).map(|n| {
+        let (time, offset) = (128_166_372_000_000_000 + n * 2_000, n * 7919 % 1000 * 8192);
+        format!("{time},host,0,Read,{offset},8192,1000\n")
+    });
+    fs::write(at.join("msr.csv"), rows.collect::<String>()).unwrap();
+    let words = ["tune", "sim:100us", "--from", "msr.csv"];
+    let result = q2c(at, &[&words[..], &SHORT].concat()).json();
+    assert_eq!(result["program"]["recording"]["source"], "msr");
+    assert_eq!(number(&result, "/program/copied/sizes/0"), 8192.0);
+    let kept = run_in(at).join("program.parquet");
+    let info = run(at, &format!("trace info {} --json", kept.display())).json();
+    assert_eq!(number(&info, "/summary/records"), 200.0);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = folder();
+    let at = folder.path();
+    trace(at, "few", (0..99).map(|n| (n * 100, 50, 4096, "read")));
+    trace(at, "writes", (0..200).map(|n| (n * 100, 50, 4096, "write")));
+    fs::write(at.join("latencies.txt"), "50\n60\n70\n").unwrap();
+    let alibaba =
+        (0..200).map(|n| format!("0,R,{},4096,{}\n", n * 4096, 1_577_808_000_000_000u64 + n));
+    fs::write(at.join("no-ends.csv"), alibaba.collect::<String>()).unwrap();
+    fs::write(at.join("file"), vec![7; 1 << 20]).unwrap();
+    for (status, words, said) in [
+        (
+            3,
+            "tune --from few.parquet",
+            "expected at least 100 reads and writes, found 99",
+        ),
+        (3, "tune --from no-ends.csv", "found 200 without"),
+        (3, "tune --from nowhere.parquet", "nowhere.parquet"),
+        (2, "tune --from latencies.txt", "q2c trace import"),
+        (
+            3,
+            "tune --from writes.parquet --process dd",
+            "the processes dd",
+        ),
+        (2, "tune --from writes.parquet --bs 4k", "--bs"),
+        (2, "tune --from writes.parquet -- dd", "--from"),
+        (2, "tune sim:50us --process dd", "--process needs"),
+        (2, "tune sim:50us --record vda", "--record needs"),
+        (5, "tune file --from writes.parquet", "--allow-write file"),
+    ] {
+        run(at, words).refused(status, &[said]);
+    }
+    // The file was not written to, and nothing is left of what was begun.
+    assert_eq!(fs::read(at.join("file")).unwrap(), vec![7; 1 << 20]);
+    assert!(!at.join("runs").exists());
+}
+
+/// dd does 400 direct reads of 32 KiB, which are tuned for. Commands that fail are told.
+#[test]
+fn a_command_is_recorded_and_tuned_for() {
+    let test = "tune_program::a_command_is_recorded_and_tuned_for";
+    let folder = folder();
+    let at = folder.path();
+    let data: Vec<u8> = (0..16 << 20).map(|n: u32| ((n * 31) >> 3) as u8).collect();
+    fs::write(at.join("file"), data).unwrap();
+    fs::File::open(at.join("file")).unwrap().sync_all().unwrap();
+    let dd = "dd if=file of=/dev/null bs=32k iflag=direct count=400";
+    let words = format!("tune --scratch 8m --process dd {} -- {dd}", SHORT.join(" "));
+    let ended = run(at, &words);
+    if ended.code == 4 || ended.code == 5 {
+        skip(test, ended.stderr.trim());
+        return;
+    }
+    let result = ended.json();
+    let program = &result["program"];
+    assert_eq!(program["recording"]["command"][0], "dd");
+    assert_eq!(program["pattern"]["layer"], "block");
+    assert_eq!(number(program, "/copied/sizes/0"), 32_768.0);
+    assert_eq!(program["copied"]["random"], false);
+    assert_eq!(number(program, "/copied/jobs"), 1.0);
+    assert_eq!(program["pattern"]["submitters"][0]["name"], "dd");
+    let kept = run_in(at).join("program.parquet");
+    assert!(number(program, "/pattern/ios") >= 390.0 && kept.exists());
+
+    for (status, words, said) in [
+        (2, "tune -- ./no-such-program", "start ./no-such-program"),
+        (
+            2,
+            "tune -- sh -c false",
+            "record sh: expected it to end with 0, found 1",
+        ),
+        (3, "tune --process true -- true", "--record names another"),
+        (
+            5,
+            "tune --record /nowhere -- true",
+            "name the disk of the program's data by --record",
+        ),
+    ] {
+        run(at, words).refused(status, &[said]);
+    }
+}
