@@ -6,7 +6,8 @@
 //! - [`columns`]: a sweep's numbers by column, for other table formats;
 //! - [`kept`]: a result of any kind, read back from its JSON;
 //! - [`advice`]: a recommendation in words, the same in terminal and page;
-//! - [`cpu_trials`]: the trials of a target from several CPUs, in words.
+//! - [`cpu_trials`]: the trials of a target from several CPUs, in words;
+//! - [`prometheus`]: the totals of a live view, for Prometheus.
 //!
 //! Every string in a result may come from outside (device names, paths, file contents); each report
 //! makes it harmless in its own language: control characters for the terminal, markup for HTML.
@@ -41,6 +42,7 @@ mod place_run;
 mod place_watch;
 mod poll_search;
 mod poll_study;
+pub mod prometheus;
 mod proof;
 mod quantity;
 mod replay;

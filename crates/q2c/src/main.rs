@@ -8,6 +8,7 @@ mod failure;
 mod media;
 mod output;
 mod requests;
+mod stream;
 mod workbench;
 
 use args::{Cli, Command};

@@ -9,6 +9,7 @@ mod doctor;
 mod experiment;
 mod fs;
 mod goal;
+mod metrics;
 mod place;
 mod poll;
 mod ramdisk;
@@ -41,6 +42,7 @@ pub use doctor::DoctorArgs;
 pub use experiment::{ExperimentArgs, ExperimentCommand};
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
+pub use metrics::MetricsArgs;
 pub use place::{
     PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,

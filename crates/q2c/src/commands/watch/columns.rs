@@ -74,7 +74,11 @@ mod tests {
             ..WatchInterval::default()
         };
         let intervals = (0..count).map(interval).collect();
-        Shown { first, intervals }
+        Shown {
+            first,
+            intervals,
+            ..Shown::default()
+        }
     }
 
     fn values(columns: &[Column]) -> Vec<Option<f64>> {
