@@ -145,6 +145,8 @@ fn everything_is_there_at_80_by_24() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     /// A line that is wrapped, or one too many, would break the display: it erases the view before
     /// by its number of lines, and the cursor stands below.
     #[test]

@@ -64,9 +64,10 @@ impl Step {
     }
 }
 
-/// Ranges that follow each other without a gap, with the counts of all `steps`, which come in rising
-/// order: begin, end, and count of each. There are at most `most` of them, and no fewer than two are
-/// asked for. They are as narrow as that allows: a quarter, a half, one, two, four ... octaves wide.
+/// Ranges that follow each other without a gap, with the counts of all `steps`, which come in
+/// rising order: begin, end, and count of each. There are at most `most` of them, and no fewer than
+/// two are asked for. They are as narrow as that allows: a quarter, a half, one, two, four ...
+/// octaves wide.
 #[must_use]
 pub fn coarser(steps: &[Step], most: usize) -> Vec<(u64, u64, u64)> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {

@@ -8,6 +8,8 @@ use q2c_result::live::LatencyCounts;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Eighths of a bar's last character.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+/// Width of the columns before the bars of a histogram.
+const NUMBERS: usize = 28;
 /// Fewest lines in which a histogram says something.
 const FEWEST: usize = 3;
 
@@ -48,7 +50,7 @@ pub fn latency_bars(
     }
     let rows = latency.rows(height - 1);
     let most = rows.iter().map(|row| row.ios).max().unwrap_or(0);
-    let room = width.saturating_sub(line("", "", "", "x").chars().count() - 1);
+    let room = width.saturating_sub(NUMBERS);
     for row in rows {
         let share = row.ios as f64 / latency.ios as f64 * 100.0;
         let bar = bar(row.ios as f64 / most as f64, room);

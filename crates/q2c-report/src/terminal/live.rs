@@ -1,5 +1,5 @@
-//! A running capture in a terminal: a line per interval, or a view of the whole screen that replaces
-//! the one before.
+//! A running capture in a terminal: a line per interval, or a view of the whole screen that
+//! replaces the one before.
 
 mod sections;
 mod view;

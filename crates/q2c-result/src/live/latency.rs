@@ -15,7 +15,8 @@ pub struct LatencyBucket {
 }
 
 /// The latencies of some I/Os: their number and sum, and how many lie in each quarter of an octave
-/// (64 to 80 ns, 80 to 96, 96 to 112, 112 to 128, 128 to 160 and so on; all below 64 ns are in one).
+/// (64 to 80 ns, 80 to 96, 96 to 112, 112 to 128, 128 to 160 and so on; all below 64 ns are in
+/// one).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyCounts {
     /// I/Os whose latency is known.

@@ -181,8 +181,8 @@ impl Watcher<'_> {
         }
     }
 
-    /// Tells the latest interval to whoever wants it. Returns false when the reader of the lines has
-    /// closed the pipe.
+    /// Tells the latest interval to whoever wants it. Returns false when the reader of the lines
+    /// has closed the pipe.
     fn tell(&mut self) -> Result<bool, Failure> {
         let read = self.display.tell(&self.state)?;
         match self.stream.wants().then(|| self.state.line()).flatten() {
