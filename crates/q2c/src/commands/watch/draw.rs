@@ -48,7 +48,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     let list = list(state);
     let charts = Charts::of(state, head, frame.area().width);
     frame.render_widget(title(state, head), top);
-    frame.render_widget(now(state), now_line);
+    frame.render_widget(now(state, now_line.width), now_line);
     match room_above(body, list.len() as u16, charts.count()) {
         Some(above) => roomy(frame, state, list, &charts, (above, body)),
         None => {
@@ -119,8 +119,9 @@ fn title(state: &WatchState, head: &Head) -> Line<'static> {
     line
 }
 
-/// The line that names the method in force, and what the kernel really did.
-fn now(state: &WatchState) -> Line<'static> {
+/// The line that names the method in force, and what the kernel really did. Where it is wider than
+/// `width`, what the list says of the background is left out.
+fn now(state: &WatchState, width: u16) -> Line<'static> {
     let shown = state.shown(1);
     let names = state.names();
     let Some(last) = shown.intervals.last() else {
@@ -134,11 +135,18 @@ fn now(state: &WatchState) -> Line<'static> {
         (_, true) => "; background at work",
         (_, false) => "; background at rest",
     };
-    let settling = if last.settled { "" } else { "; settling" };
+    let settling = if last.settled { "" } else { " (settling)" };
     let was = last.was.as_ref().map_or(String::new(), words);
     let method = Span::styled(names[row].method.to_string(), colour(Some(row)));
-    let was = format!(" was {was}{background}{settling}");
-    Line::from(vec![method, Span::raw(was)])
+    let line = |background| {
+        let was = format!("{settling} was {was}{background}");
+        Line::from(vec![method.clone(), Span::raw(was)])
+    };
+    let whole = line(background);
+    match whole.width() > usize::from(width) {
+        true => line(""),
+        false => whole,
+    }
 }
 
 /// The methods to choose among with a mark at the selected one, and whether the background works.

@@ -96,7 +96,11 @@ impl Charts {
             Span::raw(format!("{:<7}", gauge.name)),
             Span::styled(format!("{value:>9}"), Modifier::BOLD),
         ]);
-        let scale = Span::styled(least_most(&values, gauge.text), Modifier::DIM);
+        let single: Vec<Option<f64>> = columns
+            .iter()
+            .flat_map(|column| column.values(gauge.value))
+            .collect();
+        let scale = Span::styled(least_most(&single, gauge.text), Modifier::DIM);
         let mut lines = Vec::new();
         match numbers.width > NUMBERS {
             true => {
