@@ -84,6 +84,12 @@ doctor_word() { # FILE, CHECK, WORD
 # Prints the first value of a name in pretty-printed JSON; empty for a name that is not there.
 number() { sed -n "s/^ *\"$2\": \([-0-9.e+]*\),*\$/\1/p" "$1" | head -n 1; } # FILE, NAME
 
+# Prints the result that a live view with --json left as its last line, over many lines.
+summary() { # FILE
+    grep '^{"kind":"summary"' "$1" >"$1.summary"
+    q2c report "$1.summary" --json
+}
+
 # Whether a comparison of numbers with decimals holds.
 holds() { awk "BEGIN { exit !($1) }"; }
 

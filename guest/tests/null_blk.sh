@@ -9,5 +9,6 @@ expect polls "$(cat /sys/block/nullb0/queue/io_poll)" = 1 "io_poll of nullb0 wit
 run doctor 0 /tmp/doctor q2c doctor --json /dev/nullb0 &&
     expect doctor "$(doctor_word /tmp/doctor poll-queues verdict)" = pass "$(doctor_word /tmp/doctor poll-queues found)"
 run watch 0 /tmp/watch q2c poll watch /dev/nullb0 --out /tmp/null --seconds 2 --interval 500ms --plain --policy poll --json &&
-    expect watch "$(grep -c '"end_s"' /tmp/watch)" -ge 2 "$(grep '"kind"' /tmp/watch | sort | uniq -c | tr -s ' ')"
+    summary /tmp/watch >/tmp/watched &&
+    expect watch "$(grep -c '"end_s"' /tmp/watched)" -ge 2 "$(grep '"kind"' /tmp/watched | sort | uniq -c | tr -s ' ')"
 modprobe -r null_blk

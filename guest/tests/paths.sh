@@ -56,7 +56,7 @@ expect left-to-interrupt "$(grep -c '"left-to-interrupt"' /tmp/left.result)" -ge
 # Watching goes from method to method in one run of one thread.
 run watched 0 /tmp/watch.json q2c poll watch "/dev/$SLOW" --policy poll --policy fixed:1ms --policy interrupt \
     --every 3s --seconds 9 --interval 1s --json --cpu 2 --out /tmp/watch || return 0
-sed -n '/^{/,$p' /tmp/watch.json >/tmp/watch.result
+summary /tmp/watch.json >/tmp/watch.result
 # Prints for each method: method, means, interrupts per 1000 I/Os.
 watched() {
     awk '

@@ -33,7 +33,7 @@ watched() { # DELAY, FIO OPTIONS...
     # The file is emptied here and not by the background command, which may start after the first
     # look at the file. The look would then find lines of the call before.
     : >/tmp/watched.lines
-    q2c poll watch --kernel "/dev/$RAW" --interval 500ms --json >/tmp/watched 2>/tmp/watched.lines &
+    q2c poll watch --kernel "/dev/$RAW" --interval 500ms --json >/tmp/watched.json 2>/tmp/watched.lines &
     watch=$!
     until grep -q ' s ' /tmp/watched.lines || ! kill -0 $watch 2>/dev/null; do sleep 0.1; done
     sleep 2.2 &
@@ -44,6 +44,7 @@ watched() { # DELAY, FIO OPTIONS...
     kill -INT $watch
     wait $watch
     ENDED=$?
+    summary /tmp/watched.json >/tmp/watched
     cat /tmp/watched.lines
     POLLED=$(number /tmp/watched polled) SLEPT=$(number /tmp/watched slept) MISSED=$(number /tmp/watched missed)
     UNKNOWN=$(number /tmp/watched unknown) EFFECTIVE=$(number /tmp/watched effective_sleep_ns)

@@ -50,7 +50,7 @@ if kernel_at_least 5.19; then
 else
     rm -f /tmp/steer.log
     : >/tmp/seen.lines
-    q2c poll watch --kernel "$RAW" --interval 1s --json >/tmp/seen 2>/tmp/seen.lines &
+    q2c poll watch --kernel "$RAW" --interval 1s --json >/tmp/seen.json 2>/tmp/seen.lines &
     watch=$!
     until grep -q ' s ' /tmp/seen.lines || ! kill -0 $watch 2>/dev/null; do sleep 0.1; done
     steered 4 --log /tmp/steer.log --seconds 8
@@ -58,6 +58,7 @@ else
     wait $STEER
     ended=$?
     wait $watch
+    summary /tmp/seen.json >/tmp/seen
     cat /tmp/seen.lines /tmp/steer
     set -- $(recompute /tmp/steer.log)
     [ "$ended" = 0 ] && [ "$1" -ge 3 ] && [ "$2" = 0 ] && [ "$3" -ge 2 ] && [ "$(grep -c '^lost' /tmp/steer.log)" = 0 ]

@@ -40,6 +40,7 @@ mod marks;
 mod names;
 mod not_whole;
 mod places;
+mod processes;
 mod queue_map;
 mod recording;
 mod saved;

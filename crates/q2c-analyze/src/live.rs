@@ -1,10 +1,14 @@
 //! The analysis of a capture at intervals, while it runs.
 
+use crate::processes::Processes;
+use crate::stage::between;
 use crate::{Analyzer, CapturedIo};
 use q2c_model::Layer;
-use q2c_result::live::LiveInterval;
+use q2c_result::live::{LatencyCounts, LiveInterval};
+use q2c_stats::Histogram;
 use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
+use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -31,6 +35,8 @@ pub struct LiveAnalysis {
     waiting: Vec<Span>,
     completed: u64,
     bytes: u64,
+    latencies: Histogram,
+    processes: Processes,
 }
 
 impl LiveAnalysis {
@@ -48,6 +54,8 @@ impl LiveAnalysis {
             waiting: Vec::new(),
             completed: 0,
             bytes: 0,
+            latencies: Histogram::default(),
+            processes: Processes::default(),
         }
     }
 
@@ -55,6 +63,11 @@ impl LiveAnalysis {
     pub fn take(&mut self, io: &Recorded) {
         self.completed += 1;
         self.bytes = self.bytes.saturating_add(io.span.bytes);
+        match between(io.span.begin_ns, io.span.end_ns) {
+            NONE => {}
+            q2c => self.latencies.record(q2c),
+        }
+        self.processes.take(io);
         self.waiting.push(CapturedIo::from(io).span);
         if self.waiting.len() >= Self::WAITING {
             self.analyse();
@@ -74,18 +87,26 @@ impl LiveAnalysis {
         let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
         let result = analyzer.finish(&BTreeMap::new());
         let seconds = now.saturating_sub(self.from).as_secs_f64();
+        let (processes, processes_seen) = self.processes.end();
         let interval = LiveInterval {
             end_s: now.as_secs_f64(),
+            length_s: seconds,
+            ios: self.completed,
+            bytes: self.bytes,
             iops: self.completed as f64 / seconds,
             mib_s: self.bytes as f64 / f64::from(1 << 20) / seconds,
             in_flight_mean: result.in_flight.sum_q2c_ns as f64 / 1e9 / seconds,
             in_flight_now: recorder.in_flight,
+            latency: LatencyCounts::from(&self.latencies),
             stages: result.stages,
             bottleneck: result.bottleneck,
+            processes,
+            processes_seen,
             lost: recorder.lost,
             unqueued: recorder.unqueued,
         };
         (self.completed, self.bytes, self.from) = (0, 0, now);
+        self.latencies.clear();
         while self.until <= now {
             self.until += self.interval;
         }

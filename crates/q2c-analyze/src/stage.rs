@@ -89,7 +89,7 @@ pub(crate) struct Stages(pub(crate) [u64; STAGES]);
 
 /// The time between two events, [`NONE`] when one of them is missing. It is 0 when the clocks of
 /// two CPUs differ so far that the later event has the earlier time.
-fn between(from: u64, to: u64) -> u64 {
+pub(crate) fn between(from: u64, to: u64) -> u64 {
     if from == NONE || to == NONE {
         NONE
     } else {

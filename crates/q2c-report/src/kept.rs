@@ -14,6 +14,7 @@ use q2c_result::doctor::{self, DoctorFix, DoctorReport};
 use q2c_result::fs::{self, FsResult};
 use q2c_result::kernel_tune::{self, KernelTuneResult};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
+use q2c_result::live::LineKind;
 use q2c_result::place::{self, PlaceSimResult};
 use q2c_result::place_run::{self, PlaceRunResult};
 use q2c_result::place_watch::{self, PlaceWatchResult};
@@ -319,6 +320,11 @@ pub enum NotKept {
         "expected a result of q2c, found no JSON of one ({0}); q2c runs lists the runs that are here"
     )]
     NoResult(#[source] serde_json::Error),
+    /// It has lines of a live view, and the last one is not its result.
+    #[error(
+        "expected a last line of kind `summary`, found none: the live view was ended before it wrote its result"
+    )]
+    NoSummary,
     /// It has a schema that this version does not read.
     #[error("expected schema {}, found `{}`; use the q2c that wrote it", schemas(), found.escape_debug())]
     Schema {
@@ -341,11 +347,36 @@ struct Head {
     schema: String,
 }
 
-/// Reads a result from JSON. One of an earlier version has the present shape then.
+/// A line of a live view, whatever its schema.
+#[derive(Deserialize)]
+struct Line {
+    kind: LineKind,
+}
+
+/// The result in a text. A live view leaves lines of intervals and its result as the last line.
+fn result_in(text: &str) -> Result<&str, NotKept> {
+    let kind = |line: &str| {
+        serde_json::from_str::<Line>(line)
+            .ok()
+            .map(|line| line.kind)
+    };
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    if lines.next().and_then(kind) != Some(LineKind::Interval) {
+        return Ok(text);
+    }
+    let last = lines
+        .next_back()
+        .filter(|line| kind(line) == Some(LineKind::Summary));
+    last.ok_or(NotKept::NoSummary)
+}
+
+/// Reads a result from JSON, or from the lines of a live view. One of an earlier version has the
+/// present shape then.
 ///
 /// # Errors
 /// The text is no result of this version.
 pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
+    let text = result_in(text)?;
     let Head { schema } = serde_json::from_str(text).map_err(NotKept::NoResult)?;
     let mut kinds = KINDS.iter();
     let of = |kind: &&&dyn Kind| kind.schema() == schema || kind.earlier().contains(&&*schema);

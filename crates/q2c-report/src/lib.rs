@@ -8,6 +8,7 @@
 //! - [`advice`]: a recommendation in words, the same in terminal and page;
 //! - [`cpu_trials`]: the trials of a target from several CPUs, in words;
 //! - [`program`]: a recorded program and the workload that copies it, in words.
+//! - [`prometheus`]: the totals of a live view, for Prometheus.
 //!
 //! Every string in a result may come from outside (device names, paths, file contents); each report
 //! makes it harmless in its own language: control characters for the terminal, markup for HTML.
@@ -43,6 +44,7 @@ mod place_watch;
 mod poll_search;
 mod poll_study;
 pub mod program;
+pub mod prometheus;
 mod proof;
 mod quantity;
 mod replay;

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.kernel-watch/1";
+/// The schema of its lines before the summary, which hold a [`KernelInterval`].
+pub const LINE_SCHEMA: &str = "q2c.kernel-watch-interval/1";
 
 /// The kernel's own hybrid polling of a device, as seen while any program used the device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The result of `q2c poll watch --json`: schema `q2c.watch/2`.
 
 use crate::late::{LateMisses, LateNumbers, LateWatch};
+use crate::live::LatencyCounts;
 use crate::mode::Mode;
 use crate::{Machine, Target};
 use q2c_model::{Bytes, CpuId, Rates};
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.watch/2";
+/// The schema of its lines before the summary, which hold a [`WatchLine`].
+pub const LINE_SCHEMA: &str = "q2c.watch-interval/1";
 
 /// The figures of a workload that was watched while it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,6 +114,48 @@ pub struct WatchInterval {
     /// The misses one by one; `None` without a capture of the block layer, and without a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses: Option<LateMisses>,
+}
+
+/// An interval as it is told when it has ended, with what the result keeps for no interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WatchLine {
+    /// The method in force, which has the index `method` in the result's `methods`; `None` where
+    /// the threads had different ones.
+    pub method_name: Option<Method>,
+    /// Whether the background was asked to work; `None` as for `method_name`, and where there is no
+    /// background.
+    pub background: Option<bool>,
+    /// What the figures are made of.
+    pub counts: WatchCounts,
+    /// Latencies (U2C) of the foreground.
+    pub latency: LatencyCounts,
+    /// The interval.
+    #[serde(flatten)]
+    pub interval: WatchInterval,
+}
+
+/// Counts of an interval, all foreground threads together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchCounts {
+    /// I/Os that were reaped. The other counts of I/Os, and the latencies, lack the `unrecorded`.
+    pub ios: u64,
+    /// I/Os that hybrid polling handled.
+    pub handled: u64,
+    /// I/Os that slept.
+    pub slept: u64,
+    /// I/Os that were complete when their sleep ended.
+    pub misses: u64,
+    /// Sum of sleeps asked, ns.
+    pub asked_ns: u64,
+    /// Sum of sleeps from call to return, ns.
+    pub slept_ns: u64,
+    /// CPU time of the threads, ns.
+    pub cpu_ns: u64,
+    /// Interrupts of the device, those for the background included; `None` when they could not be
+    /// read.
+    pub interrupts: Option<u64>,
+    /// I/Os of the background; `None` without background jobs.
+    pub background_ios: Option<u64>,
 }
 
 /// The figures of an interval, all foreground threads together.

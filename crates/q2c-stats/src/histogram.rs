@@ -1,10 +1,11 @@
 //! A histogram for latencies, with constant memory and a few instructions per value.
 
+use crate::step::Step;
 use serde::{Deserialize, Serialize};
 
 /// Classes per octave. Each class is at most 1.6 % wide, and its middle within 0.8 % of all values
 /// in it. Below 128 every value has its own class.
-const STEPS: u64 = 64;
+pub(crate) const STEPS: u64 = 64;
 /// Number of bits of a class's number within its octave.
 const BITS: u32 = STEPS.trailing_zeros();
 /// Values from 2^42 on, 73 minutes in nanoseconds, count as the greatest.
@@ -138,6 +139,26 @@ impl Histogram {
         (self.sum, self.least, self.greatest) = (0, u64::MAX, 0);
     }
 
+    /// The values in [`Step`]s, those that are not empty, in rising order.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, &count) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let number = Step::of_class(at as u64);
+            match steps.last_mut() {
+                Some(last) if last.number == number => last.count += count,
+                _ => steps.push(Step { number, count }),
+            }
+        }
+        steps
+    }
+
+    /// The exact sum of the values.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -249,6 +270,26 @@ mod tests {
     }
 
     proptest! {
+        /// Every value is in the step whose bounds it lies between, so counts at the bounds of
+        /// steps are exact.
+        #[test]
+        fn steps_count_what_lies_between_their_bounds(
+            drawn in prop::collection::vec((0u32..42, any::<u64>()), 0..200),
+        ) {
+            let value = |(bits, random): &(u32, u64)| (1u64 << bits) + random % (1 << bits);
+            let values: Vec<u64> = drawn.iter().map(value).collect();
+            let mut made = Histogram::default();
+            values.iter().for_each(|value| made.record(*value));
+            let steps = made.steps();
+            prop_assert_eq!(steps.iter().map(|step| step.count).sum::<u64>(), made.count());
+            prop_assert!(steps.windows(2).all(|two| two[0].below() <= two[1].from()));
+            for step in steps {
+                let within = |value: &&u64| (step.from()..step.below()).contains(*value);
+                let wanted = values.iter().filter(within).count() as u64;
+                prop_assert_eq!(step.count, wanted, "{:?}", step);
+            }
+        }
+
         #[test]
         fn what_is_stored_comes_back(values in prop::collection::vec(any::<u64>(), 0..50)) {
             let mut made = Histogram::default();

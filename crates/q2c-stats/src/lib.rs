@@ -20,6 +20,7 @@ mod ratio;
 mod rng;
 pub mod scaling;
 mod shape;
+mod step;
 
 pub use histogram::{Histogram, HistogramError};
 pub use interval::Interval;
@@ -27,3 +28,4 @@ pub use percentile::{mean, median, percentile, quantiles, sorted};
 pub use ratio::{Ratio, ratio_of_medians};
 pub use rng::Rng;
 pub use shape::Shape;
+pub use step::{Step, coarser};

@@ -1,9 +1,11 @@
 //! Helpers for tests: counted skips, the place of the shared sample data, a published curve,
-//! and a strict reader of JSON.
+//! and strict readers of JSON and of metrics.
 
+mod metrics;
 mod strict;
 mod timed;
 
+pub use metrics::{Samples, strict_metrics};
 pub use strict::strict_json;
 pub use timed::{alone, timed, waiting};
 

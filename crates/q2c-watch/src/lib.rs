@@ -15,7 +15,7 @@ mod numbers;
 mod summary;
 
 pub use beside::Beside;
-pub use numbers::{mode, numbers};
+pub use numbers::{counts, latency, mode, numbers};
 pub use summary::by_method;
 
 use counters::Counters;

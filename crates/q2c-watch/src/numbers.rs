@@ -3,10 +3,11 @@
 use super::WatchInterval;
 use q2c_model::Rates;
 use q2c_policy::LaneMethod;
+use q2c_result::live::LatencyCounts;
 use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::waits::{Switches, WaitCounts};
-use q2c_result::watch::WatchNumbers;
-use q2c_stats::percentile;
+use q2c_result::watch::{WatchCounts, WatchNumbers};
+use q2c_stats::{Histogram, percentile};
 
 /// The figures of an interval, over all foreground lanes together.
 #[must_use]
@@ -32,6 +33,33 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
         background_iops: when(interval.background.lanes > 0, interval.background.iops()),
         late: interval.late,
     }
+}
+
+/// What the figures of an interval are made of.
+#[must_use]
+pub fn counts(interval: &WatchInterval) -> WatchCounts {
+    let (front, behind) = (&interval.foreground, &interval.background);
+    WatchCounts {
+        ios: front.ios,
+        handled: front.sleeps.handled,
+        slept: front.sleeps.slept,
+        misses: front.sleeps.misses,
+        asked_ns: front.sleeps.asked_ns,
+        slept_ns: front.sleeps.slept_ns,
+        cpu_ns: front.cpu_ns,
+        interrupts: interval.interrupts,
+        background_ios: (behind.lanes > 0).then_some(behind.ios),
+    }
+}
+
+/// The latencies of an interval, over all foreground lanes together.
+#[must_use]
+pub fn latency(interval: &WatchInterval) -> LatencyCounts {
+    let mut histogram = Histogram::default();
+    for ns in &interval.foreground.latencies {
+        histogram.record(ns.round() as u64);
+    }
+    LatencyCounts::from(&histogram)
 }
 
 /// The effective mode of `method` in an interval, judged by the sleeps, context switches and
@@ -116,6 +144,23 @@ mod tests {
             late: None,
         };
         assert_eq!(numbers(&interval), wanted);
+        let made_of = WatchCounts {
+            ios: 100,
+            handled: 40,
+            slept: 20,
+            misses: 5,
+            asked_ns: 400_000,
+            slept_ns: 500_000,
+            cpu_ns: 250_000_000,
+            interrupts: Some(20),
+            background_ios: None,
+        };
+        assert_eq!(counts(&interval), made_of);
+        let latency = latency(&interval);
+        assert_eq!(
+            (latency.ios, latency.sum_ns, latency.below(64)),
+            (100, 5_050, 63)
+        );
         let nothing = numbers(&WatchInterval::default());
         assert_eq!(
             (nothing.rates.miss_rate, nothing.slept_ns, nothing.p99_ns),

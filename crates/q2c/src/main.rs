@@ -10,6 +10,7 @@ mod media;
 mod output;
 mod progress;
 mod requests;
+mod stream;
 mod workbench;
 
 use args::{Cli, Command};

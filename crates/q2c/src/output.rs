@@ -75,6 +75,32 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&serde_json::to_string_pretty(value).or_exit(Exit::Internal)?)
 }
 
+/// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the
+/// reader has closed the pipe.
+pub fn print_json_line(value: &impl Serialize) -> Result<bool, Failure> {
+    let line = serde_json::to_string(value).or_exit(Exit::Internal)?;
+    if !print_while_read(&line)? {
+        return Ok(false);
+    }
+    match stdout().flush() {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+            Exit::Device,
+            format!("write the result: {error}"),
+        )),
+        flushed => Ok(flushed.is_ok()),
+    }
+}
+
+/// The height of the terminal: `LINES`, else what it says itself, else 24 lines.
+pub fn height() -> u16 {
+    const HEIGHT: u16 = 24;
+    let lines = std::env::var("LINES").ok().and_then(|c| c.parse().ok());
+    let size = rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| size.ws_row);
+    lines.or(size.filter(|&h| h > 0)).unwrap_or(HEIGHT)
+}
+
 /// The width of the output, and whether it has colour. The width is `COLUMNS`, else that of the
 /// terminal, else 120 columns. Colour is for a terminal alone, and not where `NO_COLOR` is set.
 pub fn screen() -> Screen {

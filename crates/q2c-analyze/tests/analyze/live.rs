@@ -46,11 +46,54 @@ fn an_interval_has_the_figures_of_its_own_ios() {
     assert_eq!((first.stages["G2D"].n, first.stages["M2D"].n), (2, 1));
     assert_eq!(first.stages["Q2Q"].max_ns, 10 * MS as u64);
     assert!(first.bottleneck.is_some());
+    assert_eq!((first.ios, first.bytes, first.length_s), (3, 3 * 4096, 0.2));
+    assert_eq!(
+        (first.latency.ios, first.latency.sum_ns),
+        (3, 6 * MS as u64)
+    );
+    assert_eq!(first.latency.ios, first.stages["Q2C"].n);
+    let [bucket] = first.latency.buckets[..] else {
+        panic!("{:?}", first.latency);
+    };
+    assert!(
+        (bucket.from_ns..bucket.below_ns).contains(&(2 * MS as u64)),
+        "{bucket:?}"
+    );
 
     live.take(&io(4, 250 * MS, 0));
     let second = live.end_interval(ms(300), RecorderCounts::default());
     assert_eq!((second.end_s, second.iops), (0.3, 10.0));
     assert_eq!(second.stages["D2C"].n, 1);
+    assert_eq!((second.ios, second.latency.ios), (1, 1));
+}
+
+/// Twenty processes with 1 to 20 I/Os, and one I/O of which no process is known.
+#[test]
+fn the_processes_with_most_ios_come_first() {
+    let mut live = LiveAnalysis::new(ms(100));
+    let mut comm = [0; 16];
+    comm[..3].copy_from_slice(b"dd\xff");
+    for pid in 1..=20 {
+        for n in 0..pid {
+            let mut io = io(u64::from(pid * 100 + n), MS, 0);
+            (io.span.pid, io.comm) = (pid, comm);
+            live.take(&io);
+        }
+    }
+    let mut unknown = io(1, MS, 0);
+    unknown.span.pid = u32::MAX;
+    live.take(&unknown);
+    let first = live.end_interval(ms(100), RecorderCounts::default());
+    assert_eq!((first.processes.len(), first.processes_seen), (16, 21));
+    let most = &first.processes[0];
+    assert_eq!(
+        (most.pid, most.comm.as_str(), most.ios, most.bytes),
+        (Some(20), "dd\u{fffd}", 20, 20 * 4096)
+    );
+    assert_eq!(first.processes[15].pid, Some(5));
+    live.take(&unknown);
+    let second = live.end_interval(ms(200), RecorderCounts::default());
+    assert_eq!((second.processes[0].pid, second.processes_seen), (None, 1));
 }
 
 #[test]

@@ -1,8 +1,12 @@
-//! A running capture in a terminal: a line per interval, or a table that replaces the one before.
+//! A running capture in a terminal: a line per interval, or a view of the whole screen that
+//! replaces the one before.
 
-use super::screen::{Screen, Tone};
-use super::table;
-use crate::analysis::{self, ORDER, time};
+mod sections;
+mod view;
+
+pub use view::{LiveView, live};
+
+use crate::analysis::{ORDER, time};
 use crate::quantity::{self, NOTHING, count, number};
 use q2c_result::analyze::StageStats;
 use q2c_result::live::LiveInterval;
@@ -79,50 +83,6 @@ fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageS
     names.filter_map(|name| Some((name, interval.stages.get(name)?)))
 }
 
-/// An interval as a table. No line is wider than the screen. `title` names the captured disks.
-#[must_use]
-pub fn live(title: &str, interval: &LiveInterval, screen: Screen) -> String {
-    let mut text = screen.note(
-        Tone::Strong,
-        title,
-        &format!("· {}", quantity::seconds(interval.end_s)),
-    );
-    let load = format!(
-        "{} IOPS · {} MiB/s · in flight {} on average, {} now",
-        quantity::iops(interval.iops),
-        number(interval.mib_s),
-        number(interval.in_flight_mean),
-        count(interval.in_flight_now)
-    );
-    text += &screen.note(Tone::Strong, "load:", &load);
-    text += &stages(interval, screen);
-    let found = interval.bottleneck.as_ref().map(analysis::bottleneck);
-    let found = found.unwrap_or_else(|| "no I/O completed in this interval".to_owned());
-    text += &screen.note(Tone::Strong, "bottleneck:", &found);
-    let tone = match interval.lost + interval.unqueued {
-        0 => Tone::Good,
-        _ => Tone::Caution,
-    };
-    let missing = format!(
-        "{}, complete without having been seen queued {}",
-        count(interval.lost),
-        count(interval.unqueued)
-    );
-    text + &screen.note(tone, "lost so far:", &missing)
-}
-
-fn stages(interval: &LiveInterval, screen: Screen) -> String {
-    let head = ["stage", "I/Os", "mean", "p50", "p99", "max"];
-    let whole = interval.stages.get(WHOLE).map(|of| (WHOLE, of));
-    let row = |(name, of): (&str, &StageStats)| {
-        let times = [of.mean_ns, of.p50_ns, of.p99_ns, of.max_ns as f64].map(time);
-        let names = [name.to_owned(), count(of.n)];
-        names.into_iter().chain(times).collect()
-    };
-    let table = table::plain(&head, parts(interval).chain(whole).map(row), screen);
-    format!("{}\n", table.trim_end())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,25 +135,5 @@ mod tests {
         assert!(!line.contains("Q2Q"), "{line}");
         let idle = live_line(&LiveInterval::default());
         assert_eq!(idle.matches(NOTHING).count(), 3, "{idle}");
-    }
-
-    /// A wrapped line would break the display, which erases the table before by its number of
-    /// lines.
-    #[test]
-    fn no_line_of_the_table_is_wider_than_the_screen() {
-        for width in [60, 80, 120] {
-            let screen = Screen {
-                width,
-                colour: false,
-            };
-            let text = live("sda (8:0) by bpf", &interval(), screen);
-            let widest = text.lines().map(|line| line.chars().count()).max();
-            assert!(widest <= Some(usize::from(width)), "{text}");
-            let words = text.replace("\n  ", " ");
-            assert!(
-                words.contains("7 now") && words.contains("driver and device"),
-                "{text}"
-            );
-        }
     }
 }

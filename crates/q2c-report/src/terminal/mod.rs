@@ -1,10 +1,12 @@
 //! Results in a terminal, as compact tables. They are best read at 100 columns or more.
 
 mod analyze;
+mod bars;
 mod bench;
 mod btt;
 mod compare;
 mod corun;
+mod cut;
 mod diff;
 mod doctor;
 mod doctor_fix;
@@ -36,6 +38,7 @@ mod volumes;
 mod watch;
 
 pub use analyze::analyze;
+pub use bars::{latency_bars, least_most};
 pub use bench::bench;
 pub use btt::btt;
 pub use compare::compare;
@@ -46,7 +49,7 @@ pub use doctor_fix::{fix, fix_done, fix_planned, settings};
 pub use fs::fs;
 pub use kernel_tune::kernel_tune;
 pub use kernel_watch::{kernel_watch, kernel_watch_head, kernel_watch_line};
-pub use live::{live, live_head, live_line};
+pub use live::{LiveView, live, live_head, live_line};
 pub use place::place_sim;
 pub use place_run::place_run;
 pub use place_watch::place_watch;

@@ -1,7 +1,7 @@
 //! Arguments of `q2c analyze`.
 
 use super::time::time_within;
-use super::{CaptureArgs, RecordingArgs};
+use super::{CaptureArgs, MetricsArgs, RecordingArgs};
 use crate::failure::Failure;
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
@@ -29,7 +29,8 @@ pub struct AnalyzeArgs {
     /// Lay the figures out as btt does, in seconds
     #[arg(long, conflicts_with = "json")]
     pub btt: bool,
-    /// Print the result as JSON
+    /// Print the result as JSON; with --live a line for each interval, and the whole as the last
+    /// line
     #[arg(long)]
     pub json: bool,
     /// Record a device's I/Os, or those of a file's disk, show at intervals where time goes, and
@@ -39,6 +40,9 @@ pub struct AnalyzeArgs {
     /// With --live: time between two looks
     #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "1s")]
     pub interval: Nanos,
+    /// With --live: where metrics are served.
+    #[command(flatten, next_help_heading = "With --live")]
+    pub metrics: MetricsArgs,
     /// With --live: what is captured.
     #[command(flatten, next_help_heading = "With --live")]
     capture: CaptureArgs,
@@ -66,7 +70,7 @@ impl AnalyzeArgs {
         let other = match (self.interval == SECOND, self.command.is_empty()) {
             (false, _) => Some("--interval"),
             (_, false) => Some("a command behind --"),
-            _ => None,
+            _ => self.metrics.prometheus.map(|_| "--prometheus"),
         };
         match other.or(self.capture.given()) {
             Some(option) if !self.live => {

@@ -11,6 +11,7 @@ mod experiment;
 mod fs;
 mod goal;
 mod limits;
+mod metrics;
 mod place;
 mod poll;
 mod ramdisk;
@@ -46,6 +47,7 @@ pub use experiment::{ExperimentArgs, ExperimentCommand};
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
 pub use limits::LimitArgs;
+pub use metrics::MetricsArgs;
 pub use place::{
     PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,

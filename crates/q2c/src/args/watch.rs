@@ -1,7 +1,7 @@
 //! Arguments of `q2c poll watch`.
 
 use super::time::{seconds_within, time_within};
-use super::{JobsArg, RuleArgs, WorkloadArgs};
+use super::{JobsArg, MetricsArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, SpecError};
@@ -44,6 +44,9 @@ pub struct WatchArgs {
     /// A line per interval, as where there is no terminal
     #[arg(long)]
     pub plain: bool,
+    /// Where metrics are served.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// A method as it is typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.

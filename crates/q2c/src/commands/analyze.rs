@@ -7,6 +7,7 @@ use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
 use crate::progress::Line;
+use crate::stream::print_summary;
 use q2c_analyze::Options;
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
@@ -40,6 +41,7 @@ fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Re
         say(&format!("report: {}", path.display()));
     }
     match (args.json, args.btt) {
+        (true, _) if args.live => print_summary(result),
         (true, _) => print_json(result),
         (_, true) => print(&q2c_report::terminal::btt(result)),
         _ => print(&q2c_report::terminal::analyze(result, screen())),

@@ -1,7 +1,9 @@
 //! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture is tested where it is
 //! permitted, and is a counted skip elsewhere.
 
-use crate::program::{number, q2c, refuses};
+use crate::program::{get, number, q2c, refuses, served_at};
+use crate::terminal::Terminal;
+use q2c_testkit::{strict_json, strict_metrics};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -24,6 +26,7 @@ fn what_is_wrong_is_said() {
         (2, "analyze t --by tracefs", "--live"),
         (2, "analyze t --interval 2s", "--live"),
         (2, "analyze t -- true", "--live"),
+        (2, "analyze t --prometheus :0", "--live"),
         (2, "analyze --live t --format msr", "--format"),
         (2, "analyze --live t --interval 1ms", "10.0 ms"),
         (2, "analyze --live t --by magic", "tracefs"),
@@ -71,8 +74,9 @@ fn a_line_for_each_interval_and_the_whole() {
     }
 }
 
+/// A line for each interval with its histogram and processes, and the whole as the last line.
 #[test]
-fn json_is_the_whole_alone() {
+fn json_is_a_line_for_each_interval_and_the_whole() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
     let words = [
@@ -83,26 +87,129 @@ fn json_is_the_whole_alone() {
         "read",
         "--max-size",
         "16k",
+        "--interval",
+        "300ms",
         "--json",
         "--",
-        "dd",
-        "if=file",
-        "of=/dev/null",
-        "bs=16k",
-        "iflag=direct",
+        "sh",
+        "-c",
+        READER,
     ];
     let ended = q2c(folder.path(), &words);
     if ended.code == 4 || ended.code == 5 {
-        return q2c_testkit::skip("live::json_is_the_whole_alone", ended.stderr.trim());
+        let test = "live::json_is_a_line_for_each_interval_and_the_whole";
+        return q2c_testkit::skip(test, ended.stderr.trim());
     }
     assert!(ended.stderr.contains("IOPS"), "{}", ended.stderr);
-    let result = ended.json();
+    let (lines, result) = ended.lines();
     // Other processes may read, too. A read across extents of the file is split in two.
     assert!(
-        number(&result, "/requests") + number(&result, "/lost") >= 250.0,
+        number(&result, "/requests") + number(&result, "/lost") >= 20.0 * 250.0,
         "{result}"
     );
     assert_eq!(result["input"]["path"], "file");
+    assert!(lines.len() >= 3, "{lines:?}");
+    let mut readers = 0.0;
+    for line in &lines {
+        assert_eq!(line["schema"], "q2c.live-interval/1");
+        assert!(!line["device"].as_str().unwrap().is_empty());
+        let ios = number(line, "/ios");
+        assert!((number(line, "/iops") * number(line, "/length_s") - ios).abs() < 1e-6);
+        let latency = &line["latency"];
+        let buckets = latency["buckets"].as_array().unwrap().iter();
+        let counted: f64 = buckets.map(|bucket| number(bucket, "/ios")).sum();
+        assert_eq!(counted, number(latency, "/ios"));
+        assert!(counted <= ios);
+        let processes = line["processes"].as_array().unwrap().iter();
+        let named = processes.clone().filter(|process| process["comm"] == "dd");
+        readers += named.map(|process| number(process, "/ios")).sum::<f64>();
+        let all: f64 = processes.map(|process| number(process, "/ios")).sum();
+        assert!(all <= ios, "{line}");
+    }
+    // The last interval may not have ended.
+    assert!(readers >= 10.0 * 250.0, "{readers} I/Os of dd");
+}
+
+#[test]
+fn metrics_are_served_while_it_runs() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file(folder.path());
+    let words = "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
+        .args(words.split(' '))
+        .args(["--", "sh", "-c", READER])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let address = served_at(&mut stderr);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let seen: Vec<String> = lines.by_ref().take(4).map_while(Result::ok).collect();
+    if seen.len() < 4 {
+        child.wait().unwrap();
+        return q2c_testkit::skip("live::metrics_are_served_while_it_runs", "no capture here");
+    }
+    let ios = |lines: &[String]| -> f64 {
+        let of = |line: &String| number(&strict_json(line), "/ios");
+        lines.iter().map(of).sum()
+    };
+    let served = strict_metrics(&get(&address, "/metrics").1);
+    // Intervals may have ended since, but what was told is served.
+    let total = served.value("q2c_ios_total", &[]);
+    assert!(total >= ios(&seen), "{total}: {seen:?}");
+    assert!(served.value("q2c_block_latency_seconds_count", &[]) > 0.0);
+    assert!(served.value("q2c_stage_seconds_total", &[("stage", "D2C")]) > 0.0);
+    assert_eq!(served.label("device").len(), 1);
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// In a terminal the view is drawn in its place again and again: after each wipe come as many lines
+/// as the next wipe takes away, fewer than the terminal has, and none is wider.
+#[test]
+fn a_view_takes_the_place_of_the_one_before() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file(folder.path());
+    let words = "analyze --live file --op read --interval 200ms -- sh -c";
+    let words: Vec<&str> = words.split(' ').chain([READER]).collect();
+    let (code, text) = Terminal::with_in(folder.path(), &words).end();
+    if code == Some(4) || code == Some(5) {
+        let test = "live::a_view_takes_the_place_of_the_one_before";
+        return q2c_testkit::skip(test, text.trim());
+    }
+    assert_eq!(code, Some(0), "{text}");
+    // A wipe goes up by its number of lines.
+    let views: Vec<(usize, &str)> = text
+        .split("\u{1b}[J")
+        .zip(text.split("\u{1b}[J").skip(1))
+        .filter_map(|(before, after)| {
+            let (_, up) = before.rsplit_once("\u{1b}[")?;
+            let view = after
+                .rsplit_once("\u{1b}[")
+                .filter(|(_, up)| up.ends_with('F'));
+            Some((up.strip_suffix('F')?.parse().ok()?, view?.0))
+        })
+        .collect();
+    assert!(views.len() >= 3, "{text}");
+    for two in views.windows(2) {
+        let (view, wiped) = (two[0].1, two[1].0);
+        assert_eq!(view.lines().count(), wiped, "{view}");
+        assert!(wiped < 24, "{view}");
+        let plain = |line: &str| {
+            let mut parts = line.split('\u{1b}');
+            let first = parts.next().unwrap_or("").chars().count();
+            let more = parts.map(|part| part.split_once('m').map_or(0, |(_, r)| r.chars().count()));
+            first + more.sum::<usize>()
+        };
+        assert!(view.lines().all(|line| plain(line) <= 100), "{view}");
+    }
+    let last = views.last().unwrap().1;
+    for word in ["load:", "process", "least..most", "Q2C from", "IOPS"] {
+        assert!(last.contains(word), "{word}: {last}");
+    }
 }
 
 /// A signal is the normal end of a capture without a time or a command. The exit code is 0.

@@ -54,6 +54,8 @@ mod scale;
 mod study;
 mod sweep;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod trace;
 #[cfg(test)]
 mod trace_export;

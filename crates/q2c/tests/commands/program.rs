@@ -4,6 +4,8 @@ pub use q2c_testkit::shared_data;
 use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -28,6 +30,13 @@ impl Finished {
         strict_json(&self.done())
     }
 
+    /// Checks that the command succeeded, and returns the lines of its stdout: those of intervals,
+    /// and the summary.
+    #[track_caller]
+    pub fn lines(self) -> (Vec<Value>, Value) {
+        lines(&self.done())
+    }
+
     /// Checks that the command failed with this exit code, printed nothing on stdout, and named
     /// each of `words` on stderr.
     #[track_caller]
@@ -38,6 +47,18 @@ impl Finished {
         }
         assert_eq!(self.stdout, "");
     }
+}
+
+/// The lines of a live view: those of intervals, and the summary, which is the last line.
+#[track_caller]
+pub fn lines(text: &str) -> (Vec<Value>, Value) {
+    let mut lines: Vec<Value> = text.lines().map(strict_json).collect();
+    let summary = lines.pop().expect("a last line");
+    assert_eq!(summary["kind"], "summary");
+    for line in &lines {
+        assert_eq!(line["kind"], "interval", "{line}");
+    }
+    (lines, summary)
 }
 
 /// Runs q2c in `folder`, which also stands for the user's home.
@@ -108,4 +129,30 @@ pub fn run_in(folder: &Path) -> PathBuf {
     let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
+}
+
+/// The address at which a command serves its metrics, by what it says on stderr.
+#[track_caller]
+pub fn served_at(stderr: &mut impl BufRead) -> String {
+    let mut said = String::new();
+    while !said.contains("/metrics") {
+        said.clear();
+        assert!(
+            stderr.read_line(&mut said).unwrap() > 0,
+            "no address was said"
+        );
+    }
+    let (_, address) = said.split_once("http://").unwrap();
+    address.split_once('/').unwrap().0.to_owned()
+}
+
+/// Asks a server of HTTP for a path: the head of the answer, and its body.
+#[track_caller]
+pub fn get(address: &str, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
 }

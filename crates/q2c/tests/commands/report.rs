@@ -1,6 +1,6 @@
 //! Tests of `q2c report`, and of a simulation on a run's trace with its calibration.
 
-use crate::program::{close, number, q2c, run_in};
+use crate::program::{close, lines, number, q2c, run_in};
 use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
@@ -232,9 +232,22 @@ fn a_watch_is_drawn_again() {
         "100ms",
         "--json",
     ];
-    let json = q2c(at, &watch).json();
-    fs::write(at.join("w.json"), json.to_string()).unwrap();
+    let text = q2c(at, &watch).done();
+    let (_, mut json) = lines(&text);
+    json.as_object_mut().unwrap().remove("kind");
+    fs::write(at.join("w.json"), &text).unwrap();
     assert_eq!(q2c(at, &["report", "w.json", "--json"]).json(), json);
+    // The summary alone is a result, too, as is the result in a document of several lines.
+    for alone in [
+        text.lines().next_back().unwrap().to_owned(),
+        serde_json::to_string_pretty(&json).unwrap(),
+    ] {
+        fs::write(at.join("s.json"), alone).unwrap();
+        assert_eq!(q2c(at, &["report", "s.json", "--json"]).json(), json);
+    }
+    let (first, _) = text.split_once('\n').unwrap();
+    fs::write(at.join("cut.json"), first).unwrap();
+    q2c(at, &["report", "cut.json"]).refused(3, &["cut.json", "last line of kind `summary`"]);
     let table = q2c(at, &["report", "w.json"]).done();
     assert!(
         table.contains("hybrid mean") || table.contains("poll"),

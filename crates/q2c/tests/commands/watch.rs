@@ -1,18 +1,15 @@
 //! Tests of `q2c poll watch`, without a terminal and in one.
 
-use crate::program::{Finished, number, q2c};
-use q2c_testkit::{alone, strict_json};
-use rustix::fs::{Mode, OFlags};
+use crate::program::{Finished, get, lines, number, q2c, served_at};
+use crate::terminal::Terminal;
+use q2c_testkit::{alone, strict_json, strict_metrics};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::Value;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Watches a simulated device of 1 ms.
 fn watch(more: &[&str]) -> Finished {
@@ -43,14 +40,18 @@ fn methods_in_turns_as_json() {
         ];
         let how = ["--seconds", "2", "--every", "500ms", "--json"];
         let ended = watch(&[&rules[..], &how].concat());
-        let lines = ended.stderr.lines().count();
-        let result = ended.json();
+        let told = ended.stderr.lines().count();
+        let (lines, result) = ended.lines();
         assert_eq!(
             (&result["schema"], &result["ended"]),
             (&"q2c.watch/2".into(), &"asked".into())
         );
         let intervals = result["intervals"].as_array().unwrap();
-        assert_eq!(lines, 1 + intervals.len(), "a head, and a line for each");
+        assert_eq!(told, 1 + intervals.len(), "a head, and a line for each");
+        assert_eq!(lines.len(), intervals.len());
+        for (line, interval) in lines.iter().zip(intervals) {
+            agrees(line, interval, &result);
+        }
         // The intervals follow each other without a gap, and last two seconds together.
         let mut end = 0.0;
         for interval in intervals {
@@ -91,6 +92,49 @@ fn methods_in_turns_as_json() {
     });
 }
 
+/// Checks the line of an interval against the interval in the result.
+#[track_caller]
+fn agrees(line: &Value, interval: &Value, result: &Value) {
+    assert_eq!(line["schema"], "q2c.watch-interval/1");
+    assert_eq!(line["device"], "sim:1ms");
+    for (field, value) in interval.as_object().unwrap() {
+        assert_eq!(&line[field], value, "{field} of {line}");
+    }
+    let method = interval["method"]
+        .as_u64()
+        .map(|row| &result["methods"][row as usize]);
+    let name = method.map_or(&Value::Null, |method| &method["method"]);
+    assert_eq!(&line["method_name"], name);
+    assert_eq!(line["background"], Value::Null);
+    let ios = number(line, "/counts/ios");
+    let wanted = number(interval, "/iops") * number(interval, "/length_s");
+    // The threads read their clocks themselves, a little before the edge of the interval or after.
+    assert!(
+        (ios - wanted).abs() <= 2.0 + wanted * 0.05,
+        "{ios}, {wanted}"
+    );
+    let latency = &line["latency"];
+    assert_eq!(
+        number(latency, "/ios"),
+        ios - number(interval, "/unrecorded")
+    );
+    let buckets = latency["buckets"].as_array().unwrap();
+    let all: f64 = buckets.iter().map(|bucket| number(bucket, "/ios")).sum();
+    assert_eq!(all, number(latency, "/ios"));
+    let Some(p50) = interval["p50_ns"].as_f64() else {
+        return assert_eq!(ios, 0.0, "{line}");
+    };
+    // The bucket of the median has at least half of the I/Os in it and below it.
+    let below = |bucket: &&Value| number(bucket, "/from_ns") <= p50;
+    let below: f64 = buckets
+        .iter()
+        .filter(below)
+        .map(|bucket| number(bucket, "/ios"))
+        .sum();
+    assert!(below * 2.0 >= all, "{p50} in {latency}");
+    assert!(number(latency, "/sum_ns") >= all * number(&buckets[0], "/from_ns"));
+}
+
 /// A file of 16 MiB with random content.
 fn random_file(folder: &std::path::Path) -> String {
     let path = folder.join("random.bin");
@@ -118,7 +162,7 @@ fn parts_of_the_latency_on_a_disk() {
         let how = ["--policy", "fixed:5ms", "--parts", "--json"];
         let ended = q2c(folder.path(), &[&args[..], &how].concat());
         let below = ended.stderr.matches("oversleep").count();
-        let result = ended.json();
+        let (_, result) = ended.lines();
         if !result["late"]["unseen"].is_null() {
             let why = result["late"]["unseen"].to_string();
             return q2c_testkit::skip("parts_of_the_latency_on_a_disk", &why);
@@ -172,12 +216,12 @@ fn without_a_device_there_are_no_parts_and_the_reason_is_told() {
         "without_a_device_there_are_no_parts_and_the_reason_is_told",
         || {
             let how = ["--policy", "poll", "--seconds", "0.3", "--parts"];
-            let json = watch(&[&how[..], &["--json"]].concat()).json();
+            let (_, json) = watch(&[&how[..], &["--json"]].concat()).lines();
             assert_eq!(json["late"]["unseen"], "no-device");
             assert!(json["intervals"][0]["late"].is_null());
             let text = watch(&how).done();
             assert!(text.contains("late time: none: no block device"), "{text}");
-            let plain = watch(&["--policy", "poll", "--seconds", "0.3", "--json"]).json();
+            let (_, plain) = watch(&["--policy", "poll", "--seconds", "0.3", "--json"]).lines();
             assert!(plain["late"].is_null(), "none was asked for");
         },
     );
@@ -226,7 +270,16 @@ fn jobs_and_a_background() {
             "interrupt",
             "--json",
         ];
-        let result = watch(&[&background[..], &how].concat()).json();
+        let (lines, result) = watch(&[&background[..], &how].concat()).lines();
+        assert!(
+            lines.iter().all(|line| line["background"] == true),
+            "{lines:?}"
+        );
+        assert!(
+            number(&lines[1], "/counts/background_ios") > 10.0,
+            "{}",
+            lines[1]
+        );
         let row = &rows(&result, "interrupt")[0];
         assert_eq!(row["background"], true);
         assert!(number(row, "/median/background_iops") > 100.0);
@@ -244,7 +297,7 @@ fn jobs_and_a_background() {
 fn own_rules_are_methods_too() {
     alone("own_rules_are_methods_too", || {
         let own = ["--rule", "0.5 * min", "--seconds", "0.5", "--json"];
-        let result = watch(&own).json();
+        let (_, result) = watch(&own).lines();
         let method = result["methods"][0]["method"].as_str().unwrap();
         assert!(method.starts_with("hybrid:rule:"), "{method}");
     });
@@ -286,7 +339,7 @@ fn a_fault_ends_it_with_what_was_seen() {
             "{}",
             ended.stderr
         );
-        let result: Value = strict_json(&ended.stdout);
+        let (_, result) = lines(&ended.stdout);
         assert!(
             result["ended"]
                 .as_str()
@@ -308,6 +361,27 @@ fn started(more: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
         .unwrap();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     (child, stdout)
+}
+
+/// Starts a watch without an end. Its stdout and its stderr are returned.
+type Told = (
+    Child,
+    BufReader<std::process::ChildStdout>,
+    BufReader<std::process::ChildStderr>,
+);
+
+fn started_and_told(more: &[&str]) -> Told {
+    let watch = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
+        .args([&watch[..], more].concat())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    (child, stdout, stderr)
 }
 
 fn pid(child: &Child) -> Pid {
@@ -350,127 +424,74 @@ fn a_reader_that_has_seen_enough_ends_it() {
     });
 }
 
-/// A terminal of 100 columns and 24 lines, with q2c in it.
-struct Terminal {
-    master: File,
-    slave: OwnedFd,
-    before: Termios,
-    child: Child,
-    written: Receiver<Vec<u8>>,
-    seen: String,
+#[test]
+fn a_reader_that_has_seen_enough_json_ends_it() {
+    alone("a_reader_that_has_seen_enough_json_ends_it", || {
+        let (mut child, mut stdout) = started(&["--json"]);
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let first = strict_json(&line);
+        assert_eq!(
+            first["kind"], "interval",
+            "it is there before the watch has ended"
+        );
+        drop(stdout);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    });
 }
 
-impl Terminal {
-    fn with(args: &[&str]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let slave = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: 100,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&slave, size).unwrap();
-        let before = tcgetattr(&slave).unwrap();
-        let end = || Stdio::from(slave.try_clone().unwrap());
-        let child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-            .args(args)
-            .env("TERM", "xterm-256color")
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .unwrap();
-        let master = File::from(master);
-        let (sender, written) = channel();
-        let mut reader = master.try_clone().unwrap();
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = reader.read(&mut buffer) {
-                if sender.send(buffer[..n].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        Terminal {
-            master,
-            slave,
-            before,
-            child,
-            written,
-            seen: String::new(),
+/// The totals that are served are those of the lines up to the last one.
+#[test]
+fn metrics_are_those_of_the_lines() {
+    alone("metrics_are_those_of_the_lines", || {
+        let more = ["--json", "--policy", "fixed:1500us", "--prometheus", ":0"];
+        let (mut child, stdout, mut stderr) = started_and_told(&more);
+        let address = served_at(&mut stderr);
+        assert!(address.starts_with("127.0.0.1:"), "{address}");
+        let mut lines = stdout.lines().map_while(Result::ok);
+        let first: Vec<Value> = lines.by_ref().take(4).map(|l| strict_json(&l)).collect();
+        let (head, page) = get(&address, "/metrics");
+        assert!(
+            head.contains("200 OK") && head.contains("text/plain; version=0.0.4"),
+            "{head}"
+        );
+        let served = strict_metrics(&page);
+        assert!(get(&address, "/").0.contains("404 Not Found"));
+        let watched = served.value("q2c_watched_seconds_total", &[("device", "sim:1ms")]);
+        // Intervals may have ended since.
+        let mut all = first;
+        let covered = |all: &[Value]| all.iter().map(|l| number(l, "/length_s")).sum::<f64>();
+        while covered(&all) < watched - 1e-6 {
+            all.push(strict_json(
+                &lines.next().expect("a line for each interval"),
+            ));
         }
-    }
-
-    fn read(&mut self, patience: Duration) -> bool {
-        match self.written.recv_timeout(patience) {
-            Ok(bytes) => {
-                self.seen += &String::from_utf8_lossy(&bytes);
-                true
-            }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+        let sum = |pointer: &str| all.iter().map(|line| number(line, pointer)).sum::<f64>();
+        assert!((sum("/length_s") - watched).abs() < 1e-6, "{watched}");
+        for (name, pointer) in [
+            ("q2c_ios_total", "/counts/ios"),
+            ("q2c_misses_total", "/counts/misses"),
+            ("q2c_user_latency_seconds_count", "/latency/ios"),
+        ] {
+            assert_eq!(served.value(name, &[]), sum(pointer), "{name}");
         }
-    }
-
-    /// Waits until `text` is written after the text that was waited for before.
-    #[track_caller]
-    fn shows(&mut self, text: &str) {
-        let begun = Instant::now();
-        while !self.seen.contains(text) {
-            assert!(
-                begun.elapsed() < Duration::from_secs(30),
-                "no {text}: {}",
-                self.seen
-            );
-            assert!(
-                self.child.try_wait().unwrap().is_none(),
-                "ended: {}",
-                self.seen
-            );
-            self.read(Duration::from_millis(50));
-        }
-        let from = self.seen.find(text).unwrap() + text.len();
-        self.seen.drain(..from);
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.master.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Waits for the end. Returns the exit code and what was written meanwhile, and checks that the
-    /// modes of the terminal are as before.
-    #[track_caller]
-    fn end(mut self) -> (Option<i32>, String) {
-        let begun = Instant::now();
-        let status = loop {
-            self.read(Duration::from_millis(20));
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(
-                begun.elapsed() < Duration::from_secs(30),
-                "no end: {}",
-                self.seen
-            );
-        };
-        while self.read(Duration::from_millis(200)) {}
-        let after = tcgetattr(&self.slave).unwrap();
-        let modes = |t: &Termios| (t.local_modes, t.input_modes, t.output_modes);
-        assert_eq!(modes(&after), modes(&self.before), "raw mode is over");
-        (status.code(), std::mem::take(&mut self.seen))
-    }
+        assert!(served.value("q2c_misses_total", &[]) > 0.0);
+        let seconds = served.value("q2c_user_latency_seconds_sum", &[]);
+        assert!((seconds - sum("/latency/sum_ns") / 1e9).abs() < 1e-6);
+        let method = [("method", "hybrid:fixed:sleep=1500us")];
+        assert_eq!(served.value("q2c_method_info", &method), 1.0);
+        kill_process(pid(&child), Signal::INT).unwrap();
+        lines.for_each(drop);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    });
 }
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // The program has already ended where the test passed.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
+#[test]
+fn an_address_in_use_is_refused_before_any_work() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    watch(&["--prometheus", &address]).refused(4, &[&address, "name another port"]);
+    watch(&["--prometheus", "localhost"]).refused(2, &["--prometheus", ":9100"]);
 }
 
 const ENTER: &str = "\u{1b}[?1049h";
@@ -552,5 +573,18 @@ fn plain_is_plain_on_a_terminal_too() {
             Terminal::with(&[&WATCH[..], &["--plain", "--seconds", "0.3"]].concat()).end();
         assert_eq!(code, Some(0), "{rest}");
         assert!(!rest.contains(ENTER) && rest.contains("until"), "{rest}");
+    });
+}
+
+/// A screen and lines of JSON do not go together, so there is no screen.
+#[test]
+fn json_is_lines_on_a_terminal_too() {
+    alone("json_is_lines_on_a_terminal_too", || {
+        let (code, rest) =
+            Terminal::with(&[&WATCH[..], &["--json", "--seconds", "0.3"]].concat()).end();
+        assert_eq!(code, Some(0), "{rest}");
+        assert!(!rest.contains(ENTER), "{rest}");
+        let kinds = ["interval", "summary"].map(|kind| format!("{{\"kind\":\"{kind}\""));
+        assert!(kinds.iter().all(|kind| rest.contains(kind)), "{rest}");
     });
 }

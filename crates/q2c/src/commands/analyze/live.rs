@@ -6,21 +6,26 @@ use crate::args::AnalyzeArgs;
 use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
 use crate::exit::{analyze_exit, recording_exit};
 use crate::failure::{Fails, Failure};
-use crate::output::{NewFile, print_while_read, say, screen};
+use crate::output::{NewFile, height, print_while_read, say, screen};
+use crate::stream::{Stream, listen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, Recorder};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_report::terminal::{live, live_head, live_line};
+use q2c_report::prometheus::LiveMetrics;
+use q2c_report::terminal::{LiveView, live, live_head, live_line};
 use q2c_result::Exit;
-use q2c_result::live::LiveInterval;
+use q2c_result::live::{LiveInterval, SCHEMA};
 use q2c_trace::recording::Recorded;
+use std::collections::VecDeque;
 use std::io::{IsTerminal, stdout};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// The table needs at least this many columns.
+/// The view needs at least this many columns.
 const NARROWEST: u16 = 60;
+/// Intervals kept for the history of the view: more than any terminal has columns for.
+const KEPT: usize = 600;
 
 /// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
 /// the page, if there is to be one.
@@ -29,13 +34,28 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
     let capture = args.capture();
+    let endpoint = listen(args.metrics.prometheus)?;
     // What was captured when a signal comes is analysed.
     let _orderly = Orderly::begin();
     let mut session = RunningCapture::begin(&roots, &target, &capture)?;
     let told = session.told(args.command.is_empty());
     session.run(Child::start(&args.command)?);
     let interval = Duration::from_nanos(args.interval.0);
-    let mut watch = Live::new(told, interval, Face::of(args));
+    let names: Vec<&str> = target
+        .disks()
+        .iter()
+        .map(|disk| disk.name.as_str())
+        .collect();
+    let device = names.join(",");
+    let metrics = LiveMetrics::new(&device);
+    let stream = Stream::open(
+        &device,
+        args.json.then_some(SCHEMA),
+        endpoint,
+        metrics,
+        || {},
+    )?;
+    let mut watch = Live::new(told, interval, Face::of(args), stream);
     watch.begin()?;
     let (ended, captured) = session.finish(&mut watch, stop)?;
 
@@ -63,8 +83,8 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
 /// How intervals are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Face {
-    /// A table that takes the place of the one before.
-    Table,
+    /// A view that takes the place of the one before.
+    View,
     /// Lines to stdout.
     Lines,
     /// Lines to stderr, because stdout is for the result alone.
@@ -75,7 +95,7 @@ impl Face {
     fn of(args: &AnalyzeArgs) -> Face {
         match (args.json || args.btt, stdout().is_terminal()) {
             (true, _) => Face::Talk,
-            (false, true) if screen().width >= NARROWEST => Face::Table,
+            (false, true) if screen().width >= NARROWEST => Face::View,
             _ => Face::Lines,
         }
     }
@@ -87,24 +107,29 @@ struct Live {
     face: Face,
     begun: Instant,
     analysis: LiveAnalysis,
-    /// Lines of the table on the screen.
+    /// The latest intervals, for the view.
+    history: VecDeque<LiveInterval>,
+    /// Lines of the view on the screen.
     lines: usize,
+    stream: Stream<LiveMetrics>,
 }
 
 impl Live {
-    fn new(title: String, interval: Duration, face: Face) -> Live {
+    fn new(title: String, interval: Duration, face: Face, stream: Stream<LiveMetrics>) -> Live {
         Live {
             title,
             face,
             begun: Instant::now(),
             analysis: LiveAnalysis::new(interval),
+            history: VecDeque::new(),
             lines: 0,
+            stream,
         }
     }
 
     fn begin(&self) -> Result<bool, Failure> {
         match self.face {
-            Face::Table => Ok(true),
+            Face::View => Ok(true),
             Face::Lines => {
                 say(&self.title);
                 print_while_read(&live_head())
@@ -118,23 +143,34 @@ impl Live {
     }
 
     /// Shows an interval. Returns false when the reader has closed the pipe.
-    fn show(&mut self, interval: &LiveInterval) -> Result<bool, Failure> {
+    fn show(&mut self, interval: LiveInterval) -> Result<bool, Failure> {
+        let read = self.stream.tell(&interval)?;
         match self.face {
-            Face::Lines => print_while_read(&live_line(interval)),
+            Face::Lines => print_while_read(&live_line(&interval)),
             Face::Talk => {
-                say(&live_line(interval));
-                Ok(true)
+                say(&live_line(&interval));
+                Ok(read)
             }
-            Face::Table => {
-                let table = live(&self.title, interval, screen());
-                let wipe = match self.lines {
-                    0 => String::new(),
-                    lines => format!("\x1b[{lines}F\x1b[J"),
-                };
-                self.lines = table.trim_end().lines().count();
-                print_while_read(&(wipe + table.trim_end()))
-            }
+            Face::View => self.draw(interval),
         }
+    }
+
+    fn draw(&mut self, interval: LiveInterval) -> Result<bool, Failure> {
+        if self.history.len() == KEPT {
+            self.history.pop_front();
+        }
+        self.history.push_back(interval);
+        let view = LiveView {
+            title: &self.title,
+            intervals: self.history.make_contiguous(),
+        };
+        let view = live(&view, screen(), height());
+        let wipe = match self.lines {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}F\x1b[J"),
+        };
+        self.lines = view.trim_end().lines().count();
+        print_while_read(&(wipe + view.trim_end()))
     }
 }
 
@@ -155,6 +191,6 @@ impl Watch for Live {
             unqueued: missing.unqueued,
         };
         let interval = self.analysis.end_interval(now, counts);
-        self.show(&interval)
+        self.show(interval)
     }
 }

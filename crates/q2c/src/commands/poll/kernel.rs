@@ -3,12 +3,14 @@
 use super::device;
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{print_json, print_while_read, say};
+use crate::output::{print_while_read, say};
+use crate::stream::{Stream, listen, print_summary};
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block, machine};
+use q2c_report::prometheus::KernelMetrics;
 use q2c_report::terminal::{kernel_watch_head, kernel_watch_line};
 use q2c_result::Exit;
-use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult, SCHEMA};
+use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult, LINE_SCHEMA, SCHEMA};
 use q2c_watch::kernel::KernelWatch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -29,10 +31,16 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, why));
     };
     let target_disk = device(&roots, name)?;
+    let endpoint = listen(args.metrics.prometheus)?;
     let watch = KernelWatch::begin(&roots, &target_disk.disk);
+    let watch = watch.or_exit_of(|error| error.exit())?;
+    let (device, json) = (&target_disk.disk.name, args.workload.run.json);
+    let schema = json.then_some(LINE_SCHEMA);
+    let metrics = KernelMetrics::new(device);
     let mut run = KernelWatchRun {
-        watch: watch.or_exit_of(|error| error.exit())?,
-        json: args.workload.run.json,
+        watch,
+        json,
+        stream: Stream::open(device, schema, endpoint, metrics, || {})?,
         intervals: Vec::new(),
         not_kept: 0,
     };
@@ -44,6 +52,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 struct KernelWatchRun {
     watch: KernelWatch,
     json: bool,
+    stream: Stream<KernelMetrics>,
     intervals: Vec<KernelInterval>,
     not_kept: u64,
 }
@@ -74,6 +83,7 @@ impl KernelWatchRun {
             let seen = self.watch.interval().or_exit_of(|error| error.exit())?;
             let until = format!("{:.2} s", seen.end_s);
             let read = self.line(&kernel_watch_line(&until, &seen))?;
+            let read = self.stream.tell(&seen)? && read;
             self.keep(seen);
             let over = end.is_some_and(|end| Instant::now() >= end);
             match (stopped, over || !read) {
@@ -113,7 +123,7 @@ impl KernelWatchRun {
         let total = self.watch.total();
         self.line(&kernel_watch_line("all", &total))?;
         if self.json {
-            print_json(&KernelWatchResult {
+            print_summary(&KernelWatchResult {
                 schema: SCHEMA.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 ended: match ended {

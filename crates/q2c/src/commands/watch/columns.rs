@@ -16,9 +16,17 @@ pub struct Column {
 }
 
 impl Column {
+    /// The value of each interval; `None` where it has none.
+    pub fn values(
+        &self,
+        value: fn(&WatchNumbers) -> Option<f64>,
+    ) -> impl Iterator<Item = Option<f64>> {
+        self.numbers.iter().map(value)
+    }
+
     /// The mean of `value` over the intervals that have one; `None` when none has.
     pub fn mean(&self, value: fn(&WatchNumbers) -> Option<f64>) -> Option<f64> {
-        let values: Vec<f64> = self.numbers.iter().filter_map(value).collect();
+        let values: Vec<f64> = self.values(value).flatten().collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
@@ -74,7 +82,11 @@ mod tests {
             ..WatchInterval::default()
         };
         let intervals = (0..count).map(interval).collect();
-        Shown { first, intervals }
+        Shown {
+            first,
+            intervals,
+            ..Shown::default()
+        }
     }
 
     fn values(columns: &[Column]) -> Vec<Option<f64>> {

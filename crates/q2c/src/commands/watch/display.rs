@@ -46,12 +46,12 @@ impl Drop for Screen {
 }
 
 impl WatchDisplay {
-    /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor
-    /// and `plain` is false. Else prints the head of the lines.
+    /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor,
+    /// and `plain` and `json` are false. Else prints the head of the lines.
     pub fn open(plain: bool, json: bool) -> Result<Self, Failure> {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        if plain || dumb || !terminal {
+        if plain || json || dumb || !terminal {
             let display = WatchDisplay::Lines { aside: json };
             display.line(&watch_head())?;
             return Ok(display);

@@ -10,16 +10,19 @@ pub use display::give_back_the_screen;
 
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{print, say, screen};
 use crate::requests::watch::WatchRequest;
+use crate::stream::{Stream, listen, print_summary};
 use crate::workbench::{open_new_without_rest, tell_cpu_trials};
 use display::WatchDisplay;
 use draw::Head;
 use keys::Action;
+use q2c_endpoint::Endpoint;
 use q2c_model::{Bytes, Nanos};
+use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
 use q2c_result::late::{LateWatch, Unseen};
-use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
+use q2c_result::watch::{LINE_SCHEMA, SCHEMA, WatchJob, WatchResult};
 use q2c_watch::{Seen, Watch, WatchEnd, WatchPlan};
 use q2c_workbench::late::LateCapture;
 use q2c_workbench::workbench::Workbench;
@@ -34,8 +37,10 @@ const PATIENCE: Duration = Duration::from_millis(40);
 /// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let request = WatchRequest::of(args)?;
+    let endpoint = listen(args.metrics.prometheus)?;
     let bench = open_new_without_rest("poll watch", &args.workload, args.jobs.jobs, stop)?;
     tell_cpu_trials(&bench);
+    let stream = stream(args, &bench, endpoint)?;
     let bs = request.bs;
     let first = request.methods[0].clone();
     let mut watcher = Watcher {
@@ -46,6 +51,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         ),
         head: head(args, bs, &bench),
         display: WatchDisplay::open(args.plain, args.workload.run.json)?,
+        stream,
     };
     let (workload, capture) = beside(&bench.workload, request.parts);
     let (capture, none) = match capture {
@@ -84,6 +90,25 @@ fn beside(workload: &Workload, parts: bool) -> (Workload, Capture) {
     (workload, capture)
 }
 
+/// What is handed over of each interval beside the screen or the lines. Metrics are served from the
+/// CPU from which the lanes are listened to, since on another one they might take time of a lane.
+fn stream(
+    args: &WatchArgs,
+    bench: &Workbench,
+    endpoint: Option<Endpoint>,
+) -> Result<Stream<WatchMetrics>, Failure> {
+    let device = bench.target.path.as_str();
+    let schema = args.workload.run.json.then_some(LINE_SCHEMA);
+    let cpu = bench.workload.sampler_cpu;
+    // Where that CPU is not to be had, they are served from any.
+    let settle = move || {
+        if let Some(cpu) = cpu {
+            q2c_sys::thread::pin(cpu).ok();
+        }
+    };
+    Stream::open(device, schema, endpoint, WatchMetrics::new(device), settle)
+}
+
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     let cpus: Vec<String> = bench
         .workload
@@ -108,6 +133,7 @@ struct Watcher<'a> {
     state: WatchState,
     head: Head,
     display: WatchDisplay,
+    stream: Stream<WatchMetrics>,
 }
 
 /// Why [`Watcher::follow`] returned.
@@ -132,7 +158,7 @@ impl Watcher<'_> {
                     changed = true;
                     let seconds = self.request.seconds;
                     let over = seconds.is_some_and(|s| reached(interval.span.1, s));
-                    if !self.display.tell(&self.state)? || over {
+                    if !self.tell()? || over {
                         return Ok(Left::Asked);
                     }
                     let every = self.request.every;
@@ -152,6 +178,16 @@ impl Watcher<'_> {
             if changed {
                 self.display.draw(&self.state, &self.head)?;
             }
+        }
+    }
+
+    /// Tells the latest interval to whoever wants it. Returns false when the reader of the lines
+    /// has closed the pipe.
+    fn tell(&mut self) -> Result<bool, Failure> {
+        let read = self.display.tell(&self.state)?;
+        match self.stream.wants().then(|| self.state.line()).flatten() {
+            Some(line) => Ok(self.stream.tell(&line)? && read),
+            None => Ok(read),
         }
     }
 
@@ -220,7 +256,7 @@ fn conclude(
         late,
     };
     if some && args.workload.run.json {
-        print_json(&result)?;
+        print_summary(&result)?;
     } else if some {
         print(&format!(
             "\n{}",

@@ -4,8 +4,9 @@
 use super::keys::Action;
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, PolicySpec};
-use q2c_result::watch::{WatchInterval, WatchMethod};
-use q2c_watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
+use q2c_result::live::LatencyCounts;
+use q2c_result::watch::{WatchCounts, WatchInterval, WatchLine, WatchMethod};
+use q2c_watch::{WatchInterval as Seen, by_method, counts, latency, mode, numbers, settling};
 
 /// A change that is asked of the workload.
 #[derive(Clone, Debug)]
@@ -37,6 +38,9 @@ pub struct WatchState {
     /// here.
     rows: Vec<(LaneMethod, bool)>,
     intervals: Vec<WatchInterval>,
+    /// Counts and latencies of the latest interval.
+    counts: WatchCounts,
+    latency: LatencyCounts,
     not_kept: u64,
     frozen: Option<Shown>,
 }
@@ -54,6 +58,8 @@ pub struct Shown {
     pub first: u64,
     /// The intervals, in the order of time.
     pub intervals: Vec<WatchInterval>,
+    /// The latencies of the last one.
+    pub latency: LatencyCounts,
 }
 
 /// Intervals kept for the summary at most: a day of seconds. When there are more, the older half is
@@ -81,6 +87,8 @@ impl WatchState {
             current: (0, 0),
             rows: Vec::new(),
             intervals: Vec::new(),
+            counts: WatchCounts::default(),
+            latency: LatencyCounts::default(),
             not_kept: 0,
             frozen: None,
         }
@@ -176,6 +184,21 @@ impl WatchState {
             self.intervals.drain(..KEPT / 2);
         }
         self.intervals.push(interval);
+        (self.counts, self.latency) = (counts(seen), latency(seen));
+    }
+
+    /// The latest interval with its counts; `None` before the first.
+    pub fn line(&self) -> Option<WatchLine> {
+        let interval = self.intervals.last()?.clone();
+        let row = interval.method.map(|row| &self.rows[row]);
+        let background = row.map(|(_, background)| *background);
+        Some(WatchLine {
+            method_name: row.map(|(method, _)| method.clone().into()),
+            background: background.filter(|_| self.background.is_some()),
+            counts: self.counts,
+            latency: self.latency.clone(),
+            interval,
+        })
     }
 
     fn row(&mut self, row: (LaneMethod, bool)) -> usize {
@@ -218,6 +241,7 @@ impl WatchState {
         Shown {
             first: self.not_kept + from as u64,
             intervals: self.intervals[from..].to_vec(),
+            latency: self.latency.clone(),
         }
     }
 

@@ -114,14 +114,117 @@ fn a_change_further_left_has_its_name() {
     let mut state = five_seconds();
     (0..10).for_each(|_| second(&mut state, 1, 1_600, 1_600));
     let shown = screen(&state, 112, 24);
-    assert_eq!(shown[16].trim_start(), "^mean 50%", "{shown:#?}");
-    // With more lines the largest value is named, except in charts whose top is 100 %.
-    let tops = shown.iter().filter(|line| line.contains("top ")).count();
-    assert_eq!(tops, 5, "{shown:#?}");
+    assert_eq!(shown[22].trim_start(), "^mean 50%", "{shown:#?}");
+    // With more lines the least and the largest value are named.
+    let scales = shown.iter().filter(|line| line.contains("..")).count();
+    assert_eq!(scales, 7, "{shown:#?}");
+    let iops = shown.iter().find(|line| line.starts_with("IOPS"));
     assert!(
-        shown.iter().any(|line| line.contains("top 2.00 K")),
+        iops.is_some_and(|line| line.contains("1.00 K..2.00 K")),
         "{shown:#?}"
     );
+}
+
+/// Five methods, a background, and two minutes of seconds; every latency of a second is another.
+fn two_minutes() -> WatchState {
+    let rule = |text: &str| LaneMethod::Hybrid(text.parse().unwrap());
+    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
+    let methods = [LaneMethod::Poll, LaneMethod::Interrupt].into_iter();
+    let mut state = WatchState::new(methods.chain(rules).collect(), true);
+    for n in 0..120_u64 {
+        if n == 100 {
+            state.act(Action::Method { next: true }).unwrap();
+            state.ordered(1);
+        }
+        let ios = 10_000 + n % 7 * 500;
+        state.see(&Seen {
+            span: (n * 1_000_000_000, (n + 1) * 1_000_000_000),
+            order: Some(u64::from(n >= 100)),
+            foreground: PhaseStats {
+                lanes: 1,
+                wall_ns: 1e9,
+                ios,
+                cpu_ns: 900_000_000,
+                latencies: (0..ios).map(|io| (40_000 + io * io / 8) as f64).collect(),
+                ..PhaseStats::default()
+            },
+            background: PhaseStats {
+                lanes: 1,
+                wall_ns: 1e9,
+                ios: 850,
+                ..PhaseStats::default()
+            },
+            polls_by: Some(Means::Ring),
+            ..Seen::default()
+        });
+    }
+    state
+}
+
+#[test]
+fn a_histogram_stands_beside_the_list() {
+    let state = two_minutes();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| {
+        for (width, height) in [(80, 24), (120, 40)] {
+            let shown = screen(&state, width, height).join("\n");
+            insta::assert_snapshot!(format!("watch_at_{width}x{height}"), shown);
+        }
+    });
+}
+
+/// Nothing is missing on an ordinary terminal, also with the charts of late time.
+#[test]
+fn everything_is_there_at_80_by_24() {
+    let mut state = two_minutes();
+    state.see(&Seen {
+        span: (120_000_000_000, 121_000_000_000),
+        order: Some(1),
+        foreground: PhaseStats {
+            lanes: 1,
+            wall_ns: 1e9,
+            ios: 3,
+            latencies: vec![50e3, 60e3, 700e3],
+            ..PhaseStats::default()
+        },
+        late: Some(q2c_result::late::LateNumbers::default()),
+        ..Seen::default()
+    });
+    let shown = screen(&state, 80, 24);
+    let text = shown.join("\n");
+    for word in [
+        "IOPS ",
+        "missed ",
+        "asked ",
+        "slept ",
+        "CPU ",
+        "p50 ",
+        "p99 ",
+        "device ",
+        "overslp ",
+        "wake-up ",
+        "beside ",
+        "> interrupt",
+        "pas",
+        "background on",
+        "U2C from",
+        "share",
+        "..",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert_eq!(shown[23], HELP);
+    let (_, bars) = shown[2..].iter().fold((0, 0.0), |(n, sum), line| {
+        let share = line.split(" %").next().unwrap_or("");
+        let share = share.rsplit(' ').next().unwrap_or("").parse::<f64>();
+        match share {
+            Ok(share) if line.contains(" us  ") => (n + 1, sum + share),
+            _ => (n, sum),
+        }
+    });
+    assert!((bars - 100.0).abs() < 0.5, "{bars}: {text}");
 }
 
 #[test]

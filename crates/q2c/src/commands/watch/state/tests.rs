@@ -144,6 +144,24 @@ fn intervals_belong_to_the_method_in_force() {
 }
 
 #[test]
+fn a_line_has_the_name_of_its_method() {
+    let mut state = state();
+    assert!(state.line().is_none());
+    state.see(&second(Some(0), 0));
+    let line = state.line().unwrap();
+    let name = line.method_name.map(|method| method.to_string());
+    assert_eq!(
+        (name.as_deref(), line.background),
+        (Some("poll"), Some(true))
+    );
+    assert_eq!((line.counts.ios, line.latency.ios), (10, 8));
+    assert_eq!(Some(&line.interval), state.last());
+    state.see(&second(None, 1));
+    let line = state.line().unwrap();
+    assert_eq!((line.method_name, line.background), (None, None));
+}
+
+#[test]
 fn a_paused_screen_stands_still_and_nothing_is_lost() {
     let mut state = state();
     (0..3).for_each(|s| state.see(&second(Some(0), s)));

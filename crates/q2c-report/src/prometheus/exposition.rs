@@ -1,0 +1,90 @@
+//! A page of metrics in the text format 0.0.4.
+
+use q2c_result::live::LatencyCounts;
+use std::fmt::Write;
+
+/// Octaves whose begins and middles bound the buckets of latencies: 512 ns to 17 s.
+const OCTAVES: std::ops::RangeInclusive<u32> = 9..=34;
+
+/// A page that is being written. Each metric is written once, with all its samples.
+pub(super) struct Exposition {
+    /// The label that every sample has.
+    device: String,
+    text: String,
+}
+
+impl Exposition {
+    pub fn new(device: &str) -> Self {
+        Exposition {
+            device: format!("device=\"{}\"", escaped(device)),
+            text: String::new(),
+        }
+    }
+
+    /// A value that only grows.
+    pub fn counter(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, help, "counter");
+        self.sample(name, "", value);
+    }
+
+    /// A value that rises and falls.
+    pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, help, "gauge");
+        self.sample(name, "", value);
+    }
+
+    /// Values that only grow, one for each value of the label `label`.
+    pub fn counters<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl Iterator<Item = (&'a str, f64)>,
+    ) {
+        self.head(name, help, "counter");
+        for (of, value) in values {
+            self.sample(name, &format!(",{label}=\"{}\"", escaped(of)), value);
+        }
+    }
+
+    /// A fact as the label `label` of a gauge that is 1.
+    pub fn fact(&mut self, name: &str, help: &str, label: &str, fact: &str) {
+        self.head(name, help, "gauge");
+        self.sample(name, &format!(",{label}=\"{}\"", escaped(fact)), 1.0);
+    }
+
+    /// Latencies in buckets. Counts are of whole ns, so the bounds are a ns below powers of two and
+    /// below the middles between them.
+    pub fn histogram(&mut self, name: &str, help: &str, latency: &LatencyCounts) {
+        self.head(name, help, "histogram");
+        let bucket = format!("{name}_bucket");
+        for octave in OCTAVES {
+            for bound_ns in [1_u64 << octave, 3 << (octave - 1)] {
+                let le = format!(",le=\"{}\"", (bound_ns - 1) as f64 / 1e9);
+                self.sample(&bucket, &le, latency.below(bound_ns) as f64);
+            }
+        }
+        self.sample(&bucket, ",le=\"+Inf\"", latency.ios as f64);
+        self.sample(&format!("{name}_sum"), "", latency.sum_ns as f64 / 1e9);
+        self.sample(&format!("{name}_count"), "", latency.ios as f64);
+    }
+
+    pub fn text(self) -> String {
+        self.text
+    }
+
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        // Writing to a string cannot fail.
+        writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}").ok();
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: f64) {
+        writeln!(self.text, "{name}{{{}{labels}}} {value}", self.device).ok();
+    }
+}
+
+/// The value of a label, as it stands between quotes.
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', r"\\").replace('"', r#"\""#);
+    value.replace('\n', r"\n")
+}

@@ -1,0 +1,148 @@
+//! Bars made of characters: a histogram of latencies, and the course of a number.
+
+use super::cut::cut;
+use crate::quantity;
+use q2c_result::live::LatencyCounts;
+
+/// Levels of a column, from the lowest.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Eighths of a bar's last character.
+const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+/// Width of the columns before the bars of a histogram.
+const NUMBERS: usize = 28;
+/// Fewest lines in which a histogram says something.
+const FEWEST: usize = 3;
+
+/// A bar of `share` (0 to 1) of `width` columns. A share above zero is seen.
+fn bar(share: f64, width: usize) -> String {
+    let eighths = (share * width as f64 * 8.0).round() as usize;
+    let eighths = match share > 0.0 {
+        true => eighths.clamp(1, width * 8),
+        false => 0,
+    };
+    let mut bar = "█".repeat(eighths / 8);
+    bar.extend((eighths % 8).checked_sub(1).map(|part| EIGHTHS[part]));
+    bar
+}
+
+/// A histogram of latencies: a head and a line for each range, which says where it begins, how many
+/// I/Os are in it, their share of all, and this share as a bar against that of the largest range.
+/// There are at most `height` lines, none wider than `width`; none at all where there is no room.
+/// `name` tells what the latency is of, such as `Q2C`.
+#[must_use]
+pub fn latency_bars(
+    name: &str,
+    latency: &LatencyCounts,
+    width: usize,
+    height: usize,
+) -> Vec<String> {
+    if height < FEWEST {
+        return Vec::new();
+    }
+    let line = |from: &str, ios: &str, share: &str, bar: &str| {
+        let line = format!("{from:>9} {ios:>9} {share:>7} {bar}");
+        cut(line.trim_end(), width)
+    };
+    let mut lines = vec![line(&format!("{name} from"), "I/Os", "share", "")];
+    if latency.ios == 0 {
+        lines.push(cut("        - no I/O completed in this interval", width));
+        return lines;
+    }
+    let rows = latency.rows(height - 1);
+    let most = rows.iter().map(|row| row.ios).max().unwrap_or(0);
+    let room = width.saturating_sub(NUMBERS);
+    for row in rows {
+        let share = row.ios as f64 / latency.ios as f64 * 100.0;
+        let bar = bar(row.ios as f64 / most as f64, room);
+        let from = quantity::duration(row.from_ns as f64);
+        let share = format!("{} %", quantity::number(share));
+        lines.push(line(&from, &quantity::count(row.ios), &share, &bar));
+    }
+    lines
+}
+
+/// The course of a number as columns, the newest to the right: their heights are shares of the
+/// largest value, and blank where there is none. Values for which there is no room are the oldest.
+pub(super) fn course(values: &[Option<f64>], width: usize) -> String {
+    let values = &values[values.len().saturating_sub(width)..];
+    let most = values.iter().flatten().copied().fold(0.0, f64::max);
+    let level = |value: &Option<f64>| match value {
+        None => ' ',
+        Some(value) if most > 0.0 => {
+            let level = (value / most * LEVELS.len() as f64).ceil() as usize;
+            LEVELS[level.clamp(1, LEVELS.len()) - 1]
+        }
+        Some(_) => LEVELS[0],
+    };
+    let columns: String = values.iter().map(level).collect();
+    " ".repeat(width - values.len()) + &columns
+}
+
+/// The least and the largest of some values as text: `1.00 K..2.00 K`; empty where there is none.
+#[must_use]
+pub fn least_most(values: &[Option<f64>], text: fn(f64) -> String) -> String {
+    let known = || values.iter().flatten().copied();
+    match (known().reduce(f64::min), known().reduce(f64::max)) {
+        (Some(least), Some(most)) => format!("{}..{}", text(least), text(most)),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use q2c_stats::Histogram;
+
+    fn of(latencies: &[u64]) -> LatencyCounts {
+        let mut histogram = Histogram::default();
+        latencies.iter().for_each(|ns| histogram.record(*ns));
+        LatencyCounts::from(&histogram)
+    }
+
+    #[test]
+    fn bars_are_shares_of_the_largest_range() {
+        // Below 128 us: four of ten; below 256 us: one; below 512 us: none; below 1 ms: five.
+        let us = [70, 80, 100, 120, 200, 600, 700, 800, 900, 1_000].map(|us| us * 1_000);
+        let lines = latency_bars("Q2C", &of(&us), 38, 5);
+        assert_eq!(
+            lines,
+            [
+                " Q2C from      I/Os   share",
+                "  65.5 us         4  40.0 % ████████",
+                "   131 us         1  10.0 % ██",
+                "   262 us         0     0 %",
+                "   524 us         5  50.0 % ██████████",
+            ]
+        );
+        assert_eq!(latency_bars("Q2C", &of(&us), 38, 2), Vec::<String>::new());
+        let idle = latency_bars("Q2C", &of(&[]), 60, 5);
+        assert!(idle[1].contains("no I/O completed"), "{idle:?}");
+        assert_eq!(bar(1e-9, 10), "▏");
+    }
+
+    #[test]
+    fn a_course_ends_with_the_newest() {
+        let values = [Some(8.0), None, Some(0.0), Some(1.0), Some(4.0)];
+        assert_eq!(course(&values, 7), "  █ ▁▁▄");
+        assert_eq!(course(&values, 2), "▂█");
+        assert_eq!(course(&[Some(0.0)], 2), " ▁");
+        assert_eq!(least_most(&values, quantity::number), "0..8.00");
+        assert_eq!(least_most(&[None], quantity::number), "");
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_fits(
+            latencies in prop::collection::vec(any::<u64>(), 0..50),
+            values in prop::collection::vec(prop::option::of(any::<f64>()), 0..50),
+            width in 0usize..130,
+            height in 0usize..40,
+        ) {
+            let lines = latency_bars("U2C", &of(&latencies), width, height);
+            prop_assert!(lines.len() <= height);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width), "{:?}", lines);
+            prop_assert_eq!(course(&values, width).chars().count(), width);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The sections of the view of a running capture. Each is a number of lines for a given place.
+
+use super::{WHOLE, parts};
+use crate::analysis::time;
+use crate::quantity::{self, NOTHING, count, number};
+use crate::terminal::bars::{course, least_most};
+use crate::terminal::cut::{cut, padded};
+use q2c_result::analyze::StageStats;
+use q2c_result::live::{LiveInterval, ProcessIos};
+
+/// Width of the table of the stages.
+pub(super) const STAGES: usize = 46;
+
+/// The stages, a line each, below a head. The whole stands last.
+pub(super) fn stages(interval: &LiveInterval) -> Vec<String> {
+    let line = |fields: [&str; 6]| {
+        let [name, ios, mean, p50, p99, max] = fields;
+        format!("{name:<5}{ios:>9}{mean:>8}{p50:>8}{p99:>8}{max:>8}")
+    };
+    let whole = interval.stages.get(WHOLE).map(|of| (WHOLE, of));
+    let row = |(name, of): (&str, &StageStats)| {
+        let times = [of.mean_ns, of.p50_ns, of.p99_ns, of.max_ns as f64].map(time);
+        let [mean, p50, p99, max] = &times;
+        line([name, &count(of.n), mean, p50, p99, max])
+    };
+    let head = line(["stage", "I/Os", "mean", "p50", "p99", "max"]);
+    [head]
+        .into_iter()
+        .chain(parts(interval).chain(whole).map(row))
+        .collect()
+}
+
+/// The processes with most I/Os below a head, in at most `height` lines. The last one counts those
+/// that are not listed.
+pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) -> Vec<String> {
+    let line = |pid: &str, ios: &str, comm: &str| cut(&format!("{pid:>7} {ios:>7}  {comm}"), width);
+    let seen = interval.processes_seen as usize;
+    let room = height.saturating_sub(1);
+    let listed = match seen.min(interval.processes.len()) {
+        all if all == seen && all <= room => all,
+        some => some.min(room.saturating_sub(1)),
+    };
+    let row = |process: &ProcessIos| {
+        let pid = process.pid.map_or("?".to_owned(), |pid| pid.to_string());
+        line(&pid, &quantity::iops(process.ios as f64), &process.comm)
+    };
+    let mut lines = vec![line("pid", "I/Os", "process")];
+    lines.extend(interval.processes.iter().take(listed).map(row));
+    if seen > listed {
+        lines.push(line("", "", &format!("and {} more", seen - listed)));
+    }
+    lines.truncate(height);
+    lines
+}
+
+/// The processes in one line, for a screen that has no room beside the stages.
+pub(super) fn processes_in_a_line(interval: &LiveInterval) -> String {
+    let name = |process: &ProcessIos| {
+        let pid = process.pid.map_or("?".to_owned(), |pid| pid.to_string());
+        let ios = quantity::iops(process.ios as f64);
+        format!("{} ({pid}) {ios}", process.comm)
+    };
+    let names: Vec<String> = interval.processes.iter().map(name).collect();
+    names.join(", ")
+}
+
+/// A number of each interval: its name, how to read it and how to show it.
+type Row = (
+    &'static str,
+    fn(&LiveInterval) -> Option<f64>,
+    fn(f64) -> String,
+);
+
+/// The rows of the history, the most important ones first.
+const HISTORY: [Row; 5] = [
+    ("IOPS", |i| Some(i.iops), quantity::iops),
+    ("p50", |i| Some(i.stages.get(WHOLE)?.p50_ns), time),
+    ("p99", |i| Some(i.stages.get(WHOLE)?.p99_ns), time),
+    ("in flight", |i| Some(i.in_flight_mean), number),
+    ("MiB/s", |i| Some(i.mib_s), number),
+];
+/// Width of the name and the number of a row.
+const NUMBERS: usize = 20;
+/// Width of the scale of a row.
+const SCALE: usize = 19;
+
+/// The last intervals as rows of columns, below a head, in at most `height` lines.
+pub(super) fn history(intervals: &[LiveInterval], width: usize, height: usize) -> Vec<String> {
+    let room = width.saturating_sub(NUMBERS + SCALE);
+    let shown = &intervals[intervals.len().saturating_sub(room)..];
+    let line = |name: &str, now: &str, course: &str, scale: &str| {
+        let line = format!(
+            "{name:<10}{now:>8}  {}{scale:>SCALE$}",
+            padded(course, room)
+        );
+        cut(line.trim_end(), width)
+    };
+    let row = |(name, value, text): &Row| {
+        let values: Vec<Option<f64>> = shown.iter().map(value).collect();
+        let now = values.last().copied().flatten();
+        let now = now.map_or(NOTHING.to_owned(), text);
+        line(
+            name,
+            &now,
+            &course(&values, room),
+            &least_most(&values, *text),
+        )
+    };
+    let told = format!("the last {} intervals", shown.len());
+    let mut lines = vec![line("history", "now", &told, "least..most")];
+    lines.extend(HISTORY.iter().map(row));
+    lines.truncate(height);
+    lines
+}

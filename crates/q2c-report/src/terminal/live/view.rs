@@ -1,0 +1,150 @@
+//! The view of a running capture that fills the screen of a terminal.
+
+use super::sections::{self, STAGES};
+use super::{WHOLE, sections::processes_in_a_line};
+use crate::analysis;
+use crate::quantity::{self, count, number};
+use crate::terminal::bars::latency_bars;
+use crate::terminal::cut::{cut, padded};
+use crate::terminal::pieces::wrapped;
+use crate::terminal::screen::{Screen, Tone, printable};
+use q2c_result::live::LiveInterval;
+
+/// A running capture.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveView<'a> {
+    /// Names the captured disks.
+    pub title: &'a str,
+    /// The intervals so far, or the latest of them, in the order of time. The last one is shown,
+    /// the others are its history.
+    pub intervals: &'a [LiveInterval],
+}
+
+/// Lines up to which the list of processes is no longer than the table of the stages.
+const SMALL: usize = 23;
+/// Most lines of the histogram.
+const HISTOGRAM: usize = 30;
+/// Width from which on processes stand beside the stages.
+const BESIDE: usize = 78;
+const GAP: usize = 2;
+
+/// The view in at most `height - 1` lines, since the cursor stands below them, none of them wider
+/// than the screen. What has no room is left out: first the histogram, then the history.
+#[must_use]
+pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
+    let room = usize::from(height).saturating_sub(1);
+    let width = usize::from(screen.width);
+    let Some(last) = view.intervals.last() else {
+        return cut(view.title, width) + "\n";
+    };
+    let mut lines = load(view.title, last, screen);
+    let ending = ending(last, screen);
+    let block = block(
+        last,
+        width,
+        room.saturating_sub(lines.len() + ending.len()),
+        room,
+    );
+    lines.extend(block);
+    lines.extend(ending);
+
+    let left = |lines: &Vec<String>| room.saturating_sub(lines.len());
+    let rows = match left(&lines) {
+        16.. => 6,
+        5.. => 5,
+        _ => 0,
+    };
+    lines.extend(sections::history(view.intervals, width, rows));
+    let rows = left(&lines).min(HISTOGRAM);
+    lines.extend(latency_bars(WHOLE, &last.latency, width, rows));
+    lines.truncate(room);
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// A line with a head in `tone`.
+fn line(screen: Screen, tone: Tone, head: &str, text: &str) -> String {
+    let whole = cut(&format!("{head} {text}"), usize::from(screen.width));
+    match whole.strip_prefix(&printable(head)) {
+        Some(rest) => screen.paint(tone, head) + rest,
+        None => whole,
+    }
+}
+
+fn load(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
+    let until = format!("\u{b7} {}", quantity::seconds(last.end_s));
+    let load = format!(
+        "{} IOPS \u{b7} {} MiB/s \u{b7} in flight {} on average, {} now",
+        quantity::iops(last.iops),
+        number(last.mib_s),
+        number(last.in_flight_mean),
+        count(last.in_flight_now)
+    );
+    // The time is seen whatever the length of the title.
+    let place = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
+    vec![
+        line(screen, Tone::Strong, &cut(title, place), &until),
+        line(screen, Tone::Strong, "load:", &load),
+    ]
+}
+
+/// The stages and, where there is room beside them, the processes, in at most `most` lines. On a
+/// tall screen there are more processes than stages.
+fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<String> {
+    let stages = sections::stages(last);
+    if width < BESIDE {
+        let mut lines: Vec<String> = stages.iter().map(|line| cut(line, width)).collect();
+        if !last.processes.is_empty() {
+            let told = format!("processes: {}", processes_in_a_line(last));
+            lines.push(cut(&told, width));
+        }
+        lines.truncate(most);
+        return lines;
+    }
+    let height = (stages.len() + room.saturating_sub(SMALL) / 2)
+        .max(4)
+        .min(most);
+    let processes = sections::processes(last, width - STAGES - GAP, height);
+    let blank = String::new();
+    let lines = stages.len().max(processes.len()).min(most);
+    let of = |lines: &[String], at: usize| lines.get(at).unwrap_or(&blank).clone();
+    (0..lines)
+        .map(|at| {
+            let left = padded(&of(&stages, at), STAGES + GAP);
+            (left + &of(&processes, at)).trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// The bottleneck and the losses.
+fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
+    let found = last.bottleneck.as_ref().map(analysis::bottleneck);
+    let found = found.unwrap_or_else(|| "no I/O completed in this interval".to_owned());
+    let head = "bottleneck:";
+    let width = usize::from(screen.width);
+    let mut lines = wrapped(&printable(&format!("{head} {found}")), width, "", "  ").into_iter();
+    let first = lines.next().unwrap_or_default();
+    let first = first
+        .strip_prefix(head)
+        .unwrap_or(&first)
+        .trim_start()
+        .to_owned();
+    let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
+    let rest = match rest.join(" ") {
+        rest if rest.is_empty() => None,
+        rest => Some(cut(&format!("  {rest}"), width)),
+    };
+    let tone = match last.lost + last.unqueued {
+        0 => Tone::Good,
+        _ => Tone::Caution,
+    };
+    let missing = format!(
+        "{}, complete without having been seen queued {}",
+        count(last.lost),
+        count(last.unqueued)
+    );
+    [line(screen, Tone::Strong, head, &first)]
+        .into_iter()
+        .chain(rest)
+        .chain([line(screen, tone, "lost so far:", &missing)])
+        .collect()
+}

@@ -1,0 +1,258 @@
+//! Metrics in Prometheus's text format 0.0.4 as strict readers take them, written from the format's
+//! description and without a look at the code that writes them.
+
+use std::collections::BTreeMap;
+
+/// Labels of a sample by name.
+type Labels = BTreeMap<String, String>;
+
+/// The samples of a page: name and labels, and the value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples(BTreeMap<(String, Labels), f64>);
+
+impl Samples {
+    /// The only sample with this name, and among its labels these; the label `device` need not be
+    /// named.
+    ///
+    /// # Panics
+    /// When there is none, or more than one.
+    #[must_use]
+    #[track_caller]
+    pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+        let fits = |(of, found): &&(String, Labels)| {
+            let has = |(label, value): &(&str, &str)| found.get(*label).is_some_and(|v| v == value);
+            of == name && labels.iter().all(has)
+        };
+        let found: Vec<_> = self.0.keys().filter(fits).collect();
+        match found[..] {
+            [one] => self.0[one],
+            _ => panic!("{name} {labels:?}: found {found:?}"),
+        }
+    }
+
+    /// The values of a label over all samples; `None` stands for samples without it.
+    #[must_use]
+    pub fn label(&self, label: &str) -> Vec<Option<&str>> {
+        let of = |(_, labels): &'_ (String, Labels)| labels.contains_key(label);
+        let mut all: Vec<Option<&str>> = self
+            .0
+            .keys()
+            .map(|key| of(key).then(|| key.1[label].as_str()))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Reads a page of metrics.
+///
+/// # Panics
+/// When the page breaks a rule of the format: lines that are none of its kinds, names that are not
+/// allowed, a metric without its `TYPE` before it or in two places, a series twice, a counter that
+/// is below zero or has another name than `..._total`, buckets that fall or whose last one is not
+/// the count.
+#[must_use]
+#[track_caller]
+pub fn strict_metrics(text: &str) -> Samples {
+    match read(text) {
+        Ok(samples) => samples,
+        Err(why) => panic!("{why} in {text}"),
+    }
+}
+
+/// A metric whose `TYPE` was read.
+struct Family {
+    name: String,
+    kind: String,
+}
+
+impl Family {
+    fn holds(&self, name: &str) -> bool {
+        match self.kind.as_str() {
+            "histogram" => name
+                .strip_prefix(&self.name)
+                .is_some_and(|suffix| ["_bucket", "_sum", "_count"].contains(&suffix)),
+            _ => name == self.name,
+        }
+    }
+}
+
+fn read(text: &str) -> Result<Samples, String> {
+    if !text.ends_with('\n') {
+        return Err("the last line has no end".to_owned());
+    }
+    let mut samples = Samples::default();
+    let mut helped: Option<&str> = None;
+    let mut families: Vec<Family> = Vec::new();
+    for line in text.lines() {
+        let wrong = |why: &str| format!("{why}: {line:?}");
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, _) = help.split_once(' ').ok_or_else(|| wrong("no help"))?;
+            helped = Some(name);
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').ok_or_else(|| wrong("no type"))?;
+            let again = families.iter().any(|family| family.name == name);
+            let known = ["counter", "gauge", "histogram"].contains(&kind);
+            if helped != Some(name) || again || !known || !is_name(name, ":") {
+                return Err(wrong(
+                    "a type without help, again, unknown, or of a wrong name",
+                ));
+            }
+            if (kind == "counter") != name.ends_with("_total") {
+                return Err(wrong("a name that does not suit the type"));
+            }
+            families.push(Family {
+                name: name.to_owned(),
+                kind: kind.to_owned(),
+            });
+        } else {
+            let (name, labels, value) = sample(line).map_err(|why| wrong(&why))?;
+            let family = families.last().filter(|family| family.holds(&name));
+            let family = family.ok_or_else(|| wrong("not behind its type"))?;
+            if family.kind != "gauge" && (value < 0.0 || value.is_nan()) {
+                return Err(wrong("below zero"));
+            }
+            if samples.0.insert((name, labels), value).is_some() {
+                return Err(wrong("a series again"));
+            }
+        }
+    }
+    let histograms = families.iter().filter(|family| family.kind == "histogram");
+    for Family { name, .. } in histograms {
+        check_histogram(name, &samples)?;
+    }
+    Ok(samples)
+}
+
+fn is_name(name: &str, also: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || also.contains(c);
+    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
+}
+
+/// Name, labels and value of a line `name{label="value",...} value`.
+fn sample(line: &str) -> Result<(String, Labels, f64), String> {
+    let end = line.find(['{', ' ']).ok_or("no value")?;
+    let (name, mut rest) = line.split_at(end);
+    if !is_name(name, ":") {
+        return Err("a wrong name".to_owned());
+    }
+    let mut labels = Labels::new();
+    if let Some(inner) = rest.strip_prefix('{') {
+        rest = inner;
+        while let Some((label, behind)) = rest.split_once("=\"") {
+            if !is_name(label, "") || label.starts_with("__") {
+                return Err(format!("a wrong label {label:?}"));
+            }
+            let (value, behind) = quoted(behind)?;
+            if labels.insert(label.to_owned(), value).is_some() {
+                return Err(format!("the label {label} again"));
+            }
+            rest = behind;
+            match rest.strip_prefix(',') {
+                Some(next) => rest = next,
+                None => break,
+            }
+        }
+        rest = rest.strip_prefix('}').ok_or("no end of the labels")?;
+    }
+    let value = rest.strip_prefix(' ').ok_or("no blank before the value")?;
+    let value = value.parse().map_err(|_| "no number".to_owned())?;
+    Ok((name.to_owned(), labels, value))
+}
+
+/// The text up to the closing quote, and what is behind it.
+fn quoted(text: &str) -> Result<(String, &str), String> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Ok((value, &text[at + 1..])),
+            '\\' => match chars.next() {
+                Some((_, '\\')) => value.push('\\'),
+                Some((_, '"')) => value.push('"'),
+                Some((_, 'n')) => value.push('\n'),
+                _ => return Err("an unknown escape".to_owned()),
+            },
+            _ => value.push(c),
+        }
+    }
+    Err("no closing quote".to_owned())
+}
+
+/// Checks each series of a histogram: bounds that rise, counts that do not fall, the last of them
+/// the count, and a sum.
+fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
+    let bucket = format!("{name}_bucket");
+    let mut series: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
+    for ((_, labels), value) in samples.0.iter().filter(|((of, _), _)| *of == bucket) {
+        let mut labels = labels.clone();
+        let le = labels.remove("le").ok_or("a bucket without a bound")?;
+        let le = le.parse().map_err(|_| "a bound that is no number")?;
+        series.entry(labels).or_default().push((le, *value));
+    }
+    let of = |suffix: &str, labels: &Labels| {
+        let key = (format!("{name}{suffix}"), labels.clone());
+        samples.0.get(&key).copied()
+    };
+    for (labels, mut buckets) in series {
+        buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if buckets.windows(2).any(|two| two[0].1 > two[1].1) {
+            return Err(format!("counts of {bucket} fall"));
+        }
+        let last = buckets.last().copied();
+        if last != of("_count", &labels).map(|count| (f64::INFINITY, count)) {
+            return Err(format!("the last of {bucket} is not the count"));
+        }
+        of("_sum", &labels).ok_or_else(|| format!("{name} has no sum"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "# HELP a_total Things.\n# TYPE a_total counter\n";
+    const BARS: &str = "# HELP b Times.\n# TYPE b histogram\n";
+
+    #[test]
+    fn a_good_page_is_read() {
+        let page = format!(
+            "{HEAD}a_total{{device=\"x\\\"y\\\\z\"}} 3\n\
+             {BARS}b_bucket{{le=\"0.5\"}} 1\nb_bucket{{le=\"+Inf\"}} 2\nb_sum 1.5\nb_count 2\n"
+        );
+        let samples = strict_metrics(&page);
+        assert_eq!(samples.value("a_total", &[("device", "x\"y\\z")]), 3.0);
+        assert_eq!(samples.value("b_bucket", &[("le", "0.5")]), 1.0);
+        assert_eq!(samples.label("device"), [None, Some("x\"y\\z")]);
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_refused() {
+        for wrong in [
+            format!("{HEAD}a_total 3"),
+            format!("{HEAD}a_total three\n"),
+            format!("{HEAD}a_total -1\n"),
+            format!("{HEAD}a_total 1\na_total 1\n"),
+            format!("{HEAD}b_total 1\n"),
+            format!("{HEAD}a_total{{x=\"1\",x=\"2\"}} 1\n"),
+            format!("{HEAD}a_total{{1=\"1\"}} 1\n"),
+            format!("{HEAD}a_total{{x=\"\\t\"}} 1\n"),
+            format!("{HEAD}a_total{{x=\"1\" 1\n"),
+            format!("{HEAD}{HEAD}"),
+            format!("{HEAD}\n"),
+            "a_total 1\n".to_owned(),
+            "# TYPE a_total counter\n".to_owned(),
+            "# HELP a A.\n# TYPE a counter\n".to_owned(),
+            format!("{BARS}b_bucket{{le=\"1\"}} 1\nb_sum 1\nb_count 1\n"),
+            format!("{BARS}b_bucket{{le=\"+Inf\"}} 1\nb_sum 1\nb_count 2\n"),
+            format!("{BARS}b_bucket{{le=\"+Inf\"}} 1\nb_count 1\n"),
+            format!(
+                "{BARS}b_bucket{{le=\"1\"}} 2\nb_bucket{{le=\"+Inf\"}} 1\nb_sum 1\nb_count 1\n"
+            ),
+        ] {
+            assert!(read(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

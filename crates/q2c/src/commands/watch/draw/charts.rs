@@ -1,0 +1,174 @@
+//! The charts of the last intervals, one for each gauge.
+
+use super::super::columns::{Column, columns};
+use super::super::state::{RATIO, Shown, WatchState};
+use super::{Head, colour};
+use q2c_report::terminal::{GAUGES, Gauge, LATE_GAUGES, least_most};
+use q2c_result::watch::{WatchMethod, WatchNumbers};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Sparkline, SparklineBar};
+
+/// A chart shows at least this many seconds. Where columns are few, several intervals share one.
+const SHOWN_S: f64 = 60.0;
+/// Width of the name and the number of a gauge, columns.
+const NUMBERS: u16 = 19;
+/// Width of the least and the largest value, where they stand beside the number.
+const SCALE: u16 = 19;
+/// Most lines of a chart.
+pub(super) const LINES: u16 = 4;
+
+static BEHIND: Gauge = Gauge {
+    name: "behind",
+    value: |n: &WatchNumbers| n.background_iops,
+    text: GAUGES[0].text,
+    top: None,
+};
+
+/// The gauges and what is drawn of them.
+pub(super) struct Charts {
+    gauges: Vec<&'static Gauge>,
+    shown: Shown,
+    names: Vec<WatchMethod>,
+    /// Intervals that a chart shows at least.
+    minute: usize,
+}
+
+impl Charts {
+    /// What is drawn in at most `width` columns.
+    pub fn of(state: &WatchState, head: &Head, width: u16) -> Self {
+        let minute = (SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
+        let behind = state.background.is_some().then_some(&BEHIND);
+        let captured = state.last().is_some_and(|last| last.numbers.late.is_some());
+        let late = LATE_GAUGES.iter().filter(|_| captured);
+        Charts {
+            gauges: GAUGES.iter().chain(late).chain(behind).collect(),
+            shown: state.shown(minute.max(usize::from(width))),
+            names: state.names(),
+            minute,
+        }
+    }
+
+    /// Number of gauges.
+    pub fn count(&self) -> u16 {
+        self.gauges.len() as u16
+    }
+
+    /// Draws the charts, each as high as there is room, and the marks of changes below them. The
+    /// least and the largest value stand below the number; where a chart has one line they stand
+    /// beside it, if `wide`.
+    pub fn draw(&self, frame: &mut Frame<'_>, area: Rect, wide: bool) {
+        let count = self.count();
+        let height = (area.height.saturating_sub(1) / count).clamp(1, LINES);
+        let parts = [Constraint::Max(height * count), Constraint::Length(1)];
+        let [above, marks] = Layout::vertical(parts).flex(Flex::Start).areas(area);
+        let numbers = match height == 1 && wide {
+            true => NUMBERS + SCALE,
+            false => NUMBERS,
+        };
+        let width = area.width.saturating_sub(numbers);
+        let columns = columns(&self.shown, usize::from(width), self.minute);
+        let rows = self.gauges.iter().map(|_| Constraint::Length(height));
+        let rows = Layout::vertical(rows).split(above);
+        for (gauge, row) in self.gauges.iter().zip(rows.iter()) {
+            self.chart(frame, gauge, &columns, beside(numbers, *row));
+        }
+        let [_, marks] = beside(numbers, marks);
+        let changes = changes(&columns, &self.names, usize::from(width));
+        frame.render_widget(Line::raw(changes), marks);
+    }
+
+    fn chart(
+        &self,
+        frame: &mut Frame<'_>,
+        gauge: &Gauge,
+        columns: &[Column],
+        [numbers, chart]: [Rect; 2],
+    ) {
+        let last = self.shown.intervals.last();
+        let value = last.map_or("-".to_owned(), |last| gauge.show(&last.numbers));
+        let values: Vec<Option<f64>> = columns.iter().map(|c| c.mean(gauge.value)).collect();
+        let most = values.iter().flatten().copied().fold(0.0, f64::max);
+        let top = gauge.top.unwrap_or(most).max(f64::MIN_POSITIVE);
+        let mut first = Line::from(vec![
+            Span::raw(format!("{:<7}", gauge.name)),
+            Span::styled(format!("{value:>9}"), Modifier::BOLD),
+        ]);
+        let single: Vec<Option<f64>> = columns
+            .iter()
+            .flat_map(|column| column.values(gauge.value))
+            .collect();
+        let scale = Span::styled(least_most(&single, gauge.text), Modifier::DIM);
+        let mut lines = Vec::new();
+        match numbers.width > NUMBERS {
+            true => {
+                first.push_span(Span::raw("  "));
+                first.push_span(scale);
+                lines.push(first);
+            }
+            false => {
+                let scale = Line::from(scale).right_aligned();
+                lines.extend([first, scale]);
+            }
+        }
+        frame.render_widget(Paragraph::new(lines), narrower(numbers));
+        let bar = |(value, column): (&Option<f64>, &Column)| {
+            const FULL: f64 = 1_000.0;
+            let height = value.map(|value| ((value / top).min(1.0) * FULL).round() as u64);
+            SparklineBar::from(height).style(colour(column.method))
+        };
+        let bars: Vec<SparklineBar> = values.iter().zip(columns).map(bar).collect();
+        frame.render_widget(Sparkline::default().data(bars).max(1_000), chart);
+    }
+}
+
+/// Divides a row into the place of the numbers, `numbers` wide, and that of the chart.
+fn beside(numbers: u16, row: Rect) -> [Rect; 2] {
+    Layout::horizontal([Constraint::Length(numbers), Constraint::Min(0)]).areas(row)
+}
+
+/// A place without its last columns, so that the chart has a gap before it.
+fn narrower(place: Rect) -> Rect {
+    const GAP: u16 = 3;
+    Rect {
+        width: place.width.saturating_sub(GAP),
+        ..place
+    }
+}
+
+/// The line below the charts: a mark at each column in which the method changed, and the method's
+/// name where it fits before the next mark.
+fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
+    let mut line = vec![' '; width];
+    let at: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
+    for (n, &from) in at.iter().enumerate() {
+        let until = at.get(n + 1).copied().unwrap_or(width);
+        let method = columns[from].method.and_then(|row| names.get(row));
+        let (rule, whole) = method.map(short).unwrap_or_default();
+        let fits = |text: &&String| text.chars().count() < until - from;
+        let text = [whole, rule].iter().find(fits).cloned();
+        let text = text.unwrap_or_default();
+        for (place, c) in line[from..until]
+            .iter_mut()
+            .zip("^".chars().chain(text.chars()))
+        {
+            *place = c;
+        }
+    }
+    line.into_iter().collect()
+}
+
+/// Short and long name of a method: `mean` and `mean 50%`, `poll` and `poll +bg` (with background).
+fn short(method: &WatchMethod) -> (String, String) {
+    let rule = method.method.brief();
+    let (rule, params) = rule.split_once(':').unwrap_or((&rule, ""));
+    let of = |param: &str| {
+        let (name, value) = param.split_once('=')?;
+        (name == RATIO).then(|| format!(" {value}"))
+    };
+    let ratio = params.split(',').find_map(of).unwrap_or_default();
+    let background = if method.background { " +bg" } else { "" };
+    (rule.to_owned(), format!("{rule}{ratio}{background}"))
+}

@@ -1,0 +1,143 @@
+//! A terminal for tests.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A terminal of 100 columns and 24 lines, with q2c in it.
+pub struct Terminal {
+    master: File,
+    pub slave: OwnedFd,
+    before: Termios,
+    pub child: Child,
+    written: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Terminal {
+    /// q2c with these arguments, where tests run.
+    pub fn with(args: &[&str]) -> Self {
+        Self::with_in(Path::new("."), args)
+    }
+
+    /// q2c with these arguments, in `folder`.
+    pub fn with_in(folder: &Path, args: &[&str]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let slave = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+        let size = Winsize {
+            ws_row: 24,
+            ws_col: 100,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&slave, size).unwrap();
+        let before = tcgetattr(&slave).unwrap();
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        let child = Command::new(env!("CARGO_BIN_EXE_q2c"))
+            .args(args)
+            .current_dir(folder)
+            .env("TERM", "xterm-256color")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        let master = File::from(master);
+        let (sender, written) = channel();
+        let mut reader = master.try_clone().unwrap();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..n].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Terminal {
+            master,
+            slave,
+            before,
+            child,
+            written,
+            seen: String::new(),
+        }
+    }
+
+    fn read(&mut self, patience: Duration) -> bool {
+        match self.written.recv_timeout(patience) {
+            Ok(bytes) => {
+                self.seen += &String::from_utf8_lossy(&bytes);
+                true
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+        }
+    }
+
+    /// Waits until `text` is written after the text that was waited for before.
+    #[track_caller]
+    pub fn shows(&mut self, text: &str) {
+        let begun = Instant::now();
+        while !self.seen.contains(text) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "no {text}: {}",
+                self.seen
+            );
+            assert!(
+                self.child.try_wait().unwrap().is_none(),
+                "ended: {}",
+                self.seen
+            );
+            self.read(Duration::from_millis(50));
+        }
+        let from = self.seen.find(text).unwrap() + text.len();
+        self.seen.drain(..from);
+    }
+
+    /// Types these keys.
+    pub fn press(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the end. Returns the exit code and what was written meanwhile, and checks that the
+    /// modes of the terminal are as before.
+    #[track_caller]
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let begun = Instant::now();
+        let status = loop {
+            self.read(Duration::from_millis(20));
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "no end: {}",
+                self.seen
+            );
+        };
+        while self.read(Duration::from_millis(200)) {}
+        let after = tcgetattr(&self.slave).unwrap();
+        let modes = |t: &Termios| (t.local_modes, t.input_modes, t.output_modes);
+        assert_eq!(modes(&after), modes(&self.before), "raw mode is over");
+        (status.code(), std::mem::take(&mut self.seen))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // The program has already ended where the test passed.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
