@@ -36,7 +36,9 @@ pub(super) fn chart(sweep: &Sweep) -> Chart {
     Chart {
         id: "heat-map".into(),
         title: "Sweep: ratio against period".into(),
-        note: "Simulated on the recording. Crosses: below the IOPS floor. Ring: the best by the objective that keeps the limits.".into(),
+        note: "Simulated on the recording. Crosses: out of the limits or below the IOPS floor; the colours span the others. Ring: the best by the \
+               objective that keeps the limits."
+            .into(),
         height: 420,
         wide: true,
         views: QUANTITIES.map(|quantity| view(sweep, &maps, quantity)).into(),
@@ -63,10 +65,7 @@ fn place(cell: &SweepCell) -> Option<Place<'_>> {
 fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> View {
     let best = sweep.best.and_then(|i| sweep.cells.get(i));
     let (mut traces, mut titles) = (Vec::new(), Vec::new());
-    let mut layout = json!({"coloraxis": {
-        "colorscale": "@scale",
-        "colorbar": {"title": {"text": quantity.1}, "thickness": 12, "outlinewidth": 0},
-    }});
+    let mut layout = json!({"coloraxis": colours(sweep, maps, quantity)});
     let share = 1.0 / maps.len().max(1) as f64;
     for (i, (rule, places)) in maps.iter().enumerate() {
         let axes = if i == 0 {
@@ -82,7 +81,7 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
         layout[format!("xaxis{axes}")] = x_axis(&axes, domain);
         layout[format!("yaxis{axes}")] = y_axis(&axes, places);
         traces.push(map(places, &axes, quantity));
-        traces.extend(below_floor(places, sweep.floor_iops, &axes));
+        traces.extend(out_of_limits(places, sweep.floor_iops, &axes));
         traces.extend(
             best.filter(|b| b.rule == *rule)
                 .and_then(place)
@@ -96,6 +95,34 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
         traces,
         layout,
     }
+}
+
+/// Whether a cell keeps the limits; results of before 2026-11-26 know the IOPS floor alone.
+fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
+    let floor = cell.gives.rates.iops >= floor_iops;
+    cell.keeps_limits.unwrap_or(floor)
+}
+
+/// The colours: they span the cells that may be chosen, where there are such. Others would make
+/// these look alike.
+fn colours(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> Value {
+    let places = maps.iter().flat_map(|(_, places)| places);
+    let kept = places.filter(|place| keeps_limits(place.cell, sweep.floor_iops));
+    let (low, high) = kept
+        .map(|place| quantity.2(&place.cell.gives))
+        .filter(|figure| figure.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), figure| {
+            (low.min(figure), high.max(figure))
+        });
+    let mut colours = json!({
+        "colorscale": "@scale",
+        "colorbar": {"title": {"text": quantity.1}, "thickness": 12, "outlinewidth": 0},
+    });
+    if low < high {
+        colours["cmin"] = json!(low);
+        colours["cmax"] = json!(high);
+    }
+    colours
 }
 
 fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
@@ -175,11 +202,11 @@ fn about(cell: &SweepCell) -> String {
     )
 }
 
-/// Crosses on the cells whose IOPS are below the floor, which excludes them from the choice.
-fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
+/// Crosses on the cells that are excluded from the choice: they break a limit or the IOPS floor.
+fn out_of_limits(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
     let low: Vec<&Place<'_>> = places
         .iter()
-        .filter(|p| p.cell.gives.rates.iops < floor_iops)
+        .filter(|p| !keeps_limits(p.cell, floor_iops))
         .collect();
     (!low.is_empty()).then(|| {
         json!({

@@ -51,7 +51,7 @@ fn view(methods: &[KernelMethod], (label, title, scale, of): Quantity) -> View {
         traces: shown
             .map(|(method, colour)| trace(method, colour, scale, of))
             .collect(),
-        layout: axis::single(&axis::from_zero("time, s"), &axis::from_zero(title)),
+        layout: axis::single(&axis::over_time("time, s"), &axis::from_zero(title)),
     }
 }
 

@@ -1,14 +1,12 @@
 //! The charts of an experiment: ours beside the published points, on the published axes.
 
+use super::series::{Style, styles};
 use super::{Chart, View, axis, values};
 use crate::html::escape::chart_text;
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
-
-/// Colours of our curves, in turn.
-const COLOURS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
 
 /// The charts that have something to draw.
 pub(in crate::html) fn charts(result: &ReproduceResult) -> Vec<Chart> {
@@ -21,18 +19,21 @@ pub(in crate::html) fn charts(result: &ReproduceResult) -> Vec<Chart> {
 fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
     let unit = unit_of(&asked.figure);
     let x = match asked.over.as_str() {
-        "time" => "seconds since the start".to_owned(),
-        over => over.to_owned(),
+        "time" => axis::over_time("seconds since the start"),
+        over => axis::titled(over),
     };
-    let ours = asked.ours.iter().enumerate();
-    let mut traces: Vec<Value> = ours.map(|(n, curve)| our(n, curve, asked, unit)).collect();
+    let styles = styles(asked.ours.len());
+    let ours = asked.ours.iter().zip(&styles);
+    let mut traces: Vec<Value> = ours
+        .map(|(curve, style)| our(style, curve, asked, unit))
+        .collect();
     traces.extend(
         asked
             .published
             .iter()
             .map(|curve| theirs(curve, asked, unit, result.scale)),
     );
-    let mut layout = axis::single(&axis::titled(&x), &axis::from_zero(unit));
+    let mut layout = axis::single(&x, &axis::from_zero(unit));
     if asked.over == "time" {
         layout["shapes"] = borders(result);
     }
@@ -101,7 +102,7 @@ fn xs(points: impl Iterator<Item = String>, asked: &ChartAsked) -> Value {
     points.map(number).collect()
 }
 
-fn our(n: usize, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
+fn our(style: &Style, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
     let over = |of: fn(&Interval) -> f64| {
         let all: Vec<f64> = curve.points.iter().map(|(_, value)| of(value)).collect();
         values(&all, 1.0 / factor_of(unit))
@@ -117,7 +118,8 @@ fn our(n: usize, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
         "name": chart_text(&curve.name),
         "x": xs(curve.points.iter().map(|(at, _)| at.clone()), asked),
         "y": over(|value| value.median),
-        "line": {"color": COLOURS[n % COLOURS.len()], "width": 1.6},
+        "line": {"color": style.colour, "width": 1.6, "dash": style.dash},
+        "marker": {"color": style.colour, "symbol": style.symbol},
         "error_y": {
             "type": "data",
             "visible": asked.over != "time",

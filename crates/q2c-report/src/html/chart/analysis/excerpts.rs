@@ -139,7 +139,7 @@ fn rows(
 }
 
 /// The first and the last known time of an I/O, ns.
-fn ends_of(io: &ExcerptIo) -> (u64, u64) {
+pub(super) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
     let times = [
         io.queue_ns,
         io.getrq_ns,
