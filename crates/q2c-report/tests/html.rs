@@ -2,6 +2,8 @@
 
 #[path = "fixture/analyze.rs"]
 mod analyze_fixture;
+#[path = "fixture/analyze_few.rs"]
+mod few_fixture;
 #[path = "fixture/figures.rs"]
 mod figures;
 mod fixture;
@@ -376,7 +378,7 @@ fn an_analysis_without_maps_is_drawn() {
 /// Where the recording has no offsets, its sectors mean nothing.
 #[test]
 fn stated_sectors_are_not_drawn() {
-    let mut few = analyze_fixture::few();
+    let mut few = few_fixture::few(analyze_fixture::result());
     let drawn = |result: &AnalyzeResult| {
         let page = q2c_report::html::analyze(result).expect("make the page");
         figures::of(&page).contains_key("offsets-0")

@@ -2,8 +2,11 @@
 
 #[path = "../fixture/analyze.rs"]
 pub mod analyze_fixture;
+#[path = "../fixture/analyze_few.rs"]
+mod few_fixture;
 
 use crate::page::Page;
+use q2c_result::analyze::AnalyzeResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
@@ -163,9 +166,14 @@ fn the_map_has_reads_and_writes_where_they_begin() {
     page.assert_quiet();
 }
 
+/// The fixture's first 37 I/Os.
+pub fn few() -> AnalyzeResult {
+    few_fixture::few(analyze_fixture::result())
+}
+
 #[test]
 fn few_ios_are_dots_and_are_counted() {
-    let html = q2c_report::html::analyze(&analyze_fixture::few()).expect("make the page");
+    let html = q2c_report::html::analyze(&few()).expect("make the page");
     let Some(mut page) = Page::open_html("few_ios_are_dots_and_are_counted", &html) else {
         return;
     };

@@ -115,7 +115,7 @@ fn a_benchmark_is_readable() {
 fn a_sweep_is_readable() {
     let result = sweep::sweep_fixture::result();
     assert_readable("sweep", html::sweep(&result), None);
-    let many = sweep::sweep_fixture::many_rules();
+    let many = sweep::many_rules();
     assert_readable("sweep-rules", html::sweep(&many), None);
 }
 
@@ -123,7 +123,7 @@ fn a_sweep_is_readable() {
 fn an_analysis_is_readable() {
     let result = analyze::analyze_fixture::result();
     assert_readable("analyze", html::analyze(&result), None);
-    let few = analyze::analyze_fixture::few();
+    let few = analyze::few();
     assert_readable("analyze-few", html::analyze(&few), None);
 }
 

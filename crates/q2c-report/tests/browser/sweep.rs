@@ -2,8 +2,11 @@
 
 #[path = "../fixture/sweep.rs"]
 pub mod sweep_fixture;
+#[path = "../fixture/sweep_rules.rs"]
+mod sweep_rules_fixture;
 
 use crate::page::Page;
+use q2c_result::sweep::SweepResult;
 use serde_json::json;
 
 #[test]
@@ -35,12 +38,16 @@ fn a_sweep_is_drawn() {
     page.assert_quiet();
 }
 
+/// The fixture's sweep with twelve rules.
+pub fn many_rules() -> SweepResult {
+    sweep_rules_fixture::many_rules(sweep_fixture::result())
+}
+
 /// Twelve rules have twelve colours, and the colours of a map span the cells that keep the limits:
 /// 18 to 22 KIOPS/core, not the 100 of those that do not.
 #[test]
 fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
-    let result = sweep_fixture::many_rules();
-    let html = q2c_report::html::sweep(&result).expect("make the page");
+    let html = q2c_report::html::sweep(&many_rules()).expect("make the page");
     assert!(!html.contains("measured"), "a sweep measures nothing");
     let test = "rules_are_told_apart_and_colours_span_what_may_be_chosen";
     let Some(mut page) = Page::open_html(test, &html) else {

@@ -45,7 +45,7 @@ fn view(run: &LateRun) -> View {
         label: "parts",
         traces,
         layout: axis::stacked(
-            &axis::over_time("time, s"),
+            &axis::from_zero("time, s"),
             &axis::from_zero("U2C, us"),
             &axis::from_zero("lateness, us"),
         ),
