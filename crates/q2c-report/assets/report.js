@@ -184,7 +184,7 @@
       await started;
       const view = viewOf(chart);
       await Plotly.react(plot, view.data.map((trace) => inColour(trace)), layoutOf(view, wide, plot), {
-        responsive: true, displaylogo: false, displayModeBar: wide ? "hover" : false,
+        responsive: true, displaylogo: false, displayModeBar: wide && !narrow(plot) ? "hover" : false,
         modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
       });
       follow(chart);

@@ -117,7 +117,7 @@ fn charts_over_the_same_time_zoom_together() {
     }
     let throughput = "document.querySelector('[data-chart=throughput] .plot')";
     page.evaluate(&format!(
-        "Plotly.relayout({throughput}, {{'xaxis.range[0]': 0.002, 'xaxis.range[1]': 0.004}})"
+        "Plotly.relayout({throughput}, {{'xaxis.range[0]': 0.002, 'xaxis.range[1]': 0.004}}).then(() => null)"
     ));
     for later in ["latency", "in-flight", "offsets-0"] {
         page.scroll_to(later);
@@ -142,7 +142,7 @@ fn charts_over_the_same_time_zoom_together() {
     page.wait_for_value(&of_wanted, &wanted(zoomed));
     let map = "document.querySelector('[data-chart=offsets-0] .plot')";
     page.evaluate(&format!(
-        "Plotly.relayout({map}, {{'xaxis.autorange': true}})"
+        "Plotly.relayout({map}, {{'xaxis.autorange': true}}).then(() => null)"
     ));
     page.wait_for_value(&of_wanted, &wanted("all"));
     page.assert_quiet();

@@ -64,7 +64,7 @@ fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
     page.scroll_to("heat-map-0");
     let span = page.evaluate(
         "(() => { const p = document.querySelector('[data-chart=heat-map-0] .plot');
-          const crosses = p.data.filter((t) => t.marker?.symbol === 'x-thin');
+          const crosses = p.data.filter((t) => t.marker?.symbol === 'x');
           return [p.layout.coloraxis.cmin, p.layout.coloraxis.cmax,
             crosses.map((t) => t.x.length)]; })()",
     );

@@ -80,6 +80,12 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
         ];
         layout[format!("xaxis{axes}")] = x_axis(&axes, domain);
         layout[format!("yaxis{axes}")] = y_axis(&axes, places);
+        // Beside a map of the same ratios there is no need, and on a phone no room, for their
+        // numbers.
+        let same = maps
+            .first()
+            .is_some_and(|(_, first)| ratios(first) == ratios(places));
+        layout[format!("yaxis{axes}")]["showticklabels"] = json!(i == 0 || !same);
         traces.push(map(places, &axes, quantity));
         traces.extend(out_of_limits(places, sweep.floor_iops, &axes));
         traces.extend(
@@ -138,7 +144,7 @@ fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
 /// The axis of ratios, with half a step of room at both ends. Only the first map's axis has a
 /// title.
 fn y_axis(axes: &str, places: &[Place<'_>]) -> Value {
-    let ratios = distinct(places, |p| p.ratio * 100.0);
+    let ratios: Vec<f64> = ratios(places).iter().map(|ratio| ratio * 100.0).collect();
     let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
     let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
     let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
@@ -162,7 +168,7 @@ fn title(rule: &str, x: f64) -> Value {
 
 fn map(places: &[Place<'_>], axes: &str, quantity: Quantity) -> Value {
     let periods = distinct(places, |p| p.period_ns);
-    let ratios = distinct(places, |p| p.ratio);
+    let ratios = ratios(places);
     let at = |ratio: &f64, period: &f64| {
         places
             .iter()
@@ -216,7 +222,8 @@ fn out_of_limits(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Va
             "yaxis": format!("y{axes}"),
             "x": low.iter().map(|p| axis::round_duration(p.period_ns)).collect::<Vec<_>>(),
             "y": low.iter().map(|p| value(p.ratio * 100.0)).collect::<Vec<_>>(),
-            "marker": {"symbol": "x-thin", "size": 6, "opacity": 0.75, "line": {"width": 1.2, "color": "#ffffff"}},
+            // Dark on the bright end of the scale, and with a bright edge on the dark one.
+            "marker": {"symbol": "x", "size": 7, "color": "#1c2430", "line": {"width": 1, "color": "#ffffff"}},
             "showlegend": false,
             "hoverinfo": "skip",
         })
@@ -235,6 +242,10 @@ fn ring(best: &Place<'_>, axes: &str) -> Value {
         "showlegend": false,
         "hoverinfo": "skip",
     })
+}
+
+fn ratios(places: &[Place<'_>]) -> Vec<f64> {
+    distinct(places, |p| p.ratio)
 }
 
 fn distinct(places: &[Place<'_>], of: fn(&Place<'_>) -> f64) -> Vec<f64> {

@@ -35,7 +35,7 @@ fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
     );
     let mut layout = axis::single(&x, &axis::from_zero(unit));
     if asked.over == "time" {
-        layout["shapes"] = borders(result);
+        (layout["shapes"], layout["annotations"]) = borders(result);
     }
     let figure = &asked.figure;
     Chart {
@@ -71,27 +71,32 @@ fn diamonds(asked: &ChartAsked, scale: f64) -> String {
     }
 }
 
-/// A line at the begin of each phase but the first.
-fn borders(result: &ReproduceResult) -> Value {
+/// A line at the begin of each phase but the first, and the phase's name beside it: upright, so
+/// that the names of short phases do not overlap.
+fn borders(result: &ReproduceResult) -> (Value, Value) {
     let trial = result.points.iter().find_map(|point| point.trials.first());
     let phases = trial
         .map(|trial| trial.phases.as_slice())
         .unwrap_or_default();
-    let border = |(at, label): (f64, &str)| {
+    let labels = result.phases.iter().map(|phase| phase.label.as_str());
+    let begins = phases.iter().map(|phase| phase.begin_s).zip(labels).skip(1);
+    let line = |(at, _): (f64, &str)| {
         json!({
-            "type": "line",
-            "yref": "paper",
-            "x0": at,
-            "x1": at,
-            "y0": 0,
-            "y1": 1,
+            "type": "line", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1,
             "line": {"color": "@muted", "width": 1, "dash": "dot"},
-            "label": {"text": chart_text(label), "textposition": "start"},
         })
     };
-    let labels = result.phases.iter().map(|phase| phase.label.as_str());
-    let begins = phases.iter().map(|phase| phase.begin_s).zip(labels);
-    begins.skip(1).map(border).collect()
+    let name = |(at, label): (f64, &str)| {
+        json!({
+            "x": at, "y": 1, "xref": "x", "yref": "paper", "xanchor": "left", "yanchor": "top",
+            "textangle": -90, "showarrow": false,
+            "text": chart_text(label), "font": {"size": 11, "color": "@muted"},
+        })
+    };
+    (
+        begins.clone().map(line).collect(),
+        begins.map(name).collect(),
+    )
 }
 
 fn xs(points: impl Iterator<Item = String>, asked: &ChartAsked) -> Value {

@@ -10,7 +10,7 @@ use grid::Grid;
 use q2c_model::Bytes;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_result::analyze::{AnalyzeResult, ExcerptIo, OffsetMap};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Most devices that have a chart.
@@ -184,7 +184,8 @@ fn view(grid: &Grid) -> View {
             "y0": grid.first_offset() / unit.1, "dy": grid.range_bytes / unit.1,
             "zmin": 0, "zmax": most, "colorscale": ramp, "hoverongaps": false,
             "colorbar": {
-                "title": {"text": name}, "thickness": 12, "outlinewidth": 0, "nticks": 5,
+                "title": {"text": name}, "thickness": 12, "outlinewidth": 0,
+                "nticks": most.map_or(2, |most| (*most).clamp(2, 5)),
             },
             "hovertemplate": format!("%{{z}} {name} at %{{y:.6g}} {}, %{{x:.4g}} s<extra></extra>", unit.0),
         });
