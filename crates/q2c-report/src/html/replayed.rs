@@ -164,13 +164,24 @@ pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
         seed: content.seed,
         notices: notices(&content.result, content.notices),
         verdict: content.verdict,
-        tables: content.tables,
-        told: content.told,
+        tables: with_rows(content.tables),
+        told: with_sentences(content.told),
         charts,
         facts: content.facts,
         result: content.result,
     };
     Ok(page.render()?)
+}
+
+/// Tables that have a row: a heading without one says nothing.
+fn with_rows(mut tables: Vec<Table>) -> Vec<Table> {
+    tables.retain(|table| !table.of.rows.is_empty());
+    tables
+}
+
+fn with_sentences(mut told: Vec<Told>) -> Vec<Told> {
+    told.retain(|told| !told.said.is_empty());
+    told
 }
 
 /// The line below the title: the run, and the disks and the machine that it was on, but for what

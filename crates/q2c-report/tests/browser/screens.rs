@@ -5,6 +5,7 @@
 use crate::page::{Look, Page};
 use crate::{analyze, bench, fixture, plain, replay, sweep, tune_jobs};
 use q2c_report::html;
+use q2c_result::kernel_watch::KernelInterval;
 use serde_json::json;
 
 /// Width and height of a desk's window and of a phone's.
@@ -164,6 +165,18 @@ fn studies_of_polling_are_readable() {
     assert_readable("poll-study", html::poll_study(&study), None);
     let search = plain::poll_search::result(0.05);
     assert_readable("poll-search", html::poll_search(&search), None);
-    let kernel = plain::kernel_tune::realistic();
+    let mut kernel = plain::kernel_tune::realistic();
+    assert!(
+        !html::kernel_tune(&kernel)
+            .expect("make the page")
+            .contains("kernel-over-time")
+    );
+    for method in &mut kernel.methods {
+        let first = method.series[0].clone();
+        method.series.extend((2..=10).map(|n| KernelInterval {
+            end_s: 0.2 * f64::from(n),
+            ..first.clone()
+        }));
+    }
     assert_readable("tune-kernel", html::kernel_tune(&kernel), None);
 }
