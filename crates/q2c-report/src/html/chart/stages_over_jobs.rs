@@ -36,10 +36,13 @@ pub(in crate::html) fn charts(result: &BenchResult, section: &Section, id: usize
     all.filter(Chart::has_data).collect()
 }
 
+/// A figure of a stage: its name, its colour, and the function that reads it.
+type Figure = (&'static str, &'static str, fn(&StageStats) -> f64);
+
 /// The stages of a point that is the only one of its line: they are the axis, because bars over one
 /// number of jobs compare nothing.
 fn of_point(name: &str, jobs: u32, run: &StageRun) -> Chart {
-    let figures: [(&str, &str, fn(&StageStats) -> f64); 3] = [
+    let figures: [Figure; 3] = [
         ("mean", "@a", |of| of.mean_ns),
         ("p50", "@e", |of| of.p50_ns),
         ("p99", "@poll", |of| of.p99_ns),
@@ -50,7 +53,7 @@ fn of_point(name: &str, jobs: u32, run: &StageRun) -> Chart {
         .chain(["Q2C"])
         .filter_map(|stage| Some((stage, run.stages.get(stage)?)))
         .collect();
-    let trace = |(label, colour, of): (&str, &str, fn(&StageStats) -> f64)| {
+    let trace = |(label, colour, of): Figure| {
         let heights = there.iter().map(|(_, stats)| value(of(stats) * NS_TO_US));
         json!({
             "type": "bar", "name": label,

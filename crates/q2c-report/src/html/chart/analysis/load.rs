@@ -146,17 +146,20 @@ pub(super) fn throughput(result: &AnalyzeResult) -> Chart {
     }
 }
 
+/// Reads or writes: their name, their colour, and the function that gives theirs.
+type Kind = (&'static str, &'static str, fn(&Throughput) -> &Moved);
+
 /// A view of what reads and writes are per second.
 fn rates(windows: &[Throughput], label: &'static str, unit: &str, of: fn(&Moved) -> f64) -> View {
     let middle = |w: &Throughput| value((w.start_ns + w.length_ns / 2) as f64 * 1e-9);
-    let kinds: [(&str, &str, fn(&Throughput) -> &Moved); 2] = [
+    let kinds: [Kind; 2] = [
         ("reads", READS, |window| &window.reads),
         ("writes", WRITES, |window| &window.writes),
     ];
     let there = kinds
         .into_iter()
         .filter(|(.., moved)| windows.iter().any(|window| moved(window).ios > 0));
-    let trace = |(name, colour, moved): (&str, &str, fn(&Throughput) -> &Moved)| {
+    let trace = |(name, colour, moved): Kind| {
         let rate = |w: &Throughput| value(of(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9));
         json!({
             "type": "scatter", "mode": "lines", "name": name,
