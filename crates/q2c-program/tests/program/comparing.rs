@@ -47,7 +47,7 @@ fn cell(method: &str, iops: f64, mean_us: f64, cpu_pct: f64) -> Cell {
             cores: PerCore::Threads,
         }),
         effective_mode: EffectiveMode {
-            asked: method.clone().into(),
+            asked: method.clone(),
             was: Mode::default(),
             proof: Default::default(),
         },
