@@ -1,3 +1,4 @@
+# limit: 900
 # q2c doctor --fix changes the settings that it found wanting, for a command or until `q2c restore`,
 # and puts back what the kernel resets with them, too.
 

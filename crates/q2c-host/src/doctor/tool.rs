@@ -116,9 +116,12 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
             )
         }
         Ok(left) => {
-            let files = left.changes.iter().map(|(c, _)| c.file.display());
+            // What the owner itself changed comes first.
+            let mut changes = left.changes;
+            changes.sort_by_key(|(change, _)| change.follows.is_some());
+            let files = changes.iter().map(|(c, _)| c.file.display());
             let named: Vec<String> = files.take(SHOWN).map(|file| file.to_string()).collect();
-            let more = match left.changes.len().saturating_sub(SHOWN) {
+            let more = match changes.len().saturating_sub(SHOWN) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };

@@ -16,10 +16,9 @@ const FEWEST: usize = 3;
 /// A bar of `share` (0 to 1) of `width` columns. A share above zero is seen.
 fn bar(share: f64, width: usize) -> String {
     let eighths = (share * width as f64 * 8.0).round() as usize;
-    let eighths = match share > 0.0 {
-        true => eighths.clamp(1, width * 8),
-        false => 0,
-    };
+    let seen = usize::from(share > 0.0);
+    // There may be no column at all.
+    let eighths = eighths.max(seen).min(width * 8);
     let mut bar = "█".repeat(eighths / 8);
     bar.extend((eighths % 8).checked_sub(1).map(|part| EIGHTHS[part]));
     bar

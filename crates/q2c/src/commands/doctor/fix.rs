@@ -8,7 +8,7 @@ use crate::output::{print, print_json, say, screen};
 use q2c_host::Roots;
 use q2c_host::doctor::{self, DoctorFacts, FixPlan};
 use q2c_host::restore::{Guard, Outcome, RestoreError};
-use q2c_host::signals::Signals;
+use q2c_host::signals::{Orderly, Signals};
 use q2c_report::terminal::{self, Screen};
 use q2c_result::doctor::{ChangeState, FIX_SCHEMA, NotChanged};
 use q2c_result::{DoctorFix, Exit};
@@ -135,6 +135,9 @@ fn run_command(
     signals: &Signals,
 ) -> Result<u8, Failure> {
     say_lines(fix, terminal::fix_done);
+    // After a signal the program still ends with the code of the command, however long the putting
+    // back takes.
+    std::mem::forget(Orderly::begin());
     let mut child = Child::start_in_place(&args.command)?;
     let code = child.wait(signals)?;
     Ok(match (put_back(guard), code) {
