@@ -2,6 +2,7 @@
 
 use crate::analyzer::MergeError;
 use crate::error::AnalyzeError;
+use crate::first_version::{self, FirstAnalysisState};
 use crate::names::Names;
 use crate::recording::Told;
 use crate::{Analyzer, StateError};
@@ -15,7 +16,7 @@ use std::path::Path;
 
 const FORM: StoredForm = StoredForm {
     letters: "q2canlys",
-    version: 1,
+    version: 2,
     what: "the state of a recording's analysis",
 };
 
@@ -28,16 +29,16 @@ const FORM: StoredForm = StoredForm {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct AnalysisState {
     /// Whether other parts come before this one.
-    later: bool,
+    pub(crate) later: bool,
     /// The layer that was asked for.
-    layer: Option<Layer>,
+    pub(crate) layer: Option<Layer>,
     /// The analysis; `None` before the first record.
-    analyzer: Option<Analyzer>,
-    other_layer: u64,
-    names: Names,
+    pub(crate) analyzer: Option<Analyzer>,
+    pub(crate) other_layer: u64,
+    pub(crate) names: Names,
     /// The spans of the last records; kept for their memory.
     #[serde(skip)]
-    spans: Vec<Span>,
+    pub(crate) spans: Vec<Span>,
 }
 
 impl AnalysisState {
@@ -159,7 +160,7 @@ impl AnalysisState {
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, StateError> {
-        let state: AnalysisState = FORM.from_bytes(bytes)?;
+        let state: AnalysisState = first_version::read::<_, FirstAnalysisState>(&FORM, bytes)?;
         if let Some(analyzer) = &state.analyzer {
             analyzer.check()?;
         }

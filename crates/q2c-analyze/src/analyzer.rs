@@ -39,9 +39,9 @@ use thiserror::Error;
 pub struct Analyzer {
     pub(crate) layer: Layer,
     /// The first I/Os of a part before which others may come; `None` for the first part.
-    head: Option<Head>,
+    pub(crate) head: Option<Head>,
     /// The analysis of all I/Os but those of the head.
-    state: State,
+    pub(crate) state: State,
 }
 
 /// The first I/Os of a part.
@@ -50,7 +50,7 @@ pub struct Analyzer {
 /// only the part before knows. So these I/Os are kept as they came, for the part before to go on
 /// with. When there are more, the rest is analysed as it comes, behind the head.
 #[derive(Clone, Serialize, Deserialize)]
-struct Head {
+pub(crate) struct Head {
     #[serde(with = "crate::stored::all")]
     spans: Vec<Span>,
     /// Most I/Os of the head.

@@ -206,6 +206,7 @@ impl Told<'_> {
         };
         if result.input.facts.contains_key(STATED_SECTOR) {
             result.seeks.clear();
+            result.offsets.clear();
         }
         result.warnings = warnings(&result);
         let (cut, nameless) = self.names.left_out();

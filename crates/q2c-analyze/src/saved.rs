@@ -1,13 +1,14 @@
 //! The serialised form of an analysis.
 
 use crate::Analyzer;
+use crate::first_version::{self, FirstAnalyzer};
 use crate::state::Broken;
 use q2c_model::stored::{StoredError, StoredForm};
 use thiserror::Error;
 
 const FORM: StoredForm = StoredForm {
     letters: "q2cstate",
-    version: 1,
+    version: 2,
     what: "the state of an analysis",
 };
 
@@ -23,7 +24,8 @@ pub enum StateError {
 }
 
 impl Analyzer {
-    /// The serialised form: some 100 KB, and for a later part up to 4 MB more for its first I/Os.
+    /// The serialised form: some 100 KB, up to 150 KB more for each of 8 devices that is
+    /// read and written all over, and for a later part up to 4 MB more for its first I/Os.
     ///
     /// # Errors
     /// When the format has no form for it.
@@ -31,12 +33,12 @@ impl Analyzer {
         Ok(FORM.to_bytes(self)?)
     }
 
-    /// The analysis that [`Analyzer::to_bytes`] made these bytes of.
+    /// The analysis that [`Analyzer::to_bytes`] made these bytes of, in this version or the first.
     ///
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes(bytes: &[u8]) -> Result<Analyzer, StateError> {
-        let analyzer: Analyzer = FORM.from_bytes(bytes)?;
+        let analyzer: Analyzer = first_version::read::<_, FirstAnalyzer>(&FORM, bytes)?;
         analyzer.check()?;
         Ok(analyzer)
     }

@@ -8,6 +8,7 @@ use crate::group::Groups;
 use crate::in_flight::Sweep;
 use crate::load::Loads;
 use crate::marks::Marks;
+use crate::offsets::Offsets;
 use crate::seeks::AllSeeks;
 use crate::stage::{Stage, Stages};
 use crate::tags::{AllTags, TagsTail};
@@ -25,17 +26,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) counts: Counts,
-    groups: Groups,
-    sweep: Sweep,
-    seeks: AllSeeks,
-    queues: Queues,
-    shares: Shares,
-    tags: AllTags,
-    loads: Loads,
+    pub(crate) groups: Groups,
+    pub(crate) sweep: Sweep,
+    pub(crate) seeks: AllSeeks,
+    pub(crate) queues: Queues,
+    pub(crate) shares: Shares,
+    pub(crate) tags: AllTags,
+    pub(crate) loads: Loads,
     pub(crate) excerpts: Excerpts,
-    marks: Marks,
+    pub(crate) marks: Marks,
     /// Whether parts of different devices were put together.
-    apart: bool,
+    pub(crate) apart: bool,
+    pub(crate) offsets: Offsets,
 }
 
 /// What was in flight where two parts meet.
@@ -70,6 +72,7 @@ impl State {
         self.groups.add(span, &stages);
         self.tags.add(span);
         self.excerpts.add(span);
+        self.offsets.add(span);
         if span.merged_into == NONE {
             self.queues.add(span);
         }
@@ -135,6 +138,7 @@ impl State {
         self.sweep.join(&tail.ends, later.sweep, marks);
         self.shares.merge(later.shares);
         self.loads.merge(later.loads);
+        self.offsets.merge(later.offsets);
         self.excerpts.join(&later.excerpts, marks);
     }
 
@@ -161,6 +165,7 @@ impl State {
         self.sweep.beside(other.sweep);
         self.shares.merge(other.shares);
         self.loads.merge(other.loads);
+        self.offsets.merge(other.offsets);
         self.excerpts.beside(other.excerpts);
         for figure in [
             Figure::MostInFlight,
@@ -198,6 +203,10 @@ impl State {
         result.bottleneck = self.shares.told(&result.tags, origin);
         result.over_time = self.loads.told(origin);
         result.excerpts = self.excerpts.told(origin);
+        if !self.marks.has(Figure::Offsets) {
+            result.throughput = self.offsets.throughput(origin);
+            result.offsets = self.offsets.told(origin);
+        }
         result.inexact = self.marks.told();
         if self.apart {
             (result.in_flight.most, result.activity) = (None, None);

@@ -10,17 +10,20 @@ pub(crate) trait Joined: Default {
     fn join(&mut self, other: Self);
 }
 
-/// At most 512 windows of equal length, a power of two of ns. They begin at multiples of their
-/// length on the trace's clock. When a time would need more windows, neighbours are joined in pairs
-/// and the length doubles. So the windows depend on the first and the last time alone, and those of
-/// a trace's parts can be added up.
+/// At most `MOST` windows of equal length, a power of two of ns and at least 2^`SHORTEST`. They
+/// begin at multiples of their length on the trace's clock. When a time would need more windows,
+/// neighbours are joined in pairs and the length doubles. So the windows depend on the first and
+/// the last time alone, and those of a trace's parts can be added up.
+///
+/// At first a window has 2^20 ns, about a millisecond. Ranges of another quantity than time, such
+/// as a device's sectors, are windows too.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored<T>", into = "Stored<T>")]
 #[serde(bound(
     serialize = "T: Clone + Serialize",
     deserialize = "T: Deserialize<'de>"
 ))]
-pub(crate) struct Windows<T> {
+pub(crate) struct Windows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> {
     all: Vec<T>,
     /// The number of the first window: its begin, divided by the length.
     base: u64,
@@ -36,8 +39,8 @@ struct Stored<T> {
     all: Vec<T>,
 }
 
-impl<T> From<Windows<T>> for Stored<T> {
-    fn from(of: Windows<T>) -> Self {
+impl<T, const MOST: usize, const SHORTEST: u32> From<Windows<T, MOST, SHORTEST>> for Stored<T> {
+    fn from(of: Windows<T, MOST, SHORTEST>) -> Self {
         Stored {
             length: of.length,
             base: of.base,
@@ -46,12 +49,12 @@ impl<T> From<Windows<T>> for Stored<T> {
     }
 }
 
-impl<T> TryFrom<Stored<T>> for Windows<T> {
+impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>> for Windows<T, MOST, SHORTEST> {
     type Error = &'static str;
 
     fn try_from(stored: Stored<T>) -> Result<Self, &'static str> {
         let Stored { length, base, all } = stored;
-        let fits = (Self::SHORTEST..u64::BITS).contains(&length) && all.len() <= Self::MOST;
+        let fits = (SHORTEST..u64::BITS).contains(&length) && all.len() <= MOST;
         let last = base.checked_add(all.len().saturating_sub(1) as u64);
         match fits && last.is_some_and(|last| last <= u64::MAX >> length) {
             true => Ok(Windows { all, base, length }),
@@ -60,26 +63,31 @@ impl<T> TryFrom<Stored<T>> for Windows<T> {
     }
 }
 
-impl<T> Default for Windows<T> {
+impl<T, const MOST: usize, const SHORTEST: u32> Default for Windows<T, MOST, SHORTEST> {
     fn default() -> Self {
         Windows {
             all: Vec::new(),
             base: 0,
-            length: Self::SHORTEST,
+            length: SHORTEST,
         }
     }
 }
 
-impl<T> Windows<T> {
-    const MOST: usize = 512;
-    /// log2 of the length at first: 2^20 ns, about a millisecond.
-    const SHORTEST: u32 = 20;
+impl<T, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
+    /// log2 of the length of a window.
+    pub(crate) fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// The windows with their numbers: begins, divided by the length.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, &T)> {
+        (self.base..).zip(&self.all)
+    }
 
     /// The windows in order: start, ns from `origin` on, length, ns, and content. A window that
     /// begins before `origin` is told from there on.
     pub(crate) fn iter(&self, origin: u64) -> impl Iterator<Item = (u64, u64, &T)> {
-        let each = (self.base..).zip(&self.all);
-        each.map(move |(number, window)| {
+        self.numbered().map(move |(number, window)| {
             let begin = number << self.length;
             let end = begin.saturating_add(1 << self.length);
             let begin = begin.max(origin);
@@ -89,7 +97,7 @@ impl<T> Windows<T> {
     }
 }
 
-impl<T: Joined> Windows<T> {
+impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
     /// The window of a time.
     pub(crate) fn at(&mut self, time: u64) -> &mut T {
         let place = self.place(time);
@@ -128,7 +136,7 @@ impl<T: Joined> Windows<T> {
         }
         loop {
             let number = time >> self.length;
-            if number.max(self.last()) - number.min(self.base) < Self::MOST as u64 {
+            if number.max(self.last()) - number.min(self.base) < MOST as u64 {
                 break;
             }
             self.double();
@@ -143,6 +151,13 @@ impl<T: Joined> Windows<T> {
             self.all.resize_with(place + 1, T::default);
         }
         place
+    }
+
+    /// Joins windows until each has this length, which is log2 of it.
+    pub(crate) fn lengthen(&mut self, length: u32) {
+        while self.length < length {
+            self.double();
+        }
     }
 
     /// Joins the windows in pairs.
@@ -164,7 +179,7 @@ impl<T: Joined> Windows<T> {
     }
 
     /// Adds the windows of another part.
-    pub(crate) fn merge(&mut self, mut other: Windows<T>) {
+    pub(crate) fn merge(&mut self, mut other: Self) {
         if other.all.is_empty() {
             return;
         }
@@ -177,7 +192,7 @@ impl<T: Joined> Windows<T> {
             match self.length.cmp(&other.length) {
                 Ordering::Less => self.double(),
                 Ordering::Greater => other.double(),
-                Ordering::Equal if all < Self::MOST as u64 => break,
+                Ordering::Equal if all < MOST as u64 => break,
                 Ordering::Equal => {
                     self.double();
                     other.double();

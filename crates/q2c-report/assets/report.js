@@ -11,8 +11,17 @@
   const probe = document.body.appendChild(document.createElement("span"));
   probe.hidden = true;
   function colour(name) {
-    probe.style.color = `var(--${name})`;
+    const degrees = name.match(/^hue(\d+)$/)?.[1];
+    probe.style.color = degrees ? `light-dark(hsl(${degrees} 65% 38%), hsl(${degrees} 70% 68%))` : `var(--${name})`;
     return getComputedStyle(probe).color;
+  }
+
+  // From pale to the full colour; the steps are nearly logarithmic, so that 1 can be told from 10.
+  const RAMP = [[0, 0.25], [0.01, 0.35], [0.03, 0.45], [0.1, 0.6], [0.3, 0.8], [1, 1]];
+  function ramp(name) {
+    const [from, to] = [colour("paper"), colour(name)].map((text) => text.match(/[\d.]+/g).map(Number));
+    const mixed = (share) => from.slice(0, 3).map((part, i) => Math.round(part + (to[i] - part) * share));
+    return RAMP.map(([at, share]) => [at, `rgb(${mixed(share)})`]);
   }
 
   // Only these keys hold names of colours: a text from outside that starts with `@` stays a text.
@@ -23,7 +32,7 @@
     }
     if (typeof value === "string" && value.startsWith("@")) {
       if (key === "color") return colour(value.slice(1));
-      if (key === "colorscale") return "Viridis";
+      if (key === "colorscale") return value.startsWith("@ramp-") ? ramp(value.slice(6)) : "Viridis";
     }
     return value;
   }
@@ -133,6 +142,39 @@
   }
   let started;
 
+  // Charts of a section over the same time zoom together. What is shown of the time is kept by
+  // section; a section without an entry shows all of it.
+  const shownTime = new Map();
+  const sectionOf = (chart) => chart.closest("section") ?? document.body;
+  const viewOf = (chart) => figures[chart.dataset.chart][shownView.get(chart.dataset.chart) ?? 0];
+  const overTime = (chart) => viewOf(chart).layout.xaxis?.linked === true;
+  const rangeOf = (plot) => (plot.layout.xaxis.autorange ? undefined : plot.layout.xaxis.range?.map(Number));
+  const same = (one, other) => String(one) === String(other);
+
+  function showTime(chart, range) {
+    const plot = chart.querySelector(".plot");
+    if (same(rangeOf(plot), range)) return undefined;
+    return Plotly.relayout(plot, range ? { "xaxis.range": [...range] } : { "xaxis.autorange": true });
+  }
+
+  // What one chart shows, the others of its section show as well.
+  function follow(chart) {
+    if (chart.dataset.follows) return;
+    chart.dataset.follows = "yes";
+    const plot = chart.querySelector(".plot");
+    const section = sectionOf(chart);
+    plot.on("plotly_relayout", () => {
+      const range = rangeOf(plot);
+      if (!overTime(chart) || same(shownTime.get(section), range)) return;
+      if (range) shownTime.set(section, range);
+      else shownTime.delete(section);
+      for (const other of charts) {
+        const drawn = other !== chart && other.dataset.state === "drawn";
+        if (drawn && sectionOf(other) === section && overTime(other)) showTime(other, range);
+      }
+    });
+  }
+
   async function draw(chart) {
     const id = chart.dataset.chart;
     const plot = chart.querySelector(".plot");
@@ -140,11 +182,13 @@
     try {
       started ??= start();
       await started;
-      const view = figures[id][shownView.get(id) ?? 0];
+      const view = viewOf(chart);
       await Plotly.react(plot, view.data.map((trace) => inColour(trace)), layoutOf(view, wide, plot), {
-        responsive: true, displaylogo: false, displayModeBar: wide ? "hover" : false,
+        responsive: true, displaylogo: false, displayModeBar: wide && !narrow(plot) ? "hover" : false,
         modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
       });
+      follow(chart);
+      if (overTime(chart)) await showTime(chart, shownTime.get(sectionOf(chart)));
       addKey(plot, view);
       chart.dataset.narrow = narrow(plot);
       chart.dataset.state = "drawn";

@@ -2,6 +2,8 @@
 
 #[path = "fixture/analyze.rs"]
 mod analyze_fixture;
+#[path = "fixture/analyze_few.rs"]
+mod few_fixture;
 #[path = "fixture/figures.rs"]
 mod figures;
 mod fixture;
@@ -10,6 +12,9 @@ mod replay_fixture;
 #[path = "fixture/tune_jobs.rs"]
 mod tune_jobs_fixture;
 
+use q2c_result::analyze::{
+    AnalyzeResult, Excerpt, ExcerptIo, Group, OffsetMap, OffsetWindow, Throughput,
+};
 use q2c_result::replay::ReplayResult;
 
 fn page(result: &q2c_result::tune::TuneResult) -> String {
@@ -248,4 +253,137 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     result.not_whole = None;
     let page = q2c_report::html::analyze(&result).expect("make the page");
     assert!(!page.contains("Not wholly seen"));
+}
+
+/// Numbers that look like chance and are the same in each run.
+fn chance() -> impl FnMut(u64) -> u64 {
+    let mut state = 1_u64;
+    move |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    }
+}
+
+/// The fixture's analysis with all that one may have: maps of eight devices without a free cell,
+/// every window with sixty classes of latency, 512 groups of each property, and a window of 4,096
+/// I/Os.
+fn full_analysis() -> AnalyzeResult {
+    let mut result = analyze_fixture::result();
+    let mut random = chance();
+    let mut ranges = || (0..128).map(|n| (n, 1 + random(50))).collect::<Vec<_>>();
+    let mut map = |minor: u64| OffsetMap {
+        device: format!("8:{minor}"),
+        range_bytes: 1 << 30,
+        windows: (0..256)
+            .map(|n| OffsetWindow {
+                start_ns: n << 30,
+                length_ns: 1 << 30,
+                reads: ranges(),
+                writes: ranges(),
+            })
+            .collect(),
+    };
+    result.offsets = (0..8).map(&mut map).collect();
+    let mut random = chance();
+    let load = |n: u64| {
+        let mut load = result.over_time[0].clone();
+        load.start_ns = n << 30;
+        load.latencies = (0..60)
+            .map(|c| ((4 + c % 4) << (8 + c / 4), 1 + random(9_999)))
+            .collect();
+        load
+    };
+    result.over_time = (0..512).map(load).collect();
+    let flow = |n: u64| Throughput {
+        start_ns: n << 30,
+        ..result.throughput[0]
+    };
+    result.throughput = (0..512).map(flow).collect();
+    let mut random = chance();
+    let sample = result.excerpts[0].ios[0].clone();
+    let mut excerpt = |what: &str, ios: u64| Excerpt {
+        what: what.to_owned(),
+        ios: (0..ios)
+            .map(|n| {
+                let at = n * 10_000 + random(9_000);
+                let after = |ns: u64| Some(at + ns);
+                ExcerptIo {
+                    id: n,
+                    sector: random(1 << 40),
+                    cpu: Some(random(64) as u32),
+                    pid: Some(random(30_000) as u32),
+                    queue_ns: Some(at),
+                    getrq_ns: after(random(9_999)),
+                    issue_ns: after(10_000 + random(9_999)),
+                    complete_ns: after(30_000 + random(99_999)),
+                    ..sample.clone()
+                }
+            })
+            .collect(),
+        left_out: 0,
+    };
+    result.excerpts = vec![
+        excerpt("start", 384),
+        excerpt("slowest", 193),
+        excerpt("window", 4096),
+    ];
+    let group = result.groups["op"][0].clone();
+    for property in ["op", "size", "device", "process", "cpu", "hctx"] {
+        let groups = (0..512).map(|n| Group {
+            key: format!("{property} {n}"),
+            ..group.clone()
+        });
+        result.groups.insert(property.to_owned(), groups.collect());
+    }
+    result
+}
+
+#[test]
+fn the_page_of_a_full_analysis_has_its_limits() {
+    let page = q2c_report::html::analyze(&full_analysis()).expect("make the page");
+    let figures = figures::of(&page);
+    let size = |(id, of): (&String, &serde_json::Value)| (id.clone(), of.to_string().len());
+    let unpacked: Vec<(String, usize)> = figures.iter().map(size).collect();
+    assert!(page.len() < 1_200_000, "{} bytes: {unpacked:?}", page.len());
+    let maps = figures.keys().filter(|id| id.starts_with("offsets-"));
+    assert_eq!(maps.count(), 4);
+    assert!(page.contains("Without a chart: 8:"), "the others are named");
+    assert!(page.contains("452 more groups"));
+}
+
+/// Results of before the maps have the other charts.
+#[test]
+fn an_analysis_without_maps_is_drawn() {
+    let mut result = analyze_fixture::result();
+    result.offsets.clear();
+    result.throughput.clear();
+    let written = serde_json::to_value(&result).expect("JSON");
+    assert!(written.get("offsets").is_none() && written.get("throughput").is_none());
+    let read = serde_json::from_value(written).expect("a result");
+    let page = q2c_report::html::analyze(&read).expect("make the page");
+    let wanted = [
+        "excerpts",
+        "in-flight",
+        "latency",
+        "percentiles",
+        "queues",
+        "stages",
+    ];
+    assert_eq!(names(&figures::of(&page)), wanted);
+}
+
+/// Where the recording has no offsets, its sectors mean nothing.
+#[test]
+fn stated_sectors_are_not_drawn() {
+    let mut few = few_fixture::few(analyze_fixture::result());
+    let drawn = |result: &AnalyzeResult| {
+        let page = q2c_report::html::analyze(result).expect("make the page");
+        figures::of(&page).contains_key("offsets-0")
+    };
+    assert!(drawn(&few));
+    let fact = q2c_model::facts::STATED_SECTOR.to_owned();
+    few.input.facts.insert(fact, "0".to_owned());
+    assert!(!drawn(&few));
 }

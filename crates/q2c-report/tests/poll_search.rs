@@ -2,78 +2,17 @@
 
 #[path = "fixture/figures.rs"]
 mod figures;
+#[path = "fixture/poll_search.rs"]
+mod poll_search_fixture;
 mod widths;
 
+use poll_search_fixture::{HOSTILE, result};
 use q2c_report::terminal::{self, Screen};
-use q2c_result::poll_search::{
-    Against, Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily,
-};
-use q2c_result::poll_study::{OwnBest, ScoredPolicy, StudiedPattern};
 
-const HOSTILE: &str = "</script><b>x";
 const SCREEN: Screen = Screen {
     width: 120,
     colour: false,
 };
-
-fn scored(policy: &str, mean_loss: f64) -> ScoredPolicy {
-    ScoredPolicy {
-        policy: policy.to_owned(),
-        mean_loss,
-        worst_loss: 0.5,
-        kept: 1,
-        losses: vec![Some(mean_loss), None],
-    }
-}
-
-fn contender(policy: &str, role: ContenderRole, losses: [f64; 2]) -> Contender {
-    Contender {
-        policy: policy.to_owned(),
-        role,
-        searched: Some(scored(policy, losses[0])),
-        held_out: scored(policy, losses[1]),
-        against: Vec::new(),
-    }
-}
-
-/// A finalist against one reference; all figures are chosen by hand.
-fn result(low: f64) -> PollSearchResult {
-    let pattern = |name: &str, oracle_over: f64| StudiedPattern {
-        name: name.to_owned(),
-        source: name.to_owned(),
-        own_best: Some(OwnBest {
-            oracle_over,
-            ..OwnBest::default()
-        }),
-        ..StudiedPattern::default()
-    };
-    let mut finalist = contender("rule:0.8 * p10", ContenderRole::Finalist, [0.11, 0.22]);
-    finalist.against = vec![Against {
-        reference: "pas".to_owned(),
-        better: 1,
-        of: 2,
-        gain: 0.15,
-        low,
-        high: 0.3,
-    }];
-    PollSearchResult {
-        schema: SCHEMA.to_owned(),
-        searched: vec![pattern(HOSTILE, 1.5)],
-        held_out: vec![pattern("disk", 2.5), pattern("zram", 3.5)],
-        configurations: 3_900,
-        families: vec![SearchedFamily {
-            family: "A * p10".to_owned(),
-            configurations: 240,
-            best: scored("rule:0.8 * p10", 0.11),
-            left_out_loss: Some(0.125),
-        }],
-        contenders: vec![
-            contender("pas", ContenderRole::Reference, [0.33, 0.375]),
-            finalist,
-        ],
-        ..PollSearchResult::default()
-    }
-}
 
 #[test]
 fn a_search_in_a_terminal() {

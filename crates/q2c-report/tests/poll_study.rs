@@ -2,96 +2,18 @@
 
 #[path = "fixture/figures.rs"]
 mod figures;
+#[path = "fixture/poll_study.rs"]
+mod poll_study_fixture;
 mod widths;
 
+use poll_study_fixture::{HOSTILE, result};
 use q2c_report::terminal::{self, Screen};
-use q2c_result::poll_study::{
-    ClaimVerdict, LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, Published,
-    RuleScore, SCHEMA, ScoredPolicy, StudiedPattern, WhyNotRanked,
-};
+use q2c_result::poll_study::ClaimVerdict;
 
-const HOSTILE: &str = "</script><b>x";
 const SCREEN: Screen = Screen {
     width: 120,
     colour: false,
 };
-
-fn pattern(name: &str, counts: bool) -> StudiedPattern {
-    StudiedPattern {
-        name: name.to_owned(),
-        source: "disk".to_owned(),
-        own_best: counts.then(|| OwnBest {
-            policy: "min:ratio=80%,period=10ms".to_owned(),
-            oracle_over: 1.27,
-            ..OwnBest::default()
-        }),
-        ..StudiedPattern::default()
-    }
-}
-
-fn scored(policy: &str, losses: [Option<f64>; 3], mean_loss: f64) -> ScoredPolicy {
-    ScoredPolicy {
-        policy: policy.to_owned(),
-        mean_loss,
-        worst_loss: 1.0,
-        kept: losses.iter().flatten().count(),
-        losses: losses.to_vec(),
-    }
-}
-
-/// One rule on three patterns, the last of which does not count; all figures are chosen by hand.
-fn result() -> PollStudyResult {
-    let min = scored(
-        "min:ratio=80%,period=10ms",
-        [Some(0.125), None, None],
-        0.5625,
-    );
-    let rule = RuleScore {
-        rule: "min".to_owned(),
-        configurations: 2,
-        on_average: min.clone(),
-        worst_case: min.clone(),
-        patterns_left_out: LeftOut {
-            mean_loss: 0.75,
-            worst_loss: 1.0,
-            kept: 1,
-            each: vec![
-                LeftOutPattern {
-                    pattern: 0,
-                    policy: "min:ratio=70%,period=10ms".to_owned(),
-                    loss: Some(0.5),
-                },
-                LeftOutPattern {
-                    pattern: 1,
-                    policy: min.policy.clone(),
-                    loss: None,
-                },
-            ],
-        },
-        sources_left_out: None,
-    };
-    PollStudyResult {
-        schema: SCHEMA.to_owned(),
-        patterns: vec![
-            pattern(HOSTILE, true),
-            pattern("second", true),
-            pattern("third", false),
-        ],
-        objective: "kiops-per-core".to_owned(),
-        configurations: vec![min],
-        not_ranked: vec![NotRanked {
-            rule: "fixed".to_owned(),
-            why: WhyNotRanked::DoesNotFollow,
-        }],
-        all: Some(RuleScore {
-            rule: String::new(),
-            ..rule.clone()
-        }),
-        rules: vec![rule],
-        published: Published::default(),
-        ..PollStudyResult::default()
-    }
-}
 
 #[test]
 fn a_study_in_a_terminal() {

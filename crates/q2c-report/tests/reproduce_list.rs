@@ -1,14 +1,15 @@
 //! The list of experiments and the verdicts of all in a terminal.
 
+#[path = "fixture/facts.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod facts;
+#[path = "fixture/reproduce.rs"]
+mod reproduce_fixture;
 mod widths;
 
 use q2c_report::terminal::{Screen, reproduce_all, reproduce_list};
-use q2c_result::Machine;
-use q2c_result::reproduce::{
-    ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, LIST_SCHEMA, ListResult,
-    ListedExperiment, ListedNeed, MeasuredFigure, NeedKind, Verdict,
-};
-use q2c_stats::Interval;
+use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, ListedNeed, NeedKind};
+use reproduce_fixture::{all, one};
 
 fn screen(width: u16) -> Screen {
     Screen {
@@ -121,58 +122,6 @@ fn list() -> ListResult {
     }
 }
 
-fn all() -> AllResult {
-    let claim = |verdict, why: &str, measured: Vec<MeasuredFigure>| {
-        ClaimLine {
-        says: "the miss rate rises above ten percent as soon as four background threads begin, and falls again"
-            .to_owned(),
-        published: Some("> 10 %".to_owned()),
-        measured,
-        verdict,
-        basis: Basis::Measured,
-        why: why.to_owned(),
-    }
-    };
-    let figure = MeasuredFigure {
-        expects: "four.steady.miss_rate > 10 %".to_owned(),
-        over_trials: Interval::of(&[0.2, 0.3, 0.4]),
-        unit: "%".to_owned(),
-        trials_asked: 3,
-        right: None,
-    };
-    let line = |name: &str, claims: Vec<ClaimLine>| ExperimentLine {
-        name: name.to_owned(),
-        variant_of: None,
-        claims,
-    };
-    AllResult {
-        schema: ALL_SCHEMA.to_owned(),
-        version: "0".to_owned(),
-        started_unix_s: 0,
-        complete: false,
-        scale: 0.1,
-        target: None,
-        machine: Machine::default(),
-        experiments: vec![
-            line(
-                "miss-rate-interference-2cpu",
-                vec![claim(Verdict::Holds, "", vec![figure])],
-            ),
-            line(
-                "blkmq-macro-scaling",
-                vec![claim(
-                    Verdict::CannotJudge,
-                    &"this takes 120 CPUs, and this machine has 2; ".repeat(12),
-                    Vec::new(),
-                )],
-            ),
-        ],
-        missing: ["blkmq-macro-scaling", "queue-balance", "rule-study"]
-            .map(str::to_owned)
-            .to_vec(),
-    }
-}
-
 #[test]
 fn the_list_fits_every_width() {
     widths::snapshots("the_list", |screen| reproduce_list(&list(), screen));
@@ -196,5 +145,17 @@ fn names_stay_whole_and_lines_fit() {
         }
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(usize::from(width)), "{widest:?}: {text}");
+    }
+}
+
+#[test]
+fn no_string_of_an_experiment_is_markup() {
+    for page in [
+        q2c_report::html::reproduce(&one()),
+        q2c_report::html::reproduce_all(&all()),
+    ] {
+        let page = page.expect("make the page");
+        assert!(!page.contains(reproduce_fixture::HOSTILE));
+        assert_eq!(page.matches("</script>").count(), 3);
     }
 }

@@ -5,83 +5,14 @@
 mod facts;
 #[path = "fixture/figures.rs"]
 mod figures;
+#[path = "fixture/scale.rs"]
+mod scale_fixture;
 mod widths;
 
-use q2c_model::Bytes;
-use q2c_policy::Method;
 use q2c_report::terminal::{self, Screen};
-use q2c_result::Warning;
-use q2c_result::scale::{
-    Answer, CurvePoint, Measured, Parameters, Resource, SCHEMA, ScaleResult, Value, WhatIf,
-};
+use q2c_result::scale::Answer;
+use scale_fixture::{HOSTILE, result};
 use serde_json::json;
-
-const HOSTILE: &str = "</script><b>x";
-
-/// Measured up to 4 jobs, predicted up to 12; all figures are chosen by hand.
-fn result() -> ScaleResult {
-    let point = |jobs: u32| CurvePoint {
-        jobs,
-        iops: 50_000.0 * f64::from(jobs.min(9)),
-        low: 49_000.0 * f64::from(jobs.min(9)),
-        high: 52_000.0 * f64::from(jobs.min(9)),
-        measured: jobs <= 4,
-    };
-    ScaleResult {
-        schema: SCHEMA.into(),
-        version: "0.1.0".into(),
-        started_unix_s: 1_795_478_400,
-        run: Some(Measured {
-            path: format!("runs/{HOSTILE}"),
-            engine: "io_uring".into(),
-            method: Method::INTERRUPT,
-            depth: 1,
-            bs: Bytes(4096),
-            rw: "randread".into(),
-            physical_cores: 32,
-            fitted_up_to: 4,
-            machine: facts::machine(),
-            target: facts::target(),
-        }),
-        parameters_file: None,
-        cores: 12,
-        jobs: 12,
-        parameters: Parameters {
-            depth: 1,
-            cpu_ns: Value {
-                value: 6_000.0,
-                low: 5_900.0,
-                high: 6_100.0,
-            },
-            device_ns: Value::exact(13_000.0),
-            lock_ns: Value {
-                value: 2_000.0,
-                low: 1_900.0,
-                high: 2_200.0,
-            },
-            lock_growth: Value::exact(0.1),
-            queues: Some(20),
-            tags: Some(128),
-            shared_stage: Some("I2D".into()),
-            ..Parameters::default()
-        },
-        curve: (1..=12).map(point).collect(),
-        ends_at: Some(9),
-        ends_between: Some((8, None)),
-        resource: Some(Resource::Lock),
-        peak: None,
-        answer: Answer::Ends,
-        what_if: vec![WhatIf {
-            resource: Resource::Lock,
-            jobs: 12,
-            gain_pct: 33.3,
-        }],
-        leave_out_error_pct: Some(0.4),
-        resamples: 200,
-        seed: 1,
-        warnings: vec![Warning::new("far-beyond", "found".into(), "means", "todo")],
-    }
-}
 
 #[test]
 fn scale_fits_every_width() {

@@ -1,8 +1,10 @@
 //! The result of `q2c analyze`: schema `q2c.analyze/1`.
 
 mod inexact;
+mod places;
 
 pub use inexact::{Figure, Inexact, InexactReason};
+pub use places::{Moved, OffsetMap, OffsetWindow, Throughput};
 
 use crate::Warning;
 use q2c_model::Layer;
@@ -73,6 +75,15 @@ pub struct AnalyzeResult {
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
+    /// Reads and writes over time, apart from each other; empty without any, and in results of
+    /// before 2026-11-26.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throughput: Vec<Throughput>,
+    /// Where on each device reads and writes begin, over time, for at most 8 devices: those of the
+    /// lowest numbers. Empty where the recording has no offsets, and in results of before
+    /// 2026-11-26.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offsets: Vec<OffsetMap>,
     /// Some I/Os one by one.
     pub excerpts: Vec<Excerpt>,
     /// Figures that the parts of which this analysis was made do not give as one pass would; empty

@@ -92,6 +92,10 @@ pub struct SimCell {
     pub params: BTreeMap<String, f64>,
     /// Largest block size of the trace.
     pub bs: Bytes,
+    /// Whether the figures keep the IOPS floor and the limits; `None` in results of before
+    /// 2026-11-26.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_limits: Option<bool>,
     /// The simulated figures.
     #[serde(flatten)]
     pub gives: Simulated,

@@ -270,6 +270,10 @@ pub struct SweepCell {
     pub policy: String,
     /// Numeric parameters by name (ratio as a fraction, durations in ns), for heat maps.
     pub params: BTreeMap<String, f64>,
+    /// Whether the figures keep the IOPS floor and the limits; `None` in results of before
+    /// 2026-11-26.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_limits: Option<bool>,
     /// The simulated figures.
     #[serde(flatten)]
     pub gives: Prediction,

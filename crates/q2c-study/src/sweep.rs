@@ -188,8 +188,12 @@ impl Study<'_> {
         let mut cells = Vec::with_capacity(self.cells());
         for (input, (trace, of_trace)) in self.traces.iter().zip(outcomes).enumerate() {
             inputs.push(trace.input.clone());
+            let floor = answered.answers[input].floor_iops;
             let each = self.policies.iter().zip(of_trace);
-            cells.extend(each.map(|(policy, outcome)| cell(input, trace, policy, outcome)));
+            cells.extend(each.map(|(policy, outcome)| SimCell {
+                keeps_limits: Some(self.limits.kept_by(outcome, floor)),
+                ..cell(input, trace, policy, outcome)
+            }));
         }
         Ok(SweepResult {
             schema: SCHEMA.to_owned(),
@@ -289,6 +293,7 @@ fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> 
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         bs: trace.input.sizes.last().copied().unwrap_or_default(),
+        keeps_limits: None,
         gives: outcome.gives,
     }
 }

@@ -69,13 +69,16 @@ pub(super) fn of_first_recording(
         },
         floor_iops: choice.floor_iops,
         cells: cells
-            .map(|(policy, outcome)| sweep_cell(policy, outcome))
+            .map(|(policy, outcome)| {
+                let keeps = limits.kept_by(outcome, choice.floor_iops);
+                sweep_cell(policy, outcome, keeps)
+            })
             .collect(),
         seconds: begun.elapsed().as_secs_f64(),
     }
 }
 
-fn sweep_cell(policy: &PolicySpec, outcome: &Outcome) -> SweepCell {
+fn sweep_cell(policy: &PolicySpec, outcome: &Outcome, keeps: bool) -> SweepCell {
     let params = policy.params().into_iter();
     SweepCell {
         rule: policy.rule().name.to_owned(),
@@ -83,6 +86,7 @@ fn sweep_cell(policy: &PolicySpec, outcome: &Outcome) -> SweepCell {
         params: params
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
+        keeps_limits: Some(keeps),
         gives: outcome.gives.into(),
     }
 }

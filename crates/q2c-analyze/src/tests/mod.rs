@@ -10,6 +10,7 @@ mod samples;
 mod stored;
 
 use crate::Analyzer;
+use q2c_model::{DevId, Op};
 use q2c_result::analyze::{AnalyzeResult, Figure, StageStats};
 use q2c_trace::Span;
 use std::collections::BTreeMap;
@@ -25,6 +26,17 @@ fn finished(analyzer: Analyzer) -> AnalyzeResult {
 fn fed(mut analyzer: Analyzer, spans: &[Span], batch: usize) -> Analyzer {
     spans.chunks(batch).for_each(|batch| analyzer.update(batch));
     analyzer
+}
+
+/// An I/O of the device `8:minor` at this sector and time.
+pub(crate) fn io_at(minor: u32, op: Op, sector: u64, bytes: u64, at: u64) -> Span {
+    Span {
+        device: DevId { major: 8, minor },
+        op,
+        sector,
+        bytes,
+        ..stored::read(at, at, at + 50)
+    }
 }
 
 /// What another process makes of an analysis that it is sent.
@@ -62,6 +74,10 @@ fn without(figures: &[Figure], mut result: AnalyzeResult) -> AnalyzeResult {
                 result.balance = None;
             }
             Figure::Excerpts => result.excerpts.clear(),
+            Figure::Offsets => {
+                result.throughput.clear();
+                result.offsets.clear();
+            }
         }
     }
     result.inexact.clear();

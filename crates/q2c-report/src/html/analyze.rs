@@ -18,7 +18,12 @@ struct Groups {
     property: String,
     head: Vec<&'static str>,
     rows: Vec<Row>,
+    /// Number of groups that have no row.
+    left_out: usize,
 }
+
+/// Most groups of a property that have a row: the page stays small.
+const MOST: usize = 60;
 
 #[derive(Template)]
 #[template(path = "analyze.html")]
@@ -50,7 +55,7 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     let page = Page {
-        shell: Shell::new("analyze", told::about(result), charts.iter()),
+        shell: Shell::new("analyze", about(result), charts.iter()),
         verdicts: verdicts(result),
         stage_head: STAGE_HEAD,
         stages: ORDER
@@ -64,6 +69,16 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
         result,
     };
     Ok(page.render()?)
+}
+
+/// The line below the title, with the disks and the machine where the recording names them.
+fn about(result: &AnalyzeResult) -> String {
+    let facts = &result.input.facts;
+    let of = [("disks", ""), ("kernel", "Linux "), ("cpu_model", "")];
+    let named = of
+        .iter()
+        .filter_map(|(fact, before)| Some(format!(" \u{b7} {before}{}", facts.get(*fact)?)));
+    told::about(result) + &named.collect::<String>()
 }
 
 /// The findings as headings with a sentence each, the most important first.
@@ -97,12 +112,23 @@ fn row(fields: Vec<String>) -> Option<Row> {
 fn groups(result: &AnalyzeResult) -> Vec<Groups> {
     let several = result.groups.iter().filter(|(_, groups)| groups.len() > 1);
     let told = |(property, groups): (&String, &Vec<Group>)| {
-        let table = told::group_table(groups.iter());
+        let shown = largest(groups);
+        let table = told::group_table(shown.iter().copied());
         Groups {
+            left_out: groups.len() - shown.len(),
             property: property.clone(),
             head: table.head,
             rows: table.rows.into_iter().filter_map(row).collect(),
         }
     };
     several.map(told).collect()
+}
+
+/// The groups with most I/Os, in the order in which they were told.
+fn largest(groups: &[Group]) -> Vec<&Group> {
+    let mut places: Vec<usize> = (0..groups.len()).collect();
+    places.sort_by_key(|place| std::cmp::Reverse(groups[*place].requests));
+    places.truncate(MOST);
+    places.sort_unstable();
+    places.into_iter().map(|place| &groups[place]).collect()
 }

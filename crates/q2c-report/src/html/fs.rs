@@ -31,7 +31,7 @@ pub fn fs(result: &FsResult) -> Result<String, RenderError> {
             warnings: &result.warnings,
         },
         title: fs::title(result),
-        about: fs::about(result),
+        about: about(result),
         seed: result.seed,
         notices: fs::findings(result),
         verdict: Vec::new(),
@@ -44,4 +44,14 @@ pub fn fs(result: &FsResult) -> Result<String, RenderError> {
         charts: Vec::new(),
         facts: vec![Facts::machine(&result.machine)],
     })
+}
+
+/// The run in a line, with the disks of its file systems.
+fn about(result: &FsResult) -> String {
+    let devices = result.file_systems.iter().map(|made| made.device.as_str());
+    let devices: Vec<&str> = devices.collect();
+    match devices.is_empty() {
+        true => fs::about(result),
+        false => format!("{} \u{b7} on {}", fs::about(result), devices.join(", ")),
+    }
 }

@@ -4,6 +4,7 @@ use super::chart::Chart;
 use super::facts::{self, Fact};
 use super::page::{RenderError, started};
 use super::shell::Shell;
+use crate::label;
 use crate::said::{self, Weight};
 use askama::Template;
 use q2c_result::{Machine, Target, Warning};
@@ -65,21 +66,31 @@ impl Told {
 pub(super) struct Facts {
     title: String,
     facts: Vec<Fact>,
+    /// What they are of, for the line below the page's title.
+    of: Vec<String>,
 }
 
 impl Facts {
     /// The facts of a target.
     pub fn target(target: &Target) -> Self {
+        let model = target.device.as_ref().and_then(|disk| disk.model.clone());
         Facts {
             title: format!("Target {}", target.path),
             facts: facts::target(target),
+            of: [label::target(target)].into_iter().chain(model).collect(),
         }
     }
 
     pub fn machine(machine: &Machine) -> Self {
+        let kernel = Some(&machine.kernel).filter(|kernel| !kernel.is_empty());
+        let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
         Facts {
             title: "Machine".to_owned(),
             facts: facts::machine(machine),
+            of: kernel
+                .into_iter()
+                .chain(machine.cpu_model.clone())
+                .collect(),
         }
     }
 }
@@ -141,18 +152,20 @@ struct Page<'a> {
 /// Renders the page.
 pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
     let charts = content.charts;
+    let job = job(
+        &content.title,
+        content.about,
+        &content.facts,
+        content.result.started_unix_s,
+    );
     let page = Page {
-        shell: Shell::new(
-            content.command,
-            job(content.about, content.result.started_unix_s),
-            charts.iter(),
-        ),
+        shell: Shell::new(content.command, job, charts.iter()),
         title: content.title,
         seed: content.seed,
         notices: notices(&content.result, content.notices),
         verdict: content.verdict,
-        tables: content.tables,
-        told: content.told,
+        tables: with_rows(content.tables),
+        told: with_sentences(content.told),
         charts,
         facts: content.facts,
         result: content.result,
@@ -160,11 +173,29 @@ pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-/// The line below the title; a result that is always the same has no start.
-fn job(about: String, started_unix_s: u64) -> String {
+/// Tables that have a row: a heading without one says nothing.
+fn with_rows(mut tables: Vec<Table>) -> Vec<Table> {
+    tables.retain(|table| !table.of.rows.is_empty());
+    tables
+}
+
+fn with_sentences(mut told: Vec<Told>) -> Vec<Told> {
+    told.retain(|told| !told.said.is_empty());
+    told
+}
+
+/// The line below the title: the run, and the disks and the machine that it was on, but for what
+/// was named already. A result that is always the same has no start.
+fn job(title: &str, about: String, facts: &[Facts], started_unix_s: u64) -> String {
+    let mut words = about;
+    for name in facts.iter().flat_map(|facts| &facts.of) {
+        if name != title && !words.contains(name.as_str()) {
+            words += &format!(" \u{b7} {name}");
+        }
+    }
     match started_unix_s {
-        0 => about,
-        start => format!("{about} · {}", started(start)),
+        0 => words,
+        start => format!("{words} \u{b7} {}", started(start)),
     }
 }
 
@@ -176,4 +207,30 @@ fn notices(result: &Made<'_>, own: Vec<said::Said>) -> Vec<Sentence> {
     let warnings = result.warnings.iter().map(said::Said::warning);
     let all = stopped.into_iter().chain(own).chain(warnings);
     all.map(Sentence::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_below_the_title_names_disk_and_machine_once() {
+        let facts = |of: &[&str]| Facts {
+            title: String::new(),
+            facts: Vec::new(),
+            of: of.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let of = [
+            facts(&["/dev/nvme0n1", "a drive"]),
+            facts(&["Linux 6.18.0", "a CPU"]),
+        ];
+        assert_eq!(
+            job("a title", "on /dev/nvme0n1".to_owned(), &of, 0),
+            "on /dev/nvme0n1 \u{b7} a drive \u{b7} Linux 6.18.0 \u{b7} a CPU"
+        );
+        assert_eq!(
+            job("/dev/nvme0n1", "run".to_owned(), &of[..1], 1_767_225_600),
+            "run \u{b7} a drive \u{b7} 2026-01-01 00:00 UTC"
+        );
+    }
 }

@@ -226,6 +226,7 @@ fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
         rule: cell.rule.clone(),
         policy: cell.policy.clone(),
         params: cell.params.clone(),
+        keeps_limits: cell.keeps_limits,
         gives: cell.gives.into(),
     };
     let input = &result.inputs[answer.input];

@@ -2,8 +2,11 @@
 
 #[path = "../fixture/analyze.rs"]
 pub mod analyze_fixture;
+#[path = "../fixture/analyze_few.rs"]
+mod few_fixture;
 
 use crate::page::Page;
+use q2c_result::analyze::AnalyzeResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
@@ -16,13 +19,17 @@ fn an_analysis_is_drawn_in_every_view() {
     let Some(mut page) = open("an_analysis_is_drawn_in_every_view") else {
         return;
     };
-    // By chart: three stages; a heat map; in flight and IOPS; four stages and Q2C but not Q2Q; bars
+    // By chart: three stages; a heat map; in flight and IOPS; reads and writes, as lines and as
+    // maps; four stages and Q2C but not Q2Q; bars
     // and the mean; three stages and the completions.
     for (chart, view, traces) in [
         ("stages", 0, 3),
         ("stages", 1, 3),
         ("latency", 0, 1),
         ("in-flight", 0, 2),
+        ("throughput", 0, 2),
+        ("throughput", 1, 2),
+        ("offsets-0", 0, 2),
         ("percentiles", 0, 4),
         ("percentiles", 1, 2),
         ("queues", 0, 2),
@@ -31,7 +38,7 @@ fn an_analysis_is_drawn_in_every_view() {
         ("excerpts", 1, 4),
     ] {
         // A chart with one view has no buttons.
-        let plot = match ["latency", "in-flight"].contains(&chart) {
+        let plot = match ["latency", "in-flight", "offsets-0"].contains(&chart) {
             true => page.scroll_to(chart),
             false => page.show_view(chart, view),
         };
@@ -90,5 +97,100 @@ fn an_analysis_s_answers_are_on_the_page_and_no_string_is_obeyed() {
     }
     assert_eq!(page.evaluate("window.ran === undefined"), json!(true));
     assert_eq!(page.evaluate("document.scripts.length"), json!(3));
+    page.assert_quiet();
+}
+
+/// The axis of time of all charts of the page, by their ids, and whether it is zoomed.
+const TIMES: &str = "[...document.querySelectorAll('[data-state=drawn] .plot')]
+    .map((p) => [p.closest('[data-chart]').dataset.chart, p.layout.xaxis])
+    .map(([id, x]) => [id, x.autorange ? 'all' : x.range.join()])";
+
+/// Who zooms the throughput sees the same time in the other charts over it, also in those that are
+/// drawn later, and not in those over something else.
+#[test]
+fn charts_over_the_same_time_zoom_together() {
+    let Some(mut page) = open("charts_over_the_same_time_zoom_together") else {
+        return;
+    };
+    for chart in ["stages", "throughput", "percentiles", "excerpts"] {
+        page.scroll_to(chart);
+    }
+    let throughput = "document.querySelector('[data-chart=throughput] .plot')";
+    page.evaluate(&format!(
+        "Plotly.relayout({throughput}, {{'xaxis.range[0]': 0.002, 'xaxis.range[1]': 0.004}}).then(() => null)"
+    ));
+    for later in ["latency", "in-flight", "offsets-0"] {
+        page.scroll_to(later);
+    }
+    let zoomed = "0.002,0.004";
+    let wanted = |time: &str| {
+        json!([
+            ["stages", time],
+            ["latency", time],
+            ["in-flight", time],
+            ["throughput", time],
+            ["offsets-0", time],
+            ["percentiles", "all"],
+            ["excerpts", "all"]
+        ])
+    };
+    let of_wanted = format!("{TIMES}.filter(([id]) => id !== 'queues')");
+    page.wait_for_value(&of_wanted, &wanted(zoomed));
+    // Another scheme draws the charts anew.
+    page.prefer_scheme("dark");
+    page.evaluate("new Promise((done) => setTimeout(done, 500))");
+    page.wait_for_value(&of_wanted, &wanted(zoomed));
+    let map = "document.querySelector('[data-chart=offsets-0] .plot')";
+    page.evaluate(&format!(
+        "Plotly.relayout({map}, {{'xaxis.autorange': true}}).then(() => null)"
+    ));
+    page.wait_for_value(&of_wanted, &wanted("all"));
+    page.assert_quiet();
+}
+
+/// Reads stand above writes, each in the range and window of the fixture: the first read at 20 GiB,
+/// and 40 writes in 40 ranges.
+#[test]
+fn the_map_has_reads_and_writes_where_they_begin() {
+    let Some(mut page) = open("the_map_has_reads_and_writes_where_they_begin") else {
+        return;
+    };
+    page.scroll_to("offsets-0");
+    let map = page.evaluate(
+        "(() => { const [reads, writes] = document.querySelector('[data-chart=offsets-0] .plot').data;
+          const sum = (z) => z.flat().reduce((sum, n) => sum + (n ?? 0), 0);
+          return [reads.y0, reads.dy, reads.z[20][0], reads.z[29][9], sum(reads.z), sum(writes.z),
+            writes.yaxis, writes.z.every((row) => row.every((n) => n === 1))]; })()",
+    );
+    assert_eq!(map, json!([0.5, 1, 60, 60, 600, 400, "y2", true]));
+    page.assert_quiet();
+}
+
+/// The fixture's first 37 I/Os.
+pub fn few() -> AnalyzeResult {
+    few_fixture::few(analyze_fixture::result())
+}
+
+#[test]
+fn few_ios_are_dots_and_are_counted() {
+    let html = q2c_report::html::analyze(&few()).expect("make the page");
+    let Some(mut page) = Page::open_html("few_ios_are_dots_and_are_counted", &html) else {
+        return;
+    };
+    page.scroll_to("offsets-0");
+    let dots = page.evaluate(
+        "document.querySelector('[data-chart=offsets-0] .plot').data
+            .map((t) => [t.name, t.x.length, t.x[1], t.y[1]])",
+    );
+    // The second read is the third I/O: sector 16 is at 8 KiB, 20 us after the first.
+    assert_eq!(
+        dots,
+        json!([["reads", 24, 2e-5, 8], ["writes", 13, 3e-5, 12]])
+    );
+    let notes = page.evaluate(
+        "[...document.querySelectorAll('[data-chart] figcaption p')]
+            .filter((p) => !p.textContent.endsWith(' Of 37 I/Os.')).length",
+    );
+    assert_eq!(notes, json!(0));
     page.assert_quiet();
 }

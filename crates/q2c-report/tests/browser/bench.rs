@@ -272,3 +272,98 @@ fn the_axis_that_varies_is_the_one_that_is_drawn() {
     assert_eq!(page.evaluate(drawn), json!([[10, 30, 40], [90, 120, 400]]));
     page.assert_quiet();
 }
+
+/// The points of one job alone.
+pub fn one_job(mut result: BenchResult) -> BenchResult {
+    result.cells.retain(|cell| cell.point.jobs == 1);
+    result.scaling.clear();
+    result
+}
+
+/// Twelve lines in place of two.
+pub fn many_lines(mut result: BenchResult) -> BenchResult {
+    let lines = result.cells.split_off(7);
+    for n in 0..11 {
+        result
+            .cells
+            .extend(lines[..6].iter().cloned().map(|mut cell| {
+                cell.point.engine = format!("an-engine-{n}");
+                cell.iops.median *= 1.0 + f64::from(n);
+                cell
+            }));
+    }
+    result.scaling.truncate(1);
+    result
+}
+
+/// With one number of jobs there is nothing over it: the stages are the axis.
+#[test]
+fn one_number_of_jobs_is_no_axis() {
+    let test = "one_number_of_jobs_is_no_axis";
+    let change = |result| one_job(bench_stages_fixture::with_stages(result));
+    let Some(mut page) = open_changed(test, change) else {
+        return;
+    };
+    assert_eq!(
+        page.evaluate("document.querySelector('[data-chart^=jobs]')"),
+        json!(null)
+    );
+    let plot = page.scroll_to("stages-0-0");
+    assert_eq!(plot["y"], json!("time, us"), "{plot}");
+    let bars = page.evaluate(
+        "document.querySelector('[data-chart=stages-0-0] .plot').data
+            .map((t) => [t.type, t.name, t.x, t.y[3]])",
+    );
+    let stages = ["Q2G", "G2I", "I2D", "D2C", "Q2C"];
+    assert_eq!(
+        bars,
+        json!([
+            ["bar", "mean", stages, 60],
+            ["bar", "p50", stages, 54],
+            ["bar", "p99", stages, 120]
+        ])
+    );
+    page.scroll_to("queues-0-0");
+    let shares =
+        page.evaluate("document.querySelector('[data-chart=queues-0-0] .plot').data[0].type");
+    assert_eq!(shares, json!("bar"));
+    page.assert_quiet();
+}
+
+/// A setting of the device is an axis like the depth, where no grid has it.
+#[test]
+fn hardware_queues_are_an_axis() {
+    let mut result = one_job(bench_fixture::result());
+    result.cells.truncate(1);
+    for queues in [None, Some(1), Some(4)] {
+        let mut cell = result.cells[0].clone();
+        cell.point.hw_queues = queues;
+        result.cells.push(cell);
+    }
+    result.cells.remove(0);
+    let html = q2c_report::html::bench(&result).expect("make the page");
+    let Some(mut page) = Page::open_html("hardware_queues_are_an_axis", &html) else {
+        return;
+    };
+    page.scroll_to("over-hardware-queues");
+    let lines = page.evaluate(
+        "document.querySelector('[data-chart=over-hardware-queues] .plot').data
+            .map((t) => [t.name, t.x])",
+    );
+    assert_eq!(lines, json!([["io_uring poll", ["as found", "1", "4"]]]));
+    page.assert_quiet();
+}
+
+#[test]
+fn every_line_has_a_colour_of_its_own() {
+    let Some(mut page) = open_changed("every_line_has_a_colour_of_its_own", many_lines) else {
+        return;
+    };
+    page.show_view("jobs-0", 1);
+    let colours = page.evaluate(
+        "(() => { const d = document.querySelector('[data-chart=jobs-0] .plot').data;
+          return [d.length, new Set(d.map((t) => t.line.color)).size]; })()",
+    );
+    assert_eq!(colours, json!([12, 12]));
+    page.assert_quiet();
+}

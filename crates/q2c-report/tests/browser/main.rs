@@ -11,11 +11,13 @@ mod devtools;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod page;
+mod plain;
 mod replay;
 mod screens;
 mod sweep;
 mod tune_jobs;
 
+use fixture::facts;
 use page::Page;
 use q2c_result::tune::TuneResult;
 use serde_json::json;

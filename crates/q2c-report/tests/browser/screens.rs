@@ -3,8 +3,9 @@
 //! With the variable `Q2C_SCREENSHOTS` set to a folder, a picture of each page is written there.
 
 use crate::page::{Look, Page};
-use crate::{analyze, bench, fixture, replay, sweep, tune_jobs};
+use crate::{analyze, bench, fixture, plain, replay, sweep, tune_jobs};
 use q2c_report::html;
+use q2c_result::kernel_watch::KernelInterval;
 use serde_json::json;
 
 /// Width and height of a desk's window and of a phone's.
@@ -105,18 +106,26 @@ fn a_benchmark_is_readable() {
     assert_readable("bench-phases", html::bench(&phases), None);
     let stages = bench::bench_stages_fixture::with_stages(result);
     assert_readable("bench-stages", html::bench(&stages), None);
+    let one_job = bench::one_job(stages);
+    assert_readable("bench-one-job", html::bench(&one_job), None);
+    let lines = bench::many_lines(bench::bench_fixture::result());
+    assert_readable("bench-lines", html::bench(&lines), None);
 }
 
 #[test]
 fn a_sweep_is_readable() {
     let result = sweep::sweep_fixture::result();
     assert_readable("sweep", html::sweep(&result), None);
+    let many = sweep::many_rules();
+    assert_readable("sweep-rules", html::sweep(&many), None);
 }
 
 #[test]
 fn an_analysis_is_readable() {
     let result = analyze::analyze_fixture::result();
     assert_readable("analyze", html::analyze(&result), None);
+    let few = analyze::few();
+    assert_readable("analyze-few", html::analyze(&few), None);
 }
 
 #[test]
@@ -125,4 +134,49 @@ fn replays_are_readable() {
     assert_readable("replay", html::replay(&of::timed()), None);
     assert_readable("compare", html::compare(&of::compare()), None);
     assert_readable("published", html::compare(&of::published()), None);
+}
+
+#[test]
+fn experiments_are_readable() {
+    use plain::reproduce as of;
+    assert_readable("reproduce", html::reproduce(&of::one()), None);
+    assert_readable("reproduce-all", html::reproduce_all(&of::all()), None);
+}
+
+#[test]
+fn placements_are_readable() {
+    use plain::place as of;
+    assert_readable("place-sim", html::place_sim(&of::result()), None);
+    assert_readable("place-run", html::place_run(&of::placements()), None);
+    assert_readable("place-watch", html::place_watch(&of::look()), None);
+    let calibration = of::calibration();
+    assert_readable("place-calibrate", html::place_calibrate(&calibration), None);
+}
+
+#[test]
+fn a_prediction_and_file_systems_are_readable() {
+    assert_readable("scale", html::scale(&plain::scale::result()), None);
+    assert_readable("fs", html::fs(&plain::fs::result()), None);
+}
+
+#[test]
+fn studies_of_polling_are_readable() {
+    let study = plain::poll_study::result();
+    assert_readable("poll-study", html::poll_study(&study), None);
+    let search = plain::poll_search::result(0.05);
+    assert_readable("poll-search", html::poll_search(&search), None);
+    let mut kernel = plain::kernel_tune::realistic();
+    assert!(
+        !html::kernel_tune(&kernel)
+            .expect("make the page")
+            .contains("kernel-over-time")
+    );
+    for method in &mut kernel.methods {
+        let first = method.series[0].clone();
+        method.series.extend((2..=10).map(|n| KernelInterval {
+            end_s: 0.2 * f64::from(n),
+            ..first.clone()
+        }));
+    }
+    assert_readable("tune-kernel", html::kernel_tune(&kernel), None);
 }

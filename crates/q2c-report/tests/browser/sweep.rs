@@ -2,8 +2,11 @@
 
 #[path = "../fixture/sweep.rs"]
 pub mod sweep_fixture;
+#[path = "../fixture/sweep_rules.rs"]
+mod sweep_rules_fixture;
 
 use crate::page::Page;
+use q2c_result::sweep::SweepResult;
 use serde_json::json;
 
 #[test]
@@ -32,5 +35,39 @@ fn a_sweep_is_drawn() {
         "{line}"
     );
     assert_eq!(page.evaluate("window.ran === undefined"), json!(true));
+    page.assert_quiet();
+}
+
+/// The fixture's sweep with twelve rules.
+pub fn many_rules() -> SweepResult {
+    sweep_rules_fixture::many_rules(sweep_fixture::result())
+}
+
+/// Twelve rules have twelve colours, and the colours of a map span the cells that keep the limits:
+/// 18 to 22 KIOPS/core, not the 100 of those that do not.
+#[test]
+fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
+    let html = q2c_report::html::sweep(&many_rules()).expect("make the page");
+    assert!(!html.contains("measured"), "a sweep measures nothing");
+    let test = "rules_are_told_apart_and_colours_span_what_may_be_chosen";
+    let Some(mut page) = Page::open_html(test, &html) else {
+        return;
+    };
+    page.scroll_to("pareto-0");
+    let colours = page.evaluate(
+        "(() => { const rules = document.querySelector('[data-chart=pareto-0] .plot').data
+            .filter((t) => t.name.startsWith('simulated:'));
+          return [rules.length, new Set(rules.map((t) => t.marker.color)).size,
+            rules.every((t) => t.marker.color.startsWith('rgb'))]; })()",
+    );
+    assert_eq!(colours, json!([12, 12, true]));
+    page.scroll_to("heat-map-0");
+    let span = page.evaluate(
+        "(() => { const p = document.querySelector('[data-chart=heat-map-0] .plot');
+          const crosses = p.data.filter((t) => t.marker?.symbol === 'x');
+          return [p.layout.coloraxis.cmin, p.layout.coloraxis.cmax,
+            crosses.map((t) => t.x.length)]; })()",
+    );
+    assert_eq!(span, json!([18, 22, [14, 14]]));
     page.assert_quiet();
 }

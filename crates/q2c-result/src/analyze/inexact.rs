@@ -33,6 +33,8 @@ pub enum Figure {
     Queues,
     /// `excerpts`.
     Excerpts,
+    /// `throughput` and `offsets`.
+    Offsets,
 }
 
 /// Why a figure is not exact.
@@ -51,6 +53,9 @@ pub enum InexactReason {
     Overflow,
     /// The excerpt of a window has the I/Os of the first part alone.
     Window,
+    /// A part was stored by an earlier version, which did not keep it. `throughput` and `offsets`
+    /// are empty then.
+    Earlier,
 }
 
 #[cfg(test)]
@@ -83,6 +88,7 @@ mod tests {
         };
         assert_eq!(result.activity, Some(activity));
         assert!(result.inexact.is_empty());
+        assert!(result.throughput.is_empty() && result.offsets.is_empty());
         let written = serde_json::to_value(&result).expect("JSON");
         assert_eq!(written["in_flight"]["most"], 1);
         assert_eq!(written.get("inexact"), None);

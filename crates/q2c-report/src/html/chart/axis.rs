@@ -13,6 +13,12 @@ pub(super) fn from_zero(title: &str) -> Value {
     json!({"title": {"text": title}, "rangemode": "tozero"})
 }
 
+/// The x axis of time. Charts of a section that have it zoom together; they count from the same
+/// start.
+pub(super) fn over_time(title: &str) -> Value {
+    json!({"title": {"text": title}, "rangemode": "tozero", "linked": true})
+}
+
 /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to 50 s;
 /// a tick shows its unit.
 pub(super) fn logarithmic_us(title: &str) -> Value {
@@ -39,6 +45,17 @@ pub(super) fn round_duration(ns: f64) -> String {
 /// The layout of one plot.
 pub(super) fn single(x: &Value, y: &Value) -> Value {
     json!({"xaxis": x, "yaxis": y})
+}
+
+/// The layout of two plots of the same height above each other with common axes. Traces of the
+/// lower plot must name `yaxis: y2`.
+pub(super) fn halves(x: &Value, y: &Value) -> Value {
+    let (mut x, mut upper, mut lower) = (x.clone(), y.clone(), y.clone());
+    x["anchor"] = json!("y2");
+    upper["domain"] = json!([0.54, 1.0]);
+    lower["domain"] = json!([0.0, 0.46]);
+    lower["matches"] = json!("y");
+    json!({"xaxis": x, "yaxis": upper, "yaxis2": lower})
 }
 
 /// The layout of two plots above each other with a common x axis. Traces of the lower plot must

@@ -36,7 +36,9 @@ pub(super) fn chart(sweep: &Sweep) -> Chart {
     Chart {
         id: "heat-map".into(),
         title: "Sweep: ratio against period".into(),
-        note: "Simulated on the recording. Crosses: below the IOPS floor. Ring: the best by the objective that keeps the limits.".into(),
+        note: "Simulated on the recording. Crosses: out of the limits or below the IOPS floor; the colours span the others. Ring: the best by the \
+               objective that keeps the limits."
+            .into(),
         height: 420,
         wide: true,
         views: QUANTITIES.map(|quantity| view(sweep, &maps, quantity)).into(),
@@ -63,10 +65,7 @@ fn place(cell: &SweepCell) -> Option<Place<'_>> {
 fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> View {
     let best = sweep.best.and_then(|i| sweep.cells.get(i));
     let (mut traces, mut titles) = (Vec::new(), Vec::new());
-    let mut layout = json!({"coloraxis": {
-        "colorscale": "@scale",
-        "colorbar": {"title": {"text": quantity.1}, "thickness": 12, "outlinewidth": 0},
-    }});
+    let mut layout = json!({"coloraxis": colours(sweep, maps, quantity)});
     let share = 1.0 / maps.len().max(1) as f64;
     for (i, (rule, places)) in maps.iter().enumerate() {
         let axes = if i == 0 {
@@ -81,8 +80,14 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
         ];
         layout[format!("xaxis{axes}")] = x_axis(&axes, domain);
         layout[format!("yaxis{axes}")] = y_axis(&axes, places);
+        // Beside a map of the same ratios there is no need, and on a phone no room, for their
+        // numbers.
+        let same = maps
+            .first()
+            .is_some_and(|(_, first)| ratios(first) == ratios(places));
+        layout[format!("yaxis{axes}")]["showticklabels"] = json!(i == 0 || !same);
         traces.push(map(places, &axes, quantity));
-        traces.extend(below_floor(places, sweep.floor_iops, &axes));
+        traces.extend(out_of_limits(places, sweep.floor_iops, &axes));
         traces.extend(
             best.filter(|b| b.rule == *rule)
                 .and_then(place)
@@ -98,6 +103,34 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
     }
 }
 
+/// Whether a cell keeps the limits; results of before 2026-11-26 know the IOPS floor alone.
+fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
+    let floor = cell.gives.rates.iops >= floor_iops;
+    cell.keeps_limits.unwrap_or(floor)
+}
+
+/// The colours: they span the cells that may be chosen, where there are such. Others would make
+/// these look alike.
+fn colours(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> Value {
+    let places = maps.iter().flat_map(|(_, places)| places);
+    let kept = places.filter(|place| keeps_limits(place.cell, sweep.floor_iops));
+    let (low, high) = kept
+        .map(|place| quantity.2(&place.cell.gives))
+        .filter(|figure| figure.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), figure| {
+            (low.min(figure), high.max(figure))
+        });
+    let mut colours = json!({
+        "colorscale": "@scale",
+        "colorbar": {"title": {"text": quantity.1}, "thickness": 12, "outlinewidth": 0},
+    });
+    if low < high {
+        colours["cmin"] = json!(low);
+        colours["cmax"] = json!(high);
+    }
+    colours
+}
+
 fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
     json!({
         "title": {"text": "period"},
@@ -111,7 +144,7 @@ fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
 /// The axis of ratios, with half a step of room at both ends. Only the first map's axis has a
 /// title.
 fn y_axis(axes: &str, places: &[Place<'_>]) -> Value {
-    let ratios = distinct(places, |p| p.ratio * 100.0);
+    let ratios: Vec<f64> = ratios(places).iter().map(|ratio| ratio * 100.0).collect();
     let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
     let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
     let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
@@ -135,7 +168,7 @@ fn title(rule: &str, x: f64) -> Value {
 
 fn map(places: &[Place<'_>], axes: &str, quantity: Quantity) -> Value {
     let periods = distinct(places, |p| p.period_ns);
-    let ratios = distinct(places, |p| p.ratio);
+    let ratios = ratios(places);
     let at = |ratio: &f64, period: &f64| {
         places
             .iter()
@@ -175,11 +208,11 @@ fn about(cell: &SweepCell) -> String {
     )
 }
 
-/// Crosses on the cells whose IOPS are below the floor, which excludes them from the choice.
-fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
+/// Crosses on the cells that are excluded from the choice: they break a limit or the IOPS floor.
+fn out_of_limits(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
     let low: Vec<&Place<'_>> = places
         .iter()
-        .filter(|p| p.cell.gives.rates.iops < floor_iops)
+        .filter(|p| !keeps_limits(p.cell, floor_iops))
         .collect();
     (!low.is_empty()).then(|| {
         json!({
@@ -189,7 +222,8 @@ fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Valu
             "yaxis": format!("y{axes}"),
             "x": low.iter().map(|p| axis::round_duration(p.period_ns)).collect::<Vec<_>>(),
             "y": low.iter().map(|p| value(p.ratio * 100.0)).collect::<Vec<_>>(),
-            "marker": {"symbol": "x-thin", "size": 6, "opacity": 0.75, "line": {"width": 1.2, "color": "#ffffff"}},
+            // Dark on the bright end of the scale, and with a bright edge on the dark one.
+            "marker": {"symbol": "x", "size": 7, "color": "#1c2430", "line": {"width": 1, "color": "#ffffff"}},
             "showlegend": false,
             "hoverinfo": "skip",
         })
@@ -208,6 +242,10 @@ fn ring(best: &Place<'_>, axes: &str) -> Value {
         "showlegend": false,
         "hoverinfo": "skip",
     })
+}
+
+fn ratios(places: &[Place<'_>]) -> Vec<f64> {
+    distinct(places, |p| p.ratio)
 }
 
 fn distinct(places: &[Place<'_>], of: fn(&Place<'_>) -> f64) -> Vec<f64> {

@@ -26,9 +26,10 @@ const QUANTITIES: [Quantity; 4] = [
     ("IOPS", "KIOPS", 1e-3, |i| i.rates.iops),
 ];
 
-/// The charts of a run; none without a trial.
+/// The charts of a run; none without a trial of several intervals: there is no course in one.
 pub(in crate::html) fn all(result: &KernelTuneResult) -> Vec<Chart> {
     let views = QUANTITIES.map(|quantity| view(&result.methods, quantity));
+    let drawn = views.into_iter().filter(|view| !view.traces.is_empty());
     let chart = Chart {
         id: "kernel-over-time".into(),
         title: "Over time, in the kernel".into(),
@@ -36,7 +37,7 @@ pub(in crate::html) fn all(result: &KernelTuneResult) -> Vec<Chart> {
             .into(),
         height: 380,
         wide: true,
-        views: views.into(),
+        views: drawn.collect(),
     };
     let mut charts = vec![chart];
     charts.retain(Chart::has_data);
@@ -45,13 +46,14 @@ pub(in crate::html) fn all(result: &KernelTuneResult) -> Vec<Chart> {
 
 fn view(methods: &[KernelMethod], (label, title, scale, of): Quantity) -> View {
     let shown = methods.iter().zip(COLOURS.iter().cycle());
-    let shown = shown.filter(|(method, _)| !method.series.is_empty());
+    let known = |method: &KernelMethod| method.series.iter().filter_map(of).count();
+    let shown = shown.filter(|(method, _)| known(method) > 1);
     View {
         label,
         traces: shown
             .map(|(method, colour)| trace(method, colour, scale, of))
             .collect(),
-        layout: axis::single(&axis::from_zero("time, s"), &axis::from_zero(title)),
+        layout: axis::single(&axis::over_time("time, s"), &axis::from_zero(title)),
     }
 }
 

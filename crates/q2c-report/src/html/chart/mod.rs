@@ -24,6 +24,7 @@ pub(super) mod poll_study;
 pub(super) mod replay;
 pub(super) mod reproduce;
 pub(super) mod scale;
+mod series;
 pub(super) mod stages_over_jobs;
 pub(super) mod timeline;
 pub(super) mod tune_jobs;

@@ -1,10 +1,11 @@
-//! Throughput and latency over the depth or the block size, where these vary, with a line for
-//! everything else that does.
+//! Throughput and latency over each axis of a benchmark that varies, but for the jobs, which every
+//! section has a chart over: with a line for everything else that varies.
 
-use super::over_jobs::COLOURS;
+use super::series::{Style, styles};
 use super::{Chart, View, axis, value};
 use crate::bench::{beside, name, settings};
 use crate::course::jobs;
+use crate::heat::grids;
 use crate::html::escape::chart_text;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
 use serde_json::{Value, json};
@@ -14,30 +15,44 @@ use serde_json::{Value, json};
 enum Axis {
     Depth,
     Size,
+    Queues,
+    Requests,
 }
 
 impl Axis {
+    const ALL: [Axis; 4] = [Axis::Depth, Axis::Size, Axis::Queues, Axis::Requests];
+
     fn name(self) -> &'static str {
         match self {
             Axis::Depth => "depth",
             Axis::Size => "block size",
+            Axis::Queues => "hardware queues",
+            Axis::Requests => "nr_requests",
+        }
+    }
+
+    /// Where a point stands; `None` where the device was left as it was found.
+    fn number(self, point: &BenchPoint) -> Option<u64> {
+        match self {
+            Axis::Depth => Some(u64::from(point.depth)),
+            Axis::Size => Some(point.bs.0),
+            Axis::Queues => point.hw_queues.map(u64::from),
+            Axis::Requests => point.nr_requests.map(u64::from),
         }
     }
 
     fn at(self, point: &BenchPoint) -> String {
-        match self {
-            Axis::Depth => point.depth.to_string(),
-            Axis::Size => point.bs.to_string(),
+        match (self, self.number(point)) {
+            (Axis::Size, _) => point.bs.to_string(),
+            (_, Some(number)) => number.to_string(),
+            (_, None) => "as found".to_owned(),
         }
     }
 
     /// The points of the axis in their order.
     fn values(self, cells: &[&BenchCell]) -> Vec<String> {
         let mut points: Vec<&BenchPoint> = cells.iter().map(|cell| &cell.point).collect();
-        points.sort_by_key(|point| match self {
-            Axis::Depth => u64::from(point.depth),
-            Axis::Size => point.bs.0,
-        });
+        points.sort_by_key(|point| self.number(point));
         let mut values: Vec<String> = points.into_iter().map(|point| self.at(point)).collect();
         values.dedup();
         values
@@ -81,9 +96,13 @@ pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
         .iter()
         .filter(|cell| cell.iops.trials > 0)
         .collect();
-    let axes = [Axis::Depth, Axis::Size].into_iter();
-    let several = axes.filter(|axis| axis.values(&cells).len() > 1);
-    several.map(|axis| chart(axis, &cells)).collect()
+    // A setting of the device that has a grid needs no chart beside it.
+    let grids = grids(result);
+    let gridded = |axis: &Axis| grids.iter().any(|grid| grid.axes.contains(&axis.name()));
+    let several = |axis: &Axis| axis.values(&cells).len() > 1;
+    let axes = Axis::ALL.into_iter();
+    let drawn = axes.filter(|axis| several(axis) && !gridded(axis));
+    drawn.map(|axis| chart(axis, &cells)).collect()
 }
 
 fn chart(axis: Axis, cells: &[&BenchCell]) -> Chart {
@@ -141,10 +160,7 @@ fn lines<'a>(axis: Axis, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
         }
     }
     for line in &mut lines {
-        line.cells.sort_by_key(|cell| match axis {
-            Axis::Depth => u64::from(cell.point.depth),
-            Axis::Size => cell.point.bs.0,
-        });
+        line.cells.sort_by_key(|cell| axis.number(&cell.point));
     }
     lines
 }
@@ -164,7 +180,9 @@ fn rest(axis: Axis, point: &BenchPoint, all: &[&BenchCell]) -> String {
         words.extend(varies(&|p| format!("depth {}", p.depth)));
     }
     words.extend(varies(&|p| jobs(p.jobs)));
-    words.join(" ") + &settings(point.hw_queues, point.nr_requests) + &beside(&point.background)
+    let queues = point.hw_queues.filter(|_| axis != Axis::Queues);
+    let requests = point.nr_requests.filter(|_| axis != Axis::Requests);
+    words.join(" ") + &settings(queues, requests) + &beside(&point.background)
 }
 
 fn traces(
@@ -172,8 +190,7 @@ fn traces(
     x: impl Fn(&BenchCell) -> Value,
     y: fn(&BenchCell) -> f64,
 ) -> Vec<Value> {
-    let colours = COLOURS.iter().cycle();
-    let trace = |(line, colour): (&Line<'_>, &&str)| {
+    let trace = |(line, style): (&Line<'_>, &Style)| {
         let texts: Vec<String> = line
             .cells
             .iter()
@@ -186,10 +203,11 @@ fn traces(
             "x": line.cells.iter().map(|cell| x(cell)).collect::<Vec<_>>(),
             "y": line.cells.iter().map(|cell| value(y(cell))).collect::<Vec<_>>(),
             "text": texts,
-            "line": {"color": colour, "width": 2},
-            "marker": {"color": colour, "size": 7},
+            "line": {"color": style.colour, "width": 2, "dash": style.dash},
+            "marker": {"color": style.colour, "size": 7, "symbol": style.symbol},
             "hovertemplate": "%{y} at %{x}; %{text}",
         })
     };
-    lines.iter().zip(colours).map(trace).collect()
+    let styles = styles(lines.len());
+    lines.iter().zip(&styles).map(trace).collect()
 }

@@ -2,6 +2,7 @@
 //! and method.
 
 use super::pareto::whiskers;
+use super::series::{Style, styles};
 use super::{Chart, View, axis, value};
 use crate::bench::{Section, name};
 use crate::html::escape::chart_text;
@@ -10,19 +11,6 @@ use q2c_result::bench::{BenchCell, BenchResult, Curve};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// Names of the colours of lines, each with an interface and a method.
-pub(super) const COLOURS: [&str; 9] = [
-    "@interrupt",
-    "@poll",
-    "@chosen",
-    "@a",
-    "@b",
-    "@c",
-    "@d",
-    "@e",
-    "@f",
-];
 
 /// A quantity that is drawn over the number of jobs.
 struct Measure {
@@ -124,25 +112,25 @@ fn traces(result: &BenchResult, section: &Section, measure: &Measure) -> Vec<Val
     let mut names: Vec<String> = cells.iter().map(|c| name(&c.point)).collect();
     names.dedup();
     let mut traces = Vec::new();
-    for (line, colour) in names.iter().zip(COLOURS.iter().cycle()) {
+    for (line, style) in names.iter().zip(&styles(names.len())) {
         let own: Vec<&BenchCell> = cells
             .iter()
             .copied()
             .filter(|c| name(&c.point) == *line)
             .collect();
-        traces.push(trace(line, colour, &own, measure));
+        traces.push(trace(line, style, &own, measure));
         let curve = result
             .scaling
             .iter()
             .find(|c| name(&c.first) == *line && section.holds(&c.first));
         if let (true, Some(curve)) = (measure.marked, curve) {
-            traces.extend(marks(curve, colour, &own));
+            traces.extend(marks(curve, &style.colour, &own));
         }
     }
     traces
 }
 
-fn trace(line: &str, colour: &str, cells: &[&BenchCell], measure: &Measure) -> Value {
+fn trace(line: &str, style: &Style, cells: &[&BenchCell], measure: &Measure) -> Value {
     let intervals: Vec<Interval> = cells.iter().map(|c| (measure.of)(c)).collect();
     let medians: Vec<Value> = intervals
         .iter()
@@ -154,6 +142,7 @@ fn trace(line: &str, colour: &str, cells: &[&BenchCell], measure: &Measure) -> V
             .map(|i| value(of(i) * measure.scale))
             .collect()
     };
+    let colour = style.colour.as_str();
     let mut bars = whiskers(&Interval::default(), 1.0, colour);
     bars["array"] = side(|i| i.max - i.median);
     bars["arrayminus"] = side(|i| i.median - i.min);
@@ -169,8 +158,8 @@ fn trace(line: &str, colour: &str, cells: &[&BenchCell], measure: &Measure) -> V
         "y": medians,
         "text": was,
         "error_y": bars,
-        "line": {"color": colour, "width": 2},
-        "marker": {"color": colour, "size": 7},
+        "line": {"color": colour, "width": 2, "dash": style.dash},
+        "marker": {"color": colour, "size": 7, "symbol": style.symbol},
         "hovertemplate": "%{y} at %{x} jobs; was %{text}",
     })
 }

@@ -118,7 +118,7 @@ fn time(series: &Series) -> Value {
 
 fn layout(upper: &str) -> Value {
     axis::stacked(
-        &axis::from_zero("time, s"),
+        &axis::over_time("time, s"),
         &axis::titled(upper),
         &axis::from_zero("miss rate, %"),
     )

@@ -1,6 +1,7 @@
 //! IOPS against CPU of every configuration, with the Pareto front.
 
 use super::line::Line;
+use super::series::hue;
 use super::{Chart, View, axis, value};
 use crate::html::escape::chart_text;
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
@@ -70,26 +71,32 @@ fn simulated(sweep: &Sweep) -> Vec<Value> {
     traces
 }
 
-/// The configurations as dots, each rule in a shade of its own.
+/// The configurations as dots, each rule in a colour of its own.
 fn by_rule(sweep: &Sweep) -> Vec<Value> {
-    const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
     let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();
     rules.sort_unstable();
     rules.dedup();
-    let trace = |(rule, shade): (&str, &&str)| {
-        let of_rule: Vec<&SweepCell> = sweep
-            .cells
-            .iter()
-            .filter(|cell| cell.rule == rule)
-            .collect();
+    let all = rules.len();
+    let trace = |(n, rule): (usize, &str)| {
+        let cells = sweep.cells.iter();
+        let of_rule: Vec<&SweepCell> = cells.filter(|cell| cell.rule == rule).collect();
         let name = format!("simulated: {}", chart_text(rule));
-        dots(&name, &of_rule, &json!({"color": shade, "size": 5}))
+        dots(&name, &of_rule, &marker(n, all))
     };
-    rules
-        .into_iter()
-        .zip(SHADES.iter().cycle())
-        .map(trace)
-        .collect()
+    rules.into_iter().enumerate().map(trace).collect()
+}
+
+/// The dots of one of so many rules: in a shade that is quiet beside measured cells, where these
+/// suffice.
+fn marker(n: usize, all: usize) -> Value {
+    const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
+    match SHADES.get(n).filter(|_| all <= SHADES.len()) {
+        Some(shade) => json!({"color": shade, "size": 5}),
+        None => {
+            let style = hue(n, all);
+            json!({"color": style.colour, "size": 5, "symbol": style.symbol, "opacity": 0.7})
+        }
+    }
 }
 
 fn front(sweep: &Sweep) -> Value {

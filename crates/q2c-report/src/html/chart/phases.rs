@@ -1,6 +1,7 @@
 //! The phases of trials through which the jobs run on: throughput over time, with the phases
 //! marked.
 
+use super::series::{Style, styles};
 use super::{Chart, View, axis, value};
 use crate::bench::name;
 use crate::html::escape::chart_text;
@@ -8,8 +9,6 @@ use crate::quantity::seconds;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Slice};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
-
-const COLOURS: [&str; 9] = super::over_jobs::COLOURS;
 
 /// One trial of a point through all its phases.
 struct Course<'a> {
@@ -118,21 +117,22 @@ fn views(courses: &[Course<'_>]) -> Vec<View> {
     let there = QUANTITIES
         .iter()
         .filter(|(_, _, _, of)| slices().any(|s| of(s) > 0.0));
+    let styles = styles(courses.len());
     let view = |(label, title, unit, of): &Quantity| {
-        let coloured = courses.iter().zip(COLOURS.iter().cycle());
+        let coloured = courses.iter().zip(&styles);
         let mut traces: Vec<Value> = coloured
             .clone()
-            .map(|(course, colour)| course.trace(colour, unit, *of))
+            .map(|(course, style)| course.trace(style, unit, *of))
             .collect();
         let missing = coloured.filter(|(course, _)| course.slices().any(|s| s.miss_rate.is_some()));
-        traces.extend(missing.map(|(course, colour)| {
+        traces.extend(missing.map(|(course, style)| {
             let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
-            let mut below = course.trace(colour, "% missed", rate);
+            let mut below = course.trace(style, "% missed", rate);
             below["yaxis"] = json!("y2");
             below["showlegend"] = json!(false);
             below
         }));
-        let (time, upper) = (axis::from_zero("time, s"), axis::from_zero(title));
+        let (time, upper) = (axis::over_time("time, s"), axis::from_zero(title));
         let mut layout = match misses {
             true => axis::stacked(&time, &upper, &axis::from_zero("miss rate, %")),
             false => axis::single(&time, &upper),
@@ -155,7 +155,7 @@ impl Course<'_> {
     }
 
     /// A line through the slices, each at its middle.
-    fn trace(&self, colour: &str, unit: &str, of: impl Fn(&Slice) -> f64) -> Value {
+    fn trace(&self, style: &Style, unit: &str, of: impl Fn(&Slice) -> f64) -> Value {
         let name = chart_text(&self.name);
         let point = |slice: &Slice| match slice.counted {
             true => "circle",
@@ -169,9 +169,9 @@ impl Course<'_> {
             "legendgroup": name,
             "x": self.slices().map(middle).collect::<Vec<Value>>(),
             "y": self.slices().map(|slice| value(of(slice))).collect::<Vec<Value>>(),
-            "line": {"color": colour, "width": 2},
+            "line": {"color": style.colour, "width": 2, "dash": style.dash},
             "marker": {
-                "color": colour,
+                "color": style.colour,
                 "size": 7,
                 "symbol": self.slices().map(point).collect::<Vec<&str>>(),
             },

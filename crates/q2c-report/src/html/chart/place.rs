@@ -65,6 +65,7 @@ fn times(setup: &Setup) -> Value {
         "marker": {"color": "@chosen"},
         "error_y": {
             "type": "data",
+            "color": "@ink",
             "symmetric": false,
             "array": over(setup, |of| of.c_slowdown_high - of.c_slowdown, 1.0),
             "arrayminus": over(setup, |of| of.c_slowdown - of.c_slowdown_low, 1.0),
@@ -74,19 +75,20 @@ fn times(setup: &Setup) -> Value {
 }
 
 fn states(setup: &Setup) -> Vec<Value> {
-    let state = |name: &str, of: fn(&PolicyFigures) -> f64| {
+    let state = |name: &str, colour: &str, of: fn(&PolicyFigures) -> f64| {
         json!({
             "type": "bar",
             "name": name,
             "x": names(setup),
             "y": over(setup, of, 100.0),
+            "marker": {"color": colour},
             "hovertemplate": "%{y:.1f} %",
         })
     };
     vec![
-        state("colocate", |of| of.states.colocate),
-        state("spread", |of| of.states.spread),
-        state("bunch", |of| of.states.bunch),
-        state("heap", |of| of.states.heap),
+        state("colocate", "@chosen", |of| of.states.colocate),
+        state("spread", "@a", |of| of.states.spread),
+        state("bunch", "@poll", |of| of.states.bunch),
+        state("heap", "@d", |of| of.states.heap),
     ]
 }

@@ -19,7 +19,7 @@ pub(in crate::html) fn chart(result: &PollStudyResult) -> Chart {
         id: "poll-study".into(),
         title: "Loss of each rule on each pattern".into(),
         note: "Percent of the objective of the pattern's own best. 100 stands for a broken limit. A gap is a pattern that does not count.".into(),
-        height: (160 + 24 * result.rules.len() as u32).min(900),
+        height: (260 + 24 * result.rules.len() as u32).min(900),
         wide: true,
         views,
     }

@@ -1,14 +1,12 @@
 //! The charts of an experiment: ours beside the published points, on the published axes.
 
+use super::series::{Style, styles};
 use super::{Chart, View, axis, values};
 use crate::html::escape::chart_text;
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
-
-/// Colours of our curves, in turn.
-const COLOURS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
 
 /// The charts that have something to draw.
 pub(in crate::html) fn charts(result: &ReproduceResult) -> Vec<Chart> {
@@ -21,20 +19,23 @@ pub(in crate::html) fn charts(result: &ReproduceResult) -> Vec<Chart> {
 fn chart(n: usize, asked: &ChartAsked, result: &ReproduceResult) -> Chart {
     let unit = unit_of(&asked.figure);
     let x = match asked.over.as_str() {
-        "time" => "seconds since the start".to_owned(),
-        over => over.to_owned(),
+        "time" => axis::over_time("seconds since the start"),
+        over => axis::titled(over),
     };
-    let ours = asked.ours.iter().enumerate();
-    let mut traces: Vec<Value> = ours.map(|(n, curve)| our(n, curve, asked, unit)).collect();
+    let styles = styles(asked.ours.len());
+    let ours = asked.ours.iter().zip(&styles);
+    let mut traces: Vec<Value> = ours
+        .map(|(curve, style)| our(style, curve, asked, unit))
+        .collect();
     traces.extend(
         asked
             .published
             .iter()
             .map(|curve| theirs(curve, asked, unit, result.scale)),
     );
-    let mut layout = axis::single(&axis::titled(&x), &axis::from_zero(unit));
+    let mut layout = axis::single(&x, &axis::from_zero(unit));
     if asked.over == "time" {
-        layout["shapes"] = borders(result);
+        (layout["shapes"], layout["annotations"]) = borders(result);
     }
     let figure = &asked.figure;
     Chart {
@@ -70,27 +71,32 @@ fn diamonds(asked: &ChartAsked, scale: f64) -> String {
     }
 }
 
-/// A line at the begin of each phase but the first.
-fn borders(result: &ReproduceResult) -> Value {
+/// A line at the begin of each phase but the first, and the phase's name beside it: upright, so
+/// that the names of short phases do not overlap.
+fn borders(result: &ReproduceResult) -> (Value, Value) {
     let trial = result.points.iter().find_map(|point| point.trials.first());
     let phases = trial
         .map(|trial| trial.phases.as_slice())
         .unwrap_or_default();
-    let border = |(at, label): (f64, &str)| {
+    let labels = result.phases.iter().map(|phase| phase.label.as_str());
+    let begins = phases.iter().map(|phase| phase.begin_s).zip(labels).skip(1);
+    let line = |(at, _): (f64, &str)| {
         json!({
-            "type": "line",
-            "yref": "paper",
-            "x0": at,
-            "x1": at,
-            "y0": 0,
-            "y1": 1,
+            "type": "line", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1,
             "line": {"color": "@muted", "width": 1, "dash": "dot"},
-            "label": {"text": chart_text(label), "textposition": "start"},
         })
     };
-    let labels = result.phases.iter().map(|phase| phase.label.as_str());
-    let begins = phases.iter().map(|phase| phase.begin_s).zip(labels);
-    begins.skip(1).map(border).collect()
+    let name = |(at, label): (f64, &str)| {
+        json!({
+            "x": at, "y": 1, "xref": "x", "yref": "paper", "xanchor": "left", "yanchor": "top",
+            "textangle": -90, "showarrow": false,
+            "text": chart_text(label), "font": {"size": 11, "color": "@muted"},
+        })
+    };
+    (
+        begins.clone().map(line).collect(),
+        begins.map(name).collect(),
+    )
 }
 
 fn xs(points: impl Iterator<Item = String>, asked: &ChartAsked) -> Value {
@@ -101,7 +107,7 @@ fn xs(points: impl Iterator<Item = String>, asked: &ChartAsked) -> Value {
     points.map(number).collect()
 }
 
-fn our(n: usize, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
+fn our(style: &Style, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
     let over = |of: fn(&Interval) -> f64| {
         let all: Vec<f64> = curve.points.iter().map(|(_, value)| of(value)).collect();
         values(&all, 1.0 / factor_of(unit))
@@ -117,7 +123,8 @@ fn our(n: usize, curve: &OurCurve, asked: &ChartAsked, unit: &str) -> Value {
         "name": chart_text(&curve.name),
         "x": xs(curve.points.iter().map(|(at, _)| at.clone()), asked),
         "y": over(|value| value.median),
-        "line": {"color": COLOURS[n % COLOURS.len()], "width": 1.6},
+        "line": {"color": style.colour, "width": 1.6, "dash": style.dash},
+        "marker": {"color": style.colour, "symbol": style.symbol},
         "error_y": {
             "type": "data",
             "visible": asked.over != "time",

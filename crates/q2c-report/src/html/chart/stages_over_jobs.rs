@@ -8,7 +8,7 @@ use crate::bench::Section;
 use crate::html::escape::chart_text;
 use crate::stages::{Seen, lines, seen};
 use q2c_result::analyze::StageStats;
-use q2c_result::bench::BenchResult;
+use q2c_result::bench::{BenchResult, StageRun};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,74 @@ pub(in crate::html) fn charts(result: &BenchResult, section: &Section, id: usize
     let all = lines(&seen(result, section)).into_iter().enumerate();
     let of_line = |(n, (name, mut points)): (usize, (String, Vec<Seen<'_>>))| {
         points.sort_by_key(|(cell, _)| cell.point.jobs);
+        let times = match points.as_slice() {
+            [(cell, run)] => of_point(&name, cell.point.jobs, run),
+            several => times(&name, several),
+        };
+        let id_of = |what: &str| format!("{what}-{id}-{n}");
         [
-            Some(times(&name, &points, format!("stages-{id}-{n}"))),
-            queues(&name, &points, format!("queues-{id}-{n}")),
+            Some(Chart {
+                id: id_of("stages"),
+                ..times
+            }),
+            queues(&name, &points, id_of("queues")),
         ]
     };
     let all = all.flat_map(of_line).flatten();
     all.filter(Chart::has_data).collect()
 }
 
-fn times(name: &str, points: &[Seen<'_>], id: String) -> Chart {
+/// A figure of a stage: its name, its colour, and the function that reads it.
+type Figure = (&'static str, &'static str, fn(&StageStats) -> f64);
+
+/// The stages of a point that is the only one of its line: they are the axis, because bars over one
+/// number of jobs compare nothing.
+fn of_point(name: &str, jobs: u32, run: &StageRun) -> Chart {
+    let figures: [Figure; 3] = [
+        ("mean", "@a", |of| of.mean_ns),
+        ("p50", "@e", |of| of.p50_ns),
+        ("p99", "@poll", |of| of.p99_ns),
+    ];
+    let there: Vec<(&str, &StageStats)> = STAGES
+        .iter()
+        .map(|(stage, _)| *stage)
+        .chain(["Q2C"])
+        .filter_map(|stage| Some((stage, run.stages.get(stage)?)))
+        .collect();
+    let trace = |(label, colour, of): Figure| {
+        let heights = there.iter().map(|(_, stats)| value(of(stats) * NS_TO_US));
+        json!({
+            "type": "bar", "name": label,
+            "x": there.iter().map(|(stage, _)| *stage).collect::<Vec<&str>>(),
+            "y": heights.collect::<Vec<Value>>(),
+            "marker": {"color": colour}, "hovertemplate": "%{y} us",
+        })
+    };
+    let traces: Vec<Value> = match there.is_empty() {
+        true => Vec::new(),
+        false => figures.into_iter().map(trace).collect(),
+    };
+    let mut stages = axis::titled("stage");
+    stages["type"] = json!("category");
+    Chart {
+        id: String::new(),
+        title: "Where does the time between Q and C go?".into(),
+        note: format!(
+            "{name}, {}, in a run of its own with the block layer captured. Each stage by itself; \
+             percentiles do not add up.",
+            crate::course::jobs(jobs)
+        ),
+        height: 380,
+        wide: true,
+        views: vec![View {
+            label: "stages",
+            traces,
+            layout: axis::single(&stages, &axis::from_zero("time, us")),
+        }],
+    }
+}
+
+fn times(name: &str, points: &[Seen<'_>]) -> Chart {
     let nothing = BTreeMap::new();
     let slices: Vec<Slice<'_>> = points
         .iter()
@@ -42,7 +100,7 @@ fn times(name: &str, points: &[Seen<'_>], id: String) -> Chart {
     let mut mean = view("mean", stacked(&slices, Some(&jobs(points))), &over_jobs());
     mean.layout["bargap"] = json!(0.3);
     Chart {
-        id,
+        id: String::new(),
         title: "Where does the time between Q and C go, over the number of jobs?".into(),
         note: format!(
             "{name}, in a run of each point with the block layer captured. Mean: the mean time in \
@@ -93,50 +151,90 @@ fn percentiles(label: &'static str, points: &[Seen<'_>], of: fn(&StageStats) -> 
     }
 }
 
+/// A hardware queue: its device and its number.
+type Queue<'a> = (&'a str, u32);
+
 /// The share of each hardware queue in the requests; `None` where there is a single one, or where
 /// they are not known.
 fn queues(name: &str, points: &[Seen<'_>], id: String) -> Option<Chart> {
-    let mut all: BTreeSet<(&str, u32)> = BTreeSet::new();
+    let mut all: BTreeSet<Queue<'_>> = BTreeSet::new();
     for (_, run) in points {
         for device in &run.queues {
             let own = device.all.queues.iter();
             all.extend(own.map(|queue| (device.device.as_str(), queue.hctx)));
         }
     }
-    let share = |(_, run): &Seen<'_>, (device, hctx): (&str, u32)| -> Option<f64> {
-        let device = run.queues.iter().find(|of| of.device == device)?;
-        let queue = device.all.queues.iter().find(|of| of.hctx == hctx)?;
-        Some(queue.share * 100.0)
+    let (title, view) = match points {
+        [point] => (
+            "Which hardware queues take the requests?",
+            shares(point, &all),
+        ),
+        several => (
+            "Which hardware queues take the requests, over the number of jobs?",
+            shares_over_jobs(several, &all),
+        ),
     };
-    let row = |queue: &(&str, u32)| -> Vec<Option<f64>> {
-        points.iter().map(|point| share(point, *queue)).collect()
-    };
-    let name_of = |(device, hctx): &(&str, u32)| chart_text(&format!("{device} queue {hctx}"));
-    let names = all.iter().map(name_of);
-    let map = json!({
-        "type": "heatmap",
-        "x": jobs(points),
-        "y": names.collect::<Vec<String>>(),
-        "z": all.iter().map(row).collect::<Vec<_>>(),
-        "colorscale": "@scale", "xgap": 1, "ygap": 1, "hoverongaps": false, "zmin": 0,
-        "colorbar": {"title": {"text": "%"}, "thickness": 12, "outlinewidth": 0},
-        "hovertemplate": "%{z:.1f} % of the requests in %{y} at %{x} jobs<extra></extra>",
-    });
-    let mut rows = axis::titled("");
-    rows["type"] = json!("category");
     (all.len() > 1).then(|| Chart {
         id,
-        title: "Which hardware queues take the requests, over the number of jobs?".into(),
+        title: title.into(),
         note: format!(
             "{name}. Share of each queue in the device's requests; queues without a request have \
              0 %."
         ),
         height: 380,
         wide: true,
-        views: vec![View {
-            label: "share",
-            traces: vec![map],
-            layout: axis::single(&over_jobs(), &rows),
-        }],
+        views: vec![view],
     })
+}
+
+fn share((_, run): &Seen<'_>, (device, hctx): Queue<'_>) -> Option<f64> {
+    let device = run.queues.iter().find(|of| of.device == device)?;
+    let queue = device.all.queues.iter().find(|of| of.hctx == hctx)?;
+    Some(queue.share * 100.0)
+}
+
+fn names(all: &BTreeSet<Queue<'_>>) -> Vec<String> {
+    let name = |(device, hctx): &Queue<'_>| chart_text(&format!("{device} queue {hctx}"));
+    all.iter().map(name).collect()
+}
+
+fn by_queue() -> Value {
+    let mut axis = axis::titled("");
+    axis["type"] = json!("category");
+    axis
+}
+
+/// Bars of one point.
+fn shares(point: &Seen<'_>, all: &BTreeSet<Queue<'_>>) -> View {
+    let shares = all.iter().map(|queue| share(point, *queue));
+    let bars = json!({
+        "type": "bar", "x": names(all), "y": shares.collect::<Vec<Option<f64>>>(),
+        "marker": {"color": "@a"},
+        "hovertemplate": "%{y:.1f} % of the requests in %{x}<extra></extra>",
+    });
+    View {
+        label: "share",
+        traces: vec![bars],
+        layout: axis::single(&by_queue(), &axis::from_zero("share of the requests, %")),
+    }
+}
+
+fn shares_over_jobs(points: &[Seen<'_>], all: &BTreeSet<Queue<'_>>) -> View {
+    let row = |queue: &Queue<'_>| -> Vec<Option<f64>> {
+        points.iter().map(|point| share(point, *queue)).collect()
+    };
+    let map = json!({
+        "type": "heatmap",
+        "x": jobs(points),
+        "y": names(all),
+        "z": all.iter().map(row).collect::<Vec<_>>(),
+        "colorscale": "@scale", "xgap": 1, "ygap": 1, "hoverongaps": false, "zmin": 0,
+        "colorbar": {"title": {"text": "%"}, "thickness": 12, "outlinewidth": 0},
+        "hovertemplate": "%{z:.1f} % of the requests in %{y} at %{x} jobs<extra></extra>",
+    });
+    View {
+        label: "share",
+        traces: vec![map],
+        layout: axis::single(&over_jobs(), &by_queue()),
+    }
 }

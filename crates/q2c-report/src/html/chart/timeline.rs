@@ -22,8 +22,8 @@ pub(in crate::html) fn chart(timeline: &Timeline) -> Chart {
         id: "timeline".into(),
         title: "I/O by I/O: why it missed".into(),
         note: format!(
-            "{} on the first trace's first lane. Line: the sleep asked. Dots: the device's latency, in red where the I/O was \
-             complete before its sleep ended.{left_out} Below: time from the submission's return to reaping.",
+            "{}, simulated on the first trace's first lane. Line: the sleep asked. Dots: the device's latency, in red where the I/O was \
+             complete before its sleep ended.{left_out} Below: the simulated time from the submission's return to reaping.",
             timeline.policy
         ),
         height: 480,
@@ -34,7 +34,7 @@ pub(in crate::html) fn chart(timeline: &Timeline) -> Chart {
             layout: axis::stacked(
                 &axis::from_zero("time, ms"),
                 &axis::from_zero("latency and sleep, us"),
-                &axis::from_zero("observed, us"),
+                &axis::from_zero("until reaped, us"),
             ),
         }],
     }
@@ -61,7 +61,7 @@ fn traces(timeline: &Timeline) -> Vec<Value> {
             "line": {"color": "@chosen", "width": 1.5, "shape": "hv"},
         }),
         json!({
-            "type": "scatter", "mode": "markers", "name": "observed", "yaxis": "y2",
+            "type": "scatter", "mode": "markers", "name": "reaped, simulated", "yaxis": "y2",
             "x": time, "y": values(&timeline.woke_ns, NS_TO_US),
             "marker": {"size": 3, "color": "@ink"},
         }),

@@ -4,9 +4,13 @@ use super::STAGES;
 use crate::html::chart::{Chart, View, axis};
 use crate::html::escape::chart_text;
 use crate::quantity::{count, duration};
-use q2c_result::analyze::{AnalyzeResult, Excerpt, ExcerptIo};
+use q2c_result::analyze::{AnalyzeResult, ExcerptIo};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// Most I/Os of an excerpt that are drawn: the page stays small. The start and the slowest have
+/// fewer.
+const DRAWN: usize = 512;
 
 /// A way to sort I/Os into lanes: the labels of the views `start`, `slowest` and `window`, the word
 /// for a lane, and the function that gives an I/O's lane.
@@ -44,17 +48,19 @@ pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
         return None;
     }
     let mut views = Vec::new();
+    let mut left_out = 0;
     for excerpt in &result.excerpts {
+        let ios = &excerpt.ios[..excerpt.ios.len().min(DRAWN)];
+        left_out += excerpt.left_out + (excerpt.ios.len() - ios.len()) as u64;
         for (labels, name, of) in LANES {
-            if name == "CPU" || excerpt.ios.iter().any(|io| of(io).is_some()) {
+            if name == "CPU" || ios.iter().any(|io| of(io).is_some()) {
                 let which = ["start", "slowest", "window"]
                     .iter()
                     .position(|what| *what == excerpt.what)?;
-                views.push(view(excerpt, labels[which], name, of));
+                views.push(view(ios, labels[which], name, of));
             }
         }
     }
-    let left_out: u64 = result.excerpts.iter().map(|excerpt| excerpt.left_out).sum();
     let more = match left_out {
         0 => String::new(),
         n => format!(" {} more I/Os of the window have no room here.", count(n)),
@@ -63,7 +69,7 @@ pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
         id: "excerpts".into(),
         title: "What happens to single I/Os?".into(),
         note: format!(
-            "A line for each I/O from Q to C, its stages coloured, above each other where they overlap; a dot where it completes. Drag to zoom. \
+            "A line for each I/O from Q to C, its stages coloured, above each other where they overlap; the dot where it completes tells what it is. Drag to zoom. \
              Any other window: q2c analyze --window FROM..TO, or q2c trace export --format chrome.{more}"
         ),
         height: 560,
@@ -73,12 +79,12 @@ pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
 }
 
 fn view(
-    excerpt: &Excerpt,
+    ios: &[ExcerptIo],
     label: &'static str,
     name: &str,
     of: fn(&ExcerptIo) -> Option<u32>,
 ) -> View {
-    let (rows, ticks) = rows(&excerpt.ios, of);
+    let (rows, ticks) = rows(ios, of);
     let ticktext = ticks.iter().map(|(lane, _)| match lane {
         Some(lane) => format!("{name} {lane}"),
         None => format!("{name} unknown"),
@@ -89,9 +95,9 @@ fn view(
     y["showgrid"] = json!(true);
     let mut traces: Vec<Value> = STAGES
         .iter()
-        .filter_map(|stage| lines(excerpt, &rows, stage))
+        .filter_map(|stage| lines(ios, &rows, stage))
         .collect();
-    traces.push(ends(excerpt, &rows));
+    traces.push(ends(ios, &rows));
     View {
         label,
         traces,
@@ -139,7 +145,7 @@ fn rows(
 }
 
 /// The first and the last known time of an I/O, ns.
-fn ends_of(io: &ExcerptIo) -> (u64, u64) {
+pub(super) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
     let times = [
         io.queue_ns,
         io.getrq_ns,
@@ -166,14 +172,19 @@ fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
 }
 
 /// One plotly trace for a stage of all I/Os: pieces of line with gaps between them.
-fn lines(excerpt: &Excerpt, rows: &[usize], (name, colour): &(&str, &str)) -> Option<Value> {
+fn lines(ios: &[ExcerptIo], rows: &[usize], (name, colour): &(&str, &str)) -> Option<Value> {
     let (mut x, mut y, mut text) = (Vec::new(), Vec::new(), Vec::new());
-    for (io, row) in excerpt.ios.iter().zip(rows) {
+    for (io, row) in ios.iter().zip(rows) {
         if let Some((from, to)) = stage(io, name) {
             x.extend([exact_us(from), exact_us(to), Value::Null]);
             y.extend([json!(row), json!(row), Value::Null]);
-            let about = about(io, name, to.saturating_sub(from));
-            text.extend([json!(about), json!(about), Value::Null]);
+            let (begin, end) = ends_of(io);
+            let took = duration(to.saturating_sub(from) as f64);
+            let text_of = json!(format!(
+                "{name} {took} of {} in all",
+                duration((end - begin) as f64)
+            ));
+            text.extend([text_of.clone(), text_of, Value::Null]);
         }
     }
     (!x.is_empty()).then(|| {
@@ -185,16 +196,19 @@ fn lines(excerpt: &Excerpt, rows: &[usize], (name, colour): &(&str, &str)) -> Op
     })
 }
 
-fn ends(excerpt: &Excerpt, rows: &[usize]) -> Value {
-    let done = excerpt
-        .ios
-        .iter()
-        .zip(rows)
-        .filter_map(|(io, row)| Some((io.complete_ns?, row)));
-    let (x, y): (Vec<Value>, Vec<usize>) = done.map(|(at, row)| (exact_us(at), *row)).unzip();
+/// The dots where I/Os complete. They tell what the I/O is, once for all of its stages.
+fn ends(ios: &[ExcerptIo], rows: &[usize]) -> Value {
+    let (mut x, mut y, mut text) = (Vec::new(), Vec::new(), Vec::new());
+    for (io, row) in ios.iter().zip(rows) {
+        if let Some(at) = io.complete_ns {
+            x.push(exact_us(at));
+            y.push(*row);
+            text.push(about(io));
+        }
+    }
     json!({
-        "type": "scatter", "mode": "markers", "name": "complete", "x": x, "y": y,
-        "marker": {"color": "@ink", "size": 3}, "hoverinfo": "skip",
+        "type": "scatter", "mode": "markers", "name": "complete", "x": x, "y": y, "text": text,
+        "marker": {"color": "@ink", "size": 4}, "hovertemplate": "%{text}<extra></extra>",
     })
 }
 
@@ -204,19 +218,13 @@ fn exact_us(ns: u64) -> Value {
     json!(ns as f64 / 1e3)
 }
 
-fn about(io: &ExcerptIo, stage: &str, ns: u64) -> String {
-    let (from, to) = ends_of(io);
+fn about(io: &ExcerptIo) -> String {
     let pid = io
         .pid
         .map_or_else(String::new, |pid| format!(", pid {pid}"));
     chart_text(&format!(
-        "{stage} {} of {} in all: {} of {} bytes at sector {} of {}{pid}",
-        duration(ns as f64),
-        duration((to - from) as f64),
-        io.op,
-        io.bytes,
-        io.sector,
-        io.device
+        "{} of {} bytes at sector {} of {}{pid}",
+        io.op, io.bytes, io.sector, io.device
     ))
 }
 

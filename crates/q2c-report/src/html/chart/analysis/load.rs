@@ -1,7 +1,8 @@
 //! Charts of latency, throughput and I/Os in flight over time.
 
+use super::offsets::{READS, WRITES};
 use crate::html::chart::{Chart, View, axis, value};
-use q2c_result::analyze::{AnalyzeResult, Load};
+use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -33,7 +34,7 @@ pub(super) fn latency(result: &AnalyzeResult) -> Chart {
         views: vec![View {
             label: "heat map",
             traces,
-            layout: axis::single(&axis::titled("time, s"), &axis::logarithmic_us("latency")),
+            layout: axis::single(&axis::over_time("time, s"), &axis::logarithmic_us("latency")),
         }],
     }
 }
@@ -91,7 +92,7 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
     };
     let kiops = |load: &Load| load.requests as f64 / load.length_ns as f64 * 1e6;
     let queued = line("KIOPS", "@accent", &kiops);
-    let time = axis::titled("time, s");
+    let time = axis::over_time("time, s");
     let unended = loads.iter().all(|load| load.latencies.is_empty());
     let (traces, layout) = if loads.is_empty() {
         (Vec::new(), Value::Null)
@@ -123,6 +124,58 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
             traces,
             layout,
         }],
+    }
+}
+
+/// The chart of reads and writes over time: their number, and the data that they move.
+pub(super) fn throughput(result: &AnalyzeResult) -> Chart {
+    let views = vec![
+        rates(&result.throughput, "IOPS", "IOPS", |moved| moved.ios as f64),
+        rates(&result.throughput, "MiB/s", "MiB/s", |moved| {
+            moved.bytes as f64 / f64::from(1u32 << 20)
+        }),
+    ];
+    Chart {
+        id: "throughput".into(),
+        title: "How much is read and written?".into(),
+        note: "Reads and writes with data, by the time at which they began; means over windows."
+            .into(),
+        height: 380,
+        wide: true,
+        views,
+    }
+}
+
+/// Reads or writes: their name, their colour, and the function that gives theirs.
+type Kind = (&'static str, &'static str, fn(&Throughput) -> &Moved);
+
+/// A view of what reads and writes are per second.
+fn rates(windows: &[Throughput], label: &'static str, unit: &str, of: fn(&Moved) -> f64) -> View {
+    let middle = |w: &Throughput| value((w.start_ns + w.length_ns / 2) as f64 * 1e-9);
+    let kinds: [Kind; 2] = [
+        ("reads", READS, |window| &window.reads),
+        ("writes", WRITES, |window| &window.writes),
+    ];
+    let there = kinds
+        .into_iter()
+        .filter(|(.., moved)| windows.iter().any(|window| moved(window).ios > 0));
+    let trace = |(name, colour, moved): Kind| {
+        let rate = |w: &Throughput| value(of(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9));
+        json!({
+            "type": "scatter", "mode": "lines", "name": name,
+            "x": windows.iter().map(middle).collect::<Vec<_>>(),
+            "y": windows.iter().map(rate).collect::<Vec<_>>(),
+            "line": {"color": colour, "width": 1.5},
+            "hovertemplate": format!("%{{y}} {unit}"),
+        })
+    };
+    let mut layout = axis::single(&axis::over_time("time, s"), &axis::from_zero(unit));
+    layout["hovermode"] = json!("x unified");
+    layout["showlegend"] = json!(true);
+    View {
+        label,
+        traces: there.map(trace).collect(),
+        layout,
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
         views.push(view(
             "over time",
             stacked(&over_time, None),
-            &axis::titled("time, s"),
+            &axis::over_time("time, s"),
         ));
         views.push(view("over load", stacked(&over_load, Some(&names)), &loads));
     }

@@ -124,7 +124,7 @@ pub(super) fn lateness(lines: &[Line<'_>]) -> Chart {
 }
 
 fn over_time(label: &'static str, traces: Vec<Value>, y: &Value) -> View {
-    let mut layout = axis::single(&axis::from_zero("time from the start, s"), y);
+    let mut layout = axis::single(&axis::over_time("time from the start, s"), y);
     layout["hovermode"] = json!("x unified");
     layout["showlegend"] = json!(true);
     View {

@@ -1,0 +1,270 @@
+//! Reads and writes over time: how much they move, and where on their devices they begin.
+
+use crate::windows::{Joined, Windows};
+use q2c_model::{DevId, Op};
+use q2c_result::analyze::{Moved, OffsetMap, OffsetWindow, Throughput};
+use q2c_trace::Span;
+use q2c_trace::span::NONE;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most devices that have a map.
+const MOST: usize = 8;
+/// log2 of the bytes of a sector.
+const SECTOR: u32 = 9;
+
+/// The I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB.
+type Ranges = Windows<Count, 128, 3>;
+/// The ranges in each window of time: at most 256 windows of at least 4 us.
+type Map = Windows<Column, 256, 12>;
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Count(u64);
+
+impl Joined for Count {
+    fn join(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
+/// What begins in a window of time. Each set of ranges has the length that its own I/Os need: so
+/// it depends on them alone, and columns add up in any order.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Column {
+    reads: Ranges,
+    writes: Ranges,
+}
+
+impl Joined for Column {
+    fn join(&mut self, other: Self) {
+        self.reads.merge(other.reads);
+        self.writes.merge(other.writes);
+    }
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Flow {
+    reads: Moved,
+    writes: Moved,
+}
+
+impl Joined for Flow {
+    fn join(&mut self, other: Self) {
+        for (own, more) in [
+            (&mut self.reads, other.reads),
+            (&mut self.writes, other.writes),
+        ] {
+            own.ios = own.ios.saturating_add(more.ios);
+            own.bytes = own.bytes.saturating_add(more.bytes);
+        }
+    }
+}
+
+/// Reads and writes with data, each at its first known time. Those of parts add up in any order.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Offsets {
+    flow: Windows<Flow>,
+    /// The maps of the devices with the lowest numbers, which are the same in whatever order the
+    /// devices come.
+    maps: BTreeMap<DevId, Map>,
+}
+
+impl Offsets {
+    pub(crate) fn add(&mut self, span: &Span) {
+        let at = span.first_ns();
+        let moves = matches!(span.op, Op::Read | Op::Write) && span.bytes > 0;
+        if !moves || at == NONE {
+            return;
+        }
+        let reads = span.op == Op::Read;
+        let flow = self.flow.at(at);
+        let one = Moved {
+            ios: 1,
+            bytes: span.bytes,
+        };
+        flow.join(match reads {
+            true => Flow {
+                reads: one,
+                ..Flow::default()
+            },
+            false => Flow {
+                writes: one,
+                ..Flow::default()
+            },
+        });
+        let Some(map) = self.map(span.device) else {
+            return;
+        };
+        let column = map.at(at);
+        let ranges = match reads {
+            true => &mut column.reads,
+            false => &mut column.writes,
+        };
+        ranges.at(span.sector).join(Count(1));
+    }
+
+    /// The map of a device; `None` where [`MOST`] others of lower numbers have one.
+    fn map(&mut self, device: DevId) -> Option<&mut Map> {
+        if self.maps.len() >= MOST && !self.maps.contains_key(&device) {
+            if self
+                .maps
+                .keys()
+                .next_back()
+                .is_some_and(|last| *last < device)
+            {
+                return None;
+            }
+            self.maps.pop_last();
+        }
+        Some(self.maps.entry(device).or_default())
+    }
+
+    /// Adds those of another part.
+    pub(crate) fn merge(&mut self, other: Offsets) {
+        self.flow.merge(other.flow);
+        for (device, map) in other.maps {
+            self.maps.entry(device).or_default().merge(map);
+        }
+        while self.maps.len() > MOST {
+            self.maps.pop_last();
+        }
+    }
+
+    /// Reads and writes over time, with times from `origin` on.
+    pub(crate) fn throughput(&self, origin: u64) -> Vec<Throughput> {
+        let of = |(start_ns, length_ns, flow): (u64, u64, &Flow)| Throughput {
+            start_ns,
+            length_ns,
+            reads: flow.reads,
+            writes: flow.writes,
+        };
+        self.flow.iter(origin).map(of).collect()
+    }
+
+    /// The maps, with times from `origin` on.
+    pub(crate) fn told(self, origin: u64) -> Vec<OffsetMap> {
+        let maps = self.maps.into_iter();
+        maps.map(|(device, map)| told(device, &map, origin))
+            .collect()
+    }
+}
+
+/// A map whose ranges all have the length that those of all windows together need.
+fn told(device: DevId, map: &Map, origin: u64) -> OffsetMap {
+    let mut all = Ranges::default();
+    for (_, column) in map.numbered() {
+        all.merge(column.reads.clone());
+        all.merge(column.writes.clone());
+    }
+    let length = all.length();
+    let ranges = |of: &Ranges| {
+        let mut of = of.clone();
+        of.lengthen(length);
+        let counted = of.numbered().filter(|(_, count)| count.0 > 0);
+        counted.map(|(number, count)| (number, count.0)).collect()
+    };
+    let window = |(start_ns, length_ns, column): (u64, u64, &Column)| OffsetWindow {
+        start_ns,
+        length_ns,
+        reads: ranges(&column.reads),
+        writes: ranges(&column.writes),
+    };
+    let windows = map.iter(origin).map(window);
+    OffsetMap {
+        device: device.to_string(),
+        range_bytes: 1u64.checked_shl(length + SECTOR).unwrap_or(u64::MAX),
+        windows: windows
+            .filter(|window| !window.reads.is_empty() || !window.writes.is_empty())
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::io_at;
+
+    fn of(ios: &[Span]) -> Offsets {
+        let mut offsets = Offsets::default();
+        ios.iter().for_each(|io| offsets.add(io));
+        offsets
+    }
+
+    #[test]
+    fn reads_and_writes_stand_where_they_begin() {
+        let ms = 1_000_000;
+        let ios = [
+            io_at(0, Op::Read, 0, 4096, 0),
+            io_at(0, Op::Read, 0, 4096, 1 << 10),
+            io_at(0, Op::Write, 8, 8192, ms),
+            io_at(0, Op::Discard, 8, 8192, ms),
+            io_at(0, Op::Write, 8, 0, ms),
+        ];
+        let [map] = &of(&ios).told(0)[..] else {
+            panic!("expected one map");
+        };
+        // 1 ms is in 256 windows of 4 us.
+        assert_eq!((map.range_bytes, map.windows.len()), (4096, 2));
+        assert_eq!(
+            (&map.windows[0].reads, map.windows[0].length_ns),
+            (&vec![(0, 2)], 4096)
+        );
+        assert_eq!(map.windows[1].start_ns, ms / 4096 * 4096);
+        assert_eq!(map.windows[1].writes, [(1, 1)]);
+        assert_eq!(map.ios(), 3);
+        let [flow] = &of(&ios).throughput(0)[..] else {
+            panic!("expected one window");
+        };
+        assert_eq!(
+            flow.reads,
+            Moved {
+                ios: 2,
+                bytes: 8192
+            }
+        );
+        assert_eq!(
+            flow.writes,
+            Moved {
+                ios: 1,
+                bytes: 8192
+            }
+        );
+    }
+
+    /// The last I/O lies so far out that the ranges of the others grow: 2^30 sectors need 128
+    /// ranges of 2^23 each.
+    #[test]
+    fn ranges_grow_with_the_device() {
+        let ios: Vec<Span> = (0..100)
+            .map(|n| io_at(0, Op::Read, n * 8, 4096, n))
+            .chain([io_at(0, Op::Read, (1 << 30) - 8, 4096, 1 << 40)])
+            .collect();
+        let map = &of(&ios).told(0)[0];
+        assert_eq!(map.range_bytes, 512 << 23);
+        assert_eq!(map.windows.len(), 2);
+        assert_eq!(map.windows[0].reads, [(0, 100)]);
+        assert_eq!(map.windows[1].reads, [(127, 1)]);
+        let absurd = of(&[
+            io_at(0, Op::Read, 0, 4096, 0),
+            io_at(0, Op::Read, u64::MAX, 4096, 0),
+        ]);
+        assert_eq!(absurd.told(0)[0].ios(), 2);
+    }
+
+    #[test]
+    fn the_devices_of_the_lowest_numbers_have_maps() {
+        let devices = [3, 12, 1, 9, 4, 11, 2, 8, 10, 5];
+        let ios = devices.map(|minor| io_at(minor, Op::Read, 0, 4096, 0));
+        let names = |of: Offsets| {
+            let maps = of.told(0).into_iter();
+            maps.map(|map| map.device).collect::<Vec<String>>()
+        };
+        let wanted = [1, 2, 3, 4, 5, 8, 9, 10].map(|minor| format!("8:{minor}"));
+        assert_eq!(names(of(&ios)), wanted);
+        for cut in 0..ios.len() {
+            let mut one = of(&ios[cut..]);
+            one.merge(of(&ios[..cut]));
+            assert_eq!(names(one), wanted, "{cut}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Styles of series that are drawn together: each has a colour of its own.
+
+/// How a series is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Style {
+    /// Name of its colour.
+    pub colour: String,
+    /// Stroke of its line.
+    pub dash: &'static str,
+    /// Its points.
+    pub symbol: &'static str,
+}
+
+/// Colours that are easily told apart, for as many series at most.
+const NAMED: [&str; 9] = [
+    "@interrupt",
+    "@poll",
+    "@chosen",
+    "@a",
+    "@b",
+    "@c",
+    "@d",
+    "@e",
+    "@f",
+];
+
+/// Beyond the named colours hues come close to each other, so strokes and points differ as well.
+const DASHES: [&str; 3] = ["solid", "dash", "dot"];
+const SYMBOLS: [&str; 5] = ["circle", "square", "diamond", "triangle-up", "cross"];
+
+/// A style for each of so many series.
+pub(super) fn styles(series: usize) -> Vec<Style> {
+    let style = |n: usize| match NAMED.get(n).filter(|_| series <= NAMED.len()) {
+        Some(named) => Style {
+            colour: (*named).to_owned(),
+            dash: DASHES[0],
+            symbol: SYMBOLS[0],
+        },
+        None => hue(n, series),
+    };
+    (0..series).map(style).collect()
+}
+
+/// The style of one of many series, whose hues are spread over the circle of colours.
+pub(super) fn hue(n: usize, series: usize) -> Style {
+    Style {
+        colour: format!("@hue{}", 360 * n / series.max(1)),
+        dash: DASHES[n % DASHES.len()],
+        symbol: SYMBOLS[n % SYMBOLS.len()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_series_have_one_colour() {
+        for series in [1, 9, 10, 40] {
+            let styles = styles(series);
+            let colours: BTreeSet<&str> = styles.iter().map(|s| s.colour.as_str()).collect();
+            assert_eq!(colours.len(), series, "{colours:?}");
+        }
+        assert_eq!(styles(10)[1].colour, "@hue36");
+    }
+}
