@@ -103,7 +103,7 @@ fn wrong_maps_and_engines_are_refused() {
         refused(&[map(7, "null")]),
         (
             Exit::Usage,
-            "map 8:7: the trace's devices are 8:0, 8:1".to_owned()
+            "map 8:7: the trace's devices are 8:0, 8:1; name one of them".to_owned()
         )
     );
     let twice = refused(&[map(0, "null"), map(0, "sim:50us")]);

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// Which configuration file holds.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ConfigArgs {
-    /// Names of targets and defaults of options are in this file [default: $Q2C_CONFIG, or q2c.toml
-    /// in this folder or the nearest one above]
+    /// Names of targets, and defaults of options; without it $Q2C_CONFIG, or the q2c.toml of this
+    /// folder or of the nearest one above that has one
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
     pub config: Option<PathBuf>,
     /// Take nothing from a configuration file

@@ -16,7 +16,9 @@ const OF_FORMATS: [&str; 6] = [
     "skip_bad",
 ];
 /// Options that are seldom needed, and are in `--help` only.
-const SELDOM: [&str; 8] = [
+const SELDOM: [&str; 10] = [
+    "no_config",
+    "on_error",
     "memory",
     "spill",
     "share",
