@@ -8,9 +8,15 @@ use std::path::PathBuf;
 pub struct ConfigArgs {
     /// Names of targets, and defaults of options; without it $Q2C_CONFIG, or the q2c.toml of this
     /// folder or of the nearest one above that has one
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "FILE",
+        conflicts_with = "no_config"
+    )]
     pub config: Option<PathBuf>,
     /// Take nothing from a configuration file
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub no_config: bool,
 }

@@ -17,7 +17,7 @@ const OF_FORMATS: [&str; 6] = [
 ];
 /// Options that are seldom needed, and are in `--help` only.
 const SELDOM: [&str; 10] = [
-    "no_config",
+    "seed",
     "on_error",
     "memory",
     "spill",
