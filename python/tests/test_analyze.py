@@ -143,7 +143,9 @@ def test_a_table_that_is_no_trace_names_the_column() -> None:
     assert "column `op`: expected one of read, write, flush, discard, other, found `swim`" in refusal(
         frame.with_columns(polars.lit("swim").alias("op"))
     )
-    assert refusal(frame.head(0)) == "failed to analyze mine: expected at least one request, found none"
+    assert refusal(frame.head(0)).startswith(
+        "failed to analyze mine: expected at least one request, found none; record it again"
+    )
     assert "column `id`" in refusal(polars.DataFrame({"a": [1]}))
 
 

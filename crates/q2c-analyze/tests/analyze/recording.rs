@@ -155,7 +155,7 @@ fn no_request_is_an_error_that_names_the_recording() {
     let failed = analyzed(&path, &Options::default()).unwrap_err();
     assert!(matches!(failed, AnalyzeError::Empty { .. }), "{failed}");
     let wanted = format!(
-        "analyze {}: expected at least one request, found none",
+        "analyze {}: expected at least one request, found none; record it again for longer, as with q2c trace record DISK --seconds 10",
         path.display()
     );
     assert_eq!(failed.to_string(), wanted);

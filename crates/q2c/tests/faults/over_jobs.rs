@@ -92,7 +92,7 @@ fn fails_in_the_second_number(bench: &Bench, run: &Path, resume: &[&str]) {
     let words = [
         "tune with --jobs 2",
         "Input/output error",
-        "go on with --resume",
+        "go on with q2c tune --resume",
     ];
     bench.q2c(resume).fails(Exit::Device, &words);
     assert_eq!(state_of(run), "interrupted");
@@ -213,7 +213,7 @@ fn the_numbers_of_jobs_share_a_scratch_file() {
         let mut running = bench.start(bench.command(Q2C, args));
         running
             .says("number 1 of 2: --jobs 1")
-            .says("recording")
+            .says("by classic polling")
             .signal(Signal::INT);
         let outcome = running.end();
         outcome.fails(Exit::Interrupted, &["stopped by a signal"]);
@@ -223,7 +223,7 @@ fn the_numbers_of_jobs_share_a_scratch_file() {
     let run = bench.run_is("interrupted");
     let name = format!("runs/{}", run.file_name().unwrap().display());
     assert_eq!(outcome.stderr.matches("kept runs/scratch-").count(), 1);
-    let kept = format!("for --resume {name}");
+    let kept = format!("for q2c tune --resume {name}");
     assert!(outcome.stderr.contains(&kept), "{outcome:#?}");
     let scratch = || {
         let files = fs::read_dir(bench.path("runs")).unwrap();

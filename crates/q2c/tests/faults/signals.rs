@@ -209,7 +209,7 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
         .find(|p| p.is_file())
         .unwrap();
     let named = format!(
-        "kept runs/{} for --resume",
+        "kept runs/{} for q2c tune --resume",
         scratch.file_name().unwrap().display()
     );
     assert!(outcome.stderr.contains(&named), "{outcome:#?}");

@@ -39,13 +39,13 @@ fn empty_and_small_targets() {
     let words = [
         "/empty as a target",
         "64 blocks of 4 KiB",
-        "use a larger one",
+        "name a larger one",
     ];
     bench.tune(&empty, &[]).refuses(Exit::Target, &words);
     let small = bench.file("small", &[7; 64 * 4096 - 1]);
     bench
         .tune(&small, &[])
-        .refuses(Exit::Target, &["/small", "256 KiB", "use a larger one"]);
+        .refuses(Exit::Target, &["/small", "256 KiB", "name a larger one"]);
     let target = bench.target();
     bench
         .tune(&target, &["--bs", "4k,64k"])
