@@ -11,7 +11,7 @@ pub struct RuleArgs {
     /// lmd and misses, such as '0.7 * min' or 'if(p01 > 40us, p01 - 4us, 0)' (may be given again)
     #[arg(long, value_name = "FORMULA")]
     pub rule: Vec<Formula>,
-    /// Shortest length of the windows of --rule
+    /// Shortest length of the windows of --rule, a stretch of time and no number of I/Os
     #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period, requires = "rule")]
     pub period: Nanos,
 }

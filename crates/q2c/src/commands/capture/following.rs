@@ -58,6 +58,11 @@ impl Counted {
             ios: 0,
         }
     }
+
+    /// I/Os so far.
+    pub fn ios(&self) -> u64 {
+        self.ios
+    }
 }
 
 /// How far a capture is.

@@ -40,6 +40,11 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     capturing.run(child);
     let mut counted = Counted::new(capture.seconds, args.command.is_empty());
     let (ended, captured) = capturing.finish(&mut counted, stop)?;
+    if let Some(pid) = capture.pid.filter(|_| counted.ios() == 0) {
+        say(&format!(
+            "no I/O of process {pid} was seen; its children have numbers of their own"
+        ));
+    }
     drop(counted);
 
     captured.tell_missing();
