@@ -24,7 +24,8 @@ def latencies(seed: int, least: float = 20.0) -> list[float]:
 
 def figures(cells: Any) -> list[dict[str, Any]]:
     """Cells without what only a trace in a sweep has."""
-    return [{key: value for key, value in cell.items() if key not in {"input", "bs", "ios"}} for cell in cells]
+    own = {"input", "bs", "ios", "keeps_limits"}
+    return [{key: value for key, value in cell.items() if key not in own} for cell in cells]
 
 
 def swept(name: str, lane: list[float], rules: list[str] = RULES, cuts: int = 6) -> q2c.SweepState:

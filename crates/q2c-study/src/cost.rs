@@ -58,6 +58,9 @@ impl CostError {
 impl Costs {
     /// The name that stands for a machine as publications describe it, in the place of a file.
     pub const PUBLISHED: &str = "published";
+    /// The files that have costs, in words.
+    pub const FILES: &str =
+        "name the calibration.json of a run, or what q2c calibrate --json prints";
     /// The wake-up delay of simulations where nothing else is asked for.
     pub const WAKE_DELAY: Nanos = Nanos(2_000);
 
@@ -99,7 +102,12 @@ fn calibration(
 ) -> Result<Result<Calibration, String>, CostError> {
     let all: Vec<Calibration> = match serde_json::from_str(text) {
         Ok(all) => all,
-        Err(e) => return Ok(Err(format!("expected a list of calibrations, found {e}"))),
+        Err(e) => {
+            return Ok(Err(format!(
+                "expected a list of calibrations, found {e}; {}",
+                Costs::FILES
+            )));
+        }
     };
     let bs = match (bs, sizes) {
         (Some(bs), _) => bs,

@@ -1,14 +1,11 @@
 //! The costs that a simulation charges.
 
 use crate::args::CostArgs;
-use crate::failure::Failure;
+use crate::failure::{Fails, Failure};
 use q2c_model::{Bytes, CostModel};
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use q2c_study::{CostError, Costs};
-
-/// What `--cost` takes.
-const FILES: &str = "name the calibration.json of a run, or what q2c calibrate --json prints";
 
 /// The costs, and in words where they come from. A file of calibrations has one per block size:
 /// `bs` names the one to use; without it the traces must have a single block size, the one in
@@ -23,7 +20,7 @@ pub(super) fn costs(
         (None, Some(path)) => {
             let text = whole_file::read_named_text(path, whole_file::RESULT);
             let bad = |e| {
-                let why = format!("read {}: {e}; {FILES}", path.display());
+                let why = format!("read {}: {e}; {}", path.display(), Costs::FILES);
                 Failure::new(Exit::Input, why)
             };
             Costs::Calibrated {
@@ -33,8 +30,5 @@ pub(super) fn costs(
         }
         (delay, _) => Costs::Delay(delay.unwrap_or(Costs::WAKE_DELAY)),
     };
-    costs.choose(bs, sizes).map_err(|error| match &error {
-        CostError::Unusable { .. } => Failure::new(error.exit(), format!("{error}; {FILES}")),
-        other => Failure::new(other.exit(), other),
-    })
+    costs.choose(bs, sizes).or_exit_of(CostError::exit)
 }
