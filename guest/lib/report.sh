@@ -8,6 +8,17 @@ checks_of() { tr -d '\r' <"$1" | sed -n 's/^q2c-guest: \(pass\|fail\|skip\) /\1 
 # `pipefail` a writer that is killed by the closed pipe would make the word look missing.
 told() { grep -aq "^q2c-guest: $2" "$1"; } # FILE, WORD
 
+# Prints the topics of checks that failed, with commas. What failed in the guest itself has no topic.
+failed_topics() { sed -n 's/^fail \([^ /]*\)\/.*/\1/p' | grep -vx boot | sort -u | paste -s -d , || true; }
+
+# Prints the checks of a first run, with those that failed in it and passed in the second as skips.
+settle() { # FIRST, SECOND
+    awk '
+        NR == FNR { if (!($2 in kind) || $1 == "fail") kind[$2] = $1; next }
+        $1 == "fail" && kind[$2] == "pass" { sub(/^fail/, "skip"); $0 = $0 "; passed when its topic ran again" }
+        { print }' "$2" "$1"
+}
+
 # Prints the details of every check, a table of checks by kernels, the checks that did not pass, and
 # the closing line. Fails when a check failed.
 print_report() { # FOLDER with NAME.checks files, in the order of NAME...
