@@ -3,28 +3,30 @@
 #
 #   scripts/install.sh [--build-only]
 #
-# PREFIX (default /usr/local) is where it goes, DESTDIR is put before it.
+# PREFIX (default /usr/local) is where it goes, DESTDIR is put before it. PROFILE (default release)
+# is cargo's, such as the `dist` of packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 prefix=${PREFIX:-/usr/local}
 root=${DESTDIR:-}$prefix
-target=${CARGO_TARGET_DIR:-target}
+profile=${PROFILE:-release}
+built=${CARGO_TARGET_DIR:-target}/$profile/q2c
 
-cargo build --release --locked --package q2c </dev/null
+cargo build --profile "$profile" --locked --package q2c </dev/null
 if [ "${1:-}" = --build-only ]; then exit; fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-"$target/release/q2c" man "$pages"
+"$built" man "$pages"
 
-install -D -m 755 "$target/release/q2c" "$root/bin/q2c"
+install -D -m 755 "$built" "$root/bin/q2c"
 strip "$root/bin/q2c"
 install -d "$root/share/man/man1"
 for page in "$pages"/*.1; do gzip -9 -n -c "$page" >"$root/share/man/man1/$(basename "$page").gz"; done
 completions() { # SHELL, FILE
     install -d "$root/$(dirname "$2")"
-    "$target/release/q2c" completions "$1" >"$root/$2"
+    "$built" completions "$1" >"$root/$2"
 }
 completions bash share/bash-completion/completions/q2c
 completions zsh share/zsh/site-functions/_q2c

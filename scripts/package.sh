@@ -9,7 +9,7 @@ folder=${CARGO_TARGET_DIR:-target}/debian
 tree=$folder/tree
 rm -rf "$tree"
 mkdir -p "$tree/DEBIAN"
-DESTDIR=$tree PREFIX=/usr scripts/install.sh
+DESTDIR=$tree PREFIX=/usr PROFILE=dist scripts/install.sh
 
 # The oldest C library that has all functions that the program asks for.
 libc=$(objdump -T "$tree/usr/bin/q2c" | sed -n 's/.*(GLIBC_\([0-9.]*\)).*/\1/p' | sort -V | tail -n 1)
