@@ -1,5 +1,6 @@
 //! The commands of `q2c trace`.
 
+mod columns;
 mod copy;
 mod export;
 mod import;
@@ -22,6 +23,7 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         TraceCommand::Record(args) => super::record::run(args, stop),
         TraceCommand::Copy(args) => copy::run(args, stop),
         TraceCommand::Export(args) => export::run(args, stop),
+        TraceCommand::Columns(args) => columns::run(args),
         TraceCommand::Info(args) => info_of(&args.trace, args.json, stop),
     }
 }
