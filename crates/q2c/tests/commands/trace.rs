@@ -1,6 +1,7 @@
 //! Tests of `q2c trace import` and `info`.
 
 use crate::program::{entry, number, q2c, shared_data};
+use crate::terminal::{Terminal, fits};
 use serde_json::json;
 use std::fs;
 
@@ -49,6 +50,51 @@ fn a_public_list_is_imported_whole() {
     assert_eq!(number(&info, "/summary/sizes/4096"), us.len() as f64);
     let again = q2c(folder.path(), &["trace", "info", "list.trace", "--json"]);
     assert_eq!(again.json(), info);
+}
+
+/// Descriptions of traces, messages and the lines of a run, in a terminal of 80 columns.
+#[test]
+fn nothing_runs_over_the_edge_of_80_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.csv"), CSV).unwrap();
+    let import = [
+        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
+    ];
+    let rest = ["--columns", COLUMNS, "--out", "csv.trace"];
+    let import = [&import[..], &rest].concat();
+    let fact = format!("job=a workload {}", "of many words ".repeat(12));
+    let replay = [
+        "replay",
+        "copy.trace",
+        "sim:50us",
+        "--max-lateness",
+        "1s",
+        "--trials",
+        "2",
+    ];
+    for (words, told) in [
+        (&import[..], "reads and writes"),
+        (
+            &[
+                "trace",
+                "copy",
+                "csv.trace",
+                "-o",
+                "copy.trace",
+                "--fact",
+                &fact,
+            ],
+            "of many words",
+        ),
+        (&["trace", "info", "copy.trace"], "I/Os and"),
+        (&["trace", "columns"], "merged_into"),
+        (&["trace", "info", "in.csv"], "failed to"),
+        (&replay, "report"),
+    ] {
+        let (_, text) = Terminal::of_columns(80, folder.path(), words).end();
+        assert!(text.contains(told), "{words:?}: {text}");
+        fits(80, &text);
+    }
 }
 
 /// The list names every column that a trace has, and a CSV file may have the fields that it names.
