@@ -2,6 +2,7 @@
 
 use crate::quantity::{NOTHING, count, duration, number};
 use crate::rates::Rates;
+use q2c_model::facts::ONE_PROCESS;
 use q2c_result::analyze::{
     AnalyzeResult, Balance, DeviceQueues, Group, LoadClass, MapFit, MapVerdict, NoMapFit, QueueUse,
     Seeks, StageStats,
@@ -29,8 +30,10 @@ pub(crate) fn time(ns: f64) -> String {
 
 /// The trace in a line: number of I/Os, length, layer and source.
 pub(crate) fn about(result: &AnalyzeResult) -> String {
+    let process = result.input.facts.get(ONE_PROCESS);
+    let process = process.map_or(String::new(), |process| format!(" of process {process}"));
     format!(
-        "{} I/Os in {} · {} layer · from {}",
+        "{} I/Os{process} in {} · {} layer · from {}",
         count(result.requests),
         time(result.span_ns as f64),
         result.layer.name(),

@@ -10,6 +10,7 @@ use q2c_model::replay::{
     Count, Discards, Fit, Idle, LaneBy, OnError, ParseValueError, ShareBy, Writes,
 };
 use q2c_model::{DevId, Nanos, parse_duration};
+use q2c_trace::process::Process;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -154,6 +155,9 @@ pub struct HowArgs {
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = super::analyze::window)]
     pub part: Option<super::Window>,
+    /// Only requests of this process, by its name or number
+    #[arg(long, value_name = "NAME|PID")]
+    pub process: Option<Process>,
     /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,

@@ -11,7 +11,7 @@ use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, say_service_times, screen};
 use crate::progress::{Line, of_trials};
-use crate::requests::replay::request;
+use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
     self, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
@@ -158,9 +158,8 @@ fn source(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<TraceSource, 
         import: &how.recording.options(),
         temporary: &temporary(),
     };
-    let part = how.part.map(|part| (part.from, part.to));
     let _line = Line::reading([path]);
-    TraceSource::open(&asked, part, stop, &say).or_exit_of(replay_exit)
+    TraceSource::open(&asked, &wanted(how), stop, &say).or_exit_of(replay_exit)
 }
 
 /// Opens the one target, or the targets of `--map`.

@@ -143,6 +143,47 @@ fn the_table_names_stages_rates_and_the_largest_stages() {
     }
 }
 
+/// Reads of two processes: those of one are analysed as if there were no others.
+#[test]
+fn one_process_is_analysed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..40)
+        .map(|n| {
+            let (comm, pid) = if n % 4 == 0 { ("db", 7) } else { ("backup", 9) };
+            format!(
+                "{},{},read,4096,{comm},{pid}\n",
+                n * 100,
+                n * 100 + 20 + pid
+            )
+        })
+        .collect();
+    let head = "queue_ns,complete_ns,op,bytes,comm,pid\n";
+    fs::write(folder.path().join("in.csv"), format!("{head}{rows}")).unwrap();
+    let format = ["--format", "csv", "--unit", "us"];
+    let of = |process: &[&str]| {
+        let words = [&["analyze", "in.csv"][..], &format, process].concat();
+        q2c(folder.path(), &words)
+    };
+    for process in ["db", "7"] {
+        let result = of(&["--process", process, "--json"]).json();
+        assert_eq!(number(&result, "/requests"), 10.0);
+        assert_eq!(number(&result, "/stages/Q2C/max_ns"), 27_000.0);
+        assert_eq!(result["input"]["facts"]["analyzed.process"], process);
+    }
+    let said = of(&["--process", "db"]).done();
+    assert!(said.contains("10 I/Os of process db in 3.63 ms"), "{said}");
+    let others = [
+        "find process fio in in.csv",
+        "backup (9), db (7)",
+        "q2c analyze",
+    ];
+    of(&["--process", "fio"]).refused(3, &others);
+    let nobody = "queue_ns,complete_ns,op,bytes\n0,20,read,4096\n";
+    fs::write(folder.path().join("in.csv"), nobody).unwrap();
+    of(&["--process", "fio"]).refused(3, &["found none", "q2c trace record DISK"]);
+    assert!(of(&[]).code == 0);
+}
+
 #[test]
 fn btt_s_tables_hold_the_same_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
