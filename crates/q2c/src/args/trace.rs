@@ -42,7 +42,11 @@ pub enum TraceCommand {
 
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")))]
+#[command(
+    mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")),
+    // What is seldom needed elsewhere is what an import is about.
+    mut_args(|arg| arg.hide_short_help(false))
+)]
 pub struct ImportArgs {
     /// The recording; several are merged by time, which must be of one clock
     #[arg(required = true, value_name = "INPUT")]
