@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn one_sentence_is_enough_where_one_stage_is_both() {
         let found = found("Q2G", &[("Q2G", 0.6), ("D2C", 0.4)]);
-        let most =
-            "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: why Q2G";
+        let most = "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: \
+                    why Q2G";
         assert_eq!(told(&found), [("most time", most.to_owned())]);
         assert_eq!(in_short(&found), "Q2G 60.0 %");
     }

@@ -158,13 +158,16 @@ impl NoSuchProcess {
         let others = self.others.join(", ");
         match (self.told, others.is_empty()) {
             (true, false) => format!(
-                "expected requests of it, found those of {others}; q2c analyze without --process lists the processes"
+                "expected requests of it, found those of {others}; q2c analyze without --process \
+                 lists the processes"
             ),
             (_, true) => format!(
-                "expected {kind} of processes in the recording, found none; leave --process out, or record with q2c trace record DISK, which keeps them"
+                "expected {kind} of processes in the recording, found none; leave --process out, \
+                 or record with q2c trace record DISK, which keeps them"
             ),
             (false, false) => format!(
-                "expected {kind} of processes in the recording, found none, but {others}; name the process so"
+                "expected {kind} of processes in the recording, found none, but {others}; name \
+                 the process so"
             ),
         }
     }

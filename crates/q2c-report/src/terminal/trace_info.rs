@@ -177,7 +177,8 @@ mod tests {
         for told in [
             "database\\u{1b}[2J.parquet: 1000 records",
             "rate 2.00 K I/Os and 8.00 MiB per second, over the 500 ms from",
-            "reads and writes of the I/Os 75.0 % are reads and 25.0 % writes; of the bytes 75.0 % were read",
+            "reads and writes of the I/Os 75.0 % are reads and 25.0 % writes",
+            "of the bytes 75.0 % were read",
             "completion without queue (17), in flight at the end (4)",
             "11 more kinds",
         ] {

@@ -13,7 +13,7 @@ pub fn run(args: &ColumnsArgs) -> Result<Exit, Failure> {
     let list = TraceColumns {
         schema_version: SCHEMA_VERSION,
         columns: Column::ALL.iter().copied().map(column).collect(),
-        csv_fields: csv_fields().into_iter().map(field).collect(),
+        csv_fields: csv_fields().iter().map(field).collect(),
     };
     match args.json {
         true => print_json(&list)?,
@@ -32,7 +32,7 @@ fn column(column: Column) -> TraceColumn {
     }
 }
 
-fn field(field: CsvField) -> CsvColumn {
+fn field(field: &CsvField) -> CsvColumn {
     CsvColumn {
         name: field.name.to_owned(),
         meaning: field.meaning.map(str::to_owned),
