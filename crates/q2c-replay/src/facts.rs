@@ -113,8 +113,8 @@ impl ReplayFacts {
     }
 }
 
-/// Reads the trace once and returns the facts of the wanted requests. `tell` is called with the number of records read so far. Raising `stop` ends the
-/// pass as if the trace ended there.
+/// Reads the trace once and returns the facts of the wanted requests. `tell` is called with the
+/// number of records read so far. Raising `stop` ends the pass as if the trace ended there.
 ///
 /// # Errors
 /// The trace cannot be read, or no wanted request in what was read has a time.

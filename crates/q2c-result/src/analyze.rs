@@ -324,8 +324,8 @@ pub struct Balance {
     pub verdict: String,
 }
 
-/// The stage between Q and C to look at: the largest before the driver, if it takes at least a fifth
-/// of Q2C, though the device may take more; else D2C. With the shares of all stages.
+/// The stage between Q and C to look at: the largest before the driver, if it takes at least a
+/// fifth of Q2C, though the device may take more; else D2C. With the shares of all stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// Name of the stage.

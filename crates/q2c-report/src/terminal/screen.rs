@@ -112,8 +112,8 @@ impl Screen {
         self.between_words(&printable(text), "    ", "      ") + "\n"
     }
 
-    /// A message for the user. Lines that a break makes are indented by two. It is harmless already,
-    /// and its own lines stay.
+    /// A message for the user. Lines that a break makes are indented by two. It is harmless
+    /// already, and its own lines stay.
     #[must_use]
     pub fn message(self, text: &str) -> String {
         let lines = text.split('\n');

@@ -37,8 +37,8 @@ pub struct CsvField {
     pub name: &'static str,
     /// What its cells hold, where the trace has no column of this name.
     pub meaning: Option<&'static str>,
-    /// Headers, in small letters and without a unit at their end, that are taken as this field where
-    /// no map is given.
+    /// Headers, in small letters and without a unit at their end, that are taken as this field
+    /// where no map is given.
     pub headers: &'static [&'static str],
 }
 

@@ -59,8 +59,8 @@ impl Counted {
         }
     }
 
-    /// A watcher that shows nothing, for a capture whose command has the terminal and which ends with
-    /// it.
+    /// A watcher that shows nothing, for a capture whose command has the terminal and which ends
+    /// with it.
     pub fn silent() -> Self {
         Counted::new(None, false)
     }
