@@ -164,7 +164,11 @@ class Analysis(Result):
 
     @property
     def bottleneck(self) -> Optional[str]:
-        """The stage that takes most time; None without a completed I/O of the block layer."""
+        """The largest stage before the driver, if it takes at least 20 % of Q2C, else D2C.
+
+        The device may take more; `self["bottleneck"]["shares"]` has the shares of all stages. None
+        without a completed I/O of the block layer.
+        """
         found = self["bottleneck"]
         return None if found is None else cast(str, found["stage"])
 
@@ -196,6 +200,10 @@ class Analysis(Result):
         if stats is not None:
             words.append(f"{whole} p50 {_us(stats['p50_ns'])}, p99 {_us(stats['p99_ns'])}")
         if self.bottleneck is not None and self.bottleneck_share is not None:
+            shares = cast("dict[str, float]", self["bottleneck"]["shares"])
+            most = max(shares, key=lambda stage: shares[stage], default=self.bottleneck)
+            if most != self.bottleneck:
+                words.append(f"most time {most} ({shares[most]:.1%})")
             words.append(f"bottleneck {self.bottleneck} ({self.bottleneck_share:.1%})")
         if self.warnings:
             words.append(f"{len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}")

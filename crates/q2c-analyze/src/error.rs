@@ -1,6 +1,7 @@
 //! Errors of analysing a recording.
 
 use q2c_trace::import::ImportError;
+use q2c_trace::process::NoSuchProcess;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -11,6 +12,9 @@ pub enum AnalyzeError {
     /// [`ImportError::Trace`] with [`q2c_trace::TraceError::Stopped`].
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// The recording holds no request of the process that was asked for.
+    #[error(transparent)]
+    Process(#[from] NoSuchProcess),
     /// The recording holds no request.
     #[error("analyze {}: expected at least one request, found none; record it again for longer, as with q2c trace record DISK --seconds 10", path.display())]
     Empty {

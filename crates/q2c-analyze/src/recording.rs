@@ -9,11 +9,12 @@ use crate::not_whole::not_whole;
 use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
-use q2c_model::facts::{STATED_SECTOR, queue_map};
+use q2c_model::facts::{ONE_PROCESS, STATED_SECTOR, queue_map};
 use q2c_model::{DevId, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
+use q2c_trace::process::{OfProcess, Process};
 use q2c_trace::{Scan, Span, TraceError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,21 +32,32 @@ pub struct Options {
     /// Part of the recording, in time from the first start. The result keeps the I/Os that are in
     /// flight in it one by one.
     pub window: Option<Range<Nanos>>,
+    /// The process whose I/Os are analysed; `None` for those of all.
+    pub process: Option<Process>,
 }
 
 /// Analyses the recording that `path` leads to: a file, or the base name of blktrace's files. The
 /// result has everything but the facts that only a caller knows; its input is named `path`.
 ///
 /// # Errors
-/// When the recording cannot be recognised, read or used, when it holds no request, and soon after
-/// `stop` is set.
+/// When the recording cannot be recognised, read or used, when it holds no request, or none of the
+/// process that is asked for, and soon after `stop` is set.
 pub fn recording(
     path: &Path,
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<AnalyzeResult, AnalyzeError> {
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
-    let meta = match Input::recognise(path, options.format.as_deref())? {
+    let input = Input::recognise(path, options.format.as_deref())?;
+    if let Some(process) = &options.process {
+        let mut of_it = OfProcess::new(process, &mut analysis);
+        let mut meta = input.read(path, &options.import, &Scan::new(), &mut of_it)?;
+        of_it.found(path)?;
+        let fact = ONE_PROCESS.to_owned();
+        meta.facts.insert(fact, process.to_string());
+        return analysis.finish(meta);
+    }
+    let meta = match input {
         Input::Blktrace(files) => of_blktrace(&files, options.import.skip_bad, &mut analysis)?,
         input => input.read(path, &options.import, &Scan::new(), &mut analysis)?,
     };

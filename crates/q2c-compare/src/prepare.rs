@@ -155,7 +155,7 @@ fn plan(
         on_error: request.on_error,
         seed: request.seed,
         windows: WINDOWS,
-        range: request.part,
+        wanted: request.wanted.clone(),
     }
 }
 
@@ -186,6 +186,7 @@ fn job(
         precondition: request.precondition.map(|written| written.to_string()),
         trials,
         seed: request.seed,
+        process: request.wanted.process.as_ref().map(ToString::to_string),
     }
 }
 

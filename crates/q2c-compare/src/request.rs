@@ -4,7 +4,7 @@ use super::Precondition;
 use q2c_capture::CapturedBy;
 use q2c_engine::EngineSpec;
 use q2c_model::{CpuId, Nanos};
-use q2c_replay::{Discards, Fit, Mode, OnError, ShareBy, Writes};
+use q2c_replay::{Discards, Fit, Mode, OnError, ShareBy, Wanted, Writes};
 use std::path::{Path, PathBuf};
 
 /// Whether the block layer is captured during a replay, for the sum of Q2C.
@@ -55,9 +55,8 @@ pub struct ReplayRequest {
     pub capture: CaptureWish,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// Only requests that start in this part of the trace's time, counted from its first request,
-    /// are replayed; `None` replays all.
-    pub part: Option<(Nanos, Nanos)>,
+    /// The requests of the trace that are replayed.
+    pub wanted: Wanted,
     /// Files and devices that may be written.
     pub allow_write: Vec<PathBuf>,
     /// Seed of simulated devices.
@@ -118,7 +117,7 @@ pub(crate) mod tests {
             on_error: OnError::Stop,
             capture: CaptureWish::Off,
             max_lateness: Nanos(100_000),
-            part: None,
+            wanted: Wanted::default(),
             allow_write: Vec::new(),
             seed: 1,
         }

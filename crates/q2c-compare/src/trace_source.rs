@@ -2,8 +2,9 @@
 
 use super::ReplayRequest;
 use q2c_model::{IoRecord, Nanos};
-use q2c_replay::{ReplayError, ReplayFacts, ShareBy, check, prepare};
+use q2c_replay::{ReplayError, ReplayFacts, ShareBy, Wanted, check, prepare};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
+use q2c_trace::process::NoSuchProcess;
 use q2c_trace::{TraceError, TraceReader, TraceWriter};
 use std::fs::{File, remove_file};
 use std::io;
@@ -124,10 +125,10 @@ impl TraceSource {
     /// `tell` is given a message for the user at each step that may take long.
     ///
     /// # Errors
-    /// The trace cannot be read or imported, or has no request in `part`.
+    /// The trace cannot be read or imported, or has no wanted request.
     pub fn open(
         asked: &SourceRequest<'_>,
-        part: Option<(Nanos, Nanos)>,
+        wanted: &Wanted,
         stop: &AtomicBool,
         tell: &dyn Fn(&str),
     ) -> Result<Self, SourceError> {
@@ -149,7 +150,7 @@ impl TraceSource {
             ));
         }
         let begun = Instant::now();
-        let facts = facts(trace, asked, part, stop)?;
+        let facts = facts(trace, asked, wanted, stop)?;
         tell(&in_words(&facts, begun.elapsed().as_secs_f64()));
         Ok(TraceSource {
             name: path.display().to_string(),
@@ -202,7 +203,7 @@ impl TraceSource {
             import: &ImportOptions::default(),
             temporary: Path::new(""),
         };
-        let facts = facts(&path, &asked, None, stop)?;
+        let facts = facts(&path, &asked, &Wanted::default(), stop)?;
         Ok(TraceSource {
             name: self.name.clone(),
             made_by: self.made_by.clone(),
@@ -216,14 +217,18 @@ impl TraceSource {
 fn facts(
     trace: &Path,
     asked: &SourceRequest<'_>,
-    part: Option<(Nanos, Nanos)>,
+    wanted: &Wanted,
     stop: &AtomicBool,
 ) -> Result<ReplayFacts, SourceError> {
-    let facts = prepare(trace, part, stop, |_| {}).map_err(|error| match error {
+    let facts = prepare(trace, wanted, stop, |_| {}).map_err(|error| match error {
         ReplayError::Empty { .. } => SourceError::Empty {
             path: asked.path.to_owned(),
-            part,
+            part: wanted.range,
         },
+        ReplayError::Process(error) => SourceError::Unfit(ReplayError::Process(NoSuchProcess {
+            path: asked.path.to_owned(),
+            ..error
+        })),
         ReplayError::Trace(error) => SourceError::Read(error),
         error => SourceError::Unfit(error),
     })?;

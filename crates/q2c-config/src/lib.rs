@@ -20,11 +20,11 @@ use std::path::PathBuf;
 /// A configuration file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The file.
+    /// Path of the file as it was found. Paths in its settings count from its folder.
     pub path: PathBuf,
-    /// The targets by their names.
+    /// The targets by their names, without `@`; empty where the file has none.
     pub targets: BTreeMap<String, String>,
-    /// The settings, by table.
+    /// The settings of all tables, in the order of the file; empty where it has none.
     pub settings: Vec<Setting>,
 }
 
@@ -39,12 +39,12 @@ pub struct Setting {
     pub values: Vec<Value>,
 }
 
-/// A value.
+/// A value of a setting, with its place for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The value as it would be typed.
     pub text: String,
-    /// Where it stands.
+    /// Where it begins in the file.
     pub place: Place,
 }
 

@@ -17,7 +17,7 @@ pub enum NameError {
         "find the target @{name}: expected {known}, found no target of that name; a file of that name is written ./@{name}"
     )]
     Unknown {
-        /// The name.
+        /// The name as it was typed, without `@`.
         name: String,
         /// What names there are, and where.
         known: String,
@@ -27,9 +27,9 @@ pub enum NameError {
         "allow writing to @{name}: expected the path itself, found a name; {option} takes no name of q2c.toml"
     )]
     WrittenOut {
-        /// The name.
+        /// The name as it was typed, without `@`.
         name: String,
-        /// The option.
+        /// The option whose value it was to be, with its dashes.
         option: &'static str,
     },
 }

@@ -16,9 +16,9 @@ pub const DEFAULTS: &str = "defaults";
 /// A table of settings that the file may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// Its name.
+    /// Its name in the file: `defaults`, or the words of a command.
     pub name: &'a str,
-    /// Its keys.
+    /// The keys that it may have; any other is a fault.
     pub keys: &'a [Key],
 }
 
@@ -35,9 +35,9 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {words}")]
 pub struct Fault {
-    /// Where.
+    /// Where in the file it was found.
     pub place: Place,
-    /// What.
+    /// What was expected and what was found, for the user.
     pub words: String,
 }
 

@@ -6,6 +6,15 @@ use crate::DevId;
 /// Name of the fact that the source has no offsets, so that each sector is 0 and means nothing.
 pub const STATED_SECTOR: &str = "stated.sector";
 
+/// Name of the fact that the source names no operation, and which one was stated for all requests.
+pub const STATED_OP: &str = "stated.op";
+
+/// Name of the fact that the source has no lengths, and which one was stated for all requests.
+pub const STATED_BYTES: &str = "stated.bytes";
+
+/// Name of the fact that an analysis is of the I/Os of one process, and of which.
+pub const ONE_PROCESS: &str = "analyzed.process";
+
 /// Name of the fact that holds a device's `queue/io_poll_delay` at the time of the recording: the
 /// number as the kernel shows it, -1 for classic polling.
 #[must_use]

@@ -24,6 +24,6 @@ pub use parts::U2cParts;
 pub use rates::{Latencies, Rates, Simulated};
 pub use record::{IoRecord, TraceMeta};
 pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size, parse_time};
-pub use taken::{DeviceTime, LanesBy, LeftOut, TakenAs};
+pub use taken::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 pub use trace_summary::{TraceLatency, TraceSummary};
 pub use units::{Bytes, CpuId, DevId, Nanos, ParseDevIdError, Sectors};

@@ -131,6 +131,15 @@ impl LeftOut {
     }
 }
 
+/// What requests were taken as where neither their source nor the user told it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assumed {
+    /// The operation of requests that name none; `None` where nothing was assumed.
+    pub op: Option<Op>,
+    /// The length of requests that have none; `None` where nothing was assumed.
+    pub bytes: Option<Bytes>,
+}
+
 /// How the records of a trace became lanes: what was taken as what, and what was left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TakenAs {
@@ -163,9 +172,8 @@ pub struct TakenAs {
     pub kernel_slept: Option<bool>,
     /// Format of a recording of another tool; `None` for a q2c trace.
     pub format: Option<String>,
-    /// The operation and the length of requests whose source states neither; `None` where the user
-    /// stated them, and for a q2c trace.
-    pub assumed: Option<(Op, Bytes)>,
+    /// What was assumed because neither the source nor the user told it; `None` where nothing was.
+    pub assumed: Option<Assumed>,
     /// What the trace's own description counts as unmatched, by reason: lines and events that fit
     /// no request.
     pub unmatched: BTreeMap<String, u64>,
@@ -173,4 +181,21 @@ pub struct TakenAs {
     pub lost: u64,
     /// Bytes of the recording that were put into files for want of memory.
     pub in_files: Bytes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Results of before 2026-11-26 have operation and length as a pair.
+    #[test]
+    fn an_older_assumption_is_read() {
+        let read = |text| serde_json::from_str::<Assumed>(text).unwrap();
+        let pair = Assumed {
+            op: Some(Op::Read),
+            bytes: Some(Bytes(4096)),
+        };
+        assert_eq!(read(r#"["read", 4096]"#), pair);
+        assert_eq!(read(&serde_json::to_string(&pair).unwrap()), pair);
+    }
 }

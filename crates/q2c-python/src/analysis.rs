@@ -38,6 +38,7 @@ pub fn analyze(
                 format,
                 import,
                 window,
+                ..Options::default()
             };
             interruptible(py, |stop| {
                 recording(&path, &options, stop).or_exit_of(analyze_exit)

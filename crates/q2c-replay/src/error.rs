@@ -2,6 +2,7 @@
 
 use q2c_engine::engine::EngineError;
 use q2c_trace::TraceError;
+use q2c_trace::process::NoSuchProcess;
 use q2c_trace::recording::RecordingError;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -13,6 +14,9 @@ pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The trace has no request of the process that was asked for.
+    #[error(transparent)]
+    Process(#[from] NoSuchProcess),
     /// The trace has no request with a time.
     #[error("replay {}: expected at least one request with a time, found none", path.display())]
     Empty {

@@ -1,28 +1,13 @@
 //! Facts about a trace, found in one pass before it is replayed.
 
-use crate::ReplayError;
+use crate::{ReplayError, Wanted};
 use q2c_model::{Bytes, DevId, Nanos, Op};
 use q2c_trace::span::{NONE, NONE_32};
-use q2c_trace::{Column, Scan, Span, TraceReader};
+use q2c_trace::{Span, TraceReader};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The columns of a trace that a replay reads.
-pub(crate) const COLUMNS: [Column; 12] = [
-    Column::QueueNs,
-    Column::GetrqNs,
-    Column::InsertNs,
-    Column::IssueNs,
-    Column::CompleteNs,
-    Column::SubmitNs,
-    Column::ReapNs,
-    Column::Pid,
-    Column::CpuSubmit,
-    Column::Hctx,
-    Column::Error,
-    Column::SubmitEndNs,
-];
 /// A trace has completions when at most this share of its requests lacks one: those in flight at
 /// the recording's end, and losses.
 const WITHOUT: f64 = 0.02;
@@ -128,33 +113,37 @@ impl ReplayFacts {
     }
 }
 
-/// Reads the trace once and returns its facts. `range` takes only requests that start in this range
-/// of its time. `tell` is called with the number of records read so far. Raising `stop` ends the
-/// pass as if the trace ended there.
+/// Reads the trace once and returns the facts of the wanted requests. `tell` is called with the
+/// number of records read so far. Raising `stop` ends the pass as if the trace ended there.
 ///
 /// # Errors
-/// The trace cannot be read, or no request in what was read has a time.
+/// The trace cannot be read, or no wanted request in what was read has a time.
 pub fn prepare(
     path: &Path,
-    range: Option<(Nanos, Nanos)>,
+    wanted: &Wanted,
     stop: &AtomicBool,
     mut tell: impl FnMut(u64),
 ) -> Result<ReplayFacts, ReplayError> {
     let trace = TraceReader::open(path)?;
     let mut counter = FactsCounter::default();
+    let mut choice = wanted.choice();
     let mut read = 0;
-    for records in trace.records(&Scan::new().columns(&COLUMNS))? {
+    for records in trace.records(&wanted.scan())? {
         let records = records?;
         read += records.len() as u64;
         for record in &records {
-            counter.add(&Span::of(record), range);
+            if let Some(span) = choice.wants(record) {
+                counter.add(&span);
+            }
         }
         tell(read);
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
+    counter.facts.timeless = choice.timeless;
     let facts = counter.finish(path);
+    choice.found(path)?;
     match facts.requests {
         0 => Err(ReplayError::Empty {
             path: path.to_owned(),
@@ -166,7 +155,6 @@ pub fn prepare(
 #[derive(Default)]
 struct FactsCounter {
     facts: ReplayFacts,
-    origin_ns: Option<u64>,
     devices: HashMap<DevId, Seen>,
     ops: [u64; 5],
     previous_ns: u64,
@@ -184,15 +172,8 @@ struct Seen {
 }
 
 impl FactsCounter {
-    fn add(&mut self, span: &Span, range: Option<(Nanos, Nanos)>) {
+    fn add(&mut self, span: &Span) {
         let start_ns = span.first_ns();
-        if start_ns == NONE {
-            self.facts.timeless += 1;
-            return;
-        }
-        if !within(range, start_ns, *self.origin_ns.get_or_insert(start_ns)) {
-            return;
-        }
         let facts = &mut self.facts;
         if facts.requests == 0 {
             (facts.first, self.previous_ns, self.busy_until_ns) =
@@ -255,11 +236,4 @@ impl FactsCounter {
             ..self.facts
         }
     }
-}
-
-/// Whether a request that starts at `start_ns` lies in the wanted range of the trace's time;
-/// `origin_ns` is the time of the trace's first request.
-pub(crate) fn within(range: Option<(Nanos, Nanos)>, start_ns: u64, origin_ns: u64) -> bool {
-    let at_ns = start_ns.saturating_sub(origin_ns);
-    range.is_none_or(|(from, to)| (from.0..to.0).contains(&at_ns))
 }

@@ -1,7 +1,7 @@
 //! The reader: it makes scheduled requests of the trace and hands them to the submitting threads.
 
 use crate::error::ReplayError;
-use crate::facts::{COLUMNS, ReplayFacts, within};
+use crate::facts::ReplayFacts;
 use crate::io::{ScheduledIo, TargetIo};
 use crate::map::{Mapped, Mapper};
 use crate::order::Order;
@@ -12,7 +12,7 @@ use q2c_engine::engine::Operation;
 use q2c_model::replay::{Changes, Count, LaneBy, Mode, ShareBy, Writes};
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::span::{NONE, NONE_32};
-use q2c_trace::{Scan, Span, TraceReader};
+use q2c_trace::{Span, TraceReader};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -45,10 +45,11 @@ pub fn feed(
     read: &AtomicU64,
 ) -> Result<Fed, ReplayError> {
     let mut reader = Reader::new(plan, facts, windows, workers)?;
-    'trace: for records in trace.records(&Scan::new().columns(&COLUMNS))? {
+    let mut choice = plan.wanted.choice();
+    'trace: for records in trace.records(&plan.wanted.scan())? {
         for some in records?.chunks(ROUND) {
-            some.iter()
-                .for_each(|record| reader.take(&Span::of(record)));
+            let wanted = some.iter().filter_map(|record| choice.wants(record));
+            wanted.for_each(|span| reader.take(&span));
             read.fetch_add(some.len() as u64, Ordering::Relaxed);
             let over = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
             if over || !reader.deliver() {
@@ -76,7 +77,6 @@ struct Reader<'a> {
     windows: Option<Windows>,
     /// By name and target of a lane: its number, and start and end of its last request in ns.
     lanes: HashMap<u64, (u32, u64, u64)>,
-    origin_ns: Option<u64>,
     previous_ns: u64,
     index: u64,
     /// Whether enough requests have a completion to know what was in flight.
@@ -104,7 +104,6 @@ impl<'a> Reader<'a> {
             profiles: facts.devices.iter().map(|_| Profile::default()).collect(),
             windows,
             lanes: HashMap::new(),
-            origin_ns: None,
             previous_ns: 0,
             index: 0,
             known: facts.has_completions(),
@@ -123,16 +122,10 @@ impl<'a> Reader<'a> {
         taken
     }
 
+    /// Takes a wanted request, which has a time.
     fn take(&mut self, span: &Span) {
-        let start_ns = span.first_ns();
-        if start_ns == NONE {
-            return;
-        }
-        let origin_ns = *self.origin_ns.get_or_insert(start_ns);
-        if !within(self.plan.range, start_ns, origin_ns) {
-            return;
-        }
-        let start_ns = start_ns.max(self.previous_ns).max(self.facts.first.0);
+        let start_ns = span.first_ns().max(self.previous_ns);
+        let start_ns = start_ns.max(self.facts.first.0);
         self.previous_ns = start_ns;
         let index = self.index;
         self.index += 1;

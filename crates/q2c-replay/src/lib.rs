@@ -30,6 +30,7 @@ mod run;
 mod schedule;
 mod shared;
 mod time;
+mod wanted;
 mod windows;
 mod worker;
 
@@ -44,6 +45,7 @@ pub use q2c_model::replay::{
 };
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
 pub use schedule::{NoSchedule, keeps_schedule};
+pub use wanted::Wanted;
 
 #[cfg(test)]
 mod tests;

@@ -274,6 +274,7 @@ fn divide(
 mod tests {
     use super::*;
     use crate::facts::TraceDevice;
+    use crate::wanted::Wanted;
     use q2c_engine::engines::Memory;
     use q2c_engine::{EngineSpec, Medium};
     use q2c_model::replay::{Mode, OnError, ShareBy};
@@ -325,7 +326,7 @@ mod tests {
             on_error: OnError::Stop,
             seed: 1,
             windows: 1,
-            range: None,
+            wanted: Wanted::default(),
         };
         Mapper::new(&plan, &facts)
     }

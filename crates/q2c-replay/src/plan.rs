@@ -1,10 +1,11 @@
 //! The plan of a replay: what is replayed, by which rule, and where to.
 
 use crate::map::Permits;
+use crate::wanted::Wanted;
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::replay::{Fit, Mode, OnError, ShareBy};
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::{Bytes, CpuId};
 
 /// A place that requests are replayed on.
 #[derive(Clone, Debug)]
@@ -56,9 +57,8 @@ pub struct Plan {
     /// Number of windows into which the expected time of a timed replay is divided; none is shorter
     /// than 1 ms.
     pub windows: usize,
-    /// Replay only requests that start in this range of the trace's time, counted from its first
-    /// request.
-    pub range: Option<(Nanos, Nanos)>,
+    /// The requests that are replayed.
+    pub wanted: Wanted,
 }
 
 impl Plan {

@@ -1,9 +1,11 @@
 //! Tables and sentences of `q2c analyze` that terminal and page share.
 
 use crate::quantity::{NOTHING, count, duration, number};
+use crate::rates::Rates;
+use q2c_model::facts::ONE_PROCESS;
 use q2c_result::analyze::{
-    AnalyzeResult, Balance, Bottleneck, DeviceQueues, Group, LoadClass, MapFit, MapVerdict,
-    NoMapFit, QueueUse, Seeks, StageStats,
+    AnalyzeResult, Balance, DeviceQueues, Group, LoadClass, MapFit, MapVerdict, NoMapFit, QueueUse,
+    Seeks, StageStats,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -28,8 +30,10 @@ pub(crate) fn time(ns: f64) -> String {
 
 /// The trace in a line: number of I/Os, length, layer and source.
 pub(crate) fn about(result: &AnalyzeResult) -> String {
+    let process = result.input.facts.get(ONE_PROCESS);
+    let process = process.map_or(String::new(), |process| format!(" of process {process}"));
     format!(
-        "{} I/Os in {} · {} layer · from {}",
+        "{} I/Os{process} in {} · {} layer · from {}",
         count(result.requests),
         time(result.span_ns as f64),
         result.layer.name(),
@@ -99,15 +103,16 @@ fn group_row(group: &Group) -> Vec<String> {
     ]
 }
 
-/// Headings with a sentence each: in flight, active, merging, seeks.
+/// Headings with a sentence each: rate, reads and writes, in flight, active, merging, seeks.
 pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
-    let mut words = match result.completed {
+    let mut words = rates(result);
+    words.extend(match result.completed {
         0 => vec![(
             "latency, load".to_owned(),
             "unknown: the trace has no completions".to_owned(),
         )],
         _ => load_words(result),
-    };
+    });
     words.extend(result.merge_ratio.map(|ratio| {
         let told = format!(
             "{} I/Os for each request issued ({} merged)",
@@ -118,6 +123,15 @@ pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
     }));
     words.extend(seeks(result));
     words
+}
+
+/// I/Os and bytes per second, and the shares of reads and writes.
+fn rates(result: &AnalyzeResult) -> Vec<(String, String)> {
+    let groups = result.groups.get("op").into_iter().flatten();
+    let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
+    let told = Rates::of(ops, result.requests, result.span_ns).told();
+    let named = |(head, words): (&str, String)| (head.to_owned(), words);
+    told.into_iter().map(named).collect()
 }
 
 /// What is said of I/Os in flight, and of the time with and without any.
@@ -280,27 +294,17 @@ pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
     words.join(", ")
 }
 
-/// The bottleneck's stage, its share and the explanation.
-pub(crate) fn bottleneck(found: &Bottleneck) -> String {
-    format!(
-        "{} ({} % of Q2C): {}",
-        found.stage,
-        number(found.share * 100.0),
-        found.why
-    )
-}
-
-/// A load class: its range of I/Os in flight (`4-7`), and a sentence on its I/Os.
+/// A load class: its range of I/Os in flight (`4-7`), and a sentence on its I/Os with the shares of
+/// all stages.
 pub(crate) fn load(class: &LoadClass) -> (String, String) {
     let range = match class.from == class.to {
         true => class.from.to_string(),
         false => format!("{}-{}", class.from, class.to),
     };
     let words = format!(
-        "{} I/Os, mean Q2C {}, {}: {}",
+        "{} I/Os, mean Q2C {}: {}",
         count(class.requests),
         time(class.mean_q2c_ns),
-        class.stage,
         shares(&class.shares)
     );
     (range, words)

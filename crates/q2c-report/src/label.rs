@@ -79,18 +79,15 @@ pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
 }
 
-/// A sentence about the late time of each cell that was to have one: the cell, and the sentence.
-/// Cells that have none for the same reason share it.
-pub(crate) fn late(result: &TuneResult) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+/// The late time of each cell that was to have one: the cell and a sentence for each finding, or
+/// why there is none. Cells that have none for the same reason share it.
+pub(crate) fn late(result: &TuneResult) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for of in &result.cells {
         let told = match &of.late {
             None => continue,
-            Some(LateTime::Unseen(why)) => late::unseen(why),
-            Some(late) => {
-                let told = late::told(late).join("; ");
-                format!("{} {}: {told}", of.bs, cell(of))
-            }
+            Some(LateTime::Unseen(why)) => (late::unseen(why), Vec::new()),
+            Some(late) => (format!("{} {}", of.bs, cell(of)), late::told(late)),
         };
         if !all.contains(&told) {
             all.push(told);

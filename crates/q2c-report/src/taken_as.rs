@@ -1,17 +1,13 @@
 //! What a simulation took a trace as, in words.
 
 use crate::quantity::{count, duration};
-use q2c_model::{DeviceTime, LanesBy, LeftOut, TakenAs};
+use q2c_model::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 
 /// What was taken as what, what was left out, and what was assumed, one part each. There is none
 /// for a recording of q2c's own engine of which nothing is left out.
 pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
     let mut all: Vec<String> = taken.format.iter().cloned().collect();
-    if let Some((op, bytes)) = taken.assumed {
-        all.push(format!(
-            "requests without operation and length as {op}s of {bytes}"
-        ));
-    }
+    all.extend(taken.assumed.and_then(assumed));
     if taken.latency != DeviceTime::Wait {
         all.extend(block(taken, lanes));
     }
@@ -26,6 +22,17 @@ pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
         all.push(format!("{} of it in unnamed files", taken.in_files));
     }
     all
+}
+
+fn assumed(of: Assumed) -> Option<String> {
+    match (of.op, of.bytes) {
+        (Some(op), Some(bytes)) => Some(format!(
+            "requests without operation and length as {op}s of {bytes}"
+        )),
+        (Some(op), None) => Some(format!("requests without operation as {op}s")),
+        (None, Some(bytes)) => Some(format!("requests without length as such of {bytes}")),
+        (None, None) => None,
+    }
 }
 
 /// What is told of a trace of the block layer alone.
@@ -127,7 +134,7 @@ fn reason_in_words(reason: LeftOut) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Layer;
+    use q2c_model::{Bytes, Layer, Op};
     use std::collections::BTreeMap;
 
     fn block() -> TakenAs {
@@ -144,6 +151,27 @@ mod tests {
     #[test]
     fn a_recording_of_the_engine_needs_no_words() {
         assert!(words(&TakenAs::default(), 1).is_empty());
+    }
+
+    #[test]
+    fn only_what_was_assumed_is_told() {
+        let told = |op, bytes| {
+            let taken = TakenAs {
+                assumed: Some(Assumed { op, bytes }),
+                ..TakenAs::default()
+            };
+            words(&taken, 1).join("; ")
+        };
+        let (op, bytes) = (Some(Op::Read), Some(Bytes(4096)));
+        assert_eq!(
+            told(op, bytes),
+            "requests without operation and length as reads of 4 KiB"
+        );
+        assert_eq!(told(op, None), "requests without operation as reads");
+        assert_eq!(
+            told(None, bytes),
+            "requests without length as such of 4 KiB"
+        );
     }
 
     #[test]

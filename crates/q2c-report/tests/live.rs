@@ -121,7 +121,7 @@ fn everything_is_there_at_80_by_24() {
         "D2C",
         "fio-worker-0",
         "more",
-        "bottleneck:",
+        "most time:",
         "lost so far:",
         "IOPS  ",
         "p99  ",

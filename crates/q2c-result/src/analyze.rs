@@ -71,7 +71,8 @@ pub struct AnalyzeResult {
     pub queues: Vec<DeviceQueues>,
     /// Requests in use while others waited for one; empty when the trace has no G.
     pub tags: Vec<Tags>,
-    /// The stage that takes most time; `None` without a completed block-layer I/O.
+    /// The largest stage before the driver where it takes much, else the device; `None` without a
+    /// completed block-layer I/O.
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
@@ -323,7 +324,8 @@ pub struct Balance {
     pub verdict: String,
 }
 
-/// The stage between Q and C that takes most time, with the shares of all stages.
+/// The stage between Q and C to look at: the largest before the driver, if it takes at least a
+/// fifth of Q2C, though the device may take more; else D2C. With the shares of all stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// Name of the stage.

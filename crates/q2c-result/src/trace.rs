@@ -16,6 +16,45 @@ pub struct TraceInfo {
     pub summary: TraceSummary,
 }
 
+/// The columns of a trace file, and what a CSV file may have of them: the result of `q2c trace
+/// columns`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceColumns {
+    /// Version of the trace file's columns.
+    pub schema_version: u32,
+    /// The columns, in the order of the file.
+    pub columns: Vec<TraceColumn>,
+    /// The fields that a column of a CSV file may hold.
+    pub csv_fields: Vec<CsvColumn>,
+}
+
+/// A column of a trace file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceColumn {
+    /// Its name in the file.
+    pub name: String,
+    /// Type of its cells: `uint64`, `uint32`, `int32`, `bool` or `string`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Unit of its cells; empty for names and plain numbers.
+    pub unit: String,
+    /// Whether cells are null where the source does not tell the value.
+    pub optional: bool,
+    /// What its cells hold.
+    pub meaning: String,
+}
+
+/// A field that a column of a CSV file may hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CsvColumn {
+    /// Its name in a column map.
+    pub name: String,
+    /// What its cells hold; `None` for a field that has the name of a trace's column.
+    pub meaning: Option<String>,
+    /// Headers that are taken as this field without a map.
+    pub headers: Vec<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,8 @@
 //! Reads traces for simulation: q2c's own, or any recording that can be imported.
 
 use super::lanes::{Holding, RecordedLanes};
-use q2c_model::{Bytes, DevId, IoRecord, Nanos, Op, TakenAs, TraceMeta};
+use q2c_model::facts::{STATED_BYTES, STATED_OP};
+use q2c_model::{Assumed, Bytes, DevId, IoRecord, Nanos, Op, TakenAs, TraceMeta};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Closed, Recording, RecordingError, Taking};
 use q2c_stats::{Histogram, percentile};
@@ -18,8 +19,8 @@ use thiserror::Error;
 pub struct SourceOptions {
     /// Format of the source; `None` recognises it by its first bytes.
     pub format: Option<String>,
-    /// Facts that the source does not state. Requests without an operation and a length are taken
-    /// as reads of 4 KiB, and [`SweepInput::taken_as`] says so.
+    /// Facts that the source does not state. Requests without an operation are taken
+    /// as reads and those without a length as such of 4 KiB, and [`SweepInput::taken_as`] says so.
     pub import: ImportOptions,
     /// What is taken of the trace, and as what.
     pub taking: Taking,
@@ -96,7 +97,7 @@ pub enum SourceError {
 
 /// Up to this number, the latencies are sorted for exact percentiles.
 const EXACT: usize = 1 << 22;
-/// Operation and length of requests whose source states neither.
+/// Operation and length of requests whose source does not state them, nor the user.
 pub(super) const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 /// The columns of a q2c trace that a simulation needs.
 const COLUMNS: [Column; 11] = [
@@ -194,12 +195,12 @@ fn take(
         path: path.to_owned(),
         source,
     })?;
-    let stated = options.import.op.is_some() || options.import.bytes.is_some();
+    let imported = format.map(|_| &options.import);
     let taken_as = TakenAs {
         polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &closed.taken_as),
         format: format.map(str::to_owned),
-        assumed: (format.is_some() && !stated).then_some(ASSUMED),
+        assumed: imported.and_then(|stated| assumed(stated, &meta)),
         unmatched: meta.unmatched,
         lost: meta.lost,
         ..closed.taken_as.clone()
@@ -209,6 +210,17 @@ fn take(
         lanes,
         facts: meta.facts,
     })
+}
+
+/// What of [`ASSUMED`] an import took because the recording did not tell it, and nor did the user.
+fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
+    let (op, bytes) = ASSUMED;
+    let taken = |fact| meta.facts.contains_key(fact);
+    let assumed = Assumed {
+        op: (stated.op.is_none() && taken(STATED_OP)).then_some(op),
+        bytes: (stated.bytes.is_none() && taken(STATED_BYTES)).then_some(bytes),
+    };
+    (assumed != Assumed::default()).then_some(assumed)
 }
 
 /// Whether a trace tells which requests were completed by polling: those that q2c recorded by BPF

@@ -37,6 +37,7 @@ pub mod blktrace;
 mod container;
 pub mod export;
 pub mod import;
+pub mod process;
 mod process_name;
 mod reading;
 pub mod recording;

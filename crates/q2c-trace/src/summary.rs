@@ -11,6 +11,7 @@ pub struct Counting {
     summary: TraceSummary,
     layers: Tally,
     ops: Tally,
+    op_bytes: [u64; Op::ALL.len()],
     devices: Tally,
     sizes: Tally,
     lanes: Tally,
@@ -29,6 +30,7 @@ impl Counting {
     #[must_use]
     pub fn finish(self) -> TraceSummary {
         let (first, last) = self.ends.unwrap_or_default();
+        let ops = names(self.ops, Op::ALL, |op| op as u64, Op::name);
         TraceSummary {
             layers: names(
                 self.layers,
@@ -36,7 +38,12 @@ impl Counting {
                 |l| l as u64,
                 Layer::name,
             ),
-            ops: names(self.ops, Op::ALL, |op| op as u64, Op::name),
+            op_bytes: Op::ALL
+                .into_iter()
+                .filter(|op| ops.contains_key(op.name()))
+                .map(|op| (op.name().to_owned(), Bytes(self.op_bytes[op as usize])))
+                .collect(),
+            ops,
             devices: self
                 .devices
                 .all()
@@ -60,6 +67,8 @@ impl Counting {
         counts.records += 1;
         self.layers.add(record.layer as u64);
         self.ops.add(record.op as u64);
+        let bytes = &mut self.op_bytes[record.op as usize];
+        *bytes = bytes.saturating_add(record.bytes.0);
         let DevId { major, minor } = record.device;
         self.devices.add(u64::from(major) << 32 | u64::from(minor));
         self.sizes.add(record.bytes.0);

@@ -26,9 +26,10 @@ pub fn replay_exit(error: &q2c_compare::SourceError) -> Exit {
 pub fn replay_error_exit(error: &ReplayError) -> Exit {
     match error {
         ReplayError::Trace(error) => unread_exit(error),
-        ReplayError::Empty { .. } | ReplayError::NoCompletions { .. } | ReplayError::NoKey(_) => {
-            Exit::Input
-        }
+        ReplayError::Empty { .. }
+        | ReplayError::Process(_)
+        | ReplayError::NoCompletions { .. }
+        | ReplayError::NoKey(_) => Exit::Input,
         ReplayError::TooSmall { .. } => Exit::Target,
         ReplayError::Engine(EngineError::ServiceTimes { .. }) => Exit::Input,
         ReplayError::Engine(EngineError::Precondition { .. }) => Exit::Device,

@@ -8,6 +8,7 @@ use q2c_service::RecordedFacts;
 use q2c_trace::Temporary;
 use serde::Serialize;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Most characters of a message.
@@ -17,8 +18,21 @@ const MOST: usize = 4_000;
 /// from files in them, so control characters are shown and not sent to the terminal.
 pub fn say(line: &str) {
     aside(|| {
-        writeln!(stderr(), "{}", shown(line)).ok();
+        writeln!(stderr(), "{}", fitted(shown(line))).ok();
     });
+}
+
+/// A message in lines that fit the terminal which stderr is. For a file or a pipe it stays as it
+/// is, because programs read it by lines.
+pub fn fitted(message: String) -> String {
+    match stderr().is_terminal() {
+        true => Screen {
+            width: width_of(stderr()),
+            colour: false,
+        }
+        .message(&message),
+        false => message,
+    }
 }
 
 /// A message whose control characters are shown, but for the ends of its lines, and that is cut
@@ -101,20 +115,25 @@ pub fn height() -> u16 {
     lines.or(size.filter(|&h| h > 0)).unwrap_or(HEIGHT)
 }
 
-/// The width of the output, and whether it has colour. The width is `COLUMNS`, else that of the
-/// terminal, else 120 columns. Colour is for a terminal alone, and not where `NO_COLOR` is set.
+/// The width of the output, and whether it has colour. Colour is for a terminal alone, and not
+/// where `NO_COLOR` is set.
 pub fn screen() -> Screen {
-    const WIDTH: u16 = 120;
     let terminal = stdout().is_terminal();
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let size = rustix::termios::tcgetwinsize(stdout())
-        .ok()
-        .map(|size| size.ws_col);
-    let width = columns.or(size.filter(|&w| w > 0)).unwrap_or(WIDTH);
     Screen {
-        width,
+        width: width_of(stdout()),
         colour: terminal && std::env::var_os("NO_COLOR").is_none(),
     }
+}
+
+/// The width of lines for an output: `COLUMNS`, else that of the terminal which it is, else 120
+/// columns.
+fn width_of(output: impl AsFd) -> u16 {
+    const WIDTH: u16 = 120;
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let size = rustix::termios::tcgetwinsize(output)
+        .ok()
+        .map(|size| size.ws_col);
+    columns.or(size.filter(|&w| w > 0)).unwrap_or(WIDTH)
 }
 
 /// Writes a new file. An existing file is never written over, since it may be anything.

@@ -2,9 +2,10 @@
 //! end. Where stderr is no terminal nothing is written. The trials of a run have their own display,
 //! [`q2c_run::runner::progress`].
 
+use crate::output::fitted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use q2c_model::Bytes;
-use q2c_run::runner::spoken;
+use q2c_run::runner::{self, Progress, spoken};
 use std::fmt::Write;
 use std::fs::metadata;
 use std::path::Path;
@@ -117,6 +118,11 @@ impl Drop for Line {
             *shown = None;
         }
     }
+}
+
+/// The progress of trials on stderr, whose lines fit the terminal.
+pub fn of_trials() -> Box<dyn Progress> {
+    runner::progress::on_stderr(fitted)
 }
 
 /// Calls `write`, which writes to the terminal, with no line in its way. A signal may call this at

@@ -29,7 +29,7 @@ fn opened_until(
     };
     let told = RefCell::new(Vec::new());
     let tell = |line: &str| told.borrow_mut().push(line.to_owned());
-    let opened = TraceSource::open(&asked, request.part, &AtomicBool::new(stop), &tell);
+    let opened = TraceSource::open(&asked, &request.wanted, &AtomicBool::new(stop), &tell);
     if opened.is_ok() {
         let told = told.borrow();
         assert!(told[0].starts_with("importing "), "{told:?}");
@@ -63,7 +63,10 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let name = recording(folder.path());
     let later = ReplayRequest {
-        part: Some((Nanos(5_000_000_000), Nanos(6_000_000_000))),
+        wanted: Wanted {
+            range: Some((Nanos(5_000_000_000), Nanos(6_000_000_000))),
+            ..Wanted::default()
+        },
         ..request()
     };
     let empty = opened(folder.path(), name, &later).unwrap_err();

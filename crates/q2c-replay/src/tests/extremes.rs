@@ -2,7 +2,7 @@
 
 use super::trace::write_records;
 use super::{plan, run};
-use crate::prepare;
+use crate::{Wanted, prepare};
 use q2c_model::replay::{Count, Fit, Idle, Mode};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,7 @@ fn places_and_times_beyond_all_reason() {
     let records: Vec<IoRecord> = far.iter().enumerate().map(record).collect();
     write_records(&path, &records);
     let stop = AtomicBool::new(false);
-    let facts = prepare(&path, None, &stop, |_| {}).unwrap();
+    let facts = prepare(&path, &Wanted::default(), &stop, |_| {}).unwrap();
     for fit in [Fit::Modulo, Fit::Clip, Fit::Scale, Fit::Dense] {
         let mut plan = plan(Mode::Outstanding {
             count: Count::Bytes,

@@ -16,7 +16,7 @@ use crate::plan::{Plan, Target};
 use crate::shared::{Busy, Shared};
 use crate::windows::Windows;
 use crate::worker::{Account, Schedule, Submitter, Worker};
-use crate::{ReplayFacts, ReplayOutcome, feed, prepare, record};
+use crate::{ReplayFacts, ReplayOutcome, Wanted, feed, prepare, record};
 use device::{Log, SharedTime, VirtualClock, VirtualDevice};
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
@@ -57,7 +57,7 @@ fn plan(mode: Mode) -> Plan {
         on_error: OnError::Stop,
         seed: 1,
         windows: 10,
-        range: None,
+        wanted: Wanted::default(),
     }
 }
 
@@ -73,7 +73,7 @@ struct Replayed {
 /// Replays the trace on a virtual device in virtual time.
 fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> Replayed {
     let (plan, stop) = (plan(mode), AtomicBool::new(false));
-    let facts = prepare(trace, None, &stop, |_| {}).unwrap();
+    let facts = prepare(trace, &Wanted::default(), &stop, |_| {}).unwrap();
     let reader = q2c_trace::TraceReader::open(trace).unwrap();
     let (sender, deliveries) = sync_channel(feed::AHEAD);
     feed::feed(

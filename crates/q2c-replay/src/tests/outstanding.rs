@@ -2,7 +2,7 @@
 
 use super::trace::{Traced, drawn, in_folder, requests, write_records};
 use super::{Replayed, plan, replayed};
-use crate::prepare;
+use crate::{Wanted, prepare};
 use proptest::prelude::*;
 use q2c_model::replay::{Count, Idle, Mode};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
@@ -201,7 +201,7 @@ fn a_trace_without_completions_says_how_to_get_them() {
     };
     write_records(&path, &[record]);
     let stop = AtomicBool::new(false);
-    let facts = prepare(&path, None, &stop, |_| {}).unwrap();
+    let facts = prepare(&path, &Wanted::default(), &stop, |_| {}).unwrap();
     let mode = Mode::Outstanding {
         count: Count::Bytes,
         idle: Idle::Squeeze,

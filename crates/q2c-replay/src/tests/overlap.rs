@@ -2,7 +2,7 @@
 
 use super::trace::write_records;
 use super::{plan, run};
-use crate::prepare;
+use crate::{Wanted, prepare};
 use q2c_model::replay::{Mode, Writes};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,7 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     let records: Vec<IoRecord> = (0..20_000).map(record).collect();
     write_records(&path, &records);
     let stop = AtomicBool::new(false);
-    let facts = prepare(&path, None, &stop, |_| {}).unwrap();
+    let facts = prepare(&path, &Wanted::default(), &stop, |_| {}).unwrap();
     let mut plan = plan(Mode::Timed { speed: 1.0 });
     plan.permits.writes = Writes::Allow;
     (plan.submitters, plan.memory.size) = (3, 1 << 20);

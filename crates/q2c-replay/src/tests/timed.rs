@@ -2,7 +2,7 @@
 
 use super::replayed;
 use super::trace::{Traced, drawn, in_folder, requests, write_records};
-use crate::prepare;
+use crate::{Wanted, prepare};
 use proptest::prelude::*;
 use q2c_model::Nanos;
 use q2c_model::replay::Mode;
@@ -68,7 +68,7 @@ fn time_never_goes_back() {
         at(1200, 4),
     ];
     in_folder(&requests, |trace| {
-        let facts = prepare(trace, None, &AtomicBool::new(false), |_| {}).unwrap();
+        let facts = prepare(trace, &Wanted::default(), &AtomicBool::new(false), |_| {}).unwrap();
         assert_eq!((facts.back_in_time, facts.length()), (1, Nanos(200)));
         let done = replayed(trace, Mode::Timed { speed: 1.0 }, vec![1], 8);
         let seen: Vec<(u64, u64)> = done

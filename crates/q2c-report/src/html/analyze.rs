@@ -5,6 +5,7 @@ use super::page::RenderError;
 use super::shell::Shell;
 use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
 use crate::inexact;
+use crate::most_time;
 use crate::not_whole;
 use askama::Template;
 use q2c_result::analyze::{AnalyzeResult, Group};
@@ -86,7 +87,8 @@ fn verdicts(result: &AnalyzeResult) -> Vec<(String, String)> {
     let named = |name: &str, words: Option<String>| words.map(|words| (name.to_owned(), words));
     let mut all = Vec::new();
     if let Some(found) = &result.bottleneck {
-        all.push(("bottleneck".to_owned(), told::bottleneck(found)));
+        let spent = most_time::told(found).into_iter();
+        all.extend(spent.map(|(head, words)| (head.to_owned(), words)));
         all.push(("shares of Q2C".to_owned(), told::shares(&found.shares)));
     }
     all.extend(named("hardware queues", told::balance(result)));

@@ -53,13 +53,20 @@ pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<
 /// Sentences on the trace, and on the settings that the numbers depend on.
 pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Said> {
     let mut said = vec![
-        Said::plain("trace", trace_facts(trace)),
+        Said::plain("trace", trace_facts(trace) + &of_process(job)),
         Said::plain("submitted", submitted(job)),
         Said::plain("mapped", mapped(job)),
     ];
     let before = job.precondition.as_ref();
     said.extend(before.map(|how| Said::plain("preconditioned", how)));
     said
+}
+
+fn of_process(job: &ReplayJob) -> String {
+    let process = job.process.as_ref();
+    process.map_or(String::new(), |name| {
+        format!("; only requests of process {name}")
+    })
 }
 
 fn trace_facts(trace: &TraceFacts) -> String {
@@ -139,6 +146,16 @@ fn mapped(job: &ReplayJob) -> String {
 mod tests {
     use super::*;
     use q2c_model::replay::Count;
+
+    #[test]
+    fn a_replay_of_one_process_says_so() {
+        let trace = TraceFacts::default();
+        let mut of = ReplayJob::default();
+        assert!(!job(&of, &trace)[0].words.contains("process"));
+        of.process = Some("fio".to_owned());
+        let told = &job(&of, &trace)[0].words;
+        assert!(told.ends_with("; only requests of process fio"), "{told}");
+    }
 
     #[test]
     fn only_squeezed_idle_time_is_lost() {

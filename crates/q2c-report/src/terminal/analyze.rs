@@ -4,6 +4,7 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::analysis::{self, ORDER, STAGE_HEAD, stage_row};
 use crate::inexact;
+use crate::most_time;
 use crate::not_whole;
 use crate::quantity::{count, number};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
@@ -36,7 +37,7 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
     }
     text += &queues(result, screen);
     if let Some(found) = &result.bottleneck {
-        text += &bottleneck(found, screen);
+        text += &time_spent(found, screen);
     }
     text + &qualified(result, screen)
 }
@@ -101,8 +102,11 @@ fn queues(result: &AnalyzeResult, screen: Screen) -> String {
     text
 }
 
-fn bottleneck(found: &Bottleneck, screen: Screen) -> String {
-    let mut text = screen.note(Tone::Strong, "bottleneck:", &analysis::bottleneck(found));
+fn time_spent(found: &Bottleneck, screen: Screen) -> String {
+    let told = most_time::told(found).into_iter();
+    let mut text: String = told
+        .map(|(head, words)| screen.note(Tone::Strong, &format!("{head}:"), &words))
+        .collect();
     text += &screen.note(Tone::Dim, "shares:", &analysis::shares(&found.shares));
     if found.over_load.len() > 1 {
         for class in &found.over_load {

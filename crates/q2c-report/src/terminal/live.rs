@@ -7,6 +7,7 @@ mod view;
 pub use view::{LiveView, live};
 
 use crate::analysis::{ORDER, time};
+use crate::most_time;
 use crate::quantity::{self, NOTHING, count, number};
 use q2c_result::analyze::StageStats;
 use q2c_result::live::LiveInterval;
@@ -29,7 +30,7 @@ const WHOLE: &str = "Q2C";
 #[must_use]
 pub fn live_head() -> String {
     format!(
-        "{}  bottleneck; mean, p50, p99 of stages",
+        "{}  stage with most time, before the device; mean, p50, p99 of stages",
         line(&HEAD.map(str::to_owned))
     )
 }
@@ -56,12 +57,8 @@ pub fn live_line(interval: &LiveInterval) -> String {
     let stages: Vec<String> = stages.collect();
     match &interval.bottleneck {
         Some(found) => {
-            let share = number(found.share * 100.0);
-            format!(
-                "{columns}  {} {share} %; {}",
-                found.stage,
-                stages.join(", ")
-            )
+            let most = most_time::in_short(found);
+            format!("{columns}  {most}; {}", stages.join(", "))
         }
         None => columns,
     }
@@ -115,6 +112,9 @@ mod tests {
                 stage: "D2C".to_owned(),
                 share: 0.86,
                 why: "driver and device".to_owned(),
+                shares: [("Q2G", 0.14), ("D2C", 0.86)]
+                    .map(|(name, share)| (name.to_owned(), share))
+                    .into(),
                 ..Bottleneck::default()
             }),
             lost: 4,
@@ -127,7 +127,10 @@ mod tests {
         let (head, line) = (live_head(), live_line(&interval()));
         let at = head.find("lost").unwrap() + 4;
         assert_eq!(&line[at - 1..at], "4", "{head}\n{line}");
-        assert!(line.contains("  D2C 86.0 %; "), "{line}");
+        assert!(
+            line.contains("  D2C 86.0 %, before it Q2G 14.0 %; "),
+            "{line}"
+        );
         assert!(
             line.find("Q2G ").unwrap() < line.rfind("D2C ").unwrap(),
             "{line}"

@@ -101,16 +101,37 @@ impl Screen {
         lines.collect()
     }
 
-    /// A step to carry out, indented by four. It is broken between words alone, because it may have
-    /// a line to copy.
+    /// One of several sentences that belong to the line above them.
+    pub(super) fn item(self, text: &str) -> String {
+        let width = usize::from(self.columns());
+        pieces::wrapped(&printable(text), width, "  \u{b7} ", "    ").join("\n") + "\n"
+    }
+
+    /// A step to carry out, indented by four.
     pub(super) fn step(self, text: &str) -> String {
+        self.between_words(&printable(text), "    ", "      ") + "\n"
+    }
+
+    /// A message for the user. Lines that a break makes are indented by two. It is harmless
+    /// already, and its own lines stay.
+    #[must_use]
+    pub fn message(self, text: &str) -> String {
+        let lines = text.split('\n');
+        let lines: Vec<String> = lines
+            .map(|line| self.between_words(line, "", "  "))
+            .collect();
+        lines.join("\n")
+    }
+
+    /// Breaks a text between words alone, because it may have a name or a line to copy.
+    fn between_words(self, text: &str, first: &str, hang: &str) -> String {
         let options = textwrap::Options::new(usize::from(self.columns()))
-            .initial_indent("    ")
-            .subsequent_indent("      ")
+            .initial_indent(first)
+            .subsequent_indent(hang)
             .break_words(false)
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .word_separator(textwrap::WordSeparator::AsciiSpace);
-        textwrap::fill(&printable(text), options) + "\n"
+        textwrap::fill(text, options)
     }
 
     /// Writes `head`, styled by `tone`, and `text` behind it. Both are made harmless, and wrapped
@@ -149,6 +170,26 @@ fn is_invisible(c: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_message_fits_and_keeps_its_names_whole() {
+        let screen = Screen {
+            width: 80,
+            colour: false,
+        };
+        let path = format!("/srv/{}/trace.parquet", "long-name/".repeat(9));
+        let text = format!("read {path}: {} 7 of 9", "words ".repeat(30));
+        let told = screen.message(&text);
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(lines.len() > 3 && lines[1].starts_with("  "), "{told}");
+        let free = lines.iter().filter(|line| !line.contains(&path));
+        assert!(
+            free.clone().all(|line| line.chars().count() <= 80),
+            "{told}"
+        );
+        assert!(told.contains(&path), "{told}");
+        assert_eq!(screen.message("   a\n   ^ here"), "   a\n   ^ here");
+    }
 
     #[test]
     fn escape_sequences_are_shown_not_obeyed() {

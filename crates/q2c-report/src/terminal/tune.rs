@@ -145,11 +145,15 @@ fn harness_floor(result: &TuneResult, screen: Screen) -> String {
     screen.note(Tone::Strong, "harness floor:", &text)
 }
 
-/// A line for each cell with late time, and one for each reason why there is none.
+/// A line for each cell with late time, with its findings below, and one for each reason why there
+/// is none.
 fn late_time(result: &TuneResult, screen: Screen) -> String {
     let told = label::late(result).into_iter();
-    told.map(|told| screen.note(Tone::Strong, "late time:", &told))
-        .collect()
+    told.map(|(of, findings)| {
+        let findings = findings.iter().map(|finding| screen.item(finding));
+        screen.note(Tone::Strong, "late time:", &of) + &findings.collect::<String>()
+    })
+    .collect()
 }
 
 /// A line for each cell that ran another method than was asked for, with the counts that prove it.

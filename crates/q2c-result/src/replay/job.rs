@@ -43,6 +43,10 @@ pub struct ReplayJob {
     pub trials: u32,
     /// Seed of simulated devices and of the order of trials.
     pub seed: u64,
+    /// The process whose requests were replayed, by name or number; `None` for those of all, and in
+    /// results of before 2026-11-26.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
 }
 
 /// Reads a percentage, or the text of version 1: `random`, or `compress=50%`.
@@ -115,6 +119,12 @@ mod tests {
         let written = serde_json::to_value(&job).unwrap();
         assert_eq!(written["idle"], "keep");
         assert_eq!(written["compressible_pct"], 50);
+        assert!(written.get("process").is_none());
+        let mut of_one = job.clone();
+        of_one.process = Some("fio".to_owned());
+        let written_of_one = serde_json::to_value(&of_one).unwrap();
+        let read: ReplayJob = serde_json::from_value(written_of_one).unwrap();
+        assert_eq!(read, of_one);
         assert!(written.get("speed").is_none() && written.get("data").is_none());
         assert_eq!(serde_json::from_value::<ReplayJob>(written).unwrap(), job);
     }

@@ -32,10 +32,15 @@ struct Spec {
     kind: Kind,
     nullable: bool,
     packing: Packing,
+    unit: &'static str,
+    meaning: &'static str,
 }
 
 macro_rules! columns {
-    ($($variant:ident $name:literal $kind:ident $need:ident $packing:ident;)*) => {
+    (
+        $($variant:ident $name:literal $kind:ident $need:ident $packing:ident
+        $unit:literal $meaning:literal;)*
+    ) => {
         /// A column of the trace, named as the field of [`q2c_model::IoRecord`] it holds.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Column {
@@ -56,6 +61,8 @@ macro_rules! columns {
                         kind: Kind::$kind,
                         nullable: columns!(@nullable $need),
                         packing: Packing::$packing,
+                        unit: $unit,
+                        meaning: $meaning,
                     },)*
                 }
             }
@@ -66,35 +73,64 @@ macro_rules! columns {
 }
 
 columns! {
-    Id            "id"              U64  always Delta;
-    Layer         "layer"           Text always Dictionary;
-    Device        "device"          Text always Dictionary;
-    Op            "op"              Text always Dictionary;
-    Flags         "flags"           U32  always Dictionary;
-    Sector        "sector"          U64  always Delta;
-    Bytes         "bytes"           U64  always Dictionary;
-    Lane          "lane"            U32  always Dictionary;
-    DepthAtSubmit "depth_at_submit" U32  always Dictionary;
-    QueueNs       "queue_ns"        U64  maybe  Delta;
-    GetrqNs       "getrq_ns"        U64  maybe  Delta;
-    InsertNs      "insert_ns"       U64  maybe  Delta;
-    IssueNs       "issue_ns"        U64  maybe  Delta;
-    CompleteNs    "complete_ns"     U64  maybe  Delta;
-    SubmitNs      "submit_ns"       U64  maybe  Delta;
-    SubmitEndNs   "submit_end_ns"   U64  maybe  Delta;
-    ReapNs        "reap_ns"         U64  maybe  Delta;
-    SleepAskedNs  "sleep_asked_ns"  U64  maybe  Dictionary;
-    SleptNs       "slept_ns"        U64  maybe  Delta;
-    Missed        "missed"          Bool maybe  Plain;
-    Pid           "pid"             U32  maybe  Dictionary;
-    Comm          "comm"            Text maybe  Dictionary;
-    CpuSubmit     "cpu_submit"      U32  maybe  Dictionary;
-    CpuComplete   "cpu_complete"    U32  maybe  Dictionary;
-    Hctx          "hctx"            U32  maybe  Dictionary;
-    Tag           "tag"             U32  maybe  Dictionary;
-    Cgroup        "cgroup"          U64  maybe  Dictionary;
-    Error         "error"           I32  maybe  Dictionary;
-    MergedInto    "merged_into"     U64  maybe  Delta;
+    Id            "id"              U64  always Delta
+        "" "number of the request in the trace, from 0";
+    Layer         "layer"           Text always Dictionary
+        "" "user or block: the layer in which the times were taken";
+    Device        "device"          Text always Dictionary
+        "" "major:minor of the disk; 0:0 where unknown";
+    Op            "op"              Text always Dictionary
+        "" "read, write, flush, discard or other";
+    Flags         "flags"           U32  always Dictionary
+        "bits" "sync 1, meta 2, fua 4, readahead 8, polled 16, part of a split 32";
+    Sector        "sector"          U64  always Delta
+        "512 B" "first sector: on the disk, or in the file of a file target";
+    Bytes         "bytes"           U64  always Dictionary
+        "bytes" "length of the request";
+    Lane          "lane"            U32  always Dictionary
+        "" "submitting thread, numbered from 0 as they appear";
+    DepthAtSubmit "depth_at_submit" U32  always Dictionary
+        "" "requests of the lane in flight at the submission, this one included";
+    QueueNs       "queue_ns"        U64  maybe  Delta
+        "ns" "block layer, Q: the I/O was queued";
+    GetrqNs       "getrq_ns"        U64  maybe  Delta
+        "ns" "block layer, G: its request was allocated; with merged_into, M: it was merged";
+    InsertNs      "insert_ns"       U64  maybe  Delta
+        "ns" "block layer, I: inserted into the scheduler";
+    IssueNs       "issue_ns"        U64  maybe  Delta
+        "ns" "block layer, D: handed to the driver";
+    CompleteNs    "complete_ns"     U64  maybe  Delta
+        "ns" "block layer, C: completed by the driver";
+    SubmitNs      "submit_ns"       U64  maybe  Delta
+        "ns" "user layer: just before the submitting call";
+    SubmitEndNs   "submit_end_ns"   U64  maybe  Delta
+        "ns" "user layer: the submitting call returned";
+    ReapNs        "reap_ns"         U64  maybe  Delta
+        "ns" "user layer: the program saw the completion";
+    SleepAskedNs  "sleep_asked_ns"  U64  maybe  Dictionary
+        "ns" "user layer, a duration: the sleep that a rule asked for";
+    SleptNs       "slept_ns"        U64  maybe  Delta
+        "ns" "user layer, a duration: the sleep from call to return";
+    Missed        "missed"          Bool maybe  Plain
+        "" "user layer: the sleep was too long, the I/O was complete before";
+    Pid           "pid"             U32  maybe  Dictionary
+        "" "number of the process that submitted";
+    Comm          "comm"            Text maybe  Dictionary
+        "" "name of that process, at most 15 bytes";
+    CpuSubmit     "cpu_submit"      U32  maybe  Dictionary
+        "" "CPU of the submission";
+    CpuComplete   "cpu_complete"    U32  maybe  Dictionary
+        "" "CPU on which the completion ran";
+    Hctx          "hctx"            U32  maybe  Dictionary
+        "" "number of the hardware queue";
+    Tag           "tag"             U32  maybe  Dictionary
+        "" "tag of the request in the hardware queue";
+    Cgroup        "cgroup"          U64  maybe  Dictionary
+        "" "number of the cgroup";
+    Error         "error"           I32  maybe  Dictionary
+        "errno" "0, or a negative error number";
+    MergedInto    "merged_into"     U64  maybe  Delta
+        "" "id of the request that carried this one after a merge";
 }
 
 impl Column {
@@ -116,6 +152,30 @@ impl Column {
     #[must_use]
     pub const fn is_optional(self) -> bool {
         self.spec().nullable
+    }
+
+    /// The unit of its cells; empty for names and plain numbers.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        self.spec().unit
+    }
+
+    /// What its cells hold, in a line for readers of the file.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        self.spec().meaning
+    }
+
+    /// The type of its cells as readers of Parquet name it: `uint64`, `int32`, `bool` or `string`.
+    #[must_use]
+    pub const fn type_name(self) -> &'static str {
+        match self.kind() {
+            Kind::U64 => "uint64",
+            Kind::U32 => "uint32",
+            Kind::I32 => "int32",
+            Kind::Bool => "bool",
+            Kind::Text => "string",
+        }
     }
 
     pub(super) const fn kind(self) -> Kind {

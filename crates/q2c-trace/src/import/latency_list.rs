@@ -9,7 +9,7 @@ use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::run::{Import, Intake, Position, needed, read_error};
-use q2c_model::facts::STATED_SECTOR;
+use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -63,8 +63,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut meta = intake.finish(FORMAT.name, clock, lines.number)?;
     for (fact, value) in [
         ("unit", list.unit.name().to_owned()),
-        ("stated.op", list.op.to_string()),
-        ("stated.bytes", list.bytes.0.to_string()),
+        (STATED_OP, list.op.to_string()),
+        (STATED_BYTES, list.bytes.0.to_string()),
         ("stated.device", list.device.to_string()),
         (STATED_SECTOR, "0 (the source has no offsets)".to_owned()),
     ] {

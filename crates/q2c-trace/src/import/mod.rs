@@ -34,6 +34,7 @@ mod unpack;
 mod vscsi;
 
 pub use blktrace::{blktrace_files, blktrace_meta};
+pub use csv::{CsvField, csv_fields};
 pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use fleet::to_fleet;

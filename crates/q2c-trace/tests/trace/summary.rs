@@ -35,6 +35,8 @@ fn a_small_trace_by_hand() {
     let named = |pairs: &[(&str, u64)]| pairs.iter().map(|&(n, c)| (n.to_owned(), c)).collect();
     assert_eq!((got.records, got.lanes, got.deepest), (3, 2, 4));
     assert_eq!(got.ops, named(&[("read", 2), ("write", 1)]));
+    let bytes = [("read", 8192), ("write", 8192)].map(|(op, n)| (op.to_owned(), Bytes(n)));
+    assert_eq!(got.op_bytes, bytes.into());
     assert_eq!(got.layers, named(&[("user", 3)]));
     assert_eq!(got.devices, named(&[("0:0", 3)]));
     assert_eq!(got.sizes, [(Bytes(4096), 2), (Bytes(8192), 1)].into());

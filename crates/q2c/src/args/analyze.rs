@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_result::Exit;
+use q2c_trace::process::Process;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ pub struct AnalyzeArgs {
     /// such as 1.5s..1.6s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     window: Option<Window>,
+    /// Only I/Os of this process, by its name or number; with --live there is --pid
+    #[arg(long, value_name = "NAME|PID", conflicts_with = "live")]
+    pub process: Option<Process>,
     /// Write a page with charts here; a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -80,7 +80,12 @@ pub struct BenchArgs {
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub warm_up: Option<f64>,
     /// Trials of each point
-    #[arg(short = 't', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        short = 't',
+        long,
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]

@@ -20,7 +20,13 @@ pub struct WorkloadArgs {
     #[arg(long, default_value = "randread")]
     pub rw: Pattern,
     /// Block sizes, separated by commas
-    #[arg(short = 'b', long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(
+        short = 'b',
+        long,
+        default_value = "4k",
+        value_delimiter = ',',
+        value_parser = parse_size
+    )]
     pub bs: Vec<Bytes>,
     /// CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0
     /// to others, unless another one is clearly faster in trials of a moment each
@@ -50,7 +56,12 @@ impl WorkloadArgs {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct JobsArg {
     /// Foreground threads, depth 1 each
-    #[arg(short = 'j', long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(
+        short = 'j',
+        long,
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
     pub jobs: u32,
 }
 
@@ -163,7 +174,12 @@ pub struct RunArgs {
     #[arg(long, default_value = "runs", value_name = "FOLDER")]
     pub out: PathBuf,
     /// Seed of offsets and of the order of trials
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..1 << 62))]
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(0..1 << 62)
+    )]
     pub seed: u64,
     /// Print the result as JSON
     #[arg(long)]

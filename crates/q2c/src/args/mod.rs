@@ -68,7 +68,9 @@ pub use source::{CostArgs, SourceArgs};
 pub use steer::{RuleArg, SteerArgs};
 pub use study::{PatternsArgs, SearchArgs, StudyArgs};
 pub use timing::TimingArgs;
-pub use trace::{CopyArgs, ExportArgs, ImportArgs, PartitionBy, TraceArgs, TraceCommand};
+pub use trace::{
+    ColumnsArgs, CopyArgs, ExportArgs, ImportArgs, PartitionBy, TraceArgs, TraceCommand,
+};
 pub use tune::TuneArgs;
 pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;

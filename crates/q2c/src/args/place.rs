@@ -76,7 +76,12 @@ pub struct PlaceRunArgs {
           default_value = "free,bunch,scatter,colocate,spread,proposed")]
     pub placements: Vec<PolicyName>,
     /// Trials of each placement
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(
+        long,
+        default_value_t = 5,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -97,7 +102,12 @@ pub struct PlaceRunArgs {
     #[arg(long, default_value = "runs", value_name = "FOLDER")]
     pub out: PathBuf,
     /// Seed of offsets and of the order of trials
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..1 << 62))]
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(0..1 << 62)
+    )]
     pub seed: u64,
     /// Print the result as JSON; q2c report draws it again
     #[arg(long)]
@@ -136,13 +146,18 @@ pub struct PlaceCalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub speeds: Option<PathBuf>,
     /// Trials of each pair
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100))]
+    #[arg(
+        long,
+        default_value_t = 5,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(3..=100)
+    )]
     pub trials: u32,
     /// Length of a trial
     #[arg(long, default_value = "300ms", value_name = "DURATION", value_parser = parse_time)]
     pub trial: Nanos,
     /// Seed of the trials' order
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
     pub seed: u64,
     /// Print the result as JSON; q2c report draws it again
     #[arg(long)]
@@ -220,23 +235,49 @@ pub struct PlaceWatchArgs {
 pub struct PlaceSimArgs {
     /// Simulate the published set-ups, and show the published gains beside the simulated ones
     #[arg(long, conflicts_with_all = [
-        "cores", "threads", "caches", "compute", "polling", "work", "compute_phases", "polling_phases"
+        "cores", "threads", "caches", "compute", "polling", "work",
+        "compute_phases", "polling_phases"
     ])]
     pub published: bool,
     /// Physical cores
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(
+        long,
+        default_value_t = 4,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
     pub cores: u32,
     /// Logical CPUs of each core
-    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    #[arg(
+        long,
+        default_value_t = 2,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=8)
+    )]
     pub threads: u32,
     /// Last-level caches that the cores share
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
     pub caches: u32,
     /// Computing tasks
-    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        default_value_t = 8,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     pub compute: u32,
     /// Polling tasks
-    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    #[arg(
+        long,
+        default_value_t = 8,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(0..=10_000)
+    )]
     pub polling: u32,
     /// Time that a computing task needs alone
     #[arg(long, default_value = "20s", value_parser = parse_time)]
@@ -272,7 +313,7 @@ pub struct PlaceSimArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub starts: Option<u32>,
     /// Seed of the starts
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
     pub seed: u64,
     /// Write a page with charts here; a name that is not taken yet
     #[arg(long, value_name = "FILE")]

@@ -40,7 +40,7 @@ pub struct CaptureArgs {
     #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// bpf or tracefs [default: bpf, or tracefs where that is refused]
-    #[arg(long, value_name = "WAY")]
+    #[arg(long, hide_short_help = true, value_name = "WAY")]
     pub by: Option<CapturedBy>,
     /// Only I/Os of this length or longer, such as 8k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -56,10 +56,10 @@ pub struct CaptureArgs {
     pub latency_above: Option<Nanos>,
     /// Hold so much of the recording in memory, 200 bytes per I/O, and the rest in an unnamed file
     /// [default: a quarter of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
     /// Where that file is made [default: $TMPDIR, or /var/tmp]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, hide_short_help = true, value_name = "FOLDER")]
     pub spill: Option<PathBuf>,
 }
 

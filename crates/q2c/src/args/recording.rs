@@ -20,26 +20,31 @@ pub struct RecordingArgs {
     #[arg(long)]
     pub op: Option<Op>,
     /// Bytes per unit of its offsets, such as 512 [default: the format's own]
-    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = unit)]
     offset_unit: Option<Bytes>,
     /// disksim: the lowest bit of the flags of reads [default: 1]
-    #[arg(long, value_name = "BIT", value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "BIT",
+        value_parser = clap::value_parser!(u8).range(0..=1)
+    )]
     read_flag: Option<u8>,
     /// csv: which header holds which field, such as submit_ns=start,latency=took
     #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
     columns: Option<Columns>,
     /// csv: the character between cells [default: a comma]
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    #[arg(long, hide_short_help = true, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// blkparse: the format that was given to blkparse -f [default: blkparse's own]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, hide_short_help = true, value_name = "FORMAT")]
     blkparse_format: Option<String>,
     /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR
     /// or /var/tmp
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     sort: bool,
     /// Leave out what cannot be read, counted by reason, instead of stopping at the first
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     skip_bad: bool,
     /// Length of requests that have none, such as 4k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]

@@ -10,6 +10,7 @@ use q2c_model::replay::{
     Count, Discards, Fit, Idle, LaneBy, OnError, ParseValueError, ShareBy, Writes,
 };
 use q2c_model::{DevId, Nanos, parse_duration};
+use q2c_trace::process::Process;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -99,17 +100,27 @@ pub struct HowArgs {
     pub submitters: u16,
     /// timed: by what several threads share the requests; where two overlap, the trace's order is
     /// kept all the same
-    #[arg(long, value_parser = one_of::<ShareBy>(ShareBy::NAMES), default_value = "offset")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_parser = one_of::<ShareBy>(ShareBy::NAMES),
+        default_value = "offset"
+    )]
     pub share: ShareBy,
     /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
     /// device's interrupts]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<Cpus>,
     /// Submitting threads never sleep, so that no wake-up is late; each takes a whole CPU
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub spin: bool,
     /// Requests in flight of each thread at most; a device that reaches it is saturated
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=32768))]
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value_t = 1024,
+        value_parser = clap::value_parser!(u16).range(1..=32768)
+    )]
     pub in_flight: u16,
     /// What becomes of offsets that the target does not have
     ///
@@ -125,23 +136,34 @@ pub struct HowArgs {
     /// Discards: skip or allow
     ///
     /// libaio has none [default: as writes are allowed, skip with libaio]
-    #[arg(long, value_parser = one_of::<Discards>(Discards::NAMES))]
+    #[arg(long, hide_short_help = true, value_parser = one_of::<Discards>(Discards::NAMES))]
     pub discards: Option<Discards>,
     /// Share of what is written that compresses to nothing, such as 50%
-    #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = percent)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value = "0%",
+        value_name = "PERCENT",
+        value_parser = percent
+    )]
     pub compress: u8,
     /// Write each target before each trial: sequential, sequential:N (passes) or random; needs
     /// --allow-write
     #[arg(long, value_name = "HOW")]
     pub precondition: Option<Precondition>,
     /// When a request fails: stop, or go on and count
-    #[arg(long, value_parser = one_of::<OnError>(OnError::NAMES), default_value = "stop")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_parser = one_of::<OnError>(OnError::NAMES),
+        default_value = "stop"
+    )]
     pub on_error: OnError,
     /// Sum Q2C in the block layer while replaying, and fail where that cannot be done; needs root
     #[arg(long)]
     pub capture: bool,
     /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
-    #[arg(long, requires = "capture")]
+    #[arg(long, hide_short_help = true, requires = "capture")]
     pub by: Option<CapturedBy>,
     /// Own lateness (p99) above which a trial is invalid
     ///
@@ -154,6 +176,9 @@ pub struct HowArgs {
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = super::analyze::window)]
     pub part: Option<super::Window>,
+    /// Only requests of this process, by its name or number
+    #[arg(long, value_name = "NAME|PID")]
+    pub process: Option<Process>,
     /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,

@@ -10,7 +10,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 pub struct ReproduceArgs {
     /// The experiment: a name of --list, or a file like those in experiments/
-    #[arg(required_unless_present_any = ["list", "all", "resume"], conflicts_with_all = ["list", "all", "resume"])]
+    #[arg(
+        required_unless_present_any = ["list", "all", "resume"],
+        conflicts_with_all = ["list", "all", "resume"]
+    )]
     pub name: Option<String>,
     /// List the experiments: what they ask and need, what of them can be judged here, how long they
     /// take. What depends on a target is told with --target
@@ -50,7 +53,13 @@ pub struct ReproduceArgs {
     pub from: Option<PathBuf>,
     /// Go on with this interrupted run. It keeps its own target, CPUs, engine, lengths, trials and
     /// seed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["all", "target", "scratch", "scale", "trials", "cpus", "engine", "seed"])]
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with_all = [
+            "all", "target", "scratch", "scale", "trials", "cpus", "engine", "seed"
+        ]
+    )]
     pub resume: Option<PathBuf>,
     /// Place of the run.
     #[command(flatten)]

@@ -12,7 +12,13 @@ pub struct RuleArgs {
     #[arg(long, value_name = "FORMULA")]
     pub rule: Vec<Formula>,
     /// Shortest length of the windows of --rule, a stretch of time and no number of I/Os
-    #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period, requires = "rule")]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "10ms",
+        value_parser = period,
+        requires = "rule"
+    )]
     pub period: Nanos,
 }
 

@@ -53,7 +53,7 @@ pub struct PredictArgs {
     #[arg(long)]
     pub rw: Option<Pattern>,
     /// Seed of the resampling
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
     pub seed: u64,
     /// Write a page with the chart here; a name that is not taken yet
     #[arg(long, value_name = "FILE")]

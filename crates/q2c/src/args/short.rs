@@ -6,38 +6,10 @@ use clap::{Arg, Command};
 /// Characters of a help text that fit on a line beside the name of its option.
 const LINE: usize = 64;
 
-/// Options of the formats of other tools, which `-h` shows where recordings are imported only.
-const OF_FORMATS: [&str; 6] = [
-    "offset_unit",
-    "read_flag",
-    "delimiter",
-    "blkparse_format",
-    "sort",
-    "skip_bad",
-];
-/// Options that are seldom needed, and are in `--help` only.
-const SELDOM: [&str; 10] = [
-    "seed",
-    "on_error",
-    "memory",
-    "spill",
-    "share",
-    "spin",
-    "compress",
-    "discards",
-    "by",
-    "in_flight",
-];
-
-/// The command and its commands with short texts for `-h`.
+/// The command and its commands with short texts for `-h`. Options that are seldom needed have
+/// `hide_short_help` where they are declared.
 pub fn shortened(command: Command) -> Command {
-    let imports = command.get_name() == "import";
-    let in_short = |arg: Arg| {
-        let name = arg.get_id().as_str();
-        let seldom = SELDOM.contains(&name) || (!imports && OF_FORMATS.contains(&name));
-        with_line(arg).hide_short_help(seldom)
-    };
-    command.mut_args(in_short).mut_subcommands(shortened)
+    command.mut_args(with_line).mut_subcommands(shortened)
 }
 
 /// Gives an option whose text takes several lines the begin of it for `-h`. An option that has two

@@ -37,10 +37,10 @@ pub struct SourceArgs {
     pub device: Option<DevId>,
     /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files
     /// [default: half of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
     /// Where these files are made [default: $TMPDIR, or /var/tmp]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, hide_short_help = true, value_name = "FOLDER")]
     pub spill: Option<PathBuf>,
 }
 

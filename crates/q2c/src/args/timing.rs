@@ -20,6 +20,6 @@ pub struct TimingArgs {
     #[arg(long)]
     pub open: bool,
     /// Seed of everything that is drawn: wake-up delays, resampled sets, sources held out, points
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
     pub seed: u64,
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 /// Record, bring recordings in, look into them, and hand them to other tools.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "A trace is a Parquet file; q2c trace columns lists its columns")]
 pub struct TraceArgs {
     /// What to do.
     #[command(subcommand)]
@@ -35,11 +36,17 @@ pub enum TraceCommand {
     Export(ExportArgs),
     /// Say what a trace holds
     Info(InfoArgs),
+    /// List the columns of a trace with their units, and the fields that a CSV file may have
+    Columns(ColumnsArgs),
 }
 
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")))]
+#[command(
+    mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")),
+    // What is seldom needed elsewhere is what an import is about.
+    mut_args(|arg| arg.hide_short_help(false))
+)]
 pub struct ImportArgs {
     /// The recording; several are merged by time, which must be of one clock
     #[arg(required = true, value_name = "INPUT")]
@@ -138,11 +145,19 @@ pub struct InfoArgs {
     pub json: bool,
 }
 
+/// How the columns are printed.
+#[derive(Clone, Debug, Args)]
+pub struct ColumnsArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 fn export_formats() -> String {
     let line = |format: &export::ExportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
     format!(
-        "Formats:\n{}\n\nWhat becomes of which column: docs/formats.md",
+        "Formats:\n{}\n\nThe columns of a trace: q2c trace columns. What becomes of which: docs/formats.md",
         lines.join("\n")
     )
 }
@@ -152,7 +167,7 @@ fn formats() -> String {
         |format: &q2c_trace::import::ImportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
     format!(
-        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md",
+        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md;\nthe fields that --columns of csv may name: q2c trace columns",
         lines.join("\n")
     )
 }

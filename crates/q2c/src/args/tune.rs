@@ -37,7 +37,12 @@ pub struct TuneArgs {
     pub seconds: f64,
     /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
     /// most six times as many in all
-    #[arg(short = 't', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        short = 't',
+        long,
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -81,11 +86,16 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "DURATION", value_parser = record_seconds)]
     pub record_for: Option<f64>,
     /// With a command: record by bpf or tracefs [default: bpf, or tracefs where that is refused]
-    #[arg(long, value_name = "WAY")]
+    #[arg(long, hide_short_help = true, value_name = "WAY")]
     pub by: Option<CapturedBy>,
     /// Record the disk while this command runs, then tune for it as with --from; what it prints
     /// goes to stderr
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = WORKLOAD, conflicts_with = "from")]
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        conflicts_with_all = WORKLOAD,
+        conflicts_with = "from"
+    )]
     pub command: Vec<OsString>,
 }
 

@@ -40,7 +40,7 @@ pub struct TuneKernelArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_time)]
     pub patience: Nanos,
     /// Seed of the draws and of the order of the trials
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
     pub seed: u64,
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root, else the user's
     /// state folder]

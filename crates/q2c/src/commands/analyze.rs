@@ -24,6 +24,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         format: args.recording.format.clone(),
         import: args.recording.options(),
         window: args.window(),
+        process: args.process.clone(),
     };
     let line = Line::reading([args.trace.as_path()]);
     let result = q2c_analyze::recording(&args.trace, &options, stop);

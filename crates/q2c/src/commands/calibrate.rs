@@ -4,11 +4,11 @@ use crate::args::CalibrateArgs;
 use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
+use crate::progress::of_trials;
 use crate::workbench::{open_new, tell_cpu_trials};
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
-use q2c_run::runner;
 use q2c_workbench::calibrate::{CalibrateError, calibrate, identity};
 use std::sync::atomic::AtomicBool;
 
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = open_new("calibrate", &args.workload, args.jobs.jobs, stop)?;
     tell_cpu_trials(&bench);
-    let mut progress = runner::progress::on_stderr();
+    let mut progress = of_trials();
     let calibrations = calibrate(
         &bench.workload,
         &args.workload.bs,

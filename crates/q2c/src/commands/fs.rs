@@ -4,6 +4,7 @@ use super::{restore, run_folder};
 use crate::args::{FsArgs, FsBenchArgs, FsCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
+use crate::progress::of_trials;
 use q2c_fs::{Done, FsBench, FsError, FsSpec, ProgramSpec};
 use q2c_host::target::{TargetError, WriteLeave};
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
@@ -12,7 +13,7 @@ use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_result::fs::{FileSystem, FsResult};
 use q2c_run::run_dir::RunDirError;
-use q2c_run::{Identity, RunDir, RunState, runner};
+use q2c_run::{Identity, RunDir, RunState};
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
@@ -47,7 +48,7 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             format!("make the folder of --out, {out}: {error}"),
         )
     })?;
-    let mut progress = runner::progress::on_stderr();
+    let mut progress = of_trials();
     let made = bench.make(&args.run.out, progress.as_mut());
     let made = made.or_exit_of(FsError::exit)?;
     let identity = Identity::default()

@@ -10,8 +10,8 @@ use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, say_service_times, screen};
-use crate::progress::Line;
-use crate::requests::replay::request;
+use crate::progress::{Line, of_trials};
+use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
     self, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
@@ -26,7 +26,7 @@ use q2c_result::Exit;
 use q2c_result::replay::{ReplayTrial, SCHEMA};
 use q2c_run::run_dir::RunDirError;
 use q2c_run::runner::RunError;
-use q2c_run::{RunDir, RunState, runner};
+use q2c_run::{RunDir, RunState};
 use q2c_sys::Clock;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -158,9 +158,8 @@ fn source(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<TraceSource, 
         import: &how.recording.options(),
         temporary: &temporary(),
     };
-    let part = how.part.map(|part| (part.from, part.to));
     let _line = Line::reading([path]);
-    TraceSource::open(&asked, part, stop, &say).or_exit_of(replay_exit)
+    TraceSource::open(&asked, &wanted(how), stop, &say).or_exit_of(replay_exit)
 }
 
 /// Opens the one target, or the targets of `--map`.
@@ -225,7 +224,7 @@ impl Run<'_> {
         stop: &AtomicBool,
     ) -> Result<Ran, Failure> {
         say(&format!("run folder {}", folder.path().display()));
-        let mut progress = runner::progress::on_stderr();
+        let mut progress = of_trials();
         let replaying = self.replaying(variants, stop);
         let ran = replaying.run(self.request.seed, folder, progress.as_mut());
         ran.or_exit_of(RunError::exit)

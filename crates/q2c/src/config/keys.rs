@@ -33,6 +33,55 @@ const MAX_LATENESS: Key = key("max-lateness");
 /// The keys of the table for all commands.
 const SHARED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET];
 
+/// What commands that measure cells of a workload in trials have in common.
+const MEASURED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET, TRIALS, JOBS];
+/// What commands that replay a trace have in common.
+const REPLAYED: &[Key] = &[OUT, CPUS, SEED, TRIALS, SUBMITTERS, MAX_LATENESS];
+/// What commands have whose result can be held against limits.
+const LIMITS: &[Key] = &[FAIL_IF, BASELINE];
+
+const TUNE: [Key; 17] = joined(&[
+    MEASURED,
+    &[
+        key("policy"),
+        key("rule"),
+        key("period"),
+        key("objective"),
+        key("min-iops"),
+        key("max-p99"),
+        key("max-cpu"),
+    ],
+    LIMITS,
+]);
+const BENCH: [Key; 15] = joined(&[
+    MEASURED,
+    &[
+        key("depth"),
+        key("method"),
+        key("warm-up"),
+        key("precision"),
+        key("rating"),
+    ],
+    LIMITS,
+]);
+const REPLAY: [Key; 8] = joined(&[REPLAYED, LIMITS]);
+
+/// The keys of several lists in one. A number `N` that is not theirs does not compile.
+const fn joined<const N: usize>(lists: &[&[Key]]) -> [Key; N] {
+    let mut all = [OUT; N];
+    let (mut list, mut taken) = (0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            all[taken] = lists[list][at];
+            (at, taken) = (at + 1, taken + 1);
+        }
+        list += 1;
+    }
+    assert!(taken == N, "N is the number of all keys");
+    all
+}
+
 /// The keys that count when a run goes on: it keeps its own settings.
 pub(super) const WHEN_RESUMED: [&str; 2] = [FAIL_IF.name, BASELINE.name];
 /// The keys that do not count beside a fio job file, which says as much itself.
@@ -51,45 +100,11 @@ pub(super) struct Known {
 pub(super) const COMMANDS: &[Known] = &[
     Known {
         command: "tune",
-        keys: &[
-            OUT,
-            CPUS,
-            SEED,
-            BS,
-            SECONDS,
-            BUDGET,
-            TRIALS,
-            JOBS,
-            key("policy"),
-            key("rule"),
-            key("period"),
-            key("objective"),
-            key("min-iops"),
-            key("max-p99"),
-            key("max-cpu"),
-            FAIL_IF,
-            BASELINE,
-        ],
+        keys: &TUNE,
     },
     Known {
         command: "bench",
-        keys: &[
-            OUT,
-            CPUS,
-            SEED,
-            BS,
-            SECONDS,
-            BUDGET,
-            TRIALS,
-            JOBS,
-            key("depth"),
-            key("method"),
-            key("warm-up"),
-            key("precision"),
-            key("rating"),
-            FAIL_IF,
-            BASELINE,
-        ],
+        keys: &BENCH,
     },
     Known {
         command: "calibrate",
@@ -97,20 +112,11 @@ pub(super) const COMMANDS: &[Known] = &[
     },
     Known {
         command: "replay",
-        keys: &[
-            OUT,
-            CPUS,
-            SEED,
-            TRIALS,
-            SUBMITTERS,
-            MAX_LATENESS,
-            FAIL_IF,
-            BASELINE,
-        ],
+        keys: &REPLAY,
     },
     Known {
         command: "compare",
-        keys: &[OUT, CPUS, SEED, TRIALS, SUBMITTERS, MAX_LATENESS],
+        keys: REPLAYED,
     },
     Known {
         command: "diff",

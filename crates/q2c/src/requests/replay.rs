@@ -4,6 +4,7 @@ use crate::args::{CompareArgs, HowArgs, ModeName};
 use q2c_compare::{CaptureWish, ReplayRequest};
 use q2c_model::CpuId;
 use q2c_model::replay::Mode;
+use q2c_replay::Wanted;
 use q2c_trace::import::Input;
 use std::path::{Path, PathBuf};
 
@@ -68,9 +69,17 @@ pub fn request(how: &HowArgs, mode: ModeName) -> ReplayRequest {
             false => CaptureWish::Off,
         },
         max_lateness: how.max_lateness,
-        part: how.part.map(|part| (part.from, part.to)),
+        wanted: wanted(how),
         allow_write: how.run.allow_write.clone(),
         seed: how.run.seed,
+    }
+}
+
+/// The requests of the trace that are replayed.
+pub fn wanted(how: &HowArgs) -> Wanted {
+    Wanted {
+        range: how.part.map(|part| (part.from, part.to)),
+        process: how.process.clone(),
     }
 }
 
@@ -129,10 +138,10 @@ mod tests {
         let bare = asked("t d");
         assert!(bare.writes.is_none() && bare.discards.is_none() && bare.cpus.is_none());
         assert_eq!(bare.capture, CaptureWish::Off);
-        let typed = asked("t d --capture --cpus 3,1 --part 1s..2s");
+        let typed = asked("t d --capture --cpus 3,1 --part 1s..2s --process fio");
         assert_eq!(typed.capture, CaptureWish::By(None));
         assert_eq!(typed.cpus, Some(vec![CpuId(3), CpuId(1)]));
-        assert!(typed.part.is_some());
+        assert!(typed.wanted.range.is_some() && typed.wanted.process.is_some());
     }
 
     #[test]

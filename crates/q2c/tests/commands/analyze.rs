@@ -124,7 +124,7 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
 }
 
 #[test]
-fn the_table_names_stages_and_bottleneck() {
+fn the_table_names_stages_rates_and_the_largest_stages() {
     let folder = tempfile::tempdir().unwrap();
     two_files(folder.path());
     let said = q2c(folder.path(), &["analyze", "nvme0n1"]).done();
@@ -132,11 +132,56 @@ fn the_table_names_stages_and_bottleneck() {
         "nvme0n1 · 10 I/Os in 550 us · block layer",
         "D2C",
         "70.0 us",
-        "bottleneck: G2D (20.0 % of Q2C)",
+        "most time: D2C, 70.0 % of the time from queued to complete (Q2C): ",
+        "before the device: most in G2D, 20.0 % of Q2C: ",
+        "rate: 18.2 K I/Os and ",
+        "over the 550 us from the trace's first event to its last",
+        "of the I/Os 100 % are reads and 0 % writes; of the bytes 100 % were read",
         "warning missing-cpu-files",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
+}
+
+/// Reads of two processes: those of one are analysed as if there were no others.
+#[test]
+fn one_process_is_analysed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..40)
+        .map(|n| {
+            let (comm, pid) = if n % 4 == 0 { ("db", 7) } else { ("backup", 9) };
+            format!(
+                "{},{},read,4096,{comm},{pid}\n",
+                n * 100,
+                n * 100 + 20 + pid
+            )
+        })
+        .collect();
+    let head = "queue_ns,complete_ns,op,bytes,comm,pid\n";
+    fs::write(folder.path().join("in.csv"), format!("{head}{rows}")).unwrap();
+    let format = ["--format", "csv", "--unit", "us"];
+    let of = |process: &[&str]| {
+        let words = [&["analyze", "in.csv"][..], &format, process].concat();
+        q2c(folder.path(), &words)
+    };
+    for process in ["db", "7"] {
+        let result = of(&["--process", process, "--json"]).json();
+        assert_eq!(number(&result, "/requests"), 10.0);
+        assert_eq!(number(&result, "/stages/Q2C/max_ns"), 27_000.0);
+        assert_eq!(result["input"]["facts"]["analyzed.process"], process);
+    }
+    let said = of(&["--process", "db"]).done();
+    assert!(said.contains("10 I/Os of process db in 3.63 ms"), "{said}");
+    let others = [
+        "find process fio in in.csv",
+        "backup (9), db (7)",
+        "q2c analyze",
+    ];
+    of(&["--process", "fio"]).refused(3, &others);
+    let nobody = "queue_ns,complete_ns,op,bytes\n0,20,read,4096\n";
+    fs::write(folder.path().join("in.csv"), nobody).unwrap();
+    of(&["--process", "fio"]).refused(3, &["found none", "q2c trace record DISK"]);
+    assert!(of(&[]).code == 0);
 }
 
 #[test]
@@ -216,7 +261,9 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
     for words in [
         "Where does the time between Q and C go?",
-        "G2D (20.0 % of Q2C)",
+        "<dt>most time</dt>",
+        "most in G2D, 20.0 % of Q2C",
+        "of the I/Os 100 % are reads",
         "What happens to single I/Os?",
     ] {
         assert!(page.contains(words), "{words}");
@@ -383,7 +430,7 @@ fn a_start_and_a_latency_are_no_stages() {
     );
     let said = q2c(folder.path(), &["analyze", "t"]).done();
     assert!(
-        !said.contains("bottleneck:") && !said.contains("rest"),
+        !said.contains("most time:") && !said.contains("rest"),
         "{said}"
     );
 }

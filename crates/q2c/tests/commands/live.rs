@@ -68,7 +68,7 @@ fn a_line_for_each_interval_and_the_whole() {
         let shown = lines.lines().filter(|line| line.contains("D2C ")).count();
         assert!(shown >= 3, "{text}");
         assert!(
-            lines.contains("IOPS") && whole.contains("bottleneck:"),
+            lines.contains("IOPS") && whole.contains("most time:"),
             "{text}"
         );
     }

@@ -100,6 +100,34 @@ fn the_table_says_what_was_assumed() {
     }
 }
 
+/// What the recording tells is not said to be assumed.
+#[test]
+fn only_what_was_needed_is_told_as_assumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let times = "at,took\n0,30\n40,30\n80,30\n";
+    let whole = "at,took,kind,len\n0,30,read,4096\n40,30,read,4096\n80,30,read,4096\n";
+    fs::write(folder.path().join("times.csv"), times).unwrap();
+    fs::write(folder.path().join("whole.csv"), whole).unwrap();
+    let taken = |input, columns, stated: &[&str]| {
+        let sim = ["poll", "sim", input, "--policy", "mean", "--unit", "us"];
+        let how = ["--format", "csv", "--columns", columns];
+        let said = q2c(folder.path(), &[&sim[..], &how, stated].concat()).done();
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (times, map) = ("times.csv", "submit_ns=at,latency=took");
+    let neither = taken(times, map, &[]);
+    let both = "requests without operation and length as reads of 4 KiB";
+    assert!(neither.contains(both), "{neither}");
+    let op = taken(times, map, &["--op", "read"]);
+    assert!(
+        op.contains("requests without length as such of 4 KiB"),
+        "{op}"
+    );
+    let map = "submit_ns=at,latency=took,op=kind,bytes=len";
+    let none = taken("whole.csv", map, &[]);
+    assert!(!none.contains("requests without"), "{none}");
+}
+
 /// The simulation is worked out a second time here: times in whole nanoseconds, one sleep after the
 /// other.
 #[test]

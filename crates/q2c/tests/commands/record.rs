@@ -2,6 +2,7 @@
 //! permitted, and is a counted skip elsewhere.
 
 use crate::program::{number, q2c};
+use crate::terminal::{Terminal, fits};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -39,6 +40,30 @@ fn what_is_wrong_is_said() {
         q2c(folder.path(), &words).refused(status, &[said]);
     }
     assert!(!folder.path().join("t").exists());
+}
+
+/// What a recording says and how it describes its trace, in a terminal of 80 columns.
+#[test]
+fn a_recording_fits_80_columns() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file(folder.path());
+    let record = ["trace", "record", "file", "--op", "read", "--"];
+    let dd = [
+        "dd",
+        "if=file",
+        "of=/dev/null",
+        "bs=64k",
+        "iflag=direct",
+        "count=20",
+    ];
+    let words = [&record[..], &dd].concat();
+    let (code, text) = Terminal::of_columns(80, folder.path(), &words).end();
+    fits(80, &text);
+    if code == Some(4) || code == Some(5) {
+        return q2c_testkit::skip("record::a_recording_fits_80_columns", text.trim());
+    }
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("reads and writes"), "{text}");
 }
 
 /// dd does 400 direct reads, and the trace in a new run folder has as many records of that size. A

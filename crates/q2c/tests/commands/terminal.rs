@@ -11,24 +11,31 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A terminal of 100 columns and 24 lines, with q2c in it.
+/// A terminal of 24 lines, with q2c in it.
 pub struct Terminal {
     master: File,
     pub slave: OwnedFd,
     before: Termios,
     pub child: Child,
     written: Receiver<Vec<u8>>,
+    /// The begin of a character whose end was not read yet.
+    begun: Vec<u8>,
     seen: String,
 }
 
 impl Terminal {
-    /// q2c with these arguments, where tests run.
+    /// q2c with these arguments, where tests run, in 100 columns.
     pub fn with(args: &[&str]) -> Self {
         Self::with_in(Path::new("."), args)
     }
 
-    /// q2c with these arguments, in `folder`.
+    /// q2c with these arguments, in `folder`, in 100 columns.
     pub fn with_in(folder: &Path, args: &[&str]) -> Self {
+        Self::of_columns(100, folder, args)
+    }
+
+    /// q2c with these arguments, in `folder`, in so many columns.
+    pub fn of_columns(columns: u16, folder: &Path, args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -37,7 +44,7 @@ impl Terminal {
         let slave = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
         let size = Winsize {
             ws_row: 24,
-            ws_col: 100,
+            ws_col: columns,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
@@ -48,6 +55,7 @@ impl Terminal {
             .args(args)
             .current_dir(folder)
             .env("TERM", "xterm-256color")
+            .env_remove("COLUMNS")
             .stdin(end())
             .stdout(end())
             .stderr(end())
@@ -70,6 +78,7 @@ impl Terminal {
             before,
             child,
             written,
+            begun: Vec::new(),
             seen: String::new(),
         }
     }
@@ -77,7 +86,13 @@ impl Terminal {
     fn read(&mut self, patience: Duration) -> bool {
         match self.written.recv_timeout(patience) {
             Ok(bytes) => {
-                self.seen += &String::from_utf8_lossy(&bytes);
+                self.begun.extend(bytes);
+                let whole = match std::str::from_utf8(&self.begun) {
+                    Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                    _ => self.begun.len(),
+                };
+                let whole: Vec<u8> = self.begun.drain(..whole).collect();
+                self.seen += &String::from_utf8_lossy(&whole);
                 true
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
@@ -132,6 +147,33 @@ impl Terminal {
         assert_eq!(modes(&after), modes(&self.before), "raw mode is over");
         (status.code(), std::mem::take(&mut self.seen))
     }
+}
+
+/// Checks that what was written to a terminal of so many columns never runs over its edge. Where a
+/// bar of progress is drawn, a line above it is filled with blanks up to the edge instead of ended.
+#[track_caller]
+pub fn fits(columns: usize, text: &str) {
+    let drawn = text.replace("\u{1b}[2K", "\n");
+    for line in seen(&drawn).split(['\n', '\r']) {
+        let line: Vec<char> = line.trim_end().chars().collect();
+        let mut filled = line.chunks(columns);
+        filled.next_back();
+        let ended = |part: &[char]| part.ends_with(&[' ', ' ']);
+        assert!(
+            filled.all(ended),
+            "{}\n{text}",
+            line.iter().collect::<String>()
+        );
+    }
+}
+
+/// The text without escape sequences.
+fn seen(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let ends = |c: char| c.is_ascii_alphabetic();
+    let rest = parts.map(|part| part.split_once(ends).map_or("", |(_, rest)| rest));
+    first + &rest.collect::<String>()
 }
 
 impl Drop for Terminal {

@@ -1,6 +1,8 @@
 //! Tests of `q2c trace import` and `info`.
 
-use crate::program::{number, q2c, shared_data};
+use crate::program::{entry, number, q2c, shared_data};
+use crate::terminal::{Terminal, fits};
+use serde_json::json;
 use std::fs;
 
 const LIST: [&str; 6] = [
@@ -48,6 +50,95 @@ fn a_public_list_is_imported_whole() {
     assert_eq!(number(&info, "/summary/sizes/4096"), us.len() as f64);
     let again = q2c(folder.path(), &["trace", "info", "list.trace", "--json"]);
     assert_eq!(again.json(), info);
+}
+
+/// Descriptions of traces, messages and the lines of a run, in a terminal of 80 columns.
+#[test]
+fn nothing_runs_over_the_edge_of_80_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.csv"), CSV).unwrap();
+    let import = [
+        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
+    ];
+    let rest = ["--columns", COLUMNS, "--out", "csv.trace"];
+    let import = [&import[..], &rest].concat();
+    let fact = format!("job=a workload {}", "of many words ".repeat(12));
+    let replay = [
+        "replay",
+        "copy.trace",
+        "sim:50us",
+        "--max-lateness",
+        "1s",
+        "--trials",
+        "2",
+    ];
+    for (words, told) in [
+        (&import[..], "reads and writes"),
+        (
+            &[
+                "trace",
+                "copy",
+                "csv.trace",
+                "-o",
+                "copy.trace",
+                "--fact",
+                &fact,
+            ],
+            "of many words",
+        ),
+        (&["trace", "info", "copy.trace"], "I/Os and"),
+        (&["trace", "columns"], "merged_into"),
+        (&["trace", "info", "in.csv"], "failed to"),
+        (&replay, "report"),
+    ] {
+        let (_, text) = Terminal::of_columns(80, folder.path(), words).end();
+        assert!(text.contains(told), "{words:?}: {text}");
+        fits(80, &text);
+    }
+}
+
+/// The list names every column that a trace has, and a CSV file may have the fields that it names.
+#[test]
+fn the_columns_of_a_trace_are_listed_with_their_units() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = q2c(folder.path(), &["trace", "columns", "--json"]).json();
+    let columns = list["columns"].as_array().unwrap();
+    let unit = |name: &str| entry(&list, "columns", "name", name)["unit"].clone();
+    assert_eq!(columns.len(), 29);
+    assert_eq!(
+        (unit("queue_ns"), unit("bytes")),
+        (json!("ns"), json!("bytes"))
+    );
+    let documented = include_str!("../../../../docs/sql.md");
+    for column in columns {
+        let of = |field: &str| column[field].as_str().unwrap();
+        let unit = if of("unit").is_empty() {
+            "-"
+        } else {
+            of("unit")
+        };
+        let row = format!(
+            "| `{}` | {} | {unit} | {} |",
+            of("name"),
+            of("type"),
+            of("meaning")
+        );
+        assert!(documented.contains(&row), "docs/sql.md has no line {row}");
+    }
+    let fields = list["csv_fields"].as_array().unwrap();
+    let names = fields.iter().map(|field| field["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    assert_eq!(names.len(), 29 - 3 + 2);
+    assert!(!names.contains(&"merged_into") && names.contains(&"latency"));
+    let said = q2c(folder.path(), &["trace", "columns"]).done();
+    for words in [
+        "depth_at_submit *",
+        "submit_ns  ",
+        "timestamp",
+        "but id, layer, merged_into",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
 }
 
 #[test]

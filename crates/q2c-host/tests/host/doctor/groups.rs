@@ -1,7 +1,8 @@
 //! Tests of the groups of checks: build options, clock, heat, nodes, interrupts, queues, NVMe,
 //! state of the target.
 
-use super::{CHEAP, Case, GOOD, find, good_target, report};
+use super::cases::Case;
+use super::{CHEAP, GOOD, find, good_target, report};
 use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Unknown, Warn};
 use q2c_host::doctor::{DoctorFacts, ToolCosts, run};

@@ -2,7 +2,7 @@
 
 use super::sections::{self, STAGES};
 use super::{WHOLE, sections::processes_in_a_line};
-use crate::analysis;
+use crate::most_time;
 use crate::quantity::{self, count, number};
 use crate::terminal::bars::latency_bars;
 use crate::terminal::cut::{cut, padded};
@@ -115,23 +115,19 @@ fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<Str
         .collect()
 }
 
-/// The bottleneck and the losses.
+/// The stages that take most time and the losses.
 fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
-    let found = last.bottleneck.as_ref().map(analysis::bottleneck);
-    let found = found.unwrap_or_else(|| "no I/O completed in this interval".to_owned());
-    let head = "bottleneck:";
-    let width = usize::from(screen.width);
-    let mut lines = wrapped(&printable(&format!("{head} {found}")), width, "", "  ").into_iter();
-    let first = lines.next().unwrap_or_default();
-    let first = first
-        .strip_prefix(head)
-        .unwrap_or(&first)
-        .trim_start()
-        .to_owned();
-    let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
-    let rest = match rest.join(" ") {
-        rest if rest.is_empty() => None,
-        rest => Some(cut(&format!("  {rest}"), width)),
+    let spent = last.bottleneck.as_ref().map(most_time::told);
+    let spent = spent
+        .unwrap_or_else(|| vec![("most time", "no I/O completed in this interval".to_owned())]);
+    let mut lines = match spent.as_slice() {
+        [(head, words)] => in_two_lines(&format!("{head}:"), words, screen),
+        all => {
+            let one = |(head, words): &(&str, String)| {
+                line(screen, Tone::Strong, &format!("{head}:"), words)
+            };
+            all.iter().map(one).collect()
+        }
     };
     let tone = match last.lost + last.unqueued {
         0 => Tone::Good,
@@ -142,9 +138,20 @@ fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
         count(last.lost),
         count(last.unqueued)
     );
-    [line(screen, Tone::Strong, head, &first)]
-        .into_iter()
-        .chain(rest)
-        .chain([line(screen, tone, "lost so far:", &missing)])
-        .collect()
+    lines.push(line(screen, tone, "lost so far:", &missing));
+    lines
+}
+
+/// A sentence behind its head in at most two lines.
+fn in_two_lines(head: &str, words: &str, screen: Screen) -> Vec<String> {
+    let width = usize::from(screen.width);
+    let mut lines = wrapped(&printable(&format!("{head} {words}")), width, "", "  ").into_iter();
+    let first = lines.next().unwrap_or_default();
+    let first = first.strip_prefix(head).unwrap_or(&first).trim_start();
+    let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
+    let mut all = vec![line(screen, Tone::Strong, head, first)];
+    if !rest.is_empty() {
+        all.push(cut(&format!("  {}", rest.join(" ")), width));
+    }
+    all
 }

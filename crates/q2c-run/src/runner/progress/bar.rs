@@ -1,6 +1,6 @@
 //! A progress bar on the terminal.
 
-use super::{Event, Progress};
+use super::{Event, Fit, Progress};
 use crate::runner::Position;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -12,19 +12,20 @@ const ALONE: &str = "{wide_msg}";
 /// A progress bar. It is drawn between trials only, because a ticking thread would disturb them.
 pub struct BarProgress {
     bar: ProgressBar,
+    fit: Fit,
 }
 
 impl BarProgress {
-    /// A bar on stderr.
+    /// A bar on stderr, with lines above it that `fit` breaks to the width of the terminal.
     #[must_use]
-    pub fn on_stderr() -> Self {
-        Self::on(ProgressDrawTarget::stderr())
+    pub fn on_stderr(fit: Fit) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), fit)
     }
 
-    fn on(target: ProgressDrawTarget) -> Self {
+    fn on(target: ProgressDrawTarget, fit: Fit) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style(ALONE));
-        BarProgress { bar }
+        BarProgress { bar, fit }
     }
 
     /// Lets the bar be drawn again where a further plan follows one that has ended.
@@ -32,6 +33,11 @@ impl BarProgress {
         if self.bar.is_finished() {
             self.bar.reset();
         }
+    }
+
+    /// Writes an event above the bar.
+    fn print(&self, event: &Event) {
+        self.bar.println((self.fit)(event.to_string()));
     }
 
     fn show(&self, position: &Position, message: String) {
@@ -61,7 +67,7 @@ impl Progress for BarProgress {
             }
             Event::Done(subject, position, _) => self.show(position, format!("{subject} done")),
             Event::Failed(_, position, _) => {
-                self.bar.println(event.to_string());
+                self.print(event);
                 self.show(position, "a trial failed".to_owned());
             }
             // What is done between the trials of two plans is not of their number.
@@ -72,9 +78,9 @@ impl Progress for BarProgress {
                 self.bar.set_message(what.clone());
                 self.bar.tick();
             }
-            Event::Forecast(_) | Event::Note(_) => self.bar.println(event.to_string()),
+            Event::Forecast(_) | Event::Note(_) => self.print(event),
             Event::Ended(..) => {
-                self.bar.println(event.to_string());
+                self.print(event);
                 self.bar.finish_and_clear();
             }
         }
@@ -91,7 +97,7 @@ mod tests {
         for template in [TRIALS, ALONE] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
-        let mut progress = BarProgress::on(ProgressDrawTarget::hidden());
+        let mut progress = BarProgress::on(ProgressDrawTarget::hidden(), |line| line);
         let position = Position {
             finished: 3,
             total: 8,
@@ -112,7 +118,7 @@ mod tests {
     /// A run of several plans, as that of tune: the bar of the second one is seen, too.
     #[test]
     fn a_further_plan_and_what_is_done_between_are_shown() {
-        let mut progress = BarProgress::on(ProgressDrawTarget::hidden());
+        let mut progress = BarProgress::on(ProgressDrawTarget::hidden(), |line| line);
         let position = Position {
             finished: 1,
             total: 8,

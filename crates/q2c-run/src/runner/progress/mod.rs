@@ -24,12 +24,15 @@ impl Progress for SilentProgress {
     fn event(&mut self, _: &Event) {}
 }
 
-/// A bar when stderr is a terminal, else plain lines on stderr, at most one per second for trials
-/// that went well.
+/// Breaks a text into lines that fit the terminal.
+pub type Fit = fn(String) -> String;
+
+/// A bar when stderr is a terminal, with lines that `fit` makes of events, else plain lines on
+/// stderr, at most one per second for trials that went well.
 #[must_use]
-pub fn on_stderr() -> Box<dyn Progress> {
+pub fn on_stderr(fit: Fit) -> Box<dyn Progress> {
     match stderr().is_terminal() {
-        true => Box::new(BarProgress::on_stderr()),
+        true => Box::new(BarProgress::on_stderr(fit)),
         false => Box::new(LineProgress::new(stderr(), 1.0)),
     }
 }

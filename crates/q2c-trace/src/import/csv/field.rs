@@ -40,6 +40,11 @@ impl Field {
         }
     }
 
+    /// Whether a CSV column may hold the trace's column of this name.
+    pub(super) fn takes(column: Column) -> bool {
+        Field::by_name(column.name()).is_some()
+    }
+
     /// The names of all fields, for messages.
     pub(super) fn names() -> String {
         let columns = Column::ALL.iter().map(|column| column.name());

@@ -77,6 +77,15 @@ const NAMES: [(Field, &[&str]); 11] = [
     (Field::Column(Column::CpuSubmit), &["cpu"]),
 ];
 
+/// The headers, in small letters and without a unit, that are taken as a field where no map is
+/// given; by the field's name.
+pub(in crate::import) fn usual_headers()
+-> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    NAMES
+        .iter()
+        .map(|(field, headers)| (field.name(), *headers))
+}
+
 /// Words at the end of a header that name a unit.
 const UNITS: [(&str, TimeUnit); 9] = [
     ("ns", TimeUnit::Nanoseconds),

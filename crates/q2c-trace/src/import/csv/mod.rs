@@ -15,7 +15,9 @@ use super::error::ImportError;
 use super::lines::Lines;
 use super::options::ImportOptions;
 use super::run::{Import, Intake, Position, read_error};
+use crate::Column;
 use cells::Cells;
+use field::Field;
 use plan::Plan;
 use q2c_model::TraceMeta;
 use row::Rows;
@@ -27,6 +29,40 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     own_device_numbers: false,
     import,
 };
+
+/// A field that a CSV column may hold: a column of the trace, or what gives one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvField {
+    /// Its name in a column map.
+    pub name: &'static str,
+    /// What its cells hold, where the trace has no column of this name.
+    pub meaning: Option<&'static str>,
+    /// Headers, in small letters and without a unit at their end, that are taken as this field
+    /// where no map is given.
+    pub headers: &'static [&'static str],
+}
+
+/// The fields that a CSV column may hold, in the order of the trace's columns.
+#[must_use]
+pub fn csv_fields() -> Vec<CsvField> {
+    let columns = Column::ALL.iter().filter(|column| Field::takes(**column));
+    let own = [
+        (Field::Offset, "first byte, a multiple of 512; gives sector"),
+        (
+            Field::Latency,
+            "time from the start to the end; gives reap_ns or complete_ns",
+        ),
+    ];
+    let columns = columns.map(|column| (column.name(), None));
+    let own = own.map(|(field, meaning)| (field.name(), Some(meaning)));
+    let headers = |name| guess::usual_headers().find(|(field, _)| *field == name);
+    let field = |(name, meaning)| CsvField {
+        name,
+        meaning,
+        headers: headers(name).map_or(&[], |(_, headers)| headers),
+    };
+    columns.chain(own).map(field).collect()
+}
 
 /// The clock's description, because the source does not tell its clock.
 const CLOCK: &str = "as in the source";

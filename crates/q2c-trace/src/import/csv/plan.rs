@@ -8,7 +8,7 @@ use crate::import::decimal::TimeUnit;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
 use crate::import::run::needed;
-use q2c_model::facts::STATED_SECTOR;
+use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
 use std::path::Path;
 
@@ -171,7 +171,7 @@ fn blank(
     let (mut op, mut bytes, mut device) = (Op::Other, Bytes(0), DevId::default());
     if !mapped(Column::Op) {
         op = needed(options.op, path, "op", "no column is mapped to op")?;
-        stated.push(("stated.op", op.to_string()));
+        stated.push((STATED_OP, op.to_string()));
     }
     if !mapped(Column::Bytes) {
         bytes = needed(
@@ -180,7 +180,7 @@ fn blank(
             "block size",
             "no column is mapped to bytes",
         )?;
-        stated.push(("stated.bytes", bytes.0.to_string()));
+        stated.push((STATED_BYTES, bytes.0.to_string()));
     }
     if !mapped(Column::Device) {
         device = options.device;

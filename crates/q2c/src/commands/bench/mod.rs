@@ -8,6 +8,7 @@ use crate::args::BenchArgs;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::{print, print_json, say, screen};
+use crate::progress::of_trials;
 use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
 use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
@@ -24,7 +25,7 @@ use q2c_model::CpuId;
 use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
-use q2c_run::{RunDir, RunState, runner};
+use q2c_run::{RunDir, RunState};
 use q2c_workbench::workbench::Workbench;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -283,7 +284,7 @@ fn bench(
         all_trials,
         stop,
     };
-    let mut progress = runner::progress::on_stderr();
+    let mut progress = of_trials();
     let done = bench.run(folder, progress.as_mut());
     done.or_exit_of(|error| error.exit())
 }

@@ -59,6 +59,12 @@ impl Counted {
         }
     }
 
+    /// A watcher that shows nothing, for a capture whose command has the terminal and which ends
+    /// with it.
+    pub fn silent() -> Self {
+        Counted::new(None, false)
+    }
+
     /// I/Os so far.
     pub fn ios(&self) -> u64 {
         self.ios

@@ -4,6 +4,7 @@ use crate::args::PlaceRunArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
+use crate::progress::of_trials;
 use crate::workbench::open_named;
 use q2c_corun::calibrate::{CalibrateError, Plan, shared_pipeline, siblings};
 use q2c_corun::run::conclude::{classes, polling_alone};
@@ -20,7 +21,7 @@ use q2c_result::place::PolicyName;
 use q2c_result::place_run::{ComputeTask, PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Target, Warning};
 use q2c_run::run_dir::RunDirError;
-use q2c_run::runner::{self, End, RunError, Runner, Settings, SystemClock};
+use q2c_run::runner::{End, RunError, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use q2c_scheduler::map::of_topology;
 use q2c_stats::Interval;
@@ -218,7 +219,7 @@ impl PlacementsRun<'_> {
             ..Settings::default()
         };
         let clock = SystemClock::default();
-        let mut progress = runner::progress::on_stderr();
+        let mut progress = of_trials();
         let mut runner = Runner {
             settings: &settings,
             cancel: stop,

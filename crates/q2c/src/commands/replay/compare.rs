@@ -15,6 +15,7 @@ use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::replay::Mode;
+use q2c_replay::Wanted;
 use q2c_result::Exit;
 use q2c_result::compare::{CompareResult, Profile};
 use q2c_result::replay::ReplayJob;
@@ -177,8 +178,11 @@ fn rows<'a>(
                 trace: profiled.map_or(source, |profiled| &profiled.trace),
                 profile: profiled.map(|profiled| &profiled.told),
                 request: ReplayRequest {
-                    // The recording of a part is the part.
-                    part: request.part.filter(|_| profiled.is_none()),
+                    // The recording of a replay has what was wanted of the trace, and nothing else.
+                    wanted: match profiled {
+                        Some(_) => Wanted::default(),
+                        None => request.wanted.clone(),
+                    },
                     ..request.clone()
                 },
             });

@@ -7,6 +7,7 @@ use crate::args::ReproduceArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
+use crate::progress::of_trials;
 use crate::workbench::scratch;
 use q2c_reproduce::jobs::{At, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
@@ -17,7 +18,7 @@ use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{PointTrial, ReproduceResult};
 use q2c_run::run_dir::{RunDirError, RunState};
-use q2c_run::runner::{self, End, Plan, RunError, Runner, Settings, SystemClock};
+use q2c_run::runner::{End, Plan, RunError, Runner, Settings, SystemClock};
 use q2c_run::{RunDir, Summary};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -185,7 +186,7 @@ fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<Summary<At, PointTrial>, Failure> {
-    let mut progress = ToldOnce::new(runner::progress::on_stderr());
+    let mut progress = ToldOnce::new(of_trials());
     let mut runner = Runner {
         settings,
         cancel: stop,

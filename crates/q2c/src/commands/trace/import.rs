@@ -1,16 +1,15 @@
 //! The command `q2c trace import`.
 
-use super::{left_out, line, tell};
+use super::tell;
 use crate::args::{ImportArgs, PartitionBy};
 use crate::exit::import_exit;
 use crate::failure::Failure;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, screen};
 use crate::progress::Line;
-use q2c_model::FleetMeta;
+use q2c_report::terminal::fleet_info;
 use q2c_result::Exit;
 use q2c_trace::TraceError;
 use q2c_trace::import::{ImportError, to_fleet, to_trace};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Imports one recording, or merges several by time, and says what was made.
@@ -29,23 +28,12 @@ pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     drop(line);
     match args.json {
         true => print_json(&fleet)?,
-        false => print(&in_words(&args.output, &fleet))?,
+        false => {
+            let path = args.output.display().to_string();
+            print(&fleet_info(&path, &fleet, screen()))?;
+        }
     }
     Ok(Exit::Done)
-}
-
-fn in_words(out: &Path, fleet: &FleetMeta) -> String {
-    let out = out.display().to_string();
-    let (rows, volumes, traces) = (fleet.rows, fleet.volumes, fleet.traces);
-    let made = format!("{rows} records of {volumes} devices in {traces} traces");
-    let lines = [
-        format!("{}: {made}", out.escape_debug()),
-        line("source", &fleet.source),
-        line("clock", &fleet.clock),
-        line("lost by the source", &fleet.lost.to_string()),
-        left_out(&fleet.unmatched),
-    ];
-    lines.join("\n")
 }
 
 fn failure(error: ImportError) -> Failure {

@@ -5,13 +5,14 @@ use crate::args::TuneArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
+use crate::progress::of_trials;
 use crate::requests::tune::stored_workload;
 use crate::workbench;
 use q2c_host::target::Scratch;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
-use q2c_run::{Identity, RunDir, RunState, runner};
+use q2c_run::{Identity, RunDir, RunState};
 use q2c_tune::{Tune, TuneSpec};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::path::{Path, PathBuf};
@@ -124,7 +125,7 @@ fn run_in(
         harness_bare_ns: floor.bare_ns,
         stop,
     };
-    let mut progress = runner::progress::on_stderr();
+    let mut progress = of_trials();
     let tuned = tune.run(&mut folder, progress.as_mut());
     let (result, state) = tuned.map_err(|error| Failure::new(error.exit(), error))?;
     let page = q2c_report::html::tune(&result).or_exit(Exit::Internal)?;

@@ -133,7 +133,7 @@ fn capture(args: &TuneArgs, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta
     let child = Child::start(&args.program.command)?;
     say(&capturing.told(false));
     capturing.run(child);
-    let (ended, captured) = capturing.finish(&mut Counted::new(None, false), stop)?;
+    let (ended, captured) = capturing.finish(&mut Counted::silent(), stop)?;
     if ended == CaptureEnd::Stopped {
         let why = "record the command: stopped by a signal; nothing was kept";
         return Err(Failure::new(Exit::Interrupted, why));

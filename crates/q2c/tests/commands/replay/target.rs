@@ -153,3 +153,43 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
         .count();
     assert_eq!((after.len(), kept), (1 << 20, 0));
 }
+
+/// Of two processes that take turns, the requests of one are replayed, and the result says so.
+#[test]
+fn one_process_is_replayed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..200).map(|n| {
+        let (comm, pid) = if n % 4 == 0 { ("db", 7) } else { ("backup", 9) };
+        format!(
+            "{},{},{},4096,read,{comm},{pid}\n",
+            n * 1000,
+            n * 1000 + 50,
+            n * 4096
+        )
+    });
+    let head = "submit_ns,reap_ns,offset,bytes,op,comm,pid\n";
+    let text = head.to_owned() + &rows.collect::<String>();
+    fs::write(folder.path().join("in.csv"), text).unwrap();
+    let words = "replay in.csv null --format csv --unit us --json --max-lateness 1s";
+    for process in ["db", "7"] {
+        let done = run(folder.path(), &format!("{words} --process {process}"));
+        let result = json(&done);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert_eq!(result["issued"].as_u64(), Some(50), "{result}");
+        assert_eq!(result["trace"]["requests"].as_u64(), Some(50), "{result}");
+        assert_eq!(result["job"]["process"], process);
+        let said = told(folder.path(), &done);
+        assert!(
+            said.contains(&format!("only requests of process {process}")),
+            "{said}"
+        );
+    }
+    // The part counts from the trace's first request.
+    let part = run(
+        folder.path(),
+        &format!("{words} --process 9 --part 0s..100ms"),
+    );
+    assert_eq!(json(&part)["issued"].as_u64(), Some(75), "{}", part.stderr);
+    let none = run(folder.path(), &format!("{words} --process fio"));
+    none.refused(3, &["find process fio in in.csv", "backup (9), db (7)"]);
+}

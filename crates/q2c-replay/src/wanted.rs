@@ -1,0 +1,138 @@
+//! The requests of a trace that are replayed: all, those of a part of its time, or those of one
+//! process.
+
+use crate::ReplayError;
+use q2c_model::{IoRecord, Nanos};
+use q2c_trace::process::{Process, ProcessFilter};
+use q2c_trace::span::NONE;
+use q2c_trace::{Column, Scan, Span};
+use std::path::Path;
+
+/// The columns of a trace that a replay reads.
+const COLUMNS: [Column; 12] = [
+    Column::QueueNs,
+    Column::GetrqNs,
+    Column::InsertNs,
+    Column::IssueNs,
+    Column::CompleteNs,
+    Column::SubmitNs,
+    Column::ReapNs,
+    Column::Pid,
+    Column::CpuSubmit,
+    Column::Hctx,
+    Column::Error,
+    Column::SubmitEndNs,
+];
+
+/// The requests of a trace that are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Only requests that start in this range of the trace's time, counted from its first request.
+    pub range: Option<(Nanos, Nanos)>,
+    /// Only requests of this process.
+    pub process: Option<Process>,
+}
+
+impl Wanted {
+    /// The columns that a replay needs, with that of the process.
+    pub(crate) fn scan(&self) -> Scan {
+        let mut columns = COLUMNS.to_vec();
+        let process = self.process.as_ref().map(Process::column);
+        columns.extend(process.filter(|column| !COLUMNS.contains(column)));
+        Scan::new().columns(&columns)
+    }
+
+    /// The choice for one pass over the trace.
+    pub(crate) fn choice(&self) -> Choice {
+        Choice {
+            range: self.range,
+            process: self.process.as_ref().map(ProcessFilter::new),
+            origin_ns: None,
+            timeless: 0,
+        }
+    }
+}
+
+/// Tells in one pass over a trace which requests are wanted.
+pub(crate) struct Choice {
+    range: Option<(Nanos, Nanos)>,
+    process: Option<ProcessFilter>,
+    /// The time of the trace's first request.
+    origin_ns: Option<u64>,
+    /// Requests that would be wanted but have no time.
+    pub(crate) timeless: u64,
+}
+
+impl Choice {
+    /// The request, if it is wanted and has a time.
+    pub(crate) fn wants(&mut self, record: &IoRecord) -> Option<Span> {
+        let of_process = match &mut self.process {
+            Some(process) => process.takes(record),
+            None => true,
+        };
+        let span = Span::of(record);
+        let start_ns = span.first_ns();
+        if start_ns == NONE {
+            self.timeless += u64::from(of_process);
+            return None;
+        }
+        let at_ns = start_ns.saturating_sub(*self.origin_ns.get_or_insert(start_ns));
+        let within = |(from, to): (Nanos, Nanos)| (from.0..to.0).contains(&at_ns);
+        (of_process && self.range.is_none_or(within)).then_some(span)
+    }
+
+    /// Whether the process that is asked for has any request in the trace, which is called `path`.
+    pub(crate) fn found(self, path: &Path) -> Result<(), ReplayError> {
+        match self.process {
+            Some(process) => Ok(process.found(path)?),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{Bytes, DevId, Layer, Op, Sectors};
+
+    fn record(at: Option<u64>, pid: u32) -> IoRecord {
+        let device = DevId::default();
+        IoRecord {
+            queue_ns: at.map(Nanos),
+            pid: Some(pid),
+            ..IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(512))
+        }
+    }
+
+    /// The part counts from the trace's first request, whichever process that is of.
+    #[test]
+    fn part_and_process_are_chosen_together() {
+        let wanted = Wanted {
+            range: Some((Nanos(10), Nanos(30))),
+            process: Some(Process::Pid(7)),
+        };
+        let mut choice = wanted.choice();
+        let all = [
+            record(Some(100), 1),
+            record(Some(105), 7),
+            record(Some(115), 7),
+            record(None, 7),
+            record(Some(120), 1),
+            record(Some(129), 7),
+            record(Some(130), 7),
+        ];
+        let chosen = all.iter().filter_map(|record| choice.wants(record));
+        let times: Vec<u64> = chosen.map(|span| span.first_ns()).collect();
+        assert_eq!(times, [115, 129]);
+        assert_eq!(choice.timeless, 1);
+        assert!(choice.found(Path::new("t")).is_ok());
+        let nobody = Wanted {
+            process: Some(Process::Pid(8)),
+            ..Wanted::default()
+        };
+        let mut choice = nobody.choice();
+        assert!(all.iter().all(|record| choice.wants(record).is_none()));
+        let none = choice.found(Path::new("t")).unwrap_err();
+        assert!(matches!(none, ReplayError::Process(_)), "{none}");
+    }
+}

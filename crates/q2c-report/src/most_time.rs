@@ -1,0 +1,128 @@
+//! The stages in which I/Os spend most time, in words: of all, and before the device.
+
+use crate::analysis::ORDER;
+use crate::quantity::number;
+use q2c_result::analyze::Bottleneck;
+
+/// Stages of an I/O that the device does not have yet.
+const BEFORE_DEVICE: [&str; 6] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D"];
+
+/// Where the time between Q and C goes, as headings with a sentence each: the stage that takes most
+/// of it and, where that is the device, the stage that takes most before the device.
+pub(crate) fn told(found: &Bottleneck) -> Vec<(&'static str, String)> {
+    let all = ORDER.into_iter().chain(["rest"]);
+    let Some((most, share)) = largest(found, all) else {
+        return Vec::new();
+    };
+    let where_it_is = match BEFORE_DEVICE.contains(&most) {
+        true => ", before the device",
+        false => "",
+    };
+    let words = format!(
+        "{most}, {} % of the time from queued to complete (Q2C){where_it_is}: {}",
+        number(share * 100.0),
+        meaning(found, most)
+    );
+    let mut told = vec![("most time", words)];
+    let before = largest(found, BEFORE_DEVICE).filter(|(stage, _)| *stage != most);
+    told.extend(before.map(|(stage, share)| {
+        let share = number(share * 100.0);
+        let words = format!(
+            "most in {stage}, {share} % of Q2C: {}",
+            meaning(found, stage)
+        );
+        ("before the device", words)
+    }));
+    told
+}
+
+/// The stage that takes most time and, where it is another one, that which takes most before the
+/// device, in a few words: `D2C 66.0 %, before it I2D 32.4 %`.
+pub(crate) fn in_short(found: &Bottleneck) -> String {
+    let told = |(stage, share): (&str, f64)| format!("{stage} {} %", number(share * 100.0));
+    let most = largest(found, ORDER.into_iter().chain(["rest"]));
+    let before = largest(found, BEFORE_DEVICE).filter(|before| most != Some(*before));
+    match (most, before) {
+        (Some(most), Some(before)) => format!("{}, before it {}", told(most), told(before)),
+        (most, _) => most.map(told).unwrap_or_default(),
+    }
+}
+
+/// The largest of some stages with its share; `None` where none of them took time.
+fn largest(
+    found: &Bottleneck,
+    among: impl IntoIterator<Item = &'static str>,
+) -> Option<(&'static str, f64)> {
+    let share = |stage: &str| match found.shares.get(stage) {
+        Some(share) => *share,
+        None if stage == found.stage => found.share,
+        None => 0.0,
+    };
+    let each = among.into_iter().map(|stage| (stage, share(stage)));
+    each.filter(|(_, share)| *share > 0.0)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// What happens to an I/O in a stage. The analysis explains the stage that it names itself.
+fn meaning<'a>(found: &'a Bottleneck, stage: &str) -> &'a str {
+    match stage {
+        named if named == found.stage => &found.why,
+        "Q2G" => "I/Os wait before they have a request",
+        "G2I" => "requests wait before they reach the scheduler",
+        "I2D" => "requests wait in the scheduler",
+        "G2D" => "requests wait for the driver, without a scheduler",
+        "Q2M" | "M2D" => "merged I/Os wait for the request that carries them",
+        "D2C" => "the device and its driver have the I/O",
+        _ => "no event tells where the I/O was",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(stage: &str, shares: &[(&str, f64)]) -> Bottleneck {
+        let shares = shares
+            .iter()
+            .map(|(name, share)| ((*name).to_owned(), *share));
+        Bottleneck {
+            stage: stage.to_owned(),
+            why: format!("why {stage}"),
+            shares: shares.collect(),
+            ..Bottleneck::default()
+        }
+    }
+
+    #[test]
+    fn the_device_is_named_where_it_takes_most() {
+        let found = found("I2D", &[("Q2G", 0.016), ("I2D", 0.324), ("D2C", 0.66)]);
+        let most = "D2C, 66.0 % of the time from queued to complete (Q2C): the device and its driver \
+                    have the I/O";
+        let before = "most in I2D, 32.4 % of Q2C: why I2D";
+        assert_eq!(
+            told(&found),
+            [
+                ("most time", most.to_owned()),
+                ("before the device", before.to_owned())
+            ]
+        );
+        assert_eq!(in_short(&found), "D2C 66.0 %, before it I2D 32.4 %");
+    }
+
+    #[test]
+    fn one_sentence_is_enough_where_one_stage_is_both() {
+        let found = found("Q2G", &[("Q2G", 0.6), ("D2C", 0.4)]);
+        let most = "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: \
+                    why Q2G";
+        assert_eq!(told(&found), [("most time", most.to_owned())]);
+        assert_eq!(in_short(&found), "Q2G 60.0 %");
+    }
+
+    #[test]
+    fn time_that_no_stage_covers_can_be_the_most() {
+        let found = found("rest", &[("D2C", 0.2), ("rest", 0.8)]);
+        let told = told(&found);
+        assert!(told[0].1.starts_with("rest, 80.0 % of"), "{told:?}");
+        assert_eq!(told.len(), 1, "{told:?}");
+    }
+}

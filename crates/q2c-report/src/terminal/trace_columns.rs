@@ -1,0 +1,67 @@
+//! `q2c trace columns` in a terminal.
+
+use super::screen::{Screen, Tone};
+use super::table::{Column, Table};
+use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
+
+/// The columns of a trace, and the fields that a CSV file may hold.
+#[must_use]
+pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
+    let mut text = screen.note(
+        Tone::Strong,
+        "columns of a trace:",
+        "a Parquet file with one row for each request. Times are from the trace's start. Cells are \
+         null where the source does not tell the value; columns with * always have one.",
+    );
+    text += &columns(&list.columns).text(screen);
+    text += "\n";
+    text += &screen.note(
+        Tone::Strong,
+        "fields of trace import --format csv:",
+        &fields(list),
+    );
+    let own = list.csv_fields.iter();
+    for field in own.filter(|field| field.meaning.is_some()) {
+        let meaning = field.meaning.as_deref().unwrap_or_default();
+        text += &screen.note(Tone::Strong, &format!("{}:", field.name), meaning);
+    }
+    text + &headers(&list.csv_fields).text(screen)
+}
+
+fn columns(list: &[TraceColumn]) -> Table {
+    let head = ["column", "type", "unit"].map(|head| Column::numbers(head).left());
+    let mut table = Table::new(head.into_iter().chain([Column::words("meaning")]));
+    for column in list {
+        let always = if column.optional { "" } else { " *" };
+        let name = format!("{}{always}", column.name);
+        table.add([&name, &column.kind, &column.unit, &column.meaning]);
+    }
+    table
+}
+
+/// What a column map may name.
+fn fields(list: &TraceColumns) -> String {
+    let taken = |name: &String| list.csv_fields.iter().any(|field| field.name == *name);
+    let names = list.columns.iter().map(|column| &column.name);
+    let not: Vec<&str> = names
+        .filter(|name| !taken(name))
+        .map(String::as_str)
+        .collect();
+    format!(
+        "--columns FIELD=HEADER,... says which header holds which field: any column above but {}, \
+         and the two below. Times are in --unit. Without --columns these names are taken as \
+         headers, and those below in any case, with a unit at their end or without (latency_us):",
+        not.join(", ")
+    )
+}
+
+fn headers(fields: &[CsvColumn]) -> Table {
+    let mut table = Table::new([
+        Column::numbers("field").left(),
+        Column::words("headers taken as it"),
+    ]);
+    for field in fields.iter().filter(|field| !field.headers.is_empty()) {
+        table.add([field.name.clone(), field.headers.join(", ")]);
+    }
+    table
+}

@@ -1,0 +1,193 @@
+//! `q2c trace info` in a terminal, which the commands that make a trace print too.
+
+use super::pieces;
+use super::screen::{Screen, printable};
+use crate::rates::Rates;
+use q2c_model::{FleetMeta, Nanos, TraceLatency, TraceSummary};
+use q2c_result::trace::TraceInfo;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// Columns of the names, so that the values stand below each other.
+const NAMES: usize = 22;
+
+/// What a trace holds: a line for each property, and more where one is long.
+#[must_use]
+pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
+    let head = format!("{}: {} records", info.path, info.summary.records);
+    let mut text = screen.wrapped(&printable(&head), "  ") + "\n";
+    let facts = info.meta.facts.iter();
+    let facts = facts.map(|(name, value)| (name.clone(), value.clone()));
+    for (name, value) in records(info).into_iter().chain(whole(info)).chain(facts) {
+        text += &line(&name, &value, screen);
+    }
+    text
+}
+
+/// What a folder with a trace for each device holds, as [`trace_info`] tells it of one trace.
+#[must_use]
+pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
+    let (rows, volumes, traces) = (fleet.rows, fleet.volumes, fleet.traces);
+    let head = format!("{path}: {rows} records of {volumes} devices in {traces} traces");
+    let told = [
+        ("source", fleet.source.clone()),
+        ("clock", fleet.clock.clone()),
+        ("lost by the source", fleet.lost.to_string()),
+        ("left out", left_out(&fleet.unmatched)),
+    ];
+    let lines = told.iter().map(|(name, value)| line(name, value, screen));
+    screen.wrapped(&printable(&head), "  ") + "\n" + &lines.collect::<String>()
+}
+
+/// What was counted in the records, with the recording's own source.
+fn records(info: &TraceInfo) -> Vec<(String, String)> {
+    let (meta, summary) = (&info.meta, &info.summary);
+    let source = format!("{} {}", meta.source, meta.source_version);
+    let lanes = format!(
+        "{}, at most {} in flight each",
+        summary.lanes, summary.deepest
+    );
+    let told = [
+        ("source", source.trim_end().to_owned()),
+        ("clock", meta.clock.clone()),
+        ("layer", counts(&summary.layers)),
+        ("device", counts(&summary.devices)),
+        ("operation", counts(&summary.ops)),
+        ("size", counts(&summary.sizes)),
+        ("lanes", lanes),
+        ("from first to last", summary.span_ns.to_string()),
+    ];
+    let told = told.into_iter().chain(rates(summary).told());
+    let named = |(name, value): (&str, String)| (name.to_owned(), value);
+    told.map(named).collect()
+}
+
+fn rates(summary: &TraceSummary) -> Rates {
+    let bytes = |op: &String| summary.op_bytes.get(op).map_or(0, |bytes| bytes.0);
+    let ops = summary.ops.iter();
+    let ops = ops.map(|(op, ios)| (op.as_str(), *ios, bytes(op)));
+    Rates::of(ops, summary.records, summary.span_ns.0)
+}
+
+/// Latencies, and what failed or is missing.
+fn whole(info: &TraceInfo) -> Vec<(String, String)> {
+    let (meta, summary) = (&info.meta, &info.summary);
+    let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
+    let latencies = [("U2C", &summary.u2c), ("Q2C", &summary.q2c)];
+    let latencies = latencies
+        .into_iter()
+        .filter_map(|(name, of)| Some((name, latency(of.as_ref()?))));
+    let rest = [
+        ("slept", slept),
+        ("failed", summary.failed.to_string()),
+        ("lost by the source", meta.lost.to_string()),
+        ("left out", left_out(&meta.unmatched)),
+    ];
+    let file = meta.file.iter().map(|file| ("file", file.clone()));
+    let told = latencies.chain(rest).chain(file);
+    told.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A line of the description; further ones begin below the value.
+fn line(name: &str, value: &str, screen: Screen) -> String {
+    let text = format!("  {:<NAMES$} {}", printable(name), printable(value));
+    let hang = " ".repeat(NAMES + 3);
+    let lines = pieces::wrapped(&text, usize::from(screen.columns()), "", &hang);
+    lines.join("\n") + "\n"
+}
+
+/// Counts by reason; `0` where nothing was left out.
+fn left_out(unmatched: &BTreeMap<String, u64>) -> String {
+    match unmatched.is_empty() {
+        true => "0".to_owned(),
+        false => counts(unmatched),
+    }
+}
+
+fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
+    /// Kinds that are listed one by one at most.
+    const LISTED: usize = 8;
+    let listed = counts.iter().take(LISTED);
+    let mut words: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();
+    if counts.len() > LISTED {
+        words.push(format!("{} more kinds", counts.len() - LISTED));
+    }
+    words.join(", ")
+}
+
+fn latency(latency: &TraceLatency) -> String {
+    let TraceLatency {
+        min_ns,
+        mean_ns,
+        p50_ns,
+        p99_ns,
+        max_ns,
+        ..
+    } = latency;
+    let mean = Nanos(mean_ns.round() as u64);
+    format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{Bytes, TraceMeta};
+
+    fn info() -> TraceInfo {
+        let reasons = [
+            ("completion without queue", 17),
+            ("in flight at the end", 4),
+        ];
+        TraceInfo {
+            path: "/srv/recordings/of-last-week/database\u{1b}[2J.parquet".to_owned(),
+            schema_version: 1,
+            meta: TraceMeta {
+                source: "blktrace".to_owned(),
+                unmatched: reasons.map(|(why, n)| (why.to_owned(), n)).into(),
+                facts: [("job".to_owned(), "word ".repeat(40))].into(),
+                ..TraceMeta::default()
+            },
+            summary: TraceSummary {
+                records: 1_000,
+                ops: [("read".to_owned(), 750), ("write".to_owned(), 250)].into(),
+                op_bytes: [
+                    ("read".to_owned(), Bytes(3 << 20)),
+                    ("write".to_owned(), Bytes(1 << 20)),
+                ]
+                .into(),
+                sizes: (1..20).map(|n| (Bytes(n << 12), n)).collect(),
+                span_ns: Nanos(500_000_000),
+                q2c: Some(TraceLatency::default()),
+                ..TraceSummary::default()
+            },
+        }
+    }
+
+    #[test]
+    fn every_line_fits_80_columns() {
+        let screen = Screen {
+            width: 80,
+            colour: false,
+        };
+        let text = trace_info(&info(), screen);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}\n{text}");
+        }
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for told in [
+            "database\\u{1b}[2J.parquet: 1000 records",
+            "rate 2.00 K I/Os and 8.00 MiB per second, over the 500 ms from",
+            "reads and writes of the I/Os 75.0 % are reads and 25.0 % writes",
+            "of the bytes 75.0 % were read",
+            "completion without queue (17), in flight at the end (4)",
+            "11 more kinds",
+        ] {
+            assert!(words.contains(told), "{told}: {text}");
+        }
+        // Further lines of a value stand below its first one.
+        let below = text
+            .lines()
+            .filter(|line| line.starts_with(&" ".repeat(25)));
+        assert!(below.count() > 4, "{text}");
+    }
+}

@@ -1,0 +1,53 @@
+//! Tests the terminal reports of analyses.
+
+use crate::{PIPE, analyze_fixture, widths};
+use q2c_report::terminal::{self, Screen};
+use q2c_result::analyze::{Figure, Inexact, InexactReason};
+
+#[test]
+fn analyze_fits_every_width() {
+    let result = analyze_fixture::result();
+    widths::snapshots("analyze", |screen| terminal::analyze(&result, screen));
+}
+
+/// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.
+#[test]
+fn the_ios_that_the_percentiles_lack_stand_beside_them() {
+    let mut result = analyze_fixture::result();
+    let text = terminal::analyze(&result, PIPE);
+    let line = text.find("not wholly seen: 47 of 1").expect("the line");
+    assert!(
+        text.find("Q2C") < Some(line) && Some(line) < text.find("write"),
+        "{text}"
+    );
+    assert!(text.contains("4.49 %"), "{text}");
+    let none = result.not_whole.as_mut().expect("the fixture has it");
+    none.ios = 0;
+    let text = terminal::analyze(&result, PIPE);
+    assert!(text.contains("not wholly seen: none of 1"), "{text}");
+}
+
+/// An analysis put together from those of several devices lacks figures, and says which.
+#[test]
+fn an_analysis_made_of_parts_says_what_it_lacks() {
+    let mut result = analyze_fixture::result();
+    result.completed = 9;
+    let whole = terminal::analyze(&result, PIPE);
+    assert!(whole.contains("0 at most") && whole.contains("active:"));
+    assert!(!whole.contains("not exact"), "{whole}");
+    (result.in_flight.most, result.activity) = (None, None);
+    result.inexact = vec![Inexact {
+        figure: Figure::MostInFlight,
+        reason: InexactReason::Devices,
+        joins: 2,
+    }];
+    let text = terminal::analyze(&result, Screen { width: 400, ..PIPE });
+    let words = "not exact: most I/Os in flight: not known from parts of different devices";
+    assert!(text.contains(words), "{text}");
+    assert!(
+        !text.contains("at most") && !text.contains("active:"),
+        "{text}"
+    );
+    let page = q2c_report::html::analyze(&result).expect("make the page");
+    assert!(page.contains("not known from parts of different devices"));
+}

@@ -1,0 +1,44 @@
+//! Tests the terminal reports of the doctor.
+
+use crate::{PIPE, fixture, widths};
+use q2c_report::terminal;
+use q2c_result::doctor::{Ready, Use, UseState};
+
+#[test]
+fn doctor_fits_every_width() {
+    widths::snapshots("doctor", |screen| {
+        terminal::doctor(&fixture::realistic().doctor, screen)
+    });
+}
+
+/// The same checks sorted by use: a use with checks of its own, one that refers to them, and one
+/// that is not ready.
+#[test]
+fn doctor_by_use_fits_every_width() {
+    let mut report = fixture::realistic().doctor;
+    let of = |id: &str| match id {
+        "io-uring" | "poll-queues" => vec![Use::Tune, Use::Bench],
+        "kernel-hybrid" => vec![Use::KernelPolling, Use::Tune],
+        _ => vec![Use::Measuring],
+    };
+    for check in &mut report.checks {
+        check.uses = of(&check.id);
+    }
+    let state = |of, ready, by: &[&str], to_improve| UseState {
+        of,
+        ready,
+        by: by.iter().map(|&id| id.to_owned()).collect(),
+        to_improve,
+    };
+    report.uses = vec![
+        state(Use::Measuring, Ready::Ready, &[], 0),
+        state(Use::Tune, Ready::Limited, &["kernel-hybrid"], 1),
+        state(Use::Bench, Ready::Unknown, &["io-uring"], 1),
+        state(Use::KernelPolling, Ready::NotReady, &["kernel-hybrid"], 0),
+    ];
+    widths::snapshots("doctor_by_use", |screen| terminal::doctor(&report, screen));
+    let text = terminal::doctor(&report, PIPE);
+    let tune = "tune: ready but for hybrid-kernel, kiops-per-core (kernel-hybrid); 1 to improve";
+    assert!(text.contains(tune), "{text}");
+    assert!(text.contains("See also: io-uring, poll-queues."), "{text}");
+}

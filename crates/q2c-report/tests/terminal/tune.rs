@@ -1,0 +1,296 @@
+//! Tests the terminal reports of tune, also over jobs and for a program.
+
+use crate::{PIPE, bench_fixture, fixture, program_fixture, tune_jobs_fixture, widths};
+use q2c_report::terminal::{self, Screen};
+use q2c_result::late::{LateTime, Unseen};
+use q2c_result::mode::{Mode, ModeKind};
+use q2c_result::tune::{Cell, MethodName, Undecided, Verdict};
+use q2c_stats::Ratio;
+
+#[test]
+fn tune_fits_every_width() {
+    widths::snapshots("tune", |screen| {
+        terminal::tune(&fixture::realistic(), screen)
+    });
+}
+
+/// The program stands behind the answers, with every kind of what is not copied.
+#[test]
+fn a_tune_for_a_program_fits_every_width() {
+    let result = program_fixture::of_program(fixture::realistic());
+    let whole = |screen| terminal::tune(&result, screen);
+    widths::snapshots("tune_for_a_program", |screen| {
+        let text = whole(screen);
+        let own = text.find("worth to the program").expect("the program");
+        text[own..].to_owned()
+    });
+    let text = serde_json::to_string(&result).expect("JSON");
+    let read: q2c_result::tune::TuneResult = serde_json::from_str(&text).expect("the same");
+    assert_eq!(terminal::tune(&read, PIPE), whole(PIPE));
+}
+
+#[test]
+fn tune_jobs_fits_every_width() {
+    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    widths::snapshots("tune_jobs", |screen| terminal::tune_jobs(&result, screen));
+    let text = serde_json::to_string(&result).expect("JSON");
+    let read: q2c_result::tune_jobs::TuneJobsResult =
+        serde_json::from_str(&text).expect("the same");
+    assert_eq!(
+        terminal::tune_jobs(&read, PIPE),
+        terminal::tune_jobs(&result, PIPE)
+    );
+}
+
+/// A number that failed, one that was stopped, and one that was never begun are told apart, and
+/// what is not whole is no settled recommendation.
+#[test]
+fn numbers_of_jobs_that_are_missing_are_told() {
+    let whole = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let mut runs = whole.runs;
+    runs.truncate(2);
+    runs[1].complete = false;
+    runs[1].job.cpus = [3, 3].map(q2c_model::CpuId).to_vec();
+    let failed = q2c_result::tune_jobs::FailedJobs {
+        jobs: 4,
+        reason: "verify poll live: Input/output error".to_owned(),
+    };
+    let result = q2c_result::tune_jobs::TuneJobsResult::new(&[1, 2, 4, 8], runs, Some(failed));
+    let text = terminal::tune_jobs(&result, Screen { width: 200, ..PIPE });
+    for told in [
+        "4 KiB: hybrid min (numbers vary) is recommended at 1 job; not settled at 2 (hybrid min (numbers vary))",
+        "4 jobs: failed to verify poll live: Input/output error",
+        "incomplete, 2 jobs: the run was stopped early",
+        "incomplete: nothing was measured with 4, 8 jobs",
+        "2 jobs: they share CPUs 3: a job that polls there takes the CPU from another",
+        "in jobs-1, jobs-2 of the run folder",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+}
+
+#[test]
+fn a_fallback_and_an_early_end_are_told() {
+    let mut result = fixture::realistic();
+    result.complete = false;
+    result.cells[1].effective_mode.was = Mode::of(ModeKind::Interrupt);
+    let text = terminal::tune(&result, PIPE);
+    assert!(text.contains("incomplete:"), "{text}");
+    assert!(
+        text.contains("effective mode: 4 KiB poll: asked poll, was interrupt"),
+        "{text}"
+    );
+}
+
+#[test]
+fn lines_fit_the_screen() {
+    for width in [100, 120, 140] {
+        let text = terminal::tune(&fixture::realistic(), Screen { width, ..PIPE });
+        // Lines to copy are indented by four and never wrapped.
+        let free = text.lines().filter(|line| !line.starts_with("    "));
+        let widest = free.map(|line| line.chars().count()).max();
+        assert!(
+            widest <= Some(usize::from(width)),
+            "{widest:?} columns of {width}:\n{text}"
+        );
+    }
+}
+
+/// Cells without late time share one line for each reason.
+#[test]
+fn the_reason_for_no_late_time_is_told_once() {
+    let mut result = fixture::realistic();
+    for cell in &mut result.cells {
+        cell.late = Some(LateTime::Unseen(Unseen::Refused("load: EPERM".into())));
+    }
+    let text = terminal::tune(&result, PIPE);
+    let told = "late time: none: failed to capture the block layer: load: EPERM";
+    assert_eq!(text.matches(told).count(), 1, "{text}");
+    let page = q2c_report::html::tune(&result).expect("a page");
+    assert_eq!(
+        page.matches("capture the block layer: load: EPERM").count(),
+        1
+    );
+}
+
+#[test]
+fn no_colour_unless_asked() {
+    let result = fixture::hostile();
+    assert!(!terminal::tune(&result, PIPE).contains('\u{1b}'));
+    let over_jobs = tune_jobs_fixture::over_jobs(&result);
+    assert!(!terminal::tune_jobs(&over_jobs, PIPE).contains('\u{1b}'));
+    assert!(!terminal::doctor(&result.doctor, PIPE).contains('\u{1b}'));
+    let screen = Screen {
+        colour: true,
+        ..PIPE
+    };
+    assert!(terminal::tune(&fixture::realistic(), screen).contains("\u{1b}["));
+    assert!(terminal::doctor(&result.doctor, screen).contains("\u{1b}["));
+}
+
+#[test]
+fn a_devices_name_cannot_command_the_terminal() {
+    let mut result = fixture::realistic();
+    result.target.path = "\u{1b}]0;title\u{7}\nforged line".into();
+    let text = terminal::tune(
+        &result,
+        Screen {
+            colour: true,
+            ..PIPE
+        },
+    );
+    assert!(
+        text.contains("\\u{1b}]0;title\\u{7}\\u{a}forged line"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
+    let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
+    let tune = terminal::tune(&fixture::realistic(), PIPE);
+    assert!(tune.contains(line), "{tune}");
+    let marks = |text: &str| {
+        let (tables, _) = text.split_once("Medians over trials").expect("a legend");
+        tables.matches('\u{2020}').count()
+    };
+    let bench = terminal::bench(&bench_fixture::result(), PIPE);
+    assert!(bench.contains(line), "{bench}");
+    assert_eq!(marks(&bench), 1, "{bench}");
+    let mut healthy = bench_fixture::result();
+    healthy.doctor.checks.clear();
+    let bench = terminal::bench(&healthy, PIPE);
+    assert!(!bench.contains("doctor "), "{bench}");
+    assert_eq!(marks(&bench), 0, "{bench}");
+}
+
+/// A ratio of one trial each is a number without an interval.
+#[test]
+fn one_trial_has_no_interval() {
+    let words = |low, high| {
+        let mut result = fixture::realistic();
+        let ratio = 1.5;
+        result.recommendation[0].over_linux = Some(Ratio { ratio, low, high });
+        let text = terminal::tune(&result, Screen { width: 400, ..PIPE });
+        text.split("times that of Linux's rule")
+            .nth(1)
+            .map(|rest| rest[..40].to_owned())
+    };
+    let several = words(1.4, 1.6).expect("the sentence on Linux's rule");
+    assert!(
+        several.starts_with(" (95 % interval 1.40 to 1.60)"),
+        "{several}"
+    );
+    let one = words(1.5, 1.5).expect("the sentence on Linux's rule");
+    assert!(!one.starts_with(" (95 %"), "{one}");
+}
+
+/// The part of a report on the first block size.
+fn of_first_size(text: &str) -> String {
+    let end = text.find("64 KiB randread").expect("the second size");
+    text[..end].to_owned()
+}
+
+/// What the trials do not say is in the verdict in short, and a caveat each.
+#[test]
+fn what_is_undecided_is_told_first() {
+    let told = |undecided: Vec<Undecided>| {
+        let mut result = fixture::realistic();
+        result.recommendation[0].undecided = undecided;
+        let text = terminal::tune(
+            &result,
+            Screen {
+                width: 2_000,
+                ..PIPE
+            },
+        );
+        of_first_size(&text)
+    };
+    let named = |name: &str| MethodName(name.parse().unwrap());
+    let single = Undecided::SingleTrials {
+        single: 7,
+        tried: 8,
+    };
+    let untried = ["interrupt", "poll", "hybrid:mean", "hybrid:min:70%,10ms"].map(named);
+    let untried = Undecided::Untried(untried.to_vec());
+    let both = told(vec![single.clone(), untried.clone()]);
+    let wanted = [
+        "▸ use min:ratio=85%,period=10ms as far as a single trial tells: 2.23 times the KIOPS/core",
+        "caveat: nothing is decided by intervals: 7 of 8 methods have one trial",
+    ];
+    assert!(wanted.iter().all(|words| both.contains(words)), "{both}");
+    let part = told(vec![untried]);
+    let wanted = [
+        "▸ use min:ratio=85%,period=10ms as far as was tried: 2.23 times",
+        "caveat: not in this answer, for want of a trial that can be compared: \
+         interrupt, poll, hybrid mean:ratio=50%,period=100ms and 1 more",
+    ];
+    assert!(wanted.iter().all(|words| part.contains(words)), "{part}");
+    assert!(!told(vec![]).contains("as far as"));
+}
+
+/// A floor above polling's IOPS is kept by nothing: polling is not told as the way to keep it. A
+/// method that gives more than polling costs nothing.
+#[test]
+fn a_floor_above_polling_is_not_kept_by_polling() {
+    let told = |floor: f64, kept: f64| {
+        let mut result = fixture::realistic();
+        let name: MethodName = MethodName("hybrid:min:85%,10ms".parse().unwrap());
+        let own = |cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0;
+        let cell = result
+            .cells
+            .iter_mut()
+            .find(own)
+            .expect("a cell of the fixture");
+        let relative = cell.relative.as_mut().expect("trials");
+        relative.iops.median = kept;
+        relative.kiops_per_core.median = 1.5;
+        let recommendation = &mut result.recommendation[0];
+        recommendation.verdict = Verdict::TradeOff;
+        recommendation.method = q2c_policy::Method::POLL;
+        recommendation.nearest = Some(name);
+        recommendation.floor = floor;
+        recommendation.floor_asked = "99000".to_owned();
+        let text = terminal::tune(
+            &result,
+            Screen {
+                width: 2_000,
+                ..PIPE
+            },
+        );
+        of_first_size(&text)
+    };
+    let usual = told(0.97, 0.9);
+    assert!(usual.contains("a trade-off: sleeping costs"), "{usual}");
+    assert!(usual.contains("--min-iops 90%, else poll\n"), "{usual}");
+    let above = told(1.25, 1.05);
+    for words in [
+        "nothing keeps the floor, which is more than polling gives; below it a trade-off: sleeping costs none of the",
+        "with --min-iops 105%\n",
+        "(--min-iops 99000), more than polling gives: classic polling does not keep it",
+    ] {
+        assert!(above.contains(words), "{words}: {above}");
+    }
+    assert!(!above.contains("else poll"), "{above}");
+}
+
+#[test]
+fn what_kiops_per_core_divides_by_is_told() {
+    let mut result = bench_fixture::result();
+    let told = |result: &_| terminal::bench(result, PIPE).contains("KIOPS/core: in ");
+    assert!(!told(&result));
+    result.cells[0].per_core = q2c_result::tune::PerCore::Threads;
+    let measured = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let head = format!("KIOPS/core: in 1 of {} points", measured.count());
+    assert!(terminal::bench(&result, PIPE).contains(&head), "{head}");
+}
+
+#[test]
+fn costs_of_an_earlier_run_are_told_beside_fidelity() {
+    let mut result = fixture::realistic();
+    let told = "the calibration was that of an earlier run";
+    let text = |result: &_| terminal::tune(result, PIPE).replace("\n  ", " ");
+    assert!(!text(&result).contains(told));
+    result.calibration[0].reused = true;
+    assert!(text(&result).contains(told), "{}", text(&result));
+}

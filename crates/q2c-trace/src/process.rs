@@ -1,0 +1,270 @@
+//! The I/Os of one process out of a recording.
+
+use crate::import::{Origin, RecordSink};
+use crate::process_name::kept;
+use crate::{Column, TraceError};
+use q2c_model::IoRecord;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use thiserror::Error;
+
+/// A process, as a user names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// By its number.
+    Pid(u32),
+    /// By its name. Several processes may have it.
+    Name(String),
+}
+
+impl Process {
+    /// Bytes of a name that the kernel keeps.
+    const KERNEL: usize = 15;
+
+    /// The column that tells the process.
+    #[must_use]
+    pub fn column(&self) -> Column {
+        match self {
+            Process::Pid(_) => Column::Pid,
+            Process::Name(_) => Column::Comm,
+        }
+    }
+
+    /// Whether the request is of the process. A longer name is that of the process whose name the
+    /// kernel cut.
+    fn submitted(&self, record: &IoRecord) -> bool {
+        match self {
+            Process::Pid(pid) => record.pid == Some(*pid),
+            Process::Name(name) => record.comm.as_deref().is_some_and(|comm| {
+                comm == name || comm.len() == Self::KERNEL && name.starts_with(comm)
+            }),
+        }
+    }
+
+    /// Whether the record tells its process as this one is named.
+    fn is_told_by(&self, record: &IoRecord) -> bool {
+        match self {
+            Process::Pid(_) => record.pid.is_some(),
+            Process::Name(_) => record.comm.is_some(),
+        }
+    }
+}
+
+impl FromStr for Process {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(pid) => Ok(Process::Pid(pid)),
+            Err(_) if text.is_empty() => Err("expected the name or the number of a process"),
+            Err(_) => Ok(Process::Name(kept(text))),
+        }
+    }
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Process::Pid(pid) => write!(f, "{pid}"),
+            Process::Name(name) => write!(f, "{name}"),
+        }
+    }
+}
+
+/// Tells the requests of one process from others, and remembers some of the others for the message
+/// that there are none.
+#[derive(Clone, Debug)]
+pub struct ProcessFilter {
+    process: Process,
+    taken: bool,
+    told: bool,
+    others: BTreeSet<String>,
+}
+
+impl ProcessFilter {
+    /// Other processes that are remembered.
+    const OTHERS: usize = 8;
+
+    /// A filter for this process.
+    #[must_use]
+    pub fn new(process: &Process) -> Self {
+        ProcessFilter {
+            process: process.clone(),
+            taken: false,
+            told: false,
+            others: BTreeSet::new(),
+        }
+    }
+
+    /// Whether the request is of the process.
+    pub fn takes(&mut self, record: &IoRecord) -> bool {
+        let takes = self.process.submitted(record);
+        self.taken |= takes;
+        self.told |= self.process.is_told_by(record);
+        if !takes && self.others.len() < Self::OTHERS {
+            self.others.extend(other(record));
+        }
+        takes
+    }
+
+    /// Whether any request was of the process. The recording is called `path` in the message.
+    ///
+    /// # Errors
+    /// None was.
+    pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
+        if self.taken {
+            return Ok(());
+        }
+        Err(NoSuchProcess {
+            path: path.to_owned(),
+            process: self.process,
+            told: self.told,
+            others: self.others.into_iter().collect(),
+        })
+    }
+}
+
+/// The process of a record in words: `fio (1203)`.
+fn other(record: &IoRecord) -> Option<String> {
+    match (&record.comm, record.pid) {
+        (Some(comm), Some(pid)) => Some(format!("{comm} ({pid})")),
+        (Some(comm), None) => Some(comm.clone()),
+        (None, pid) => pid.map(|pid| pid.to_string()),
+    }
+}
+
+/// A recording without a request of the process that was asked for.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("find process {process} in {}: {}", path.display(), self.why())]
+pub struct NoSuchProcess {
+    /// Path of the recording.
+    pub path: PathBuf,
+    /// The process.
+    pub process: Process,
+    /// Whether any request tells its process in the way in which this one is named.
+    pub told: bool,
+    /// Some other processes, in words.
+    pub others: Vec<String>,
+}
+
+impl NoSuchProcess {
+    fn why(&self) -> String {
+        let kind = match self.process {
+            Process::Pid(_) => "numbers",
+            Process::Name(_) => "names",
+        };
+        let others = self.others.join(", ");
+        match (self.told, others.is_empty()) {
+            (true, false) => format!(
+                "expected requests of it, found those of {others}; q2c analyze without --process \
+                 lists the processes"
+            ),
+            (_, true) => format!(
+                "expected {kind} of processes in the recording, found none; leave --process out, \
+                 or record with q2c trace record DISK, which keeps them"
+            ),
+            (false, false) => format!(
+                "expected {kind} of processes in the recording, found none, but {others}; name \
+                 the process so"
+            ),
+        }
+    }
+}
+
+/// Hands the records of one process on.
+pub struct OfProcess<'a> {
+    filter: ProcessFilter,
+    kept: Vec<IoRecord>,
+    sink: &'a mut dyn RecordSink,
+}
+
+impl<'a> OfProcess<'a> {
+    /// Hands the records of `process` on to `sink`.
+    pub fn new(process: &Process, sink: &'a mut dyn RecordSink) -> Self {
+        OfProcess {
+            filter: ProcessFilter::new(process),
+            kept: Vec::new(),
+            sink,
+        }
+    }
+
+    /// As [`ProcessFilter::found`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
+        self.filter.found(path)
+    }
+}
+
+impl RecordSink for OfProcess<'_> {
+    fn begin(&mut self, origin: &Origin) -> Result<(), TraceError> {
+        self.sink.begin(origin)
+    }
+
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        let filter = &mut self.filter;
+        let of_it = records.iter().filter(|record| filter.takes(record));
+        self.kept.clear();
+        self.kept.extend(of_it.cloned());
+        self.sink.push(&self.kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{Bytes, DevId, Layer, Op, Sectors};
+
+    fn record(comm: Option<&str>, pid: Option<u32>) -> IoRecord {
+        let device = DevId::default();
+        IoRecord {
+            comm: comm.map(str::to_owned),
+            pid,
+            ..IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(512))
+        }
+    }
+
+    fn takes(process: &str, record: &IoRecord) -> bool {
+        let process = process.parse().expect("a process");
+        ProcessFilter::new(&process).takes(record)
+    }
+
+    #[test]
+    fn a_process_is_named_by_its_number_or_its_name() {
+        let fio = record(Some("fio"), Some(7));
+        assert!(takes("fio", &fio) && takes("7", &fio));
+        assert!(!takes("fi", &fio) && !takes("8", &fio) && !takes("fio2", &fio));
+        assert!("".parse::<Process>().is_err());
+        // The kernel keeps 15 bytes.
+        let cut = record(Some("kworker/u8:2-ev"), Some(9));
+        assert!(takes("kworker/u8:2-events", &cut) && takes("kworker/u8:2-ev", &cut));
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_told_with_what_to_do() {
+        let told = |process: &str, records: &[IoRecord]| {
+            let mut filter = ProcessFilter::new(&process.parse().expect("a process"));
+            for record in records {
+                assert!(!filter.takes(record));
+            }
+            filter.found(Path::new("t")).unwrap_err().to_string()
+        };
+        let others = told(
+            "fio",
+            &[record(Some("dd"), Some(3)), record(Some("cp"), None)],
+        );
+        assert!(others.starts_with("find process fio in t: "), "{others}");
+        assert!(
+            others.contains("found those of cp, dd (3); q2c analyze"),
+            "{others}"
+        );
+        let none = told("fio", &[record(None, None)]);
+        assert!(none.contains("found none; leave --process out"), "{none}");
+        assert!(none.contains("q2c trace record DISK"), "{none}");
+        let numbers = told("fio", &[record(None, Some(3))]);
+        assert!(numbers.contains("found none, but 3; name"), "{numbers}");
+    }
+}

@@ -1,0 +1,45 @@
+//! The command `q2c trace columns`.
+
+use crate::args::ColumnsArgs;
+use crate::failure::Failure;
+use crate::output::{print, print_json, screen};
+use q2c_result::Exit;
+use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
+use q2c_trace::import::{CsvField, csv_fields};
+use q2c_trace::{Column, SCHEMA_VERSION};
+
+/// Lists the columns of a trace, and the fields that a CSV file may have.
+pub fn run(args: &ColumnsArgs) -> Result<Exit, Failure> {
+    let list = TraceColumns {
+        schema_version: SCHEMA_VERSION,
+        columns: Column::ALL.iter().copied().map(column).collect(),
+        csv_fields: csv_fields().iter().map(field).collect(),
+    };
+    match args.json {
+        true => print_json(&list)?,
+        false => print(&q2c_report::terminal::trace_columns(&list, screen()))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn column(column: Column) -> TraceColumn {
+    TraceColumn {
+        name: column.name().to_owned(),
+        kind: column.type_name().to_owned(),
+        unit: column.unit().to_owned(),
+        optional: column.is_optional(),
+        meaning: column.meaning().to_owned(),
+    }
+}
+
+fn field(field: &CsvField) -> CsvColumn {
+    CsvColumn {
+        name: field.name.to_owned(),
+        meaning: field.meaning.map(str::to_owned),
+        headers: field
+            .headers
+            .iter()
+            .map(|&header| header.to_owned())
+            .collect(),
+    }
+}
