@@ -54,6 +54,7 @@ mod scale;
 mod service;
 mod shortlist;
 mod stages;
+mod sweep;
 mod taken_as;
 pub mod terminal;
 mod tune_jobs;

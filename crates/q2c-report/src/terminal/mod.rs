@@ -29,6 +29,7 @@ mod said;
 mod scale;
 mod screen;
 mod sim;
+mod simulated;
 mod steer;
 mod sweep;
 mod table;

@@ -101,6 +101,12 @@ impl Screen {
         lines.collect()
     }
 
+    /// A part of what stands above it, indented by two, its further lines by four.
+    pub(super) fn item(self, text: &str) -> String {
+        let width = usize::from(self.columns());
+        pieces::wrapped(&printable(text), width, "  ", "    ").join("\n") + "\n"
+    }
+
     /// A step to carry out, indented by four. It is broken between words alone, because it may have
     /// a line to copy.
     pub(super) fn step(self, text: &str) -> String {
