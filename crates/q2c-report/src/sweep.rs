@@ -17,7 +17,7 @@ pub(crate) fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Sai
     ];
     for (what, cell) in most {
         let cell = cell.and_then(|index| result.cells.get(index));
-        all.extend(cell.map(|cell| Said::plain(what, with_figures(cell, answer))));
+        all.extend(cell.map(|cell| Said::plain(what, of_all(cell, answer))));
     }
     all.push(limits(result, answer));
     if !answer.stability.is_empty() {
@@ -111,6 +111,15 @@ fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
         words += &format!("; asked for: {}", result.limits.join(", "));
     }
     Said::plain("limits", words)
+}
+
+/// A configuration that has the most of all, whether it keeps the limits or not.
+fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
+    let words = with_figures(cell, answer);
+    match cell.keeps_limits {
+        Some(false) => format!("{words}; it breaks the limits"),
+        Some(true) | None => words,
+    }
 }
 
 /// A configuration, and how it compares with classic polling and with interrupts.

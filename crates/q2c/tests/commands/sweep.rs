@@ -489,6 +489,12 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     ] {
         assert!(said.contains(what), "{said}");
     }
+    assert_eq!(
+        said.replace("\n  ", " ")
+            .matches("; it breaks the limits")
+            .count(),
+        2
+    );
     let sorted = "most KIOPS/core first in both";
     assert!(said.replace('\n', " ").contains(sorted), "{said}");
 }
