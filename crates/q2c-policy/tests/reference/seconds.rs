@@ -148,11 +148,11 @@ fn ewma((percent, slowness): (i128, i128)) -> Pair {
 fn recent() -> [Pair; 3] {
     [
         pair("recent:ios=8,0.5 * min", 1, || {
-            Recent::new(8, |last, _| (last.least() + 1) / 2)
+            Recent::new(8, |last, _| last.least().div_ceil(2))
         }),
         pair("recent:ios=5,if(misses > 0, 0.3 * min, p50 / 2)", 1, || {
             Recent::new(5, |last, _| match last.misses() {
-                0 => (last.rank(3) + 1) / 2,
+                0 => last.rank(3).div_ceil(2),
                 _ => last.least() * 3 / 10,
             })
         }),
