@@ -373,8 +373,8 @@ mod tests {
         assert!(choice.floor.contains("classic polling"), "{}", choice.floor);
     }
 
-    /// The first two break the limit of CPU by 65 and by 50 %, the third that of IOPS by a ninth, and
-    /// the fourth may not be chosen.
+    /// The first two break the limit of CPU by 65 and by 50 %, the third that of IOPS by a ninth,
+    /// and the fourth may not be chosen.
     #[test]
     fn the_most_and_the_nearest_are_named_without_a_choice() {
         let limits = Limits {

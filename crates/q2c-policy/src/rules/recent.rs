@@ -1,6 +1,6 @@
-//! The rule that the user writes over the last I/Os: a [`Formula`](crate::Formula) over the times of
-//! the last 8 I/Os, or of another number, however long these took. It is worked out anew after every
-//! I/O.
+//! The rule that the user writes over the last I/Os: a [`Formula`](crate::Formula) over the times
+//! of the last 8 I/Os, or of another number, however long these took. It is worked out anew after
+//! every I/O.
 //!
 //! The rule `rule` takes the same formulas over a window of time, once at its end.
 

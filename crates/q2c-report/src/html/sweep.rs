@@ -1,5 +1,5 @@
-//! A sweep as a page: each trace's conclusions, heat maps, the Pareto front, and one configuration I/O
-//! by I/O.
+//! A sweep as a page: each trace's conclusions, heat maps, the Pareto front, and one configuration
+//! I/O by I/O.
 
 use super::chart::{Chart, of_sweep, timeline};
 use super::page::RenderError;

@@ -1,5 +1,5 @@
-//! `q2c poll sweep` in a terminal: the conclusions, then for each trace the bounds and the best cell
-//! of each rule.
+//! `q2c poll sweep` in a terminal: the conclusions, then for each trace the bounds and the best
+//! cell of each rule.
 
 use super::said;
 use super::screen::{Screen, Tone};

@@ -428,8 +428,8 @@ fn first_version() -> Vec<PolicySpec> {
 }
 
 /// Wrote `sweep-state-1.bin`, which is kept as it is: the first version must be read for good. Run
-/// it when the version of the stored form is raised, with the new number in the file's name, and add
-/// a test that reads the new file.
+/// it when the version of the stored form is raised, with the new number in the file's name, and
+/// add a test that reads the new file.
 #[test]
 #[ignore = "writes the kept state of a new version of the form, when the version is raised"]
 fn write_the_first_version() {

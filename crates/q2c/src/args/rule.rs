@@ -7,16 +7,16 @@ use q2c_policy::{Formula, PolicySpec, SpecError};
 /// Formulas and their windows.
 #[derive(Clone, Debug, Args)]
 pub struct RuleArgs {
-    /// Own sleep rule: a formula over the count, mean, min, max, last, p01 to p99, lmd and misses of
-    /// the last window (--period) or the last I/Os (--ios), such as '0.7 * min' or 'if(p01 > 40us,
-    /// p01 - 4us, 0)' (may be given again)
+    /// Own sleep rule: a formula over the count, mean, min, max, last, p01 to p99, lmd and misses
+    /// of the last window (--period) or the last I/Os (--ios), such as '0.7 * min' or
+    /// 'if(p01 > 40us, p01 - 4us, 0)' (may be given again)
     #[arg(long, value_name = "FORMULA")]
     pub rule: Vec<Formula>,
     /// Shortest length of the windows of --rule, which are stretches of time
     #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period, requires = "rule")]
     pub period: Nanos,
-    /// The windows of --rule are the last N I/Os of a thread instead, such as 8; the sleep is worked
-    /// out anew after each
+    /// The windows of --rule are the last N I/Os of a thread instead, such as 8; the sleep is
+    /// worked out anew after each
     #[arg(long, value_name = "N", requires = "rule", conflicts_with = "period", value_parser = ios)]
     pub ios: Option<u32>,
 }
