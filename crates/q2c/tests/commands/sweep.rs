@@ -119,6 +119,17 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     // is the best, and 23 us on b, where the best takes 8 us.
     close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
     close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
+    // The shares of which these are made; the sleep of 40 us breaks the floor on a.
+    for (at, share) in [
+        (1, Some(1.0)),
+        (2, None),
+        (4, Some(8.0 / 23.0)),
+        (5, Some(1.0)),
+    ] {
+        let found = cells[at]["share"].as_f64();
+        assert_eq!(found.is_some(), share.is_some(), "{}", cells[at]);
+        close(found.unwrap_or(0.0), share.unwrap_or(0.0));
+    }
 }
 
 /// The public trace. For PAS 0.03 and 0.26 were published, on a longer part of the trace.
