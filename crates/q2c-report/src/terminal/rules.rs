@@ -64,20 +64,20 @@ fn own(screen: Screen) -> String {
 mod tests {
     use super::*;
 
+    /// Long examples are broken behind their commas, so blanks are left out of the comparison.
     #[test]
     fn every_rule_and_parameter_is_named_at_every_width() {
+        let pressed = |text: &str| text.split_whitespace().collect::<String>();
         for width in [60, 80, 120] {
             let colour = false;
             let text = rules(Screen { width, colour });
-            let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let whole = pressed(&text);
             for rule in RULES {
-                assert!(
-                    whole.contains(&format!("{}: {}", rule.name, rule.summary)),
-                    "{text}"
-                );
-                assert!(whole.contains(&format!("`{}`", rule.example)), "{text}");
+                let head = pressed(&format!("{}: {}", rule.name, rule.summary));
+                let example = pressed(&format!("`{}`", rule.example));
+                assert!(whole.contains(&head) && whole.contains(&example), "{text}");
                 for p in rule.params {
-                    assert!(whole.contains(&param(p)), "{}: {text}", p.name);
+                    assert!(whole.contains(&pressed(&param(p))), "{}: {text}", p.name);
                 }
             }
             let wide = |line: &&str| line.chars().count() > width.into();
