@@ -125,9 +125,10 @@ class Simulating(Recording, total=False):
     device: Optional[str]
     """The device whose requests are taken alone, such as `259:0`."""
     cost: Optional[Path]
-    """File of calibrations that says the costs, or `published`."""
+    """File of calibrations that says the costs, or `published`; without it those of the run whose folder the
+    recording lies in."""
     wake_delay: Optional[Duration]
-    """Every sleep ends this late and nothing else costs (`2us` without `cost`)."""
+    """Every sleep ends this late and nothing else costs (`2us` where there are no other costs)."""
     warm_up: Optional[Duration]
     """Simulated time before anything counts (`400ms`)."""
     measure: Optional[Duration]

@@ -50,7 +50,7 @@ pub mod windowed;
 pub use bucket::{BUCKETS, bucket_of};
 pub use formula::{Answer, Formula, FormulaCounts, FormulaError, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
-pub use registry::{Kind, LINUX, LINUX_NAME, Param, RULES, Rule, Scope, find, help};
+pub use registry::{Kind, LINUX, LINUX_NAME, Learning, Param, RULES, Rule, Scope, find};
 pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError, SpecErrorKind};
 
 use q2c_model::{Direction, Nanos};

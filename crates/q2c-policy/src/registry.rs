@@ -1,5 +1,5 @@
 //! The types of the list of rules. A new rule is one file in `rules/` and one line in `rules.rs`:
-//! it then appears in specifications, help, simulator, live engine and the contract tests.
+//! it then appears in specifications, lists, simulator, live engine and the contract tests.
 
 mod kind;
 
@@ -7,8 +7,9 @@ pub use crate::rules::RULES;
 pub use kind::Kind;
 
 use crate::form::Form;
+use crate::rules::recent::IOS;
+use crate::rules::share::PERIOD;
 use crate::{Lane, PolicySpec};
-use std::fmt::Write as _;
 
 /// The default rule of Linux 4.12 to 6.3 (block/blk-mq.c): half the mean of the last 100 ms. Its
 /// second name is [`LINUX_NAME`].
@@ -51,6 +52,34 @@ pub struct Rule {
     pub(crate) form: fn(&PolicySpec) -> Form,
 }
 
+/// What a rule's sleep follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learning {
+    /// Nothing: it is always the same.
+    Nothing,
+    /// Every I/O, without a window.
+    EveryIo,
+    /// Windows that are stretches of time.
+    TimeWindows,
+    /// Windows of a number of I/Os.
+    IoWindows,
+}
+
+impl Rule {
+    /// What the sleep follows from.
+    #[must_use]
+    pub fn learning(&self) -> Learning {
+        let has = |name: &str| self.params.iter().any(|p| p.name == name);
+        let example: Option<PolicySpec> = self.example.parse().ok();
+        match example.map(|spec| spec.form()) {
+            _ if has(PERIOD.name) => Learning::TimeWindows,
+            _ if has(IOS.name) => Learning::IoWindows,
+            Some(Form::Fixed(_)) => Learning::Nothing,
+            _ => Learning::EveryIo,
+        }
+    }
+}
+
 /// One parameter of a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
@@ -89,31 +118,6 @@ pub fn find(name: &str) -> Option<&'static Rule> {
         .find(|rule| rule.name.eq_ignore_ascii_case(name))
 }
 
-/// The rules and their parameters as text for a terminal: one line per rule, one indented line per
-/// parameter.
-#[must_use]
-pub fn help() -> String {
-    RULES.iter().fold(String::new(), |mut text, rule| {
-        let scope = match rule.scope {
-            Scope::PerLane => "per thread",
-            Scope::PerCpu => "per CPU",
-            Scope::PerDevice => "per device",
-        };
-        let (name, summary, example) = (rule.name, rule.summary, rule.example);
-        // Writing into a String cannot fail.
-        let _ = writeln!(text, "{name:<8} {summary} ({scope}), as in `{example}`");
-        for p in rule.params {
-            let (name, summary, range) = (p.name, p.summary, p.range());
-            let default = p.default.map_or_else(
-                || "must be given".to_owned(),
-                |value| format!("default {}", p.kind.show(value)),
-            );
-            let _ = writeln!(text, "           {name:<10} {summary}; {range}, {default}");
-        }
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,17 +138,5 @@ mod tests {
             let within = p.default.is_none_or(|v| (p.min..=p.max).contains(&v));
             assert!(within, "{} {}", rule.name, p.name);
         }
-    }
-
-    #[test]
-    fn help_names_every_rule_and_parameter() {
-        let text = help();
-        let names = RULES
-            .iter()
-            .flat_map(|r| r.params.iter().map(|p| p.name).chain([r.name, r.example]));
-        for name in names {
-            assert!(text.contains(name), "{name} is not in\n{text}");
-        }
-        assert!(text.contains("from 0.01% to 100%, default 50%"), "{text}");
     }
 }

@@ -30,6 +30,7 @@ rules! {
     pas,
     qt,
     quantile,
+    recent,
     rule,
     uring,
 }

@@ -34,6 +34,8 @@ pub struct PolicySpec {
     written: Option<Written>,
 }
 
+/// The parameter that is the length of windows of time.
+const PERIOD: &str = rules::share::PERIOD.name;
 /// The entry of a formula in `PolicySpec::values`.
 const NO_NUMBER: f64 = 0.0;
 
@@ -49,12 +51,31 @@ impl PolicySpec {
     /// # Errors
     /// When `period` is outside its range.
     pub fn of_formula(formula: Formula, period: Nanos) -> Result<Self, SpecError> {
+        PolicySpec::over(&rules::rule::RULE, formula, PERIOD, period.0 as f64)
+    }
+
+    /// A policy of the rule `recent`: `formula` over the last `ios` I/Os.
+    ///
+    /// # Errors
+    /// When `ios` is outside its range.
+    pub fn of_last_ios(formula: Formula, ios: u32) -> Result<Self, SpecError> {
+        let name = rules::recent::IOS.name;
+        PolicySpec::over(&rules::recent::RULE, formula, name, f64::from(ios))
+    }
+
+    /// A policy of a rule that takes a formula, with one number for its window.
+    fn over(
+        rule: &'static Rule,
+        formula: Formula,
+        window: &str,
+        length: f64,
+    ) -> Result<Self, SpecError> {
         let spec = PolicySpec {
-            rule: &rules::rule::RULE,
-            values: vec![NO_NUMBER; rules::rule::RULE.params.len()],
+            rule,
+            values: vec![NO_NUMBER; rule.params.len()],
             written: Some(Written::new(formula)),
         };
-        spec.with("period", period.0 as f64)
+        spec.with(window, length)
     }
 
     /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, sizes
@@ -132,8 +153,7 @@ impl PolicySpec {
     /// for a rule that does not look at windows of time, or whose sleep they do not change.
     #[must_use]
     pub fn period(&self) -> Option<Nanos> {
-        let name = rules::share::PERIOD.name;
-        let period = self.params().into_iter().find(|(own, _)| *own == name);
+        let period = self.params().into_iter().find(|(own, _)| *own == PERIOD);
         let period = period.filter(|_| self.follows_the_device());
         period.map(|(_, ns)| Nanos(ns as u64))
     }

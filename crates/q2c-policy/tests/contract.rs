@@ -7,12 +7,14 @@ use q2c_stats::Rng;
 
 /// Formulas that together read every statistic and use every operator and function, with and
 /// without percentiles.
-const FORMULAS: [&str; 5] = [
+const FORMULAS: [&str; 7] = [
     "rule:0.7 * min",
     "rule:period=1us, mean - 4 * lmd",
     "rule:period=100us, if(p01 > 40us, p01 - 4us, 0)",
     "rule:if(misses / count > 5% || !(last < p99) && max >= 1ms, max(min, p05, 1us) * 50%, mean * mean / max)",
     "rule:-mean / misses",
+    "recent:ios=5, if(misses / count > 5%, p05 - lmd, min(mean, last, p99) * 50%)",
+    "recent:ios=1, mean * mean / max",
 ];
 
 /// The example of each rule, the example with the smallest and the largest value of each parameter

@@ -54,9 +54,10 @@ impl Ios {
 }
 
 #[test]
-fn six_rules_learn_from_every_io() {
+fn seven_rules_learn_from_every_io() {
     let names: Vec<&str> = learning().iter().map(|spec| spec.rule().name).collect();
-    assert_eq!(names, ["dpas", "ewma", "linux410", "pas", "qt", "uring"]);
+    let expected = ["dpas", "ewma", "linux410", "pas", "qt", "recent", "uring"];
+    assert_eq!(names, expected);
 }
 
 /// A lane that is replaced every 17 I/Os by a new one with its state answers as one that is not.

@@ -4,11 +4,12 @@
 use crate::error::{Failed, Fails};
 use crate::given::{Given, wrong};
 use pyo3::prelude::*;
-use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_model::{Bytes, Nanos};
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use q2c_sim::{Arrival, Taking};
-use q2c_study::{CostError, Costs, Holding, LaneFile, SourceOptions, Timing};
+use q2c_study::{ChosenCosts, CostError, Costs};
+use q2c_study::{Holding, LaneFile, SourceOptions, Timing, Trace};
 use q2c_trace::import::{ColumnMap, ImportOptions};
 use std::collections::BTreeMap;
 use std::io;
@@ -80,7 +81,8 @@ pub struct Simulated {
     pub timing: Timing,
     /// When submissions come.
     pub arrival: Arrival,
-    costs: Costs,
+    /// `None` where nothing was asked for.
+    costs: Option<Costs>,
 }
 
 impl Simulated {
@@ -112,14 +114,22 @@ impl Simulated {
         })
     }
 
-    /// The costs for traces of these block sizes, and in words where they come from.
-    pub fn costs(&self, sizes: &[Bytes]) -> Result<(CostModel, String), Failed> {
-        let chosen = self.costs.choose(self.source.import.bytes, sizes);
-        chosen.or_exit_of(CostError::exit)
+    /// The costs for traces of these block sizes: those asked for, else those of the run whose
+    /// folder the recordings lie in, else assumed ones.
+    pub fn costs(&self, sizes: &[Bytes], traces: &[Trace]) -> Result<ChosenCosts, Failed> {
+        let bs = self.source.import.bytes;
+        match &self.costs {
+            Some(asked) => asked.choose(bs, sizes).or_exit_of(CostError::exit),
+            None => {
+                let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
+                let run = Costs::of_run(&paths).map(calibrated).transpose()?;
+                Ok(Costs::unasked(run, bs, sizes))
+            }
+        }
     }
 }
 
-fn costs(given: &Given<'_>) -> PyResult<Costs> {
+fn costs(given: &Given<'_>) -> PyResult<Option<Costs>> {
     let (delay, path) = (
         given.duration("wake_delay")?,
         given.value::<PathBuf>("cost")?,
@@ -129,17 +139,17 @@ fn costs(given: &Given<'_>) -> PyResult<Costs> {
             let why = "expected it without wake_delay, which says all costs";
             return Err(wrong("cost", &path.display().to_string(), why));
         }
-        (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
-        (None, Some(path)) => {
-            let text = whole_file::read_named_text(&path, whole_file::RESULT);
-            let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
-            Costs::Calibrated {
-                text: text.map_err(bad)?,
-                path,
-            }
-        }
-        (delay, None) => Costs::Delay(delay.unwrap_or(Costs::WAKE_DELAY)),
+        (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Some(Costs::Published),
+        (None, Some(path)) => Some(calibrated(path)?),
+        (delay, None) => delay.map(Costs::Delay),
     })
+}
+
+fn calibrated(path: PathBuf) -> Result<Costs, Failed> {
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
+    let text = text.map_err(bad)?;
+    Ok(Costs::Calibrated { path, text })
 }
 
 /// All of a trace is held in memory: this package has no files that can be read like memory.

@@ -36,17 +36,19 @@ pub fn simulate(
     let result = interruptible(py, |stop| {
         start_threads().or_exit(Exit::Environment)?;
         let trace = taken(source, name, &simulated, stop)?;
-        let (cost, cost_in_words) = simulated.costs(&trace.input.sizes)?;
+        let of_trace = std::slice::from_ref(&trace);
+        let costs = simulated.costs(&trace.input.sizes, of_trace)?;
         let simulation = Simulation {
             input: &trace.input,
             policies: &policies,
             on: Configuration {
                 lanes: &trace.lanes,
-                cost: &cost,
+                cost: &costs.cost,
                 drive: simulated.timing.on(trace.input.span_ns),
                 arrival: simulated.arrival,
             },
-            cost_in_words,
+            cost_in_words: costs.in_words,
+            assumed: costs.assumed,
         };
         simulation.run(stop).or_exit_of(StudyError::exit)
     })?;

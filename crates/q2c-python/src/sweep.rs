@@ -73,13 +73,13 @@ fn swept(
 ) -> Result<q2c_result::sweep::SweepResult, crate::error::Failed> {
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let (cost, cost_in_words) = asked.simulated.costs(&sizes)?;
+    let costs = asked.simulated.costs(&sizes, traces)?;
     let mut study = Study {
         traces,
         reading_s,
         policies: &[],
-        cost: &cost,
-        cost_in_words,
+        cost: &costs.cost,
+        cost_in_words: costs.in_words,
         timing: asked.simulated.timing,
         arrival: asked.simulated.arrival,
         objective: asked.objective,
@@ -94,7 +94,9 @@ fn swept(
     swept.worth_it(&study, asked.long).or_exit(Exit::Usage)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
-    study.run(stop, &mut |_| {}).or_exit_of(StudyError::exit)
+    let mut result = study.run(stop, &mut |_| {}).or_exit_of(StudyError::exit)?;
+    result.warnings.splice(0..0, costs.assumed);
+    Ok(result)
 }
 
 /// The limits of the best rule.

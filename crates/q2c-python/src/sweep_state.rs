@@ -44,7 +44,7 @@ impl SweepState {
             return Err(Failed::new(Exit::Usage, why).into());
         }
         let sizes: Vec<_> = simulated.source.import.bytes.into_iter().collect();
-        let (cost, _) = simulated.costs(&sizes)?;
+        let cost = simulated.costs(&sizes, &[])?.cost;
         let drive = Drive {
             warm_up: simulated.timing.warm_up,
             measure: simulated.timing.measure.unwrap_or(Drive::ONE_PASS),

@@ -56,6 +56,7 @@ mod scale;
 mod service;
 mod shortlist;
 mod stages;
+mod sweep;
 mod taken_as;
 pub mod terminal;
 mod tune_jobs;

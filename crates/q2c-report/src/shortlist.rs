@@ -1,14 +1,16 @@
 //! Chooses the few cells of a sweep that a table shows.
 
+use crate::label;
 use q2c_result::sweep::{SimCell, SweepAnswer, SweepResult};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Up to this number all cells are shown.
 const FEW: usize = 40;
 
 /// Indices of the shown cells of one trace, best first, and how many are left out. All are shown
-/// when there are few; else one for each rule: the answer where it is of that rule, else the best
-/// by the objective among those above the IOPS floor, or among all where none is above it.
+/// when there are few; else one for each rule (the answer where it is of that rule, else the best
+/// by the objective among those that keep the limits, or among all where none does), and those that
+/// the conclusions name.
 pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     let of_trace = result
         .cells
@@ -16,12 +18,7 @@ pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usiz
         .enumerate()
         .filter(|(_, c)| c.input == answer.input);
     let cells: Vec<(usize, &SimCell)> = of_trace.collect();
-    let key = |cell: &SimCell| {
-        (
-            cell.gives.rates.iops >= answer.floor_iops,
-            score(result, cell),
-        )
-    };
+    let key = |cell: &SimCell| (keeps_limits(cell, answer), score(result, cell));
     let mut shown: Vec<(usize, &SimCell)> = match cells.len() <= FEW {
         true => cells.clone(),
         false => {
@@ -33,7 +30,10 @@ pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usiz
                     *now = (index, cell);
                 }
             }
-            best.into_values().collect()
+            let of_rules: BTreeSet<usize> = best.into_values().map(|(index, _)| index).collect();
+            let is_shown = |index| of_rules.contains(&index) || is_named(answer, index);
+            let shown = cells.iter().filter(|(index, _)| is_shown(*index));
+            shown.copied().collect()
         }
     };
     shown.sort_by(|a, b| {
@@ -42,6 +42,36 @@ pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usiz
     });
     let hidden = (cells.len() - shown.len()) as u64;
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
+}
+
+/// Whether a conclusion names the cell.
+fn is_named(answer: &SweepAnswer, index: usize) -> bool {
+    let named = [
+        answer.best,
+        answer.most_kiops_per_core,
+        answer.most_iops,
+        answer.nearest,
+    ];
+    named.contains(&Some(index))
+}
+
+/// How the rows of a table are sorted, and where some are left out, which are shown.
+pub(crate) fn sorted(result: &SweepResult, some: bool) -> String {
+    let by = match result.objective.as_str() {
+        "cpu" => "least CPU first".to_owned(),
+        other => format!("most {} first", label::objective(other)),
+    };
+    let which = match some {
+        true => " Shown is the best of each rule, and what is named above.",
+        false => "",
+    };
+    format!("Rules that keep the limits stand above those that do not; {by} in both.{which}")
+}
+
+/// Whether a cell keeps the limits; results of before 2026-11-26 know the IOPS floor alone.
+fn keeps_limits(cell: &SimCell, answer: &SweepAnswer) -> bool {
+    let floor = cell.gives.rates.iops >= answer.floor_iops;
+    cell.keeps_limits.unwrap_or(floor)
 }
 
 fn score(result: &SweepResult, cell: &SimCell) -> f64 {

@@ -1,6 +1,7 @@
 //! The result of `q2c poll sim`: classic polling, the oracle and some sleep rules, simulated on one
 //! trace.
 
+use crate::Warning;
 use q2c_model::{Nanos, Simulated, TakenAs};
 use q2c_policy::FormulaCounts;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub struct SimResult {
     pub seed: u64,
     /// Classic polling, the oracle, and the rules in the order given.
     pub methods: Vec<SimMethod>,
+    /// Conditions under which this result misleads; results of before 2026-11-27 have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// One method and its outcome.

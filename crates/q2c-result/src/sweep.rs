@@ -96,6 +96,10 @@ pub struct SimCell {
     /// 2026-11-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
+    /// The objective over that of the trace's best, of a configuration that may be chosen and keeps
+    /// the limits; `None` for others, and in results of before 2026-11-27.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// The simulated figures.
     #[serde(flatten)]
     pub gives: Simulated,
@@ -124,8 +128,22 @@ pub struct SweepAnswer {
     pub linux: Simulated,
     /// Figures of the oracle, which no rule can beat.
     pub oracle: Simulated,
+    /// Figures of interrupts; `None` where the costs do not have theirs, and in results of before
+    /// 2026-11-27.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt: Option<Simulated>,
     /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
     pub best: Option<usize>,
+    /// Index of the configuration with the most KIOPS/core of those that may be chosen, whether it
+    /// keeps the limits or not; `None` where none may be, and in results of before 2026-11-27.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_kiops_per_core: Option<usize>,
+    /// The same for the most IOPS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_iops: Option<usize>,
+    /// Where no configuration keeps the limits, index of the one that is nearest to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<usize>,
     /// The IOPS floor and where it comes from, in words.
     pub floor: String,
     /// The floor, IOPS.

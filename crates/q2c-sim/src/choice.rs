@@ -138,6 +138,19 @@ impl Limits {
                 .is_none_or(|most| cell.gives.rates.cpu_pct <= most)
     }
 
+    /// How many times the figure that is furthest beyond its limit is beyond it; at most 1 for a
+    /// cell that keeps the limits.
+    fn excess(&self, cell: &Outcome, floor_iops: f64) -> f64 {
+        let gives = &cell.gives;
+        let p99 = self
+            .max_p99_ns
+            .map_or(0.0, |most| gives.latencies.p99_ns / most);
+        let cpu = self
+            .max_cpu_pct
+            .map_or(0.0, |most| gives.rates.cpu_pct / most);
+        (floor_iops / gives.rates.iops).max(p99).max(cpu)
+    }
+
     /// The limits that are set, in words.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
@@ -206,6 +219,32 @@ pub fn choose(
         floor_iops,
         floor,
     }
+}
+
+/// The eligible cell with the most of the objective, whether it keeps limits or not. Of cells that
+/// have equally much it is the one that misses least.
+#[must_use]
+pub fn most(cells: &[Outcome], eligible: &[bool], objective: Objective) -> Option<usize> {
+    let of = |&i: &usize| (score(&cells[i], objective), -cells[i].gives.rates.miss_rate);
+    let may_be = (0..cells.len()).filter(|&i| eligible[i]);
+    may_be.max_by(|a, b| {
+        let ((a, a_misses), (b, b_misses)) = (of(a), of(b));
+        a.total_cmp(&b).then(a_misses.total_cmp(&b_misses))
+    })
+}
+
+/// The eligible cell that is nearest to the limits: that whose worst figure is least beyond its
+/// limit. `floor_iops` takes the place of `min_iops`.
+#[must_use]
+pub fn nearest(
+    cells: &[Outcome],
+    eligible: &[bool],
+    limits: &Limits,
+    floor_iops: f64,
+) -> Option<usize> {
+    let excess = |&i: &usize| limits.excess(&cells[i], floor_iops);
+    let may_be = (0..cells.len()).filter(|&i| eligible[i]);
+    may_be.min_by(|a, b| excess(a).total_cmp(&excess(b)))
 }
 
 fn score(cell: &Outcome, objective: Objective) -> f64 {
@@ -332,5 +371,28 @@ mod tests {
         );
         assert_eq!(choice.best, None);
         assert!(choice.floor.contains("classic polling"), "{}", choice.floor);
+    }
+
+    /// The first two break the limit of CPU by 65 and by 50 %, the third that of IOPS by a ninth,
+    /// and the fourth may not be chosen.
+    #[test]
+    fn the_most_and_the_nearest_are_named_without_a_choice() {
+        let limits = Limits {
+            max_cpu_pct: Some(40.0),
+            ..Limits::default()
+        };
+        let cells = [
+            cell(100.0, 66.0, 0.0),
+            cell(120.0, 60.0, 0.5),
+            cell(90.0, 30.0, 0.5),
+            cell(500.0, 1.0, 0.0),
+        ];
+        let eligible = [true, true, true, false];
+        let most = |objective| most(&cells, &eligible, objective);
+        assert_eq!(most(Objective::Iops), Some(1));
+        assert_eq!(most(Objective::KiopsPerCore), Some(2));
+        assert_eq!(nearest(&cells, &eligible, &limits, 100.0), Some(2));
+        assert_eq!(nearest(&cells[..2], &eligible, &limits, 100.0), Some(1));
+        assert_eq!(nearest(&cells, &[false; 4], &limits, 100.0), None);
     }
 }

@@ -76,6 +76,13 @@ impl Configuration<'_> {
         Bounds { poll, oracle }
     }
 
+    /// Simulates interrupts; `None` where the costs do not have theirs.
+    #[must_use]
+    pub fn interrupts(&self) -> Option<Outcome> {
+        let known = self.cost.interrupt_cpu_ns > 0.0;
+        known.then(|| self.simulate(Waiting::interrupt(self.lanes.len())))
+    }
+
     /// Simulates one way of waiting, by the reference simulator.
     ///
     /// # Panics

@@ -70,6 +70,11 @@ impl Steering {
         if reads.contains(&Statistic::Misses) {
             return unfit("misses are not known to one who sees latencies only");
         }
+        if policy.rule().name == "recent" {
+            return unfit(
+                "its windows are a number of I/Os, and the setting is written after windows of time",
+            );
+        }
         if !FITTING.contains(&policy.rule().name) {
             return unfit("it decides by more than the times of a device's last window");
         }
@@ -222,6 +227,7 @@ mod tests {
             ("pas", "more than the times"),
             ("lmd", "more than the times"),
             ("ehp", "more than the times"),
+            ("recent:0.5 * min", "a number of I/Os"),
             ("rule:if(misses > 3, 0, 0.5 * min)", "misses"),
         ] {
             let refused = Steering::new(&policy.parse().expect("a rule"));

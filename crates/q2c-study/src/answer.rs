@@ -7,10 +7,14 @@ use q2c_model::{CostModel, Simulated};
 use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
-use q2c_sim::{Bounds, Choice, Objective, Outcome, choose, pareto_front_of, sweep};
+use q2c_sim::{Bounds, Choice, Objective, Outcome};
+use q2c_sim::{choose, most, nearest, pareto_front_of, sweep};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
+    /// By trace and policy, the objective over that of the trace's best; `None` for a policy that
+    /// may not be chosen there.
+    pub shares: Vec<Vec<Option<f64>>>,
     pub best: Option<Best>,
     pub best_worst_case: Option<Best>,
     pub oracle: Simulated,
@@ -29,14 +33,16 @@ pub(super) fn all(
         answers.push(answer);
         choices.push(choice);
     }
+    let scores = scores(study, outcomes, &choices);
     let (best, best_worst_case) = match choices.as_slice() {
         [only] => (only.best.map(|c| named(study, c, 1.0)), None),
-        _ => over_all(study, outcomes, &choices),
+        _ => over_all(study, &scores),
     };
     let oracles: Vec<Simulated> = answers.iter().map(|answer| answer.oracle).collect();
     Ok(Answered {
         oracle: Simulated::mean(&oracles),
         answers,
+        shares: scores.into_iter().map(shares).collect(),
         best,
         best_worst_case,
     })
@@ -62,11 +68,12 @@ pub(super) fn score(outcome: &Outcome, objective: Objective) -> f64 {
     }
 }
 
-fn over_all(
+/// By trace, the score of each policy that may be chosen and keeps the limits there.
+fn scores(
     study: &Study<'_>,
     outcomes: &[Vec<Outcome>],
     choices: &[Choice],
-) -> (Option<Best>, Option<Best>) {
+) -> Vec<Vec<Option<f64>>> {
     let eligible = eligible(study);
     let of_trace = |(cells, choice): (&Vec<Outcome>, &Choice)| -> Vec<Option<f64>> {
         let kept = |cell: &Outcome| {
@@ -77,8 +84,18 @@ fn over_all(
         each.map(|(cell, &eligible)| kept(cell).filter(|_| eligible))
             .collect()
     };
-    let scores: Vec<Vec<Option<f64>>> = outcomes.iter().zip(choices).map(of_trace).collect();
-    match robust(&scores) {
+    outcomes.iter().zip(choices).map(of_trace).collect()
+}
+
+/// The scores of a trace over the highest.
+fn shares(scores: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    let most = scores.iter().flatten().copied().fold(0.0, f64::max);
+    let share = |score: Option<f64>| score.map(|score| score / most);
+    scores.into_iter().map(share).collect()
+}
+
+fn over_all(study: &Study<'_>, scores: &[Vec<Option<f64>>]) -> (Option<Best>, Option<Best>) {
+    match robust(scores) {
         None => (None, None),
         Some(found) => {
             let (on_average, worst) = (found.on_average, found.worst_case);
@@ -111,13 +128,19 @@ fn one(
     let best = choice.best;
     // A rule that never slept is classic polling under another name.
     let slept = linux.gives.rates.effective_sleep_ns > 0.0;
+    let of_all = |objective| most(cells, &eligible, objective).map(|i| base + i);
+    let near = nearest(cells, &eligible, &study.limits, choice.floor_iops).map(|i| base + i);
     let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
     let answer = SweepAnswer {
         input,
         poll: poll.gives,
         linux: linux.gives,
         oracle: oracle.gives,
+        interrupt: study.on(trace).interrupts().map(|all| all.gives),
         best: best.map(|b| base + b),
+        most_kiops_per_core: of_all(Objective::KiopsPerCore),
+        most_iops: of_all(Objective::Iops),
+        nearest: near.filter(|_| best.is_none()),
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
         of_oracle: best.and_then(|b| over_oracle(&cells[b], bounds)),

@@ -1,9 +1,9 @@
 //! The costs that a simulation charges.
 
 use q2c_model::{Bytes, CostModel, Nanos};
-use q2c_result::Exit;
 use q2c_result::tune::Calibration;
-use std::path::PathBuf;
+use q2c_result::{Exit, Warning};
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Where the costs of a simulated machine come from.
@@ -20,6 +20,17 @@ pub enum Costs {
         /// The content of the file.
         text: String,
     },
+}
+
+/// Costs that were chosen.
+#[derive(Clone, Debug)]
+pub struct ChosenCosts {
+    /// The costs.
+    pub cost: CostModel,
+    /// Where they come from, in words.
+    pub in_words: String,
+    /// Says that nothing was asked for, so that they were not measured on any machine.
+    pub assumed: Option<Warning>,
 }
 
 /// The reasons for which a file of calibrations gives no costs.
@@ -55,6 +66,11 @@ impl CostError {
     }
 }
 
+/// The file that the folder of a run has.
+const RUN_FILE: &str = "plan.toml";
+/// Files of a run that have costs, the better ones first.
+const COST_FILES: [&str; 2] = ["corrected.json", "calibration.json"];
+
 impl Costs {
     /// The name that stands for a machine as publications describe it, in the place of a file.
     pub const PUBLISHED: &str = "published";
@@ -64,22 +80,29 @@ impl Costs {
     /// The wake-up delay of simulations where nothing else is asked for.
     pub const WAKE_DELAY: Nanos = Nanos(2_000);
 
-    /// The costs, and in words where they come from. Of a file of calibrations, `bs` names the one
-    /// to use; without it the traces must have a single block size, the one in `sizes`.
+    /// The file with the costs of the run of `q2c tune` whose folder all of these recordings lie
+    /// in: those that the run's trials corrected, else those it measured first. `None` where they
+    /// lie elsewhere.
+    #[must_use]
+    pub fn of_run(recordings: &[&Path]) -> Option<PathBuf> {
+        let folder = recordings.first()?.parent()?;
+        let here = recordings
+            .iter()
+            .all(|path| path.parent() == Some(folder) && path.is_file());
+        let is_run = folder.join(RUN_FILE).is_file();
+        let files = COST_FILES.map(|name| folder.join(name)).into_iter();
+        files.filter(|_| here && is_run).find(|path| path.is_file())
+    }
+
+    /// The costs. Of a file of calibrations, `bs` names the one to use; without it the traces must
+    /// have a single block size, the one in `sizes`.
     ///
     /// # Errors
     /// A [`CostError`].
-    pub fn choose(
-        &self,
-        bs: Option<Bytes>,
-        sizes: &[Bytes],
-    ) -> Result<(CostModel, String), CostError> {
-        match self {
-            Costs::Published => Ok(published()),
-            Costs::Delay(delay) => {
-                let words = format!("every sleep ends {delay} late, nothing else costs");
-                Ok((CostModel::delayed(*delay), words))
-            }
+    pub fn choose(&self, bs: Option<Bytes>, sizes: &[Bytes]) -> Result<ChosenCosts, CostError> {
+        let (cost, in_words) = match self {
+            Costs::Published => published(),
+            Costs::Delay(delay) => delayed(*delay),
             Costs::Calibrated { path, text } => {
                 let bad = |why| CostError::Unusable {
                     path: path.clone(),
@@ -88,9 +111,56 @@ impl Costs {
                 let found = calibration(text, bs, sizes)?.map_err(bad)?;
                 let (cpu, bs) = (&found.cpu, found.bs);
                 let words = format!("calibration for {bs} on {cpu} in {}", path.display());
-                Ok((found.cost, words))
+                (found.cost, words)
             }
+        };
+        Ok(ChosenCosts {
+            cost,
+            in_words,
+            assumed: None,
+        })
+    }
+
+    /// The costs where nothing was asked for. `run` is the file that [`Costs::of_run`] found, read;
+    /// it is used where it has a calibration of the traces' block size.
+    #[must_use]
+    pub fn unasked(run: Option<Costs>, bs: Option<Bytes>, sizes: &[Bytes]) -> ChosenCosts {
+        let tried = run.map(|costs| costs.choose(bs, sizes));
+        if let Some(Ok(chosen)) = tried {
+            return ChosenCosts {
+                in_words: format!("{}, the run of the recording", chosen.in_words),
+                ..chosen
+            };
         }
+        let unusable = tried.and_then(Result::err);
+        let (cost, in_words) = delayed(Costs::WAKE_DELAY);
+        ChosenCosts {
+            assumed: Some(assumed(&in_words, unusable.as_ref())),
+            cost,
+            in_words,
+        }
+    }
+}
+
+/// Every sleep ends this late: the costs, and in words.
+fn delayed(delay: Nanos) -> (CostModel, String) {
+    let words = format!("every sleep ends {delay} late, nothing else costs");
+    (CostModel::delayed(delay), words)
+}
+
+/// Says that costs are q2c's own, and how to use a machine's. `unusable` is why those of the
+/// recording's run are not used.
+fn assumed(in_words: &str, unusable: Option<&CostError>) -> Warning {
+    let of_run = unusable.map_or_else(String::new, |why| {
+        format!("; those of the recording's run do not serve: {why}")
+    });
+    Warning {
+        id: "costs-assumed".to_owned(),
+        found: format!("no costs were named: {in_words}{of_run}"),
+        means: "costs decide the answer, and these were not measured: with those of your machine another rule may win, or polling"
+            .to_owned(),
+        todo: "name those of a run of q2c tune, --cost RUN/corrected.json (q2c runs lists the runs), or measure: q2c calibrate TARGET --json > costs.json, then --cost costs.json"
+            .to_owned(),
     }
 }
 

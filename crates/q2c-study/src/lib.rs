@@ -20,7 +20,7 @@ mod timing;
 mod volumes;
 
 pub use contest::{Contest, GroupLoss};
-pub use cost::{CostError, Costs};
+pub use cost::{ChosenCosts, CostError, Costs};
 pub use lanes::{Holding, LaneFile, NewFile};
 pub use library::{LIBRARY, Shipped, read_library};
 pub use search::Search;

@@ -245,11 +245,13 @@ fn ordering_loss(rule: &RuleScore) -> f64 {
     }
 }
 
-/// The name of a rule; a formula is one of its own, whatever its period.
+/// The name of a rule; a formula is one of its own, however long its window.
 fn rule_name(policy: &PolicySpec) -> String {
-    policy
-        .formula()
-        .map_or_else(|| policy.rule().name.to_owned(), ToString::to_string)
+    match (policy.rule().name, policy.formula()) {
+        ("rule", Some(formula)) => formula.to_string(),
+        (name, Some(formula)) => format!("{name}: {formula}"),
+        (name, None) => name.to_owned(),
+    }
 }
 
 /// The source of each pattern that counts, as a number.

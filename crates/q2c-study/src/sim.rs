@@ -2,6 +2,7 @@
 
 use super::sweep::StudyError;
 use q2c_policy::PolicySpec;
+use q2c_result::Warning;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Configuration, Outcome, sweep};
@@ -17,6 +18,8 @@ pub struct Simulation<'a> {
     pub on: Configuration<'a>,
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
+    /// Says that the costs were assumed.
+    pub assumed: Option<Warning>,
 }
 
 impl Simulation<'_> {
@@ -54,6 +57,7 @@ impl Simulation<'_> {
             measure_ns: self.on.drive.measure,
             seed: self.on.drive.seed,
             methods,
+            warnings: self.assumed.clone().into_iter().collect(),
         })
     }
 

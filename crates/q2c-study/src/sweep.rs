@@ -189,9 +189,11 @@ impl Study<'_> {
         for (input, (trace, of_trace)) in self.traces.iter().zip(outcomes).enumerate() {
             inputs.push(trace.input.clone());
             let floor = answered.answers[input].floor_iops;
-            let each = self.policies.iter().zip(of_trace);
-            cells.extend(each.map(|(policy, outcome)| SimCell {
+            let shares = &answered.shares[input];
+            let each = self.policies.iter().zip(of_trace).zip(shares);
+            cells.extend(each.map(|((policy, outcome), share)| SimCell {
                 keeps_limits: Some(self.limits.kept_by(outcome, floor)),
+                share: *share,
                 ..cell(input, trace, policy, outcome)
             }));
         }
@@ -294,6 +296,7 @@ fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> 
             .collect(),
         bs: trace.input.sizes.last().copied().unwrap_or_default(),
         keeps_limits: None,
+        share: None,
         gives: outcome.gives,
     }
 }

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Optional
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-import q2c
 from q2c.spark import _arrow
 
 SCORES = pa.schema([
@@ -34,62 +33,19 @@ class Chosen:
     """Its objective over that of each volume's best: the mean over the volumes, or the least."""
 
 
-def eligible(rules: set[str], free_interrupts: bool) -> set[str]:
-    """The rules of a sweep that may be chosen: those that do not follow the device only where there
-    are no others, and none whose interrupts cost nothing in the simulation."""
-    known = {policy["name"]: policy for policy in q2c.policies()}
-    any_follows = any(known[rule]["follows_device"] for rule in rules)
-    return {
-        rule for rule in rules
-        if (known[rule]["follows_device"] or not any_follows)
-        and not (free_interrupts and known[rule]["interrupts"])
-    }
+def shares(volume: _arrow.Row) -> Iterator[_arrow.Row]:
+    """The rules that may be chosen on a volume and keep the limits there, as its sweep says."""
+    for at, cell in enumerate(json.loads(volume["json"])["cells"]):
+        share = cell.get("share")
+        if share is not None:
+            policy = cell["policy"]
+            yield {"device": volume["device"], "place": at, "policy": policy, "share": share}
 
 
-def shares(volume: _arrow.Row, options: dict[str, Any]) -> Iterator[_arrow.Row]:
-    """The rules that keep the limits on a volume."""
-    told = json.loads(volume["json"])
-    cells, floor = told["cells"], told["answers"][0]["floor_iops"]
-    may = eligible({cell["rule"] for cell in cells}, options.get("cost") is None)
-    p99, cpu = limit_ns(options.get("max_p99")), options.get("max_cpu")
-
-    def kept(cell: dict[str, Any]) -> bool:
-        return (
-            cell["rule"] in may
-            and cell["iops"] >= floor
-            and (p99 is None or cell["p99_ns"] <= p99)
-            and (cpu is None or cell["cpu_pct"] <= cpu)
-        )
-
-    scores = {at: score(cell, told["objective"]) for at, cell in enumerate(cells) if kept(cell)}
-    best = max(scores.values(), default=1.0)
-    for at, found in scores.items():
-        policy = cells[at]["policy"]
-        yield {"device": volume["device"], "place": at, "policy": policy, "share": found / best}
-
-
-def score(cell: dict[str, Any], objective: str) -> float:
-    """The objective as a number above 0 that is larger for a better cell."""
-    if objective == "cpu":
-        return 1.0 / max(float(cell["cpu_pct"]), 1e-300)
-    return float(cell["kiops_per_core" if objective == "kiops-per-core" else "iops"])
-
-
-def limit_ns(given: Any) -> Optional[float]:
-    """A duration as the options of a sweep have it: a text with a unit, or a number of ns."""
-    if not isinstance(given, str):
-        return None if given is None else float(given)
-    units: dict[str, float] = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
-    unit = given.lstrip("0123456789.")
-    return float(given.removesuffix(unit)) * units[unit]
-
-
-def scored(sweeps: DataFrame, options: dict[str, Any]) -> DataFrame:
+def scored(sweeps: DataFrame) -> DataFrame:
     """The rules that keep the limits, by volume."""
     read = sweeps.where("error is null").select("device", "json")
-    return read.mapInArrow(
-        _arrow.by_row(lambda volume: shares(volume, options), SCORES), _arrow.ddl(SCORES)
-    )
+    return read.mapInArrow(_arrow.by_row(shares, SCORES), _arrow.ddl(SCORES))
 
 
 def chosen(scores: DataFrame, volumes: int) -> tuple[Optional[Chosen], Optional[Chosen]]:

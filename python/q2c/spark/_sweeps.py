@@ -97,7 +97,7 @@ def sweep_fleet(
                     f"none: {next(iter(left_out.values()), 'no volume is there')}"
                 )
             with _progress.step(spark, "choose for all volumes"):
-                best, worst = chosen(scored(kept, dict(sweeping)), volumes)
+                best, worst = chosen(scored(kept), volumes)
         except BaseException:
             kept.unpersist()
             raise

@@ -11,6 +11,7 @@ mod latencies;
 mod linux410;
 mod pas;
 mod published;
+mod recent;
 mod seconds;
 mod seeded;
 mod smooth;

@@ -5,6 +5,7 @@ use super::dpas::{Dpas, Lengths};
 use super::epochs::{Answer, Epochs, Of};
 use super::linux410::Linux410;
 use super::pas::Pas;
+use super::recent::Recent;
 use super::smooth::{Ewma, Tracker};
 use super::statistics;
 use super::uring::Uring;
@@ -75,6 +76,7 @@ pub fn pairs() -> Vec<Pair> {
     pairs.extend([(1.0, true), (2.5, true), (1.0, false)].map(dpas));
     pairs.extend([(50, 8), (90, 4)].map(ewma));
     pairs.extend([(0.02, 0.1), (0.2, 0.05)].map(tracker));
+    pairs.extend(recent());
     pairs.extend([(50, 134_217_728), (75, 300_000)].map(linux410));
     pairs.push(pair("uring", 0, Uring::default));
     pairs
@@ -140,6 +142,27 @@ fn ewma((percent, slowness): (i128, i128)) -> Pair {
         slowness,
         means: HashMap::new(),
     })
+}
+
+/// Formulas over the last I/Os, each with what it means.
+fn recent() -> [Pair; 3] {
+    [
+        pair("recent:ios=8,0.5 * min", 1, || {
+            Recent::new(8, |last, _| last.least().div_ceil(2))
+        }),
+        pair("recent:ios=5,if(misses > 0, 0.3 * min, p50 / 2)", 1, || {
+            Recent::new(5, |last, _| match last.misses() {
+                0 => last.rank(3).div_ceil(2),
+                _ => last.least() * 3 / 10,
+            })
+        }),
+        pair("recent:ios=3,0.5 * (mean - lmd)", 1, || {
+            Recent::new(3, |last, before| {
+                let below = before.map_or(0, |before| last.below(before.mean()));
+                last.mean().saturating_sub(below).div_ceil(2)
+            })
+        }),
+    ]
 }
 
 fn tracker((miss, gain): (f64, f64)) -> Pair {

@@ -7,9 +7,9 @@ use q2c_policy::Io;
 use std::collections::HashMap;
 
 /// Lane, direction (true for writes) and size class.
-type Key = (usize, bool, u32);
+pub type Key = (usize, bool, u32);
 
-fn key(lane: usize, io: Io) -> Key {
+pub fn key(lane: usize, io: Io) -> Key {
     let class = (io.bytes / 512).ilog2().min(7);
     (lane, io.direction == Direction::Write, class)
 }

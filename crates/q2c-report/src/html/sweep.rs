@@ -1,13 +1,14 @@
-//! A sweep as a page: each trace's verdict, heat maps, the Pareto front, and one configuration I/O
-//! by I/O.
+//! A sweep as a page: each trace's conclusions, heat maps, the Pareto front, and one configuration
+//! I/O by I/O.
 
 use super::chart::{Chart, of_sweep, timeline};
 use super::page::RenderError;
+use super::replayed::Sentence;
 use super::shell::Shell;
 use crate::columns::RATES;
-use crate::label;
 use crate::quantity::{count, duration, number};
-use crate::shortlist::shortlist;
+use crate::shortlist::{shortlist, sorted};
+use crate::sweep::{conclusions, over_all, references};
 use crate::taken_as;
 use askama::Template;
 use q2c_model::Simulated;
@@ -27,10 +28,10 @@ struct Panel {
     id: usize,
     name: String,
     about: String,
-    verdict: String,
+    conclusions: Vec<Sentence>,
     notes: Vec<String>,
     rows: Vec<Row>,
-    hidden: String,
+    sorted: String,
     charts: Vec<Chart>,
 }
 
@@ -39,7 +40,7 @@ struct Panel {
 struct Page<'a> {
     result: &'a SweepResult,
     shell: Shell,
-    over_all: Vec<String>,
+    over_all: Vec<Sentence>,
     columns: Vec<&'static str>,
     warnings: &'a [Warning],
     panels: Vec<Panel>,
@@ -66,7 +67,7 @@ pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
             ),
             panels.iter().flat_map(|panel| &panel.charts),
         ),
-        over_all: over_all(result),
+        over_all: over_all(result).into_iter().map(Sentence::from).collect(),
         columns: RATES.map(|(name, _)| head(name)).to_vec(),
         warnings: &result.warnings,
         panels,
@@ -75,32 +76,14 @@ pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-fn over_all(result: &SweepResult) -> Vec<String> {
-    if result.inputs.len() < 2 {
-        return Vec::new();
-    }
-    let told = |best: &Option<q2c_result::sweep::Best>, what: &str| match best {
-        None => format!("{what}: no configuration keeps the limits on every trace"),
-        Some(best) => format!(
-            "{what}: {} ({:.1} % of each trace's own best)",
-            best.policy,
-            best.share * 100.0
-        ),
-    };
-    vec![
-        told(&result.best, "best on average"),
-        told(&result.best_worst_case, "best worst case"),
-    ]
-}
-
 fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
     let input = &result.inputs[answer.input];
     let [least, p10, p50, p99, most] = input.latency_ns.map(duration);
     let (shown, hidden) = shortlist(result, answer);
-    let mut rows = vec![
-        row("poll", false, &answer.poll),
-        row("oracle (bound)", false, &answer.oracle),
-    ];
+    let mut rows: Vec<Row> = references(answer)
+        .into_iter()
+        .map(|(name, figures)| row(name, false, figures))
+        .collect();
     rows.extend(shown.into_iter().map(|index| {
         let cell = &result.cells[index];
         row(&cell.policy, answer.best == Some(index), &cell.gives)
@@ -128,7 +111,7 @@ fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
             (n.share - 1.0) * 100.0
         )
     });
-    let stability = Some(answer.stability.clone()).filter(|text| !text.is_empty());
+    let conclusions = conclusions(result, answer).into_iter();
     Panel {
         id: answer.input,
         name: input.path.clone(),
@@ -141,17 +124,14 @@ fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
                 taken => format!("; taken as: {taken}"),
             }
         ),
-        verdict: verdict(result, answer),
-        notes: stability
-            .into_iter()
-            .chain(neighbours)
-            .chain(answer.notes.clone())
-            .collect(),
+        conclusions: conclusions.map(Sentence::from).collect(),
+        notes: neighbours.chain(answer.notes.clone()).collect(),
         rows,
-        hidden: match hidden {
-            0 => String::new(),
+        sorted: match hidden {
+            0 => sorted(result, false),
             n => format!(
-                "Of each rule the answer, or its best by the objective; {} more are in the charts.",
+                "{} {} more are in the charts.",
+                sorted(result, true),
                 count(n)
             ),
         },
@@ -176,29 +156,6 @@ fn head(column: &'static str) -> &'static str {
         "p999_ns" => "p99.9",
         other => other,
     }
-}
-
-fn verdict(result: &SweepResult, answer: &SweepAnswer) -> String {
-    let why = match answer.floor.as_str() {
-        "" => String::new(),
-        why => format!(", {why}"),
-    };
-    let floor = format!("the floor is {:.0} IOPS{why}", answer.floor_iops);
-    let Some(best) = answer.best else {
-        return format!("No configuration keeps the limits; {floor}");
-    };
-    let mut words = format!(
-        "{} is best by {}",
-        result.cells[best].policy,
-        label::objective(&result.objective)
-    );
-    if let Some(times) = answer.of_linux {
-        words += &format!(": {times:.2} times the KIOPS/core of Linux's rule");
-    }
-    if let Some(share) = answer.of_oracle {
-        words += &format!("; it saves {share:.2} times the CPU that the oracle saves");
-    }
-    format!("{words}; {floor}")
 }
 
 fn row(name: &str, best: bool, figures: &Simulated) -> Row {

@@ -8,16 +8,29 @@ use crate::said::{Field, Said, Table, Weight};
 const NUMBER: usize = 24;
 
 pub(super) fn all<'a>(said: impl IntoIterator<Item = &'a Said>, screen: Screen) -> String {
-    let one = |said: &Said| {
-        let tone = match said.weight {
-            Weight::Plain => Tone::Strong,
-            Weight::Good => Tone::Good,
-            Weight::Caution => Tone::Caution,
-            Weight::Bad => Tone::Bad,
-        };
-        screen.note(tone, &format!("{}:", said.what), &said.words)
-    };
+    let one = |said: &Said| screen.note(tone(said.weight), &format!("{}:", said.what), &said.words);
     said.into_iter().map(one).collect()
+}
+
+/// Conclusions: those that judge are marked as verdicts, the others as their evidence.
+pub(super) fn concluded(said: &[Said], screen: Screen) -> String {
+    let one = |said: &Said| {
+        let (tone, mark) = match said.weight {
+            Weight::Plain => (Tone::Plain, '·'),
+            weight => (tone(weight), '▸'),
+        };
+        screen.note(tone, &format!("{mark} {}:", said.what), &said.words)
+    };
+    said.iter().map(one).collect()
+}
+
+fn tone(weight: Weight) -> Tone {
+    match weight {
+        Weight::Plain => Tone::Strong,
+        Weight::Good => Tone::Good,
+        Weight::Caution => Tone::Caution,
+        Weight::Bad => Tone::Bad,
+    }
 }
 
 /// An empty line, the table, and its legend.

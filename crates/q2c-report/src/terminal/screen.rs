@@ -107,7 +107,14 @@ impl Screen {
         pieces::wrapped(&printable(text), width, "  \u{b7} ", "    ").join("\n") + "\n"
     }
 
-    /// A step to carry out, indented by four.
+    /// A part of what stands above it, indented by two, its further lines by four.
+    pub(super) fn part(self, text: &str) -> String {
+        let width = usize::from(self.columns());
+        pieces::wrapped(&printable(text), width, "  ", "    ").join("\n") + "\n"
+    }
+
+    /// A step to carry out, indented by four. It is broken between words alone, because it may have
+    /// a line to copy.
     pub(super) fn step(self, text: &str) -> String {
         self.between_words(&printable(text), "    ", "      ") + "\n"
     }

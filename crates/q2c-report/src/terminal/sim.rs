@@ -1,42 +1,27 @@
 //! `q2c poll sim` in a terminal: the conclusion, a row for each method, and what was assumed.
 
 use super::screen::{Screen, Tone};
+use super::simulated::{HEAD, LEGEND, row};
 use super::table::{Field, Table};
-use crate::quantity::{count, duration, number};
+use crate::quantity::count;
+use crate::sweep::beside_polling;
 use crate::taken_as;
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
 
-/// The heads of the columns of [`row`].
-pub(super) const HEAD: [&str; 11] = [
-    "method",
-    "IOPS",
-    "CPU %",
-    "KIOPS/core",
-    "missed %",
-    "asked",
-    "late %",
-    "polled %",
-    "p50",
-    "p99",
-    "p99.9",
-];
 /// The share of classic polling's IOPS that a method keeps to be concluded on.
 const KEPT: f64 = 0.95;
 
 /// The outcomes of a simulation, with what the trace was taken as.
 #[must_use]
 pub fn sim(result: &SimResult, screen: Screen) -> String {
-    let mut text = conclusion(&result.methods, screen);
+    let mut text = conclusion(&result.methods, screen) + &screen.warnings(&result.warnings);
     let mut table = Table::of_numbers(HEAD);
     for method in &result.methods {
-        table.add(row(method));
+        let name = Field::from(&method.method).marked("", "  ");
+        table.add(row(name, method.ios, &method.gives));
     }
     text += &table.text(screen);
-    text += &screen.note(
-        Tone::Dim,
-        "late:",
-        "time lost by oversleeping / device time; polled: time polled / device time",
-    );
+    text += &screen.legend(LEGEND);
     for words in result.methods.iter().filter_map(no_time) {
         text += &screen.note(Tone::Caution, "no time:", &words);
     }
@@ -60,15 +45,7 @@ fn conclusion(methods: &[SimMethod], screen: Screen) -> String {
     };
     let per_core = |method: &&SimMethod| method.gives.kiops_per_core;
     let keeps = rules().filter(|method| method.gives.rates.iops >= floor);
-    let said = |method: &SimMethod| {
-        let gives = &method.gives;
-        format!(
-            "{} times the KIOPS/core of classic polling at {:.1} % of its IOPS; {} % missed",
-            number(gives.kiops_per_core / poll.gives.kiops_per_core),
-            gives.rates.iops / poll.gives.rates.iops * 100.0,
-            number(gives.rates.miss_rate * 100.0)
-        )
-    };
+    let said = |method: &SimMethod| beside_polling(&method.gives, &poll.gives);
     let most_iops = |method: &&SimMethod| method.gives.rates.iops;
     let by =
         |of: fn(&&SimMethod) -> f64| move |a: &&SimMethod, b: &&SimMethod| of(a).total_cmp(&of(b));
@@ -123,37 +100,6 @@ fn no_time(row: &SimMethod) -> Option<String> {
     })
 }
 
-/// The row of a method. Without an I/O that counts there are no figures, and some would divide by
-/// nothing.
-pub(super) fn row(of: &SimMethod) -> Vec<Field> {
-    let gives = &of.gives;
-    let known = |value: f64| of.ios > 0 && value.is_finite();
-    let shown = |value: f64, decimals: usize| match known(value) {
-        true => format!("{value:.decimals$}"),
-        false => "-".to_owned(),
-    };
-    let time = |ns: f64| match known(ns) {
-        true => duration(ns),
-        false => "-".to_owned(),
-    };
-    let numbers = [
-        shown(gives.rates.iops, 0),
-        shown(gives.rates.cpu_pct, 1),
-        shown(gives.kiops_per_core, 2),
-        shown(gives.rates.miss_rate * 100.0, 2),
-        time(gives.rates.effective_sleep_ns),
-        shown(gives.t_over * 100.0, 2),
-        shown(gives.t_under * 100.0, 1),
-        time(gives.latencies.p50_ns),
-        time(gives.latencies.p99_ns),
-        time(gives.latencies.p999_ns),
-    ];
-    let name = Field::from(&of.method).marked("", "  ");
-    std::iter::once(name)
-        .chain(numbers.into_iter().map(Field::from))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,23 +122,6 @@ mod tests {
             gives,
             windows: None,
         }
-    }
-
-    /// Without an I/O that counts no figure is known: neither 0 ns nor "NaN".
-    #[test]
-    fn a_method_without_an_io_has_no_figures() {
-        let blanks = |method: &SimMethod| {
-            let row = row(method);
-            row.iter()
-                .filter(|field| **field == Field::from("-"))
-                .count()
-        };
-        let mut none = method("poll", 1.0, 1.0);
-        none.ios = 0;
-        assert_eq!(blanks(&none), 10);
-        none.ios = 1;
-        none.gives.kiops_per_core = f64::NAN;
-        assert_eq!(blanks(&none), 1);
     }
 
     /// Of 100 K IOPS by polling, 95 K are the floor: `b` is under it, and the oracle is no rule.

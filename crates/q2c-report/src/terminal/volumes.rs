@@ -1,9 +1,8 @@
 //! A sweep in parts in a terminal: a row for each configuration, or the best over volumes.
 
 use super::screen::{Screen, Tone, printable};
-use super::sim::{HEAD, row};
-use super::table::Table;
-use q2c_result::sim::SimMethod;
+use super::simulated::{HEAD, row};
+use super::table::{Field, Table};
 use q2c_result::volumes::{OverAll, VolumesChoice, VolumesResult};
 
 /// Most names of volumes in a line.
@@ -16,20 +15,15 @@ pub fn volumes(result: &VolumesResult, screen: Screen) -> String {
         Some(time) => format!("{time} of each"),
         None => "all I/Os".to_owned(),
     };
-    let method = |method: &str, ios, gives| SimMethod {
-        method: method.to_owned(),
-        ios,
-        gives,
-        windows: None,
-    };
+    let name = |method: &str| Field::from(method).marked("", "  ");
     let head = format!("{}:", named(&result.volumes));
     let mut text = screen.note(Tone::Strong, &head, &format!("{} I/Os", result.ios));
     let simulated = format!("{time} after {} of warm-up", result.warm_up_ns);
     text += &screen.note(Tone::Dim, "simulated:", &simulated);
     let mut table = Table::of_numbers(HEAD);
-    table.add(row(&method("poll", result.poll_ios, result.poll)));
+    table.add(row(name("poll"), result.poll_ios, &result.poll));
     for cell in &result.cells {
-        table.add(row(&method(&cell.policy, cell.ios, cell.gives)));
+        table.add(row(name(&cell.policy), cell.ios, &cell.gives));
     }
     text += &table.text(screen);
     for of in &result.inexact {

@@ -39,3 +39,34 @@ fn sweep_fits_every_width() {
     let result = sweep_fixture::result();
     widths::snapshots("sweep", |screen| terminal::sweep(&result, screen));
 }
+
+/// Where no configuration keeps the limits and none gains anything, the first lines say so, and
+/// name those with the most KIOPS/core and the most IOPS all the same.
+#[test]
+fn a_sweep_without_an_answer_concludes() {
+    let mut result = sweep_fixture::result();
+    result.inputs.truncate(1);
+    result.answers.truncate(1);
+    result.limits = vec!["p99 at most 10 us".to_owned()];
+    let answer = &mut result.answers[0];
+    (answer.best, answer.nearest) = (None, Some(1));
+    answer.poll.kiops_per_core = 25.0;
+    widths::snapshots("sweep_without_an_answer", |screen| {
+        terminal::sweep(&result, screen)
+    });
+    let page = q2c_report::html::sweep(&result).expect("make the page");
+    let lines = terminal::sweep(&result, PIPE);
+    for said in [
+        "every rule loses to it; the best has 0.80 times its KIOPS/core",
+        "no configuration keeps the limits:",
+        "most KIOPS/core:",
+        "most IOPS:",
+        "asked for: p99 at most 10 us",
+    ] {
+        assert!(lines.contains(said), "{said}: {lines}");
+        assert!(page.contains(said), "{said} is not in the page");
+    }
+    result.answers[0].poll.kiops_per_core = 15.0;
+    let gains = terminal::sweep(&result, PIPE);
+    assert!(!gains.contains("loses"), "{gains}");
+}

@@ -49,6 +49,7 @@ pub fn any_rule() -> impl Strategy<Value = PolicySpec> {
             "dpas:theta=0.5,pas={a},poll={b},overload={c},interrupt=3"
         )),
         Just("uring".to_owned()),
+        (own.clone(), 1u32..40).prop_map(|(own, n)| format!("recent:ios={n},sleep={own}")),
         (own, period).prop_map(|(own, p)| format!("rule:period={p}ns,sleep={own}")),
     ]
     .prop_map(|text| spec(&text))

@@ -52,7 +52,7 @@ pub use place::{
     PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
     PlaceStartArgs, PlaceWatchArgs,
 };
-pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs, rules};
+pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};

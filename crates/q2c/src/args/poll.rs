@@ -6,6 +6,7 @@ use super::{
 };
 use clap::{Args, Subcommand};
 use q2c_policy::{Family, PolicySpec};
+use q2c_report::terminal::{self, Screen};
 use std::path::PathBuf;
 
 /// Hybrid polling: simulated, watched at work, or steered in the kernel.
@@ -25,7 +26,7 @@ pub enum PollCommand {
     /// Simulate whole families of sleep rules, and find the best
     #[command(after_help = WHERE, after_long_help = families())]
     Sweep(SweepArgs),
-    /// List the sleep rules with their parameters
+    /// List the sleep rules with their parameters and windows, and say how to write one
     Rules,
     /// Set every rule against every pattern of a set, and score each on patterns that had no part
     /// in the choice of its parameters
@@ -125,7 +126,8 @@ pub struct SweepArgs {
 }
 
 /// Where `-h`, which fits a screen, sends its reader.
-const WHERE: &str = "q2c poll rules lists the sleep rules; --help has them as well";
+const WHERE: &str =
+    "q2c poll rules lists the sleep rules and says how to write one; --help has it as well";
 
 fn families() -> String {
     format!(
@@ -134,7 +136,10 @@ fn families() -> String {
     )
 }
 
-/// The sleep rules with their parameters, in words.
-pub fn rules() -> String {
-    format!("Sleep rules:\n{}", q2c_policy::help())
+/// The sleep rules with their parameters, and how to write one, as wide as a classic terminal.
+fn rules() -> String {
+    terminal::rules(Screen {
+        width: 80,
+        colour: false,
+    })
 }

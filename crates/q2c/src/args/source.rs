@@ -69,13 +69,13 @@ impl SourceArgs {
 /// What a simulated machine charges.
 #[derive(Clone, Debug, Args)]
 pub struct CostArgs {
-    /// Costs from this calibration: calibration.json of a run, or what `q2c calibrate --json`
-    /// prints; or `published`, a machine as the published measurements of hybrid polling describe
-    /// it
+    /// Costs of a machine, which decide the answer: corrected.json or calibration.json of a run, or
+    /// what `q2c calibrate --json` prints; or `published`, a machine as the published measurements
+    /// of hybrid polling describe it [default: those of the run whose folder the recording lies in]
     #[arg(long, value_name = "FILE")]
     pub cost: Option<PathBuf>,
-    /// Every sleep ends this much late, and nothing else costs [default: 2us, without --cost;
-    /// poll study and poll search: --cost published]
+    /// Every sleep ends this much late, and nothing else costs [default: 2us, where there are no
+    /// other costs; poll study and poll search: --cost published]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "cost")]
     pub wake_delay: Option<Nanos>,
 }

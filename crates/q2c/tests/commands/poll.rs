@@ -252,6 +252,58 @@ fn own_rules_stand_beside_the_others() {
     assert!(told[0].ends_with("hybrid:rule:period=10ms,sleep=mean / misses"));
 }
 
+/// Half of the smallest of the last three times of a device that takes 30, 50, 70 and 90 us in
+/// turns: of three in a row 30 is the smallest, but for 50, 70 and 90. So the sleeps before these
+/// four are 25, 15, 15 and 15 us, and the thread is never late.
+#[test]
+fn a_rule_of_ones_own_looks_at_the_last_ios() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("turns.txt"),
+        "30\n50\n70\n90\n".repeat(100),
+    )
+    .unwrap();
+    let run = |own: &[&str]| {
+        let sim = [
+            "poll",
+            "sim",
+            "turns.txt",
+            "--unit",
+            "us",
+            "--policy",
+            "mean",
+        ];
+        q2c(folder.path(), &[&sim[..], own].concat())
+    };
+    let own = ["--rule", "0.5 * min", "--ios", "3"];
+    let result = run(&[
+        &own[..],
+        &["--warm-up", "24ms", "--measure", "24ms", "--json"],
+    ]
+    .concat())
+    .json();
+    let named = "hybrid:recent:ios=3,sleep=0.5 * min";
+    let found = method(&result, named);
+    close(
+        number(found, "/effective_sleep_ns"),
+        (25e3 + 15e3 + 15e3 + 15e3) / 4.0,
+    );
+    assert_eq!(number(found, "/miss_rate"), 0.0);
+    assert!(method(&result, "hybrid:mean:ratio=50%,period=100ms").is_object());
+    let said = run(&own).done();
+    assert!(said.contains("recent:ios=3"), "{said}");
+    run(&["--rule", "min", "--ios", "0"]).refused(2, &["ios must be from 1 to 1000"]);
+    run(&["--rule", "min", "--ios", "3", "--period", "1ms"]).refused(2, &["--period"]);
+    run(&["--ios", "3"]).refused(2, &["--rule"]);
+    // What the list of rules says to paste.
+    let rules = q2c(folder.path(), &["poll", "rules"]).done();
+    assert!(rules.contains("--rule '0.5 * min' --ios 8"), "{rules}");
+    let swept = ["poll", "sweep", "turns.txt", "--unit", "us", "--policy"];
+    let family = "recent:ios=4|8|16,sleep=0.5 * min";
+    let swept = q2c(folder.path(), &[&swept[..], &[family, "--json"]].concat()).json();
+    assert_eq!(swept["cells"].as_array().unwrap().len(), 3);
+}
+
 #[test]
 fn what_cannot_be_simulated_is_refused() {
     let folder = tempfile::tempdir().unwrap();

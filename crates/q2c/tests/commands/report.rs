@@ -103,6 +103,9 @@ fn simulates_again(folder: &Path, run: &Path, result: &Value) {
         }
     }
     assert!(number(&again, "/methods/0/iops") > 0.0);
+    // The folder of the run has the costs, which need no name then.
+    let unnamed = q2c(folder, &sim).json();
+    assert_eq!(unnamed["methods"], again["methods"]);
     let said = q2c(
         folder,
         &["trace", "info", trace.to_str().unwrap(), "--json"],

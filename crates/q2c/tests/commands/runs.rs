@@ -160,6 +160,8 @@ fn the_shell_is_served() {
     }
     let rules = q2c(folder.path(), &["poll", "rules"]).done();
     for rule in ["mean", "min", "pas", "uring", "fixed"] {
-        assert!(rules.contains(&format!("\n{rule} ")), "{rule}: {rules}");
+        assert!(rules.contains(&format!("\n{rule}: ")), "{rule}: {rules}");
     }
+    let wide = |line: &&str| line.chars().count() > 120 && !line.starts_with("    q2c ");
+    assert_eq!(rules.lines().find(wide), None);
 }

@@ -119,6 +119,17 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     // is the best, and 23 us on b, where the best takes 8 us.
     close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
     close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
+    // The shares of which these are made; the sleep of 40 us breaks the floor on a.
+    for (at, share) in [
+        (1, Some(1.0)),
+        (2, None),
+        (4, Some(8.0 / 23.0)),
+        (5, Some(1.0)),
+    ] {
+        let found = cells[at]["share"].as_f64();
+        assert_eq!(found.is_some(), share.is_some(), "{}", cells[at]);
+        close(found.unwrap_or(0.0), share.unwrap_or(0.0));
+    }
 }
 
 /// The public trace. For PAS 0.03 and 0.26 were published, on a longer part of the trace.
@@ -449,4 +460,147 @@ fn a_rule_that_never_slept_is_no_baseline() {
         "{}",
         result["answers"][0]
     );
+}
+
+/// Where nothing keeps the limits, the best without them are named all the same, and the nearest:
+/// the sleep of 20 us takes 8 us of CPU in 30, the one of 40 us none, at 30/42 of the IOPS.
+#[test]
+fn without_an_answer_the_best_and_the_nearest_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let args = ["poll", "sweep", "a.txt", "--unit", "us"];
+    let limits = [
+        "--policy",
+        "fixed:20us|40us",
+        "--max-cpu",
+        "20",
+        "--min-iops",
+        "99%",
+    ];
+    let args = [&args[..], &limits].concat();
+    let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();
+    let answer = &result["answers"][0];
+    let named = |name: &str| {
+        let index = answer[name]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{name}: {answer}"));
+        result["cells"][index as usize]["policy"].as_str().unwrap()
+    };
+    assert!(answer["best"].is_null(), "{answer}");
+    assert_eq!(named("most_kiops_per_core"), "fixed:sleep=40us");
+    assert_eq!(named("most_iops"), "fixed:sleep=20us");
+    // 26.7 % of CPU are 1.33 times 20 %; 42/30 are 1.39 times the floor.
+    assert_eq!(named("nearest"), "fixed:sleep=20us");
+    let said = q2c(folder.path(), &args).done();
+    let first = "▸ no configuration keeps the limits: the nearest is fixed:sleep=20us,";
+    assert!(said.starts_with(first), "{said}");
+    for what in [
+        "· most KIOPS/core: fixed:sleep=40us",
+        "· most IOPS: fixed:sleep=20us",
+    ] {
+        assert!(said.contains(what), "{said}");
+    }
+    assert_eq!(
+        said.replace("\n  ", " ")
+            .matches("; it breaks the limits")
+            .count(),
+        2
+    );
+    let sorted = "most KIOPS/core first in both";
+    assert!(said.replace('\n', " ").contains(sorted), "{said}");
+}
+
+/// On the published machine a sleep takes 2.6 us of CPU, on a device of 3 us.
+#[test]
+fn a_sweep_that_gains_nothing_says_so_first() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("fast.txt"), "3\n".repeat(200)).unwrap();
+    let args = [
+        "poll",
+        "sweep",
+        "fast.txt",
+        "--unit",
+        "us",
+        "--cost",
+        "published",
+    ];
+    let said = q2c(
+        folder.path(),
+        &[&args[..], &["--policy", "fixed:100ns"]].concat(),
+    )
+    .done();
+    let first = "▸ use classic polling: every rule loses to it; the best has 0.";
+    assert!(said.starts_with(first), "{said}");
+    assert!(
+        said.contains("times the KIOPS/core of interrupts"),
+        "{said}"
+    );
+}
+
+/// Costs that nobody named are those of the run whose folder the recording lies in. Elsewhere they
+/// are q2c's own, which the first lines say. The figures are worked out above.
+#[test]
+fn a_recording_in_the_folder_of_a_run_has_its_costs() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let calibration = serde_json::json!([{
+        "bs": 4096, "cpu": 0, "irq_cpu": null, "reused": false, "seconds": 1.0,
+        "cost": q2c_model::CostModel::published(), "points": [],
+    }]);
+    let file = folder.path().join("calibration.json");
+    fs::write(file, calibration.to_string()).unwrap();
+    let args = [
+        "poll",
+        "sweep",
+        "a.txt",
+        "--unit",
+        "us",
+        "--policy",
+        "fixed:20us",
+    ];
+    let swept = |more: &[&str]| q2c(folder.path(), &[&args[..], &["--json"], more].concat()).json();
+    let warned = |result: &Value| result["warnings"][0]["id"] == "costs-assumed";
+    let taken = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
+    // Without the plan of a run, the file may be of anything.
+    let elsewhere = swept(&[]);
+    assert!(warned(&elsewhere), "{}", elsewhere["warnings"]);
+    close(taken(&elsewhere), 8_000.0);
+    assert!(elsewhere["answers"][0]["interrupt"].is_null());
+    fs::write(folder.path().join("plan.toml"), "").unwrap();
+    let of_run = swept(&[]);
+    close(taken(&of_run), 2_563.0 + 8_400.0);
+    assert_eq!(of_run["warnings"], serde_json::json!([]));
+    assert!(number(&of_run, "/answers/0/interrupt/iops") > 0.0);
+    let cost = of_run["cost"].as_str().unwrap();
+    assert!(
+        cost.ends_with("calibration.json, the run of the recording"),
+        "{cost}"
+    );
+    // Named costs go first, and a run without the size has none to give.
+    let named = swept(&["--wake-delay", "2us"]);
+    close(taken(&named), 8_000.0);
+    assert!(!warned(&named));
+    let larger = swept(&["--bs", "64k"]);
+    assert!(warned(&larger));
+    let found = larger["warnings"][0]["found"].as_str().unwrap();
+    assert!(
+        found.contains("expected a calibration for 64 KiB, found 4 KiB"),
+        "{found}"
+    );
+    let sim = [
+        "poll",
+        "sim",
+        "a.txt",
+        "--unit",
+        "us",
+        "--policy",
+        "fixed:20us",
+    ];
+    let of_run = q2c(folder.path(), &[&sim[..], &["--json"]].concat()).json();
+    close(
+        number(&of_run["methods"][2], "/cpu_ns_per_io"),
+        2_563.0 + 8_400.0,
+    );
+    let larger = q2c(folder.path(), &[&sim[..], &["--bs", "64k"]].concat()).done();
+    assert!(larger.contains("warning costs-assumed:"), "{larger}");
 }

@@ -2,33 +2,40 @@
 
 use crate::args::CostArgs;
 use crate::failure::{Fails, Failure};
-use q2c_model::{Bytes, CostModel};
+use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_run::whole_file;
-use q2c_study::{CostError, Costs};
+use q2c_study::{ChosenCosts, CostError, Costs, Trace};
+use std::path::{Path, PathBuf};
 
-/// The costs, and in words where they come from. A file of calibrations has one per block size:
-/// `bs` names the one to use; without it the traces must have a single block size, the one in
-/// `sizes`.
+/// The costs of a simulation of `traces`: those asked for, else those of the run whose folder the
+/// recordings lie in, else assumed ones. A file of calibrations has one per block size: `bs` names
+/// the one to use; without it the traces must have a single block size, the one in `sizes`.
 pub(super) fn costs(
     args: &CostArgs,
     bs: Option<Bytes>,
     sizes: &[Bytes],
-) -> Result<(CostModel, String), Failure> {
-    let costs = match (args.wake_delay, &args.cost) {
-        (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
-        (None, Some(path)) => {
-            let text = whole_file::read_named_text(path, whole_file::RESULT);
-            let bad = |e| {
-                let why = format!("read {}: {e}; {}", path.display(), Costs::FILES);
-                Failure::new(Exit::Input, why)
-            };
-            Costs::Calibrated {
-                path: path.clone(),
-                text: text.map_err(bad)?,
-            }
+    traces: &[Trace],
+) -> Result<ChosenCosts, Failure> {
+    let asked = match (args.wake_delay, &args.cost) {
+        (None, None) => {
+            let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
+            let run = Costs::of_run(&paths).map(calibrated).transpose()?;
+            return Ok(Costs::unasked(run, bs, sizes));
         }
-        (delay, _) => Costs::Delay(delay.unwrap_or(Costs::WAKE_DELAY)),
+        (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
+        (None, Some(path)) => calibrated(path.clone())?,
+        (Some(delay), _) => Costs::Delay(delay),
     };
-    costs.choose(bs, sizes).or_exit_of(CostError::exit)
+    asked.choose(bs, sizes).or_exit_of(CostError::exit)
+}
+
+fn calibrated(path: PathBuf) -> Result<Costs, Failure> {
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let bad = |e| {
+        let why = format!("read {}: {e}; {}", path.display(), Costs::FILES);
+        Failure::new(Exit::Input, why)
+    };
+    let text = text.map_err(bad)?;
+    Ok(Costs::Calibrated { path, text })
 }

@@ -11,9 +11,9 @@ mod study;
 mod sweep;
 mod tune_kernel;
 
-use crate::args::{PollArgs, PollCommand, rules};
+use crate::args::{PollArgs, PollCommand};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, say};
+use crate::output::{print, say, screen};
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_host::restore::Outcome;
@@ -27,7 +27,7 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
         PollCommand::Rules => {
-            print(&rules())?;
+            print(&q2c_report::terminal::rules(screen()))?;
             Ok(Exit::Done)
         }
         PollCommand::Study(args) => study::run(args, stop),

@@ -47,12 +47,12 @@ impl Patterns {
         if cost.wake_delay.is_none() {
             cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
         }
-        let (cost, cost_in_words) = costs(&cost, source.recording.bs, &sizes)?;
+        let costs = costs(&cost, source.recording.bs, &sizes, &traces)?;
         Ok(Patterns {
             traces,
             reading_s,
-            cost,
-            cost_in_words,
+            cost: costs.cost,
+            cost_in_words: costs.in_words,
         })
     }
 

@@ -29,18 +29,20 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
     let line = Line::reading([args.trace.as_path()]);
     let trace = trace(&args.trace, source, 1, stop)?;
     drop(line);
-    let (cost, cost_in_words) = costs(cost, source.recording.bs, &trace.input.sizes)?;
+    let of_trace = std::slice::from_ref(&trace);
+    let costs = costs(cost, source.recording.bs, &trace.input.sizes, of_trace)?;
     let policies = sim_policies(args).or_exit(Exit::Usage)?;
     let simulation = Simulation {
         input: &trace.input,
         policies: &policies,
         on: Configuration {
             lanes: &trace.lanes,
-            cost: &cost,
+            cost: &costs.cost,
             drive: timing(&args.timing).on(trace.input.span_ns),
             arrival: arrival(args.timing.open),
         },
-        cost_in_words,
+        cost_in_words: costs.in_words,
+        assumed: costs.assumed,
     };
     let _line = Line::working(&match policies.len() {
         1 => "simulating a rule, classic polling and the oracle".to_owned(),

@@ -32,14 +32,14 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let reading_s = begun.elapsed().as_secs_f64();
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let (cost, cost_in_words) = costs(cost, source.recording.bs, &sizes)?;
+    let costs = costs(cost, source.recording.bs, &sizes, &traces)?;
     let own = args.simulated.own.policies().or_exit(Exit::Usage)?;
     let mut study = Study {
         traces: &traces,
         reading_s,
         policies: &[],
-        cost: &cost,
-        cost_in_words,
+        cost: &costs.cost,
+        cost_in_words: costs.in_words,
         timing: timing(&args.timing),
         arrival: arrival(args.timing.open),
         objective: args.goal.objective,
@@ -57,7 +57,8 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     drop(line);
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
-    let result = simulated(&study, stop)?;
+    let mut result = simulated(&study, stop)?;
+    result.warnings.splice(0..0, costs.assumed);
     files.write(&result)?;
     match args.json {
         true => print_json(&result)?,

@@ -1,0 +1,248 @@
+//! The rule that the user writes over the last I/Os: a [`Formula`](crate::Formula) over the times
+//! of the last 8 I/Os, or of another number, however long these took. It is worked out anew after
+//! every I/O.
+//!
+//! The rule `rule` takes the same formulas over a window of time, once at its end.
+
+use crate::bucket::{BUCKETS, bucket_of};
+use crate::form::Form;
+use crate::formula::Written;
+use crate::learned::{LONG, Numbers};
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token};
+use q2c_model::Nanos;
+use std::collections::VecDeque;
+
+/// The number of I/Os in a window.
+pub(crate) const IOS: Param = Param {
+    name: "ios",
+    summary: "number of I/Os in the window",
+    kind: Kind::Count,
+    default: Some(8.0),
+    min: 1.0,
+    max: 1_000.0,
+};
+
+pub(crate) const RULE: Rule = Rule {
+    name: "recent",
+    summary: "sleep what a formula makes of the last I/Os' statistics",
+    scope: Scope::PerLane,
+    follows_device: true,
+    interrupts: false,
+    params: &[
+        IOS,
+        Param {
+            name: "sleep",
+            summary: "how long, such as 0.5 * min",
+            kind: Kind::Formula,
+            default: None,
+            min: 0.0,
+            max: 0.0,
+        },
+    ],
+    example: "recent:ios=8,sleep=0.5 * min",
+    build,
+    form: |_| Form::Opaque,
+};
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let ios = spec.whole(IOS.name) as usize;
+    let lane = |_| -> Box<dyn Lane> {
+        Box::new(Recent {
+            written: spec.written().clone(),
+            buckets: std::array::from_fn(|_| LastIos::new(ios)),
+        })
+    };
+    (0..lanes).map(lane).collect()
+}
+
+struct Recent {
+    written: Written,
+    buckets: [LastIos; BUCKETS],
+}
+
+/// The last I/Os of one bucket, and the sleep that follows from them.
+struct LastIos {
+    ios: usize,
+    /// Times, ns, and whether each was a miss, the newest last: the window, and before it as many
+    /// I/Os again, whose mean `lmd` needs.
+    seen: VecDeque<(u64, bool)>,
+    /// The window's times in ascending order.
+    sorted: Vec<u64>,
+    /// The sleep; zero before the window is full.
+    sleep: Nanos,
+}
+
+impl LastIos {
+    fn new(ios: usize) -> Self {
+        LastIos {
+            ios,
+            seen: VecDeque::with_capacity(2 * ios),
+            sorted: Vec::with_capacity(ios),
+            sleep: Nanos::ZERO,
+        }
+    }
+
+    fn add(&mut self, ns: u64, missed: bool) {
+        if let Some(leaves) = self.seen.len().checked_sub(self.ios) {
+            let (old, _) = self.seen[leaves];
+            let place = self.sorted.partition_point(|time| *time < old);
+            self.sorted.remove(place);
+        }
+        if self.seen.len() == 2 * self.ios {
+            self.seen.pop_front();
+        }
+        self.seen.push_back((ns, missed));
+        let place = self.sorted.partition_point(|time| *time < ns);
+        self.sorted.insert(place, ns);
+    }
+
+    fn is_full(&self) -> bool {
+        self.sorted.len() == self.ios
+    }
+
+    /// The value of a statistic for a formula: counts as they are, times in ns. The window is full.
+    fn of(&self, statistic: Statistic) -> f64 {
+        let window = self.seen.range(self.seen.len() - self.ios..);
+        let time = match statistic {
+            Statistic::Count => self.ios as u64,
+            Statistic::Misses => window.filter(|(_, missed)| *missed).count() as u64,
+            Statistic::Mean => self.sorted.iter().sum::<u64>() / self.ios as u64,
+            Statistic::Min => self.sorted[0],
+            Statistic::Max => self.sorted[self.ios - 1],
+            Statistic::Last => self.seen[self.seen.len() - 1].0,
+            Statistic::Percentile(percent) => {
+                let rank = (usize::from(percent) * self.ios).div_ceil(100);
+                self.sorted[rank.max(1) - 1]
+            }
+            Statistic::Lmd => self.lmd(),
+        };
+        time as f64
+    }
+
+    /// The distances by which times lie below the mean of as many I/Os before them, averaged over
+    /// the window; 0 before there are as many.
+    fn lmd(&self) -> u64 {
+        if self.seen.len() < 2 * self.ios {
+            return 0;
+        }
+        let ios = self.ios as u64;
+        let before = self.seen.range(..self.ios).map(|(ns, _)| ns);
+        let mean = before.sum::<u64>() / ios;
+        let below = self.sorted.iter().map(|ns| mean.saturating_sub(*ns));
+        below.sum::<u64>() / ios
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        let head = [self.sleep.0, self.seen.len() as u64];
+        let seen = self.seen.iter();
+        let seen = seen.map(|(ns, missed)| (ns << 1) | u64::from(*missed));
+        head.into_iter().chain(seen)
+    }
+
+    fn read(&mut self, numbers: &mut Numbers<'_>) -> Option<()> {
+        let sleep = Nanos(numbers.up_to(MAX_SLEEP.0)?);
+        for _ in 0..numbers.up_to(2 * self.ios as u64)? {
+            let number = numbers.up_to(2 * LONG + 1)?;
+            self.add(number >> 1, number & 1 == 1);
+        }
+        self.sleep = sleep;
+        Some(())
+    }
+}
+
+impl Lane for Recent {
+    fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
+        let sleep = bucket_of(io).map_or(Nanos::ZERO, |bucket| self.buckets[bucket].sleep);
+        (sleep.into(), Token::default())
+    }
+
+    fn complete(&mut self, io: Io, _: Token, outcome: Outcome, _: Nanos) {
+        let Some(bucket) = bucket_of(io) else {
+            return;
+        };
+        let last = &mut self.buckets[bucket];
+        last.add(outcome.observed.0.min(LONG), outcome.missed);
+        if last.is_full() {
+            let sleep = self.written.sleep(|statistic| last.of(statistic));
+            last.sleep = sleep.min(MAX_SLEEP);
+        }
+    }
+
+    fn learned(&self) -> Option<Vec<u64>> {
+        Some(self.buckets.iter().flat_map(LastIos::numbers).collect())
+    }
+
+    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+        self.read(learned).is_some()
+    }
+}
+
+impl Recent {
+    fn read(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        for last in &mut self.buckets {
+            last.read(&mut numbers)?;
+        }
+        numbers.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Io = Io {
+        direction: q2c_model::Direction::Read,
+        bytes: 4096,
+    };
+
+    /// The sleep asked before each I/O, and after the last one; the times are in us.
+    fn sleeps(rule: &str, times: &[u64]) -> Vec<u64> {
+        let spec: PolicySpec = rule.parse().expect(rule);
+        let mut lane = spec.build(1).remove(0);
+        let asked = |lane: &mut dyn Lane| match lane.decide(READ, Nanos::ZERO).0 {
+            Decision::Sleep(Nanos(ns)) => ns / 1_000,
+            _ => 0,
+        };
+        let mut all = Vec::new();
+        for us in times {
+            all.push(asked(&mut *lane));
+            let outcome = Outcome {
+                observed: Nanos(us * 1_000),
+                missed: *us > 50,
+            };
+            lane.complete(READ, Token::default(), outcome, Nanos::ZERO);
+        }
+        all.push(asked(&mut *lane));
+        all
+    }
+
+    /// Half of the smallest of the last three times: 10 leaves with the fourth I/O.
+    #[test]
+    fn half_of_the_smallest_of_the_last_three() {
+        let got = sleeps("recent:ios=3,0.5 * min", &[10, 20, 30, 40, 8, 60]);
+        assert_eq!(got, [0, 0, 0, 5, 10, 4, 4]);
+    }
+
+    #[test]
+    fn every_statistic_is_of_the_last_ios() {
+        let times = [9, 40, 60, 20, 30, 70];
+        for (formula, after) in [
+            ("count * 1us", 3),
+            ("misses * 1us", 1),
+            ("mean", 40),
+            ("min", 20),
+            ("max", 70),
+            ("last", 70),
+            ("p33", 20),
+            ("p34", 30),
+            ("p67", 70),
+            // The mean before is 109/3 us; 20 and 30 lie 16.33 and 6.33 below it.
+            ("lmd", 7),
+        ] {
+            let got = sleeps(&format!("recent:ios=3,{formula}"), &times);
+            assert_eq!(got.last(), Some(&after), "{formula}: {got:?}");
+        }
+    }
+}

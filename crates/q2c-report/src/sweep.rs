@@ -1,0 +1,210 @@
+//! What a sweep found, in sentences: the same in terminal and page.
+
+use crate::label;
+use crate::quantity::{duration, number};
+use crate::said::{Said, Weight};
+use q2c_model::Simulated;
+use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepResult};
+
+/// The conclusions on one trace, the verdict first: whether a rule gains anything, the best rule
+/// that keeps the limits, those with the most KIOPS/core and the most IOPS, and what limits them.
+pub(crate) fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
+    let mut all: Vec<Said> = no_gain(result, answer).into_iter().collect();
+    all.push(within_limits(result, answer));
+    let most = [
+        ("most KIOPS/core", answer.most_kiops_per_core),
+        ("most IOPS", answer.most_iops),
+    ];
+    for (what, cell) in most {
+        let cell = cell.and_then(|index| result.cells.get(index));
+        all.extend(cell.map(|cell| Said::plain(what, of_all(cell, answer))));
+    }
+    all.push(limits(result, answer));
+    if !answer.stability.is_empty() {
+        all.push(Said::new(Weight::Caution, "stability", &answer.stability));
+    }
+    all
+}
+
+/// The figures of what every rule stands beside.
+pub(crate) fn references(answer: &SweepAnswer) -> Vec<(&'static str, &Simulated)> {
+    let mut all = vec![("poll", &answer.poll)];
+    all.extend(answer.interrupt.iter().map(|of| ("interrupt", of)));
+    all.push(("oracle (bound)", &answer.oracle));
+    all
+}
+
+/// The best configurations over several traces.
+pub(crate) fn over_all(result: &SweepResult) -> Vec<Said> {
+    if result.inputs.len() < 2 {
+        return Vec::new();
+    }
+    let told = |best: &Option<Best>, what: &str, how: &str| match best {
+        None => Said::new(
+            Weight::Caution,
+            what,
+            "no configuration keeps the limits on every trace",
+        ),
+        Some(best) => Said::new(
+            Weight::Good,
+            what,
+            format!(
+                "{}, {how} {:.1} % of each trace's own best",
+                best.policy,
+                best.share * 100.0
+            ),
+        ),
+    };
+    vec![
+        told(&result.best, "best on average", "on average"),
+        told(&result.best_worst_case, "best worst case", "at least"),
+    ]
+}
+
+/// Says that polling wins, where no rule has more KIOPS/core than it.
+fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Said> {
+    let most = result.cells.get(answer.most_kiops_per_core?)?;
+    let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
+    (most <= poll).then(|| {
+        let words = format!(
+            "every rule loses to it; the best has {} times its KIOPS/core",
+            number(most / poll)
+        );
+        Said::new(Weight::Caution, "use classic polling", words)
+    })
+}
+
+fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
+    let by = label::objective(&result.objective);
+    if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
+        let words = [
+            with_figures(cell, answer),
+            "of those within 0.5 % of the most, the one that misses least".to_owned(),
+            of_oracle(answer.of_oracle, &cell.gives),
+            of_linux(answer),
+        ];
+        let what = format!("best by {by} within the limits");
+        return Said::new(Weight::Good, &what, words.join("; "));
+    }
+    let nearest = answer.nearest.and_then(|index| result.cells.get(index));
+    let words = nearest.map_or_else(
+        || "no configuration may be chosen".to_owned(),
+        |cell| {
+            format!(
+                "the nearest is {}; its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
+                with_figures(cell, answer),
+                cell.gives.rates.iops / answer.floor_iops * 100.0,
+                duration(cell.gives.latencies.p99_ns),
+                number(cell.gives.rates.cpu_pct)
+            )
+        },
+    );
+    Said::new(Weight::Caution, "no configuration keeps the limits", words)
+}
+
+fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
+    let mut words = format!("a floor of {:.0} IOPS", answer.floor_iops);
+    if !answer.floor.is_empty() {
+        words += &format!(" ({})", answer.floor);
+    }
+    if !result.limits.is_empty() {
+        words += &format!("; asked for: {}", result.limits.join(", "));
+    }
+    Said::plain("limits", words)
+}
+
+/// A configuration that has the most of all, whether it keeps the limits or not.
+fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
+    let words = with_figures(cell, answer);
+    match cell.keeps_limits {
+        Some(false) => format!("{words}; it breaks the limits"),
+        Some(true) | None => words,
+    }
+}
+
+/// A configuration, and how it compares with classic polling and with interrupts.
+fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
+    let mut words = format!(
+        "{}, {}",
+        cell.policy,
+        beside_polling(&cell.gives, &answer.poll)
+    );
+    if let Some(interrupt) = &answer.interrupt {
+        words += &format!(
+            "; {}",
+            beside(&cell.gives, interrupt, "interrupts", "their")
+        );
+    }
+    words
+}
+
+/// How figures compare with those of classic polling, and how many I/Os missed.
+pub(crate) fn beside_polling(gives: &Simulated, poll: &Simulated) -> String {
+    format!(
+        "{}; {} % missed",
+        beside(gives, poll, "classic polling", "its"),
+        number(gives.rates.miss_rate * 100.0)
+    )
+}
+
+fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> String {
+    format!(
+        "{} times the KIOPS/core of {name} at {:.1} % of {whose} IOPS",
+        number(gives.kiops_per_core / other.kiops_per_core),
+        gives.rates.iops / other.rates.iops * 100.0
+    )
+}
+
+/// The CPU that the best configuration saves, over what the oracle saves. A rule that sleeps past
+/// the completions saves more than the oracle, and pays for it by latency.
+fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
+    match share {
+        None => "the oracle saves no CPU here".to_owned(),
+        Some(share) if share < 0.0 => "takes more CPU than classic polling".to_owned(),
+        Some(share) if share <= 1.0 => {
+            format!(
+                "saves {:.1} % of the CPU that the oracle saves",
+                share * 100.0
+            )
+        }
+        Some(times) => format!(
+            "saves {times:.2} times the CPU that the oracle saves, which never sleeps past a completion ({:.1} % missed)",
+            gives.rates.miss_rate * 100.0
+        ),
+    }
+}
+
+/// The best configuration over Linux's rule.
+fn of_linux(answer: &SweepAnswer) -> String {
+    let rates = &answer.linux.rates;
+    match answer.of_linux {
+        Some(times) => format!(
+            "{times:.2} times the KIOPS/core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
+            rates.iops,
+            rates.cpu_pct,
+            rates.miss_rate * 100.0
+        ),
+        None => "Linux's rule never slept, so it is not compared with".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rule that misses nearly every completion sleeps longer than the oracle, so what it saves
+    /// is no share of what the oracle saves.
+    #[test]
+    fn more_than_the_oracle_is_no_share_of_it() {
+        let mut gives = Simulated::default();
+        gives.rates.miss_rate = 0.987;
+        let told = |share| of_oracle(share, &gives);
+        let half = told(Some(0.5));
+        assert_eq!(half, "saves 50.0 % of the CPU that the oracle saves");
+        let more = told(Some(8.177));
+        assert!(more.starts_with("saves 8.18 times the CPU that the oracle saves"));
+        assert!(more.ends_with("(98.7 % missed)"), "{more}");
+        assert_eq!(told(Some(-0.1)), "takes more CPU than classic polling");
+        assert_eq!(told(None), "the oracle saves no CPU here");
+    }
+}

@@ -1,0 +1,102 @@
+//! `q2c poll rules`: the sleep rules with their parameters, and how to write one.
+
+use super::screen::{Screen, Tone};
+use q2c_policy::{Learning, Param, RULES, Rule, Scope};
+
+/// Every rule of the registry, then how a rule of one's own is written.
+#[must_use]
+pub fn rules(screen: Screen) -> String {
+    let how = "NAME, or NAME: and its parameters with commas between them, as name=value in any \
+               order, or values alone in the order below.";
+    let mut text = screen.note(Tone::Strong, "Sleep rules:", how) + "\n";
+    RULES.iter().for_each(|rule| text += &one(rule, screen));
+    text + "\n" + &own(screen)
+}
+
+fn one(rule: &Rule, screen: Screen) -> String {
+    let whose = match rule.scope {
+        Scope::PerLane => "of each thread",
+        Scope::PerCpu => "of each CPU",
+        Scope::PerDevice => "of the device",
+    };
+    let learns = match rule.learning() {
+        Learning::Nothing => "it learns nothing".to_owned(),
+        Learning::EveryIo => format!("it learns from every I/O {whose}, without a window"),
+        Learning::TimeWindows => format!("its windows are stretches of time {whose}"),
+        Learning::IoWindows => format!("its windows are a number of I/Os {whose}"),
+    };
+    let words = format!("{}; {learns}; as in `{}`", rule.summary, rule.example);
+    let head = screen.note(Tone::Strong, &format!("{}:", rule.name), &words);
+    let params = rule.params.iter();
+    head + &params.map(|p| screen.part(&param(p))).collect::<String>()
+}
+
+fn param(param: &Param) -> String {
+    let default = param.default.map_or_else(
+        || "must be given".to_owned(),
+        |value| format!("default {}", param.kind.show(value)),
+    );
+    let (name, summary, range) = (param.name, param.summary, param.range());
+    format!("{name}: {summary}; {range}, {default}")
+}
+
+fn own(screen: Screen) -> String {
+    let own = "a formula that gives a time, over the count, mean, min, max, last, p01 to p99, lmd \
+               and misses of a window, with + - * / and comparisons, if(condition, a, b), \
+               min(a, b, ...) and max(a, b, ...). The window is a stretch of time (--period) or \
+               the last N I/Os (--ios N). Half of the smallest of the last 8 latencies, and half \
+               of the smallest of the last 10 ms, each beside mean:";
+    let kernel = "The kernel's own hybrid polling (q2c poll steer, tune-kernel) has one sleep for \
+                  a device, so it takes windows of time only.";
+    screen.note(Tone::Strong, "A rule of your own:", own)
+        + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --ios 8")
+        + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --period 10ms")
+        + &screen.painted(
+            Tone::Plain,
+            "The same in one text, for --policy and for families:",
+        )
+        + &screen.step("q2c poll sweep TRACE --policy 'recent:ios=4|8|16,sleep=0.5 * min'")
+        + &screen.step("q2c poll sweep TRACE --policy 'rule:period=1ms|10ms,sleep=0.5 * min'")
+        + &screen.painted(Tone::Plain, kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Long examples are broken behind their commas, so blanks are left out of the comparison.
+    #[test]
+    fn every_rule_and_parameter_is_named_at_every_width() {
+        let pressed = |text: &str| text.split_whitespace().collect::<String>();
+        for width in [60, 80, 120] {
+            let colour = false;
+            let text = rules(Screen { width, colour });
+            let whole = pressed(&text);
+            for rule in RULES {
+                let head = pressed(&format!("{}: {}", rule.name, rule.summary));
+                let example = pressed(&format!("`{}`", rule.example));
+                assert!(whole.contains(&head) && whole.contains(&example), "{text}");
+                for p in rule.params {
+                    assert!(whole.contains(&pressed(&param(p))), "{}: {text}", p.name);
+                }
+            }
+            let wide = |line: &&str| line.chars().count() > width.into();
+            let copied = |line: &&str| line.starts_with("    q2c ");
+            let wide: Vec<&str> = text.lines().filter(wide).filter(|l| !copied(l)).collect();
+            assert!(wide.is_empty(), "{width}: {wide:?}");
+        }
+    }
+
+    #[test]
+    fn windows_are_named_by_their_kind() {
+        let of = |name: &str| {
+            let rule = q2c_policy::find(name).expect(name);
+            rule.learning()
+        };
+        assert_eq!(of("fixed"), Learning::Nothing);
+        assert_eq!(of("pas"), Learning::EveryIo);
+        assert_eq!(of("mean"), Learning::TimeWindows);
+        assert_eq!(of("rule"), Learning::TimeWindows);
+        assert_eq!(of("recent"), Learning::IoWindows);
+    }
+}
