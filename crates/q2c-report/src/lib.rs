@@ -24,6 +24,7 @@ mod course;
 pub mod cpu_trials;
 pub mod csv;
 pub mod diff;
+mod disturbed;
 mod fidelity;
 mod fs;
 mod heat;

@@ -20,6 +20,7 @@ mod tune_jobs_fixture;
 mod widths;
 
 use q2c_report::terminal::{self, Screen};
+use q2c_result::Warning;
 use q2c_result::analyze::{Figure, Inexact, InexactReason};
 use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::doctor::{Ready, Use, UseState};
@@ -643,6 +644,53 @@ fn what_is_undecided_is_told_first() {
     ];
     assert!(wanted.iter().all(|words| part.contains(words)), "{part}");
     assert!(!told(vec![]).contains("as far as"));
+    let within = told(vec![Undecided::FloorWithin {
+        min: 0.62,
+        max: 1.51,
+    }]);
+    let wanted = "▸ use min:ratio=85%,period=10ms for now, not settled: 2.23 times the KIOPS/core of polling at 98.4 % \
+                  of its IOPS\n\
+                  caveat: not settled: its trials gave 62.0 to 151 % of polling's IOPS, so they do not say whether it \
+                  stays above the floor of 95.0 %\n";
+    assert!(within.contains(wanted), "{within}");
+}
+
+/// Under the verdict of each block size stands what disturbed its trials, and not what disturbed
+/// those of another block size.
+#[test]
+fn what_disturbed_the_trials_stands_under_the_verdict() {
+    let mut result = fixture::realistic();
+    let warning = |id: &str, found: &str| Warning::new(id, found.to_owned(), "it matters", "wait");
+    result.warnings = vec![
+        warning("busy-at-rest", "1.40 CPUs were busy"),
+        warning("device-drift", "64 KiB: polling gave 352 to 13050 IOPS"),
+        warning("two-paths", "polling differs"),
+    ];
+    let wide = Screen {
+        width: 2_000,
+        ..PIPE
+    };
+    let busy = "of its IOPS\ncaveat: 1.40 CPUs were busy; it matters (warning busy-at-rest)\n";
+    let drift =
+        "caveat: 64 KiB: polling gave 352 to 13050 IOPS; it matters (warning device-drift)\n";
+    let text = terminal::tune(&result, wide);
+    let (small, large) = text.split_at(of_first_size(&text).len());
+    assert!(
+        small.contains(&format!("{busy}method and policy")),
+        "{small}"
+    );
+    assert!(large.contains(&format!("{busy}{drift}")), "{large}");
+    assert!(!text.contains("(warning two-paths)"), "{text}");
+    let page = q2c_report::html::tune(&result).expect("make the page");
+    let caveat =
+        "</h2>\n    <ul class=\"caveats\"><li><strong>Caveat:</strong> 1.40 CPUs were busy";
+    assert_eq!(page.matches(caveat).count(), 2, "{caveat}");
+
+    let mut bench = bench_fixture::result();
+    bench.warnings = result.warnings;
+    let text = terminal::bench(&bench, wide);
+    let begin = text.find("\n\n").expect("the end of the conclusions");
+    assert!(text[..begin].contains("(warning busy-at-rest)"), "{text}");
 }
 
 /// A floor above polling's IOPS is kept by nothing: polling is not told as the way to keep it. A

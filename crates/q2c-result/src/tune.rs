@@ -343,6 +343,14 @@ pub enum Undecided {
     /// Methods that were planned and have no trial that can be compared: the run was stopped before
     /// them, or all of their trials failed.
     Untried(Vec<MethodName>),
+    /// The floor lies within the interval of the recommended method's IOPS over polling's: some of
+    /// its trials kept the floor and some did not.
+    FloorWithin {
+        /// The smallest of its trials.
+        min: f64,
+        /// The largest of its trials.
+        max: f64,
+    },
 }
 
 /// A method, in JSON in the two fields `method` and `policy` of [`Cell`].
