@@ -8,9 +8,8 @@ use super::trial::BenchTrial;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
+use q2c_workbench::busy::QUIET_CPUS;
 
-/// Busy CPUs at rest above which the trials count as disturbed.
-pub const QUIET_CPUS: f64 = 0.2;
 /// Share by which the device's requests may differ from the I/Os.
 const MISMATCH: f64 = 0.05;
 /// Delay of a reading of the machine's counters above which the trials count as disturbed, seconds.

@@ -1,6 +1,7 @@
 //! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
 //! facts of the machine.
 
+use crate::busy::QUIET_CPUS;
 use crate::cpu_choice::{CpuChoice, path_of};
 use crate::examine::examine;
 use crate::polling::{Polling, polling, settle, too_large};
@@ -62,9 +63,8 @@ pub struct Workbench {
 
 /// Length of one look at the machine at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
-/// Most looks at the machine at rest. They end early when at most `REST_QUIET` CPUs are busy.
+/// Most looks at the machine at rest. They end early when at most [`QUIET_CPUS`] are busy.
 const REST_LOOKS: usize = 5;
-const REST_QUIET: f64 = 0.2;
 
 impl Workbench {
     /// Opens the target for the request's engine, chooses the CPUs, and reads the facts of the
@@ -213,7 +213,7 @@ impl Workbench {
         for _ in 0..REST_LOOKS {
             let busy = self.workload.busy_at_rest(REST, self.seed, stop)?;
             least = least.min(busy.unwrap_or(0.0));
-            if least <= REST_QUIET || !self.workload.background.is_empty() {
+            if least <= QUIET_CPUS || !self.workload.background.is_empty() {
                 break;
             }
         }
