@@ -8,7 +8,8 @@ use crate::quantity::{self, duration, number};
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
-    Cell, Lesson, PerCore, Recommendation, Relative, SAVING, TuneResult, Undecided, Verdict, WORTH,
+    Cell, Lesson, Measured, PerCore, Recommendation, Relative, SAVING, TuneResult, Undecided,
+    Verdict, WORTH,
 };
 
 /// A block size's recommendation in words.
@@ -343,9 +344,9 @@ impl<'a> Of<'a> {
         if let Some(cell) = self.cell(&Method::POLL) {
             let m = &cell.measured;
             others.push(format!(
-                "classic polling: {:.0} IOPS, {} KIOPS/core",
+                "classic polling: {:.0} IOPS, {}",
                 m.rates.iops.median,
-                number(m.kiops_per_core.median)
+                per_core(m)
             ));
         }
         others
@@ -391,10 +392,10 @@ impl<'a> Of<'a> {
                 )
             });
             format!(
-                "in the kernel (preadv2, {delay}): {kept}{:.0} IOPS, {} % CPU, {} KIOPS/core, {missed}",
+                "in the kernel (preadv2, {delay}): {kept}{:.0} IOPS, {} % CPU, {}, {missed}",
                 m.rates.iops.median,
                 number(m.rates.cpu_pct.median),
-                number(m.kiops_per_core.median)
+                per_core(m)
             )
         };
         own.map(told).chain(self.best_in_kernel()).collect()
@@ -492,6 +493,14 @@ pub fn lesson(lesson: &Lesson) -> String {
             more(lesson.wake_ns, "wake-up delay"),
             number(lesson.sleep_cpu)
         ),
+    }
+}
+
+/// KIOPS per core with their name, which are unknown where no trial knew the busy CPUs.
+fn per_core(of: &Measured) -> String {
+    match of.kiops_per_core.trials {
+        0 => "KIOPS/core unknown".to_owned(),
+        _ => format!("{} KIOPS/core", number(of.kiops_per_core.median)),
     }
 }
 

@@ -129,7 +129,9 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
 
 /// The line that does most for a busy core, where it is another one than the fastest.
 fn per_core(cells: &[&BenchCell], fastest: &BenchCell) -> String {
-    let best = best_of_each(cells, |cell| cell.kiops_per_core.median);
+    let known = cells.iter().filter(|cell| cell.kiops_per_core.trials > 0);
+    let known: Vec<&BenchCell> = known.copied().collect();
+    let best = best_of_each(&known, |cell| cell.kiops_per_core.median);
     let own = best
         .iter()
         .find(|cell| name(&cell.point) == name(&fastest.point));

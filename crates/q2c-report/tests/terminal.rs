@@ -28,7 +28,7 @@ use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
 use q2c_result::replay::{ChangeKind, Invalid};
 use q2c_result::tune::{Cell, MethodName, Undecided, Verdict};
-use q2c_stats::Ratio;
+use q2c_stats::{Interval, Ratio};
 
 const PIPE: Screen = Screen {
     width: 120,
@@ -736,6 +736,38 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
         assert!(above.contains(words), "{words}: {above}");
     }
     assert!(!above.contains("else poll"), "{above}");
+}
+
+/// A figure that no trial knows is nowhere 0: not in a terminal, not on a page.
+#[test]
+fn kiops_per_core_that_nobody_knows_are_unknown() {
+    let mut tune = fixture::realistic();
+    for cell in &mut tune.cells {
+        cell.measured.kiops_per_core = Interval::default();
+    }
+    let told = "classic polling: 12310 IOPS, KIOPS/core unknown";
+    let text = terminal::tune(&tune, PIPE);
+    let page = q2c_report::html::tune(&tune).expect("make the page");
+    for said in [text, page] {
+        assert!(
+            said.contains(told) && !said.contains(" 0 KIOPS/core"),
+            "{said}"
+        );
+    }
+    let mut bench = bench_fixture::result();
+    for cell in &mut bench.cells[..7] {
+        cell.kiops_per_core = Interval::default();
+        cell.cpu.busy_s = Interval::default();
+    }
+    let text = terminal::bench(&bench, Screen { width: 200, ..PIPE });
+    let row = text.lines().find(|line| line.starts_with("io_uring poll"));
+    let fields: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    assert_eq!(
+        fields.iter().filter(|field| **field == "-").count(),
+        2,
+        "{fields:?}"
+    );
+    assert!(!text.contains("does most for a core"), "{text}");
 }
 
 #[test]
