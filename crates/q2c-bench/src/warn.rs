@@ -5,10 +5,10 @@ use super::device;
 use super::measured::Measured;
 use super::plan::label;
 use super::trial::BenchTrial;
+use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
-use q2c_workbench::busy::QUIET_CPUS;
 
 /// Share by which the device's requests may differ from the I/Os.
 const MISMATCH: f64 = 0.05;

@@ -1,8 +1,9 @@
 //! Warnings of other load: CPUs that were busy before the run, and beside its jobs.
 
+use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_result::Warning;
 use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point};
-use q2c_workbench::busy::{Looked, QUIET_CPUS};
+use q2c_workbench::busy::Looked;
 
 /// A measured run.
 pub(crate) struct Load<'a> {

@@ -5,13 +5,13 @@ use super::cells::CellSpec;
 use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
+use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
 use q2c_stats::{median, percentile, sorted};
-use q2c_workbench::busy::QUIET_CPUS;
 
 type Runs = CellRuns<CellSpec, TrialOutcome>;
 

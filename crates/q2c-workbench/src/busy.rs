@@ -2,9 +2,6 @@
 
 use q2c_result::tune::PerCore;
 
-/// Busy CPUs at rest above which measurements count as disturbed.
-pub const QUIET_CPUS: f64 = 0.2;
-
 /// Where the machine's busy CPUs, less those of others, are below this share of the CPU time of the
 /// jobs' threads, they say nothing of the jobs: the others were at work less than was taken off for
 /// them, or took the CPUs that the counters have.

@@ -1,7 +1,6 @@
 //! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
 //! facts of the machine.
 
-use crate::busy::QUIET_CPUS;
 use crate::cpu_choice::{CpuChoice, path_of};
 use crate::examine::examine;
 use crate::polling::{Polling, polling, settle, too_large};
@@ -13,6 +12,7 @@ use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
+use q2c_host::cpu_time::{QUIET_CPUS, REST_LOOKS};
 use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
 use q2c_host::topology::{
@@ -63,8 +63,6 @@ pub struct Workbench {
 
 /// Length of one look at the machine at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
-/// Most looks at the machine at rest. They end early when at most [`QUIET_CPUS`] are busy.
-const REST_LOOKS: usize = 5;
 
 impl Workbench {
     /// Opens the target for the request's engine, chooses the CPUs, and reads the facts of the

@@ -1,7 +1,7 @@
 //! Reasons for which a stored calibration is not used again.
 
-use crate::busy::QUIET_CPUS;
 use crate::workload::Workload;
+use q2c_host::cpu_time::QUIET_CPUS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
