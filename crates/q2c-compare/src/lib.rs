@@ -315,8 +315,8 @@ impl Replaying<'_> {
 fn repeated(late_ns: f64, allowed: Nanos) -> String {
     format!(
         "repeated: the replayer was late by its own fault: \
-         {:.1} us at the 99th percentile, {allowed} allowed",
-        late_ns / 1e3
+         {} at the 99th percentile, where --max-lateness allows {allowed}",
+        Nanos(late_ns as u64)
     )
 }
 
