@@ -59,4 +59,5 @@ mod taken_as;
 pub mod terminal;
 mod tune_jobs;
 
+pub use replay::not_captured;
 pub use service::service_times;

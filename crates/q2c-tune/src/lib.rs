@@ -39,7 +39,7 @@ pub use spec::TuneSpec;
 use q2c_program::compared;
 use q2c_result::program::{self, Program};
 use q2c_result::tune::{Calibration, TuneResult};
-use q2c_result::{DoctorReport, Machine, Target, Warning};
+use q2c_result::{DoctorReport, Machine, Target};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{End, Event, Progress, spoken};
 use q2c_run::whole_file;

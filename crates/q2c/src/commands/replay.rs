@@ -225,8 +225,12 @@ impl Run<'_> {
         stop: &AtomicBool,
     ) -> Result<Ran, Failure> {
         say(&format!("run folder {}", folder.path().display()));
-        let mut progress = runner::progress::on_stderr();
         let replaying = self.replaying(variants, stop);
+        replaying
+            .beyond_estimate()
+            .iter()
+            .for_each(|what| say(what));
+        let mut progress = runner::progress::on_stderr();
         let ran = replaying.run(self.request.seed, folder, progress.as_mut());
         ran.or_exit_of(RunError::exit)
     }
