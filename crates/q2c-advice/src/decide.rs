@@ -213,11 +213,6 @@ impl Decision {
             .chosen
             .map_or(LaneMethod::Poll, |i| contenders[i].method.clone());
         Recommendation {
-            kernel: None,
-            bs,
-            verdict: self.verdict,
-            method: method.into(),
-            floor: self.floor,
             floor_asked: asked.to_owned(),
             nearest: self.nearest.map(named),
             following: self.following.map(named),
@@ -228,6 +223,7 @@ impl Decision {
                 .chosen
                 .is_none_or(|i| contenders[i].method.follows_the_device()),
             over_linux: self.chosen.and_then(|i| over_linux(contenders, i)),
+            ..Recommendation::clear(bs, self.verdict, method.into(), self.floor)
         }
     }
 }

@@ -401,6 +401,27 @@ pub struct Recommendation {
 }
 
 impl Recommendation {
+    /// A clear answer: the method follows the device, and the trials leave nothing open. `floor` is
+    /// that of [`Recommendation::floor`].
+    #[must_use]
+    pub fn clear(bs: Bytes, verdict: Verdict, method: Method, floor: f64) -> Self {
+        Recommendation {
+            bs,
+            verdict,
+            method,
+            floor,
+            floor_asked: String::new(),
+            nearest: None,
+            follows: true,
+            following: None,
+            kernel: None,
+            open: Vec::new(),
+            undecided: Vec::new(),
+            noise_pct: 0.0,
+            over_linux: None,
+        }
+    }
+
     /// Whether the trials leave nothing open.
     #[must_use]
     pub fn is_settled(&self) -> bool {
