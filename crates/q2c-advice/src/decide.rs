@@ -11,7 +11,7 @@ use crate::goal::Goal;
 use q2c_model::Bytes;
 use q2c_policy::{LINUX, LaneMethod};
 use q2c_result::tune::{MethodName, PerCore, Recommendation, Undecided, Verdict};
-use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
+use q2c_stats::{Interval, Ratio, median, ratio_of_medians, sorted};
 
 /// One method with its trials.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,11 +213,6 @@ impl Decision {
             .chosen
             .map_or(LaneMethod::Poll, |i| contenders[i].method.clone());
         Recommendation {
-            kernel: None,
-            bs,
-            verdict: self.verdict,
-            method: method.into(),
-            floor: self.floor,
             floor_asked: asked.to_owned(),
             nearest: self.nearest.map(named),
             following: self.following.map(named),
@@ -228,6 +223,7 @@ impl Decision {
                 .chosen
                 .is_none_or(|i| contenders[i].method.follows_the_device()),
             over_linux: self.chosen.and_then(|i| over_linux(contenders, i)),
+            ..Recommendation::clear(bs, self.verdict, method.into(), self.floor)
         }
     }
 }
@@ -245,7 +241,16 @@ impl Decision {
         let untried = of(|trials| trials == 0).map(|c| MethodName(c.method.clone().into()));
         let untried: Vec<MethodName> = untried.collect();
         let untried = (!untried.is_empty()).then_some(Undecided::Untried(untried));
-        single.into_iter().chain(untried).collect()
+        let within = self.floor_within(contenders);
+        single.into_iter().chain(untried).chain(within).collect()
+    }
+
+    /// Whether the floor lies within the interval of the chosen method's trials.
+    fn floor_within(&self, contenders: &[Contender]) -> Option<Undecided> {
+        let ratios = contenders[self.chosen?].trials.iter();
+        let ratios: Vec<f64> = ratios.map(Trial::relative_iops).collect();
+        let Interval { min, max, .. } = Interval::of(&ratios);
+        (min < self.floor && self.floor <= max).then_some(Undecided::FloorWithin { min, max })
     }
 }
 

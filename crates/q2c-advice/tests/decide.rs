@@ -228,6 +228,30 @@ fn single_trials_settle_nothing() {
     assert!(told(&no_room(2)).2.is_empty());
 }
 
+/// Of interrupts with trials between 62 and 151 % of polling's IOPS nobody can say whether they
+/// keep a floor of 97 %.
+#[test]
+fn a_floor_within_the_interval_settles_nothing() {
+    let scattered = |all: [f64; 5]| {
+        let trial = |iops| tried("interrupt", (iops, 14.0, 0.0), 2).trials[1];
+        let contenders = [Contender {
+            trials: all.map(trial).to_vec(),
+            ..tried("interrupt", (1.0, 14.0, 0.0), 1)
+        }];
+        let found = of(&contenders, &Goal::default());
+        let made = found.recommendation(Bytes(4096), &contenders, &NOISE, "");
+        (made.verdict, made.is_settled(), made.undecided)
+    };
+    let (verdict, settled, undecided) = scattered([0.62, 0.99, 1.2, 1.51, 1.1]);
+    assert_eq!((verdict, settled), (Verdict::Interrupt, false));
+    let [Undecided::FloorWithin { min, max }] = undecided[..] else {
+        panic!("{undecided:?}");
+    };
+    assert!((min - 0.62).abs() < 1e-9 && (max - 1.51).abs() < 1e-9);
+    let kept = scattered([0.98, 0.99, 1.2, 1.51, 1.1]);
+    assert_eq!(kept, (Verdict::Interrupt, true, vec![]));
+}
+
 /// A run that was stopped has methods without a trial. Polling needs none, as it stands beside each
 /// trial.
 #[test]

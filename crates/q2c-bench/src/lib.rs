@@ -34,7 +34,6 @@ pub use checked::{SECONDS, TRIALS};
 pub use measured::PhasedTrial;
 pub use spec::BenchSpec;
 pub use trial::BenchTrial;
-pub use warn::QUIET_CPUS;
 
 use media::Media;
 use plan::BenchPlan;

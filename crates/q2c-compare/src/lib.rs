@@ -9,6 +9,7 @@
 mod answer;
 mod capture;
 mod compare;
+mod expected;
 mod open_site;
 mod precondition;
 mod prepare;
@@ -35,7 +36,7 @@ use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
-use q2c_replay::{Idle, Mode, ReplayError, ReplayFacts};
+use q2c_replay::{ReplayError, ReplayFacts};
 use q2c_result::replay::ReplayTrial;
 use q2c_result::{Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
@@ -84,21 +85,6 @@ impl Variant<'_> {
         match self.name.as_str() {
             "" => site.name.clone(),
             name => format!("{name} on {}", site.name),
-        }
-    }
-
-    /// Expected length of one trial, seconds. In the modes that do not keep the recorded times, the
-    /// device is taken to be as fast as the recorded one.
-    #[must_use]
-    pub fn expected_s(&self) -> f64 {
-        let whole = self.facts.whole().as_secs_f64();
-        match self.plan.mode {
-            Mode::Timed { speed } => whole / speed,
-            Mode::Outstanding {
-                idle: Idle::Squeeze,
-                ..
-            } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
-            _ => whole,
         }
     }
 }
@@ -315,8 +301,8 @@ impl Replaying<'_> {
 fn repeated(late_ns: f64, allowed: Nanos) -> String {
     format!(
         "repeated: the replayer was late by its own fault: \
-         {:.1} us at the 99th percentile, {allowed} allowed",
-        late_ns / 1e3
+         {} at the 99th percentile, where --max-lateness allows {allowed}",
+        Nanos(late_ns as u64)
     )
 }
 

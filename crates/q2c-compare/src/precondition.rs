@@ -2,6 +2,7 @@
 
 use q2c_engine::engine::{Engine, EngineError, Operation, Request};
 use q2c_engine::engines::{Memory, SharedBuffers};
+use q2c_model::Bytes;
 use q2c_replay::{ReplayError, Target};
 use q2c_stats::Rng;
 use std::fmt;
@@ -59,11 +60,7 @@ impl Precondition {
     pub fn run(self, targets: &[Target], stop: &AtomicBool) -> Result<(), ReplayError> {
         for target in targets {
             let (size, large) = (target.size.0, u64::from(LARGE));
-            let passes = match self {
-                Precondition::Sequential(times) => times,
-                Precondition::Random => 1,
-            };
-            for _ in 0..passes {
+            for _ in 0..self.passes() {
                 write(target, LARGE, size / large, stop, |nth| nth * large)?;
             }
             if self == Precondition::Random {
@@ -74,6 +71,23 @@ impl Precondition {
             }
         }
         Ok(())
+    }
+}
+
+impl Precondition {
+    /// How often the target is written from end to end.
+    fn passes(self) -> u32 {
+        match self {
+            Precondition::Sequential(times) => times,
+            Precondition::Random => 1,
+        }
+    }
+
+    /// Bytes that are written to a target of this size before a trial.
+    #[must_use]
+    pub fn bytes(self, size: Bytes) -> Bytes {
+        let at_random = u64::from(self == Precondition::Random);
+        Bytes(size.0.saturating_mul(u64::from(self.passes()) + at_random))
     }
 }
 

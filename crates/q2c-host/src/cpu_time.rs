@@ -38,10 +38,12 @@
 
 mod busy;
 mod helper;
+mod rest;
 mod snapshot;
 mod task;
 
 pub use busy::{Busy, CpuBusy, Source};
 pub use helper::{Helper, HelperKind, RingThread, helpers, ring_threads};
+pub use rest::{QUIET_CPUS, REST_LOOKS, busy_at_rest};
 pub use snapshot::{CpuTimes, ReadError};
 pub use task::{TaskTimes, tasks, tasks_of};

@@ -1,12 +1,14 @@
 //! Puts recommendations into words. The words are made from the recommendation and the figures of
 //! the cells, and from nothing else.
 
+mod caveats;
+
 use crate::label;
 use crate::quantity::{self, duration, number};
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
-    Cell, Lesson, MethodName, PerCore, Recommendation, Relative, SAVING, TuneResult, Undecided,
+    Cell, Lesson, Measured, PerCore, Recommendation, Relative, SAVING, TuneResult, Undecided,
     Verdict, WORTH,
 };
 
@@ -18,8 +20,10 @@ pub struct Words {
     pub verdict: String,
     /// The figures behind the verdict, a sentence each.
     pub evidence: Vec<String>,
-    /// What limits the verdict, a sentence each.
+    /// What limits the verdict, a sentence each. They stand right under it.
     pub caveats: Vec<String>,
+    /// Whether the verdict is settled and nothing disturbed the trials.
+    pub sure: bool,
     /// How to use the recommended method: lines to copy or to carry out.
     pub apply: Vec<String>,
 }
@@ -27,6 +31,9 @@ pub struct Words {
 /// Rules belong to one trade-off when their share of polling's IOPS differs from the nearest rule's
 /// by at most this.
 const ALIKE: f64 = 0.03;
+
+/// What follows a method to use that more trials may still make another one.
+const NOT_SETTLED: &str = " for now, not settled";
 
 /// Puts the recommendation for one block size into words.
 #[must_use]
@@ -40,6 +47,7 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
         verdict: of.verdict() + of.qualified() + &of.gain(),
         evidence: of.evidence(),
         caveats: of.caveats(),
+        sure: recommendation.is_settled() && of.disturbed().is_empty(),
         apply: of.apply(),
     }
 }
@@ -195,41 +203,44 @@ impl<'a> Of<'a> {
         })
     }
 
-    /// What follows a verdict that stands on single trials, or on a part of the methods.
+    /// What follows a verdict that is not settled: it stands on single trials, on a part of the
+    /// methods, or on trials that leave something open.
     fn qualified(&self) -> &'static str {
-        let Recommendation {
-            undecided, verdict, ..
-        } = self.recommendation;
-        let single = |of: &Undecided| matches!(of, Undecided::SingleTrials { .. });
-        match (undecided.is_empty(), undecided.iter().any(single)) {
-            _ if *verdict == Verdict::Unverified => "",
-            (true, _) => "",
-            (false, true) => " as far as a single trial tells",
-            (false, false) => " as far as was tried",
+        let told = self.recommendation;
+        let any = |of: fn(&Undecided) -> bool| told.undecided.iter().any(of);
+        let gains = self.gains();
+        match told.verdict {
+            _ if told.is_settled() => "",
+            Verdict::Unverified => "",
+            _ if any(|of| matches!(of, Undecided::SingleTrials { .. })) => {
+                " as far as a single trial tells"
+            }
+            _ if any(|of| matches!(of, Undecided::FloorWithin { .. })) => NOT_SETTLED,
+            _ if any(|of| matches!(of, Undecided::Untried(_))) => " as far as was tried",
+            _ if gains => NOT_SETTLED,
+            _ => "; not settled",
         }
     }
 
-    /// What the trials do not say: a sentence each.
-    fn undecided(&self) -> Vec<String> {
-        let all = self.recommendation.undecided.iter();
-        all.map(undecided).collect()
+    /// Whether the verdict is a method to use and what it gains.
+    fn gains(&self) -> bool {
+        let verdict = self.recommendation.verdict;
+        matches!(verdict, Verdict::Rule | Verdict::Interrupt)
     }
 
     /// What a recommended method gains, behind the verdict. The other verdicts name their numbers.
     fn gain(&self) -> String {
-        let gains = matches!(
-            self.recommendation.verdict,
-            Verdict::Rule | Verdict::Interrupt
-        );
         let relative = self.recommended().and_then(|cell| cell.relative);
-        relative.filter(|_| gains).map_or_else(String::new, |of| {
-            format!(
-                ": {} times the {} of polling at {} % of its IOPS",
-                quantity::median(&of.kiops_per_core, 1.0),
-                cores(&of),
-                quantity::median(&of.iops, 100.0)
-            )
-        })
+        relative
+            .filter(|_| self.gains())
+            .map_or_else(String::new, |of| {
+                format!(
+                    ": {} times the {} of polling at {} % of its IOPS",
+                    quantity::median(&of.kiops_per_core, 1.0),
+                    cores(&of),
+                    quantity::median(&of.iops, 100.0)
+                )
+            })
     }
 
     fn evidence(&self) -> Vec<String> {
@@ -242,14 +253,6 @@ impl<'a> Of<'a> {
         evidence.extend(self.by_kernel());
         evidence.push(self.floor());
         evidence
-    }
-
-    fn caveats(&self) -> Vec<String> {
-        let mut caveats = self.undecided();
-        caveats.extend(self.open());
-        caveats.extend(self.within());
-        caveats.extend(self.following());
-        caveats
     }
 
     /// A sentence on a cell's figures relative to polling; `None` for polling itself.
@@ -293,18 +296,6 @@ impl<'a> Of<'a> {
         )
     }
 
-    /// Says so when the median of the recommended method is below the floor. It can be recommended
-    /// all the same when the floor lies within its interval.
-    fn within(&self) -> Option<String> {
-        let own = self.recommended()?.relative?.iops;
-        (self.recommendation.method != Method::POLL && own.median < self.recommendation.floor).then(
-            || {
-                "its median is below the floor, which lies within its trials' interval; the simulation that all trials corrected says that it keeps it"
-                    .to_owned()
-            },
-        )
-    }
-
     fn nearest(&self) -> Option<String> {
         let nearest = self.recommendation.nearest.as_ref()?;
         let cell = self.cell(&nearest.0)?;
@@ -326,33 +317,6 @@ impl<'a> Of<'a> {
         let (cell, _) = best?;
         let told = self.beside(&cell.method.detail(), cell)?;
         Some(format!("the best of {tried} rules by KIOPS/core: {told}"))
-    }
-
-    fn following(&self) -> Option<String> {
-        let own = self.recommended().filter(|cell| cell.sleeping)?;
-        if self.recommendation.follows {
-            return None;
-        }
-        let follows = self.recommendation.following.as_ref();
-        let Some((name, cell)) = follows.and_then(|name| Some((name, self.cell(&name.0)?))) else {
-            return Some(
-                "it does not follow the device when that changes; no rule that does kept the floor and paid"
-                    .to_owned(),
-            );
-        };
-        let (own, theirs) = (own.relative?, cell.relative?);
-        let costs = (1.0 - theirs.kiops_per_core.median / own.kiops_per_core.median) * 100.0;
-        let price = match costs > 0.0 {
-            true => format!(
-                "following the device costs {} % of KIOPS/core",
-                number(costs)
-            ),
-            false => "following the device cost nothing here".to_owned(),
-        };
-        let told = self.beside(&name.0.detail(), cell)?;
-        Some(format!(
-            "it does not follow the device when that changes; of the rules that do, {told}: {price}"
-        ))
     }
 
     /// The cell that ran Linux's rule.
@@ -380,9 +344,9 @@ impl<'a> Of<'a> {
         if let Some(cell) = self.cell(&Method::POLL) {
             let m = &cell.measured;
             others.push(format!(
-                "classic polling: {:.0} IOPS, {} KIOPS/core",
+                "classic polling: {:.0} IOPS, {}",
                 m.rates.iops.median,
-                number(m.kiops_per_core.median)
+                per_core(m)
             ));
         }
         others
@@ -404,29 +368,6 @@ impl<'a> Of<'a> {
             "KIOPS/core {:.2} times that of Linux's rule{broke}{interval}",
             ratio.ratio
         ))
-    }
-
-    /// Names the methods that more trials might still make the answer.
-    fn open(&self) -> Option<String> {
-        let r = self.recommendation;
-        // Where no method has two trials, nothing was seen of their scatter.
-        let seen = self
-            .cells
-            .iter()
-            .any(|cell| cell.measured.rates.iops.trials > 1);
-        let scatter = match seen {
-            true => format!("scatter by {} %", number(r.noise_pct)),
-            false => format!(
-                "are assumed to scatter by {} % (no method has two of them)",
-                number(r.noise_pct)
-            ),
-        };
-        (!r.open.is_empty()).then(|| {
-            format!(
-                "not settled: the trials leave open {}, as single trials of one method {scatter}; --trials adds some",
-                some(&r.open),
-            )
-        })
     }
 
     /// Sentences on the kernel's own hybrid polling, where it ran.
@@ -451,10 +392,10 @@ impl<'a> Of<'a> {
                 )
             });
             format!(
-                "in the kernel (preadv2, {delay}): {kept}{:.0} IOPS, {} % CPU, {} KIOPS/core, {missed}",
+                "in the kernel (preadv2, {delay}): {kept}{:.0} IOPS, {} % CPU, {}, {missed}",
                 m.rates.iops.median,
                 number(m.rates.cpu_pct.median),
-                number(m.kiops_per_core.median)
+                per_core(m)
             )
         };
         own.map(told).chain(self.best_in_kernel()).collect()
@@ -555,32 +496,12 @@ pub fn lesson(lesson: &Lesson) -> String {
     }
 }
 
-fn undecided(of: &Undecided) -> String {
-    match of {
-        Undecided::SingleTrials { single, tried } => format!(
-            "nothing is decided by intervals: {single} of {tried} methods have one trial, and one trial has no \
-             interval (--trials 3 gives it one)"
-        ),
-        Undecided::Untried(methods) => format!(
-            "not in this answer, for want of a trial that can be compared: {}",
-            some(methods)
-        ),
+/// KIOPS per core with their name, which are unknown where no trial knew the busy CPUs.
+fn per_core(of: &Measured) -> String {
+    match of.kiops_per_core.trials {
+        0 => "KIOPS/core unknown".to_owned(),
+        _ => format!("{} KIOPS/core", number(of.kiops_per_core.median)),
     }
-}
-
-/// The first methods, and how many more there are.
-fn some(methods: &[MethodName]) -> String {
-    const SHOWN: usize = 3;
-    let names: Vec<String> = methods.iter().take(SHOWN).map(told).collect();
-    let more = match methods.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    names.join(", ") + &more
-}
-
-fn told(name: &MethodName) -> String {
-    label::method(&name.0)
 }
 
 /// What KIOPS per core divide by.

@@ -181,8 +181,11 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
         duration(lat.mean),
         pair(lat.p50, lat.p99),
         format!("{own:.2}"),
-        format!("{:.2}", cell.cpu.busy_s.median),
-        number(cell.kiops_per_core.median),
+        match cell.cpu.busy_s.trials {
+            0 => quantity::NOTHING.to_owned(),
+            _ => format!("{:.2}", cell.cpu.busy_s.median),
+        },
+        quantity::median(&cell.kiops_per_core, 1.0),
         mode::words(&cell.effective_mode.was),
     ]
 }

@@ -3,6 +3,7 @@
 
 use crate::bench::{Section, name, sections};
 use crate::course::jobs;
+use crate::disturbed;
 use crate::quantity::{iops, number};
 use q2c_result::bench::{BenchCell, BenchResult, Curve};
 use q2c_stats::Interval;
@@ -13,7 +14,7 @@ pub(crate) struct Conclusion {
     /// The part: block size, pattern, depth.
     pub of: String,
     pub words: String,
-    /// Whether the trials tell the fastest from the next one.
+    /// Whether the trials tell the fastest from the next one, and nothing disturbed them.
     pub sure: bool,
 }
 
@@ -23,6 +24,11 @@ pub(crate) fn of(result: &BenchResult) -> Vec<Conclusion> {
     sections
         .filter_map(|section| on(result, &section))
         .collect()
+}
+
+/// What limits all conclusions: a sentence for each thing that disturbed the trials.
+pub(crate) fn caveats(result: &BenchResult) -> Vec<String> {
+    disturbed::caveats(result.warnings.iter())
 }
 
 /// How far the trials tell two points apart.
@@ -56,10 +62,10 @@ fn on(result: &BenchResult, section: &Section) -> Option<Conclusion> {
         iops(first.iops.median),
         jobs(first.point.jobs)
     );
-    let mut sure = true;
+    let mut sure = caveats(result).is_empty();
     if let Some(next) = others.first() {
         let says = told(&first.iops, &next.iops);
-        sure = matches!(says, Told::Apart);
+        sure &= matches!(says, Told::Apart);
         words += &format!(
             ", {} times {} ({})",
             number(first.iops.median / next.iops.median),
@@ -123,7 +129,9 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
 
 /// The line that does most for a busy core, where it is another one than the fastest.
 fn per_core(cells: &[&BenchCell], fastest: &BenchCell) -> String {
-    let best = best_of_each(cells, |cell| cell.kiops_per_core.median);
+    let known = cells.iter().filter(|cell| cell.kiops_per_core.trials > 0);
+    let known: Vec<&BenchCell> = known.copied().collect();
+    let best = best_of_each(&known, |cell| cell.kiops_per_core.median);
     let own = best
         .iter()
         .find(|cell| name(&cell.point) == name(&fastest.point));

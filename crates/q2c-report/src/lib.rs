@@ -24,6 +24,7 @@ mod course;
 pub mod cpu_trials;
 pub mod csv;
 pub mod diff;
+mod disturbed;
 mod fidelity;
 mod fs;
 mod heat;
@@ -61,4 +62,5 @@ mod taken_as;
 pub mod terminal;
 mod tune_jobs;
 
+pub use replay::not_captured;
 pub use service::service_times;

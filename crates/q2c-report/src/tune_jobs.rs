@@ -130,23 +130,20 @@ fn rule(method: &Method) -> Option<&'static str> {
     Some(method.lane()?.policy()?.rule().name)
 }
 
-/// The answer of each number of jobs at one block size.
+/// The answer of each number of jobs at one block size, each with its caveats right under it.
 pub(crate) fn answers(result: &TuneJobsResult, bs: Bytes) -> Vec<Said> {
     let answer = |run: &TuneResult| {
-        let recommendation = label::recommendation_of(run, bs)?;
-        let settled = recommendation.is_settled();
-        let mut words = advice::words(run, recommendation).verdict;
-        if !settled {
-            words += "; not settled";
-        }
-        let weight = if settled {
-            Weight::Good
-        } else {
-            Weight::Caution
+        let words = advice::words(run, label::recommendation_of(run, bs)?);
+        let weight = match words.sure {
+            true => Weight::Good,
+            false => Weight::Caution,
         };
-        Some(Said::new(weight, &jobs(run.job.jobs), words))
+        let mut said = vec![Said::new(weight, &jobs(run.job.jobs), words.verdict)];
+        let caveat = |words: String| Said::new(Weight::Caution, "caveat", words);
+        said.extend(words.caveats.into_iter().map(caveat));
+        Some(said)
     };
-    result.runs.iter().filter_map(answer).collect()
+    result.runs.iter().filter_map(answer).flatten().collect()
 }
 
 /// Background jobs, and where the runs of the numbers of jobs are told whole.

@@ -1,6 +1,6 @@
 //! Warnings of other load: CPUs that were busy before the run, and beside its jobs.
 
-use q2c_bench::QUIET_CPUS;
+use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_result::Warning;
 use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point};
 use q2c_workbench::busy::Looked;

@@ -343,6 +343,14 @@ pub enum Undecided {
     /// Methods that were planned and have no trial that can be compared: the run was stopped before
     /// them, or all of their trials failed.
     Untried(Vec<MethodName>),
+    /// The floor lies within the interval of the recommended method's IOPS over polling's: some of
+    /// its trials kept the floor and some did not.
+    FloorWithin {
+        /// The smallest of its trials.
+        min: f64,
+        /// The largest of its trials.
+        max: f64,
+    },
 }
 
 /// A method, in JSON in the two fields `method` and `policy` of [`Cell`].
@@ -393,6 +401,27 @@ pub struct Recommendation {
 }
 
 impl Recommendation {
+    /// A clear answer: the method follows the device, and the trials leave nothing open. `floor` is
+    /// that of [`Recommendation::floor`].
+    #[must_use]
+    pub fn clear(bs: Bytes, verdict: Verdict, method: Method, floor: f64) -> Self {
+        Recommendation {
+            bs,
+            verdict,
+            method,
+            floor,
+            floor_asked: String::new(),
+            nearest: None,
+            follows: true,
+            following: None,
+            kernel: None,
+            open: Vec::new(),
+            undecided: Vec::new(),
+            noise_pct: 0.0,
+            over_linux: None,
+        }
+    }
+
     /// Whether the trials leave nothing open.
     #[must_use]
     pub fn is_settled(&self) -> bool {

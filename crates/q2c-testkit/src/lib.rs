@@ -1,10 +1,12 @@
-//! Helpers for tests: counted skips, the place of the shared sample data, a published curve,
-//! and strict readers of JSON and of metrics.
+//! Helpers for tests: counted skips, a CPU that is kept busy, the place of the shared sample data,
+//! a published curve, and strict readers of JSON and of metrics.
 
+mod busy;
 mod metrics;
 mod strict;
 mod timed;
 
+pub use busy::busily;
 pub use metrics::{Samples, strict_metrics};
 pub use strict::strict_json;
 pub use timed::{alone, timed, waiting};

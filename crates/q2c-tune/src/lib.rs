@@ -8,6 +8,7 @@
 //! never from the trial itself. A prediction from the first recording is kept as well; its distance
 //! from the paired one is the device's drift.
 
+mod calibrated;
 mod cells;
 mod checked;
 mod conclude;
@@ -38,11 +39,11 @@ pub use spec::TuneSpec;
 use q2c_program::compared;
 use q2c_result::program::{self, Program};
 use q2c_result::tune::{Calibration, TuneResult};
-use q2c_result::{DoctorReport, Machine, Target, Warning};
-use q2c_run::run_dir::{Identity, RunDir};
+use q2c_result::{DoctorReport, Machine, Target};
+use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{End, Event, Progress, spoken};
 use q2c_run::whole_file;
-use q2c_workbench::calibrate::{Store, calibrate, identity};
+use q2c_workbench::calibrate::Store;
 use q2c_workbench::workload::Workload;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -77,12 +78,8 @@ pub struct Tune<'a> {
     pub stop: &'a AtomicBool,
 }
 
-// Names of files in the run folder.
-const CALIBRATION_FILE: &str = "calibration.json";
 /// The calibration with the correction that the trials called for: the report's sweep uses it.
 const CORRECTED_FILE: &str = "corrected.json";
-/// The machine and job that the calibration belongs to.
-const CALIBRATED_FILE: &str = "calibration-identity.json";
 
 impl Tune<'_> {
     /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the result
@@ -120,6 +117,7 @@ impl Tune<'_> {
             })
             .collect();
         folder.publish_json(CORRECTED_FILE, &corrected)?;
+        self.discard_contradicted(&calibration, &verified, &mut warnings, progress);
         let late = late::late(self, folder, &verified, progress)?;
         let mut result = conclude::conclude(
             self,
@@ -170,79 +168,6 @@ impl Tune<'_> {
         let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
         compared(program, &result.cells, &result.recommendation, disk)
     }
-
-    /// Returns the calibration: from the run folder when the run is resumed, else from the store,
-    /// else measured. The calibration is always left in the folder.
-    fn calibration(
-        &self,
-        folder: &RunDir,
-        warnings: &mut Vec<Warning>,
-        progress: &mut dyn Progress,
-    ) -> Result<Vec<Calibration>, TuneError> {
-        let identity = identity(self.machine, self.calibration_target, self.workload);
-        if let Some(kept) = read_json::<Vec<Calibration>>(folder, CALIBRATION_FILE)? {
-            still_holds(folder, &identity)?;
-            return possible(folder, &kept).map(|()| kept);
-        }
-        let reuse = self.store.filter(|_| !self.recalibrate);
-        let stored = |bs| reuse.and_then(|store| store.load(&identity, bs));
-        let known: Option<Vec<Calibration>> =
-            self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
-        self.tell_length(folder, known.is_none(), progress);
-        let calibration = match known {
-            Some(known) => known,
-            None => {
-                let (sizes, seed) = (&self.spec.sizes, self.spec.seed);
-                calibrate(self.workload, sizes, seed, progress, self.stop)?
-            }
-        };
-        let fresh = calibration.iter().filter(|c| !c.reused);
-        for (store, calibration) in self
-            .store
-            .into_iter()
-            .flat_map(|s| fresh.clone().map(move |c| (s, c)))
-        {
-            if let Err(error) = store.save(&identity, calibration) {
-                warnings.push(Warning {
-                    id: "calibration-not-stored".to_owned(),
-                    found: error.to_string(),
-                    means: "the next run calibrates again".to_owned(),
-                    todo: "make the folder writable".to_owned(),
-                });
-            }
-        }
-        folder.publish_json(CALIBRATED_FILE, &identity)?;
-        folder.publish_json(CALIBRATION_FILE, &calibration)?;
-        Ok(calibration)
-    }
-}
-
-/// Checks that machine and job of a resumed run are those that its calibration was measured with.
-fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
-    let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
-    let changed: Vec<String> = then
-        .differences(now)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    match changed.is_empty() {
-        true => Ok(()),
-        false => Err(TuneError::Kept {
-            path: folder.path().join(CALIBRATION_FILE).display().to_string(),
-            problem: format!("it holds no longer ({})", changed.join("; ")),
-        }),
-    }
-}
-
-/// Checks that a calibration that was kept has costs that a machine can have.
-fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), TuneError> {
-    let checked = kept
-        .iter()
-        .try_for_each(|calibration| calibration.cost.check());
-    checked.map_err(|problem| TuneError::Kept {
-        path: folder.path().join(CALIBRATION_FILE).display().to_string(),
-        problem,
-    })
 }
 
 fn note(text: &str) -> Event {

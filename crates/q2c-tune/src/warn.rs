@@ -5,6 +5,7 @@ use super::cells::CellSpec;
 use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
+use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
@@ -21,8 +22,6 @@ const WHOLE_CPU_PCT: f64 = 97.0;
 /// The device is steady when the 90th percentile of the slices' IOPS exceeds the 10th by at most
 /// this share.
 const STEADY: f64 = 0.15;
-/// Busy CPUs at rest above which the trials count as disturbed.
-const QUIET_CPUS: f64 = 0.2;
 
 /// All warnings of a run.
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
@@ -200,12 +199,7 @@ pub(super) fn contradicted<'a>(
     known
         .filter(|(calibration, _)| calibration.reused)
         .filter_map(|(calibration, correction)| {
-            let costs = [
-                ("a wake-up's delay", correction.of_wake()),
-                ("the CPU of a sleep", correction.of_sleep_cpu()),
-            ];
-            let off = costs.into_iter().filter_map(|(cost, of)| Some(off(cost, of?)));
-            let off: Vec<String> = off.collect();
+            let off = contradictions(&correction);
             (!off.is_empty()).then(|| Warning {
                 id: "calibration-contradicted".to_owned(),
                 found: format!(
@@ -216,10 +210,23 @@ pub(super) fn contradicted<'a>(
                 means: "the rules of the first round were chosen by costs that do not hold; trials correct them by \
                         45 % at most"
                     .to_owned(),
-                todo: "run again with --recalibrate".to_owned(),
+                todo: "run again: the stored calibration is not used any more, and the next run calibrates anew"
+                    .to_owned(),
             })
         })
         .collect()
+}
+
+/// The calibrated costs that the trials contradict, a phrase each.
+pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
+    let costs = [
+        ("a wake-up's delay", correction.of_wake()),
+        ("the CPU of a sleep", correction.of_sleep_cpu()),
+    ];
+    let off = costs
+        .into_iter()
+        .filter_map(|(cost, of)| Some(off(cost, of?)));
+    off.collect()
 }
 
 /// A cost with the factor by which the calibrated one is off.

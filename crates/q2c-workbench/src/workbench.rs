@@ -12,6 +12,7 @@ use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
+use q2c_host::cpu_time::{QUIET_CPUS, REST_LOOKS};
 use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
 use q2c_host::topology::{
@@ -62,9 +63,6 @@ pub struct Workbench {
 
 /// Length of one look at the machine at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
-/// Most looks at the machine at rest. They end early when at most `REST_QUIET` CPUs are busy.
-const REST_LOOKS: usize = 5;
-const REST_QUIET: f64 = 0.2;
 
 impl Workbench {
     /// Opens the target for the request's engine, chooses the CPUs, and reads the facts of the
@@ -213,7 +211,7 @@ impl Workbench {
         for _ in 0..REST_LOOKS {
             let busy = self.workload.busy_at_rest(REST, self.seed, stop)?;
             least = least.min(busy.unwrap_or(0.0));
-            if least <= REST_QUIET || !self.workload.background.is_empty() {
+            if least <= QUIET_CPUS || !self.workload.background.is_empty() {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! Tests of `q2c tune` as a whole on a simulated device: every field that `result.json` promises is
 //! there, and true.
 
-use q2c_testkit::timed;
+use q2c_testkit::{busily, timed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +15,11 @@ fn tune(folder: &Path, target: &str) -> Value {
 }
 
 fn tune_with(folder: &Path, target: &str, more: &[&str]) -> Value {
+    told_tune(folder, target, more).0
+}
+
+/// As [`tune_with`], with what the run said on its way.
+fn told_tune(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
         .args([
@@ -39,7 +44,9 @@ fn tune_with(folder: &Path, target: &str, more: &[&str]) -> Value {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    serde_json::from_slice(&output.stdout).expect("stdout is one JSON document")
+    let result = serde_json::from_slice(&output.stdout).expect("stdout is one JSON document");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    (result, told)
 }
 
 fn fields<'a>(value: &'a Value, names: &[&str]) -> Vec<&'a Value> {
@@ -274,11 +281,11 @@ fn one_trial_of_each_decides_nothing() {
 }
 
 /// Costs of ten times the CPU of a sleep are stored. The trials contradict them; the run says by
-/// how much at least, and what makes them anew.
+/// how much at least, and the next run does not use them and says why.
 #[test]
-fn a_stored_calibration_that_trials_contradict_is_told() {
+fn a_stored_calibration_that_trials_contradict_is_used_once() {
     timed(
-        "a_stored_calibration_that_trials_contradict_is_told",
+        "a_stored_calibration_that_trials_contradict_is_used_once",
         || {
             let folder = tempfile::tempdir().unwrap();
             let contradicted = |result: &Value| -> Vec<Value> {
@@ -289,10 +296,10 @@ fn a_stored_calibration_that_trials_contradict_is_told() {
             let fresh = tune(folder.path(), "sim:50us");
             assert_eq!(fresh["calibration"][0]["reused"], false);
             assert_eq!(contradicted(&fresh), Vec::<Value>::new());
-            let store = folder.path().join("q2c/calibration");
-            for entry in std::fs::read_dir(store).unwrap() {
-                spoil(&entry.unwrap().path());
-            }
+            change_stored(folder.path(), |stored| {
+                spoil(stored);
+                stored["unfit"] = Value::Null;
+            });
             let warned = contradicted(&tune(folder.path(), "sim:50us"));
             assert_eq!(warned.len(), 1, "{warned:?}");
             let found = warned[0]["found"].as_str().unwrap();
@@ -301,22 +308,69 @@ fn a_stored_calibration_that_trials_contradict_is_told() {
                 "{found}"
             );
             let todo = warned[0]["todo"].as_str().unwrap();
-            assert!(todo.contains("--recalibrate"), "{todo}");
-            let anew = tune_with(folder.path(), "sim:50us", &["--recalibrate"]);
+            assert!(todo.contains("the next run calibrates anew"), "{todo}");
+            let (anew, told) = told_tune(folder.path(), "sim:50us", &[]);
+            assert_eq!(anew["calibration"][0]["reused"], false);
             assert_eq!(contradicted(&anew), Vec::<Value>::new());
+            let why = "the stored calibration is not used: the trials of a run contradicted it";
+            assert!(told.replace("\n ", "").contains(why), "{told}");
         },
     );
 }
 
+/// A thread keeps a CPU busy while `q2c calibrate` runs. The next run does not use what it stored,
+/// and says why. Without the mark the same file is used.
+#[test]
+fn a_calibration_of_a_busy_machine_is_not_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = busily(|| {
+        let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
+            .args(["calibrate", "sim:50us", "--bs", "4k"])
+            .env("XDG_CACHE_HOME", folder.path())
+            .output()
+            .expect("q2c runs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    });
+    assert!(told.contains("the next run calibrates anew: "), "{told}");
+    change_stored(folder.path(), |stored| {
+        let busy = stored["unfit"]["busy"]["cpus"].as_f64();
+        assert!(busy.is_some_and(|cpus| cpus > 0.2), "{stored}");
+        stored["calibration"]["seconds"] = Value::from(12_345.0);
+    });
+    let (result, told) = told_tune(folder.path(), "sim:50us", &[]);
+    assert_eq!(result["calibration"][0]["reused"], false);
+    let why = "CPUs were busy with other work when it was measured";
+    assert!(
+        told.contains("the stored calibration is not used: "),
+        "{told}"
+    );
+    assert!(told.replace("\n ", "").contains(why), "{told}");
+    change_stored(folder.path(), |stored| {
+        assert_ne!(stored["calibration"]["seconds"], 12_345.0, "{stored}");
+        stored["unfit"] = Value::Null;
+    });
+    let reused = tune(folder.path(), "sim:50us");
+    assert_eq!(reused["calibration"][0]["reused"], true);
+}
+
+/// Changes each calibration that is stored in `folder`.
+fn change_stored(folder: &Path, change: impl Fn(&mut Value)) {
+    let entries = std::fs::read_dir(folder.join("q2c/calibration")).expect("a store");
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        let text = std::fs::read_to_string(&path).expect("a stored calibration");
+        let mut stored: Value = serde_json::from_str(&text).expect("JSON");
+        change(&mut stored);
+        std::fs::write(&path, stored.to_string()).expect("a file that can be written");
+    }
+}
+
 /// Multiplies the CPU of a sleep in a stored calibration by ten.
-fn spoil(path: &Path) {
-    let text = std::fs::read_to_string(path).expect("a stored calibration");
-    let mut stored: Value = serde_json::from_str(&text).expect("JSON");
+fn spoil(stored: &mut Value) {
     let cost = stored.pointer_mut("/calibration/cost").expect("costs");
     for curve in ["sleep_cpu_clear_ns", "sleep_cpu_hit_ns"] {
         for y in cost[curve]["y"].as_array_mut().expect("a curve") {
             *y = Value::from(y.as_f64().expect("a number") * 10.0);
         }
     }
-    std::fs::write(path, stored.to_string()).expect("a file that can be written");
 }

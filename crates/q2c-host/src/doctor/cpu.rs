@@ -4,6 +4,7 @@ use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::remedy::Remedy;
 use crate::cpu_list;
+use crate::cpu_time::QUIET_CPUS;
 
 /// The hint to the processor, below a CPU's folder.
 const PREFERENCE: &str = "cpufreq/energy_performance_preference";
@@ -152,6 +153,23 @@ pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
         false => Finding::warn(
             found,
             "something else runs: it takes CPU from jobs and counts as theirs in whole-machine CPU",
+        ),
+    })
+}
+
+/// How many CPUs are busy while q2c does nothing.
+pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
+    let busy = facts.busy_at_rest?;
+    let found = format!(
+        "{busy:.2} of {} CPUs are busy while q2c does nothing",
+        facts.online().len()
+    );
+    Some(match busy <= QUIET_CPUS {
+        true => Finding::pass(found, "the CPUs are free for jobs"),
+        false => Finding::invalidates(
+            &["latency", "cpu", "kiops-per-core"],
+            found,
+            "other work takes CPUs from jobs: stop it (top shows it) before anything is measured",
         ),
     })
 }

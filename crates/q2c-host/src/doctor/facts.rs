@@ -52,6 +52,8 @@ pub struct DoctorFacts<'a> {
     pub(super) jobs: Vec<CpuId>,
     /// The cost of q2c's own work; `None` when it was not measured.
     pub(super) costs: Option<ToolCosts>,
+    /// Number of busy CPUs while q2c does nothing; `None` when it was not measured.
+    pub(super) busy_at_rest: Option<f64>,
     /// The kernel's build options; `None` where the kernel tells none.
     pub(super) config: Option<KernelConfig>,
     /// What the parts of q2c say about this machine; `None` when they were not asked.
@@ -75,6 +77,7 @@ impl<'a> DoctorFacts<'a> {
             topology: Topology::read(roots),
             jobs: Vec::new(),
             costs: None,
+            busy_at_rest: None,
             config: KernelConfig::read(roots),
             abilities: None,
             root: is_root(roots),
@@ -122,6 +125,15 @@ impl<'a> DoctorFacts<'a> {
     pub fn with_costs(self, costs: ToolCosts) -> DoctorFacts<'a> {
         DoctorFacts {
             costs: Some(costs),
+            ..self
+        }
+    }
+
+    /// Adds the measured number of busy CPUs while q2c does nothing.
+    #[must_use]
+    pub fn with_busy_at_rest(self, cpus: f64) -> DoctorFacts<'a> {
+        DoctorFacts {
+            busy_at_rest: Some(cpus),
             ..self
         }
     }

@@ -51,6 +51,12 @@ const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
     ("cpu", "boost", ALL, cpu::boost),
     ("cpu", "smt", &[Measuring, Placement], cpu::smt),
     ("cpu", "isolated", &[Measuring, Placement], cpu::isolated),
+    (
+        "cpu",
+        "busy-at-rest",
+        &[Measuring, Tune, Bench],
+        cpu::at_rest,
+    ),
     ("cpu", "load", ALL, cpu::load),
     ("cpu", "steal", ALL, cpu::steal),
     ("idle", "idle-states", ALL, idle::states),

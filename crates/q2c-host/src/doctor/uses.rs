@@ -6,9 +6,9 @@ use q2c_result::{Check, DoctorReport, Verdict};
 /// The uses in the order of the report, each with what it cannot do without: of every list one
 /// check must not fail. A check that does not apply is not asked.
 const USES: &[(Use, &[&[&str]])] = &[
-    (Use::Measuring, &[]),
-    (Use::Tune, &[&["io-uring"]]),
-    (Use::Bench, &[]),
+    (Use::Measuring, &[&["busy-at-rest"]]),
+    (Use::Tune, &[&["io-uring"], &["busy-at-rest"]]),
+    (Use::Bench, &[&["busy-at-rest"]]),
     (Use::Capture, &[&["bpf", "tracefs"]]),
     (
         Use::KernelPolling,
@@ -142,6 +142,20 @@ mod tests {
         assert_eq!(with(Invalidates, Unknown).0, Ready::Unknown);
         let neither = with(Invalidates, Invalidates);
         assert_eq!(neither, (Ready::NotReady, "bpf tracefs".into()));
+    }
+
+    /// Recording goes on beside other work; what is measured does not.
+    #[test]
+    fn nothing_is_measured_on_a_busy_machine() {
+        let measured = [Use::Measuring, Use::Tune, Use::Bench];
+        let report = sorted(vec![
+            check("busy-at-rest", &measured, Invalidates),
+            check("io-uring", &[Use::Tune, Use::Bench], Pass),
+        ]);
+        for one in measured {
+            assert_eq!(of(&report, one), (Ready::NotReady, vec!["busy-at-rest"], 0));
+        }
+        assert_eq!(of(&report, Use::Capture).0, Ready::Ready);
     }
 
     #[test]

@@ -149,6 +149,28 @@ fn the_good_machine_passes() {
     assert_eq!(ids.len(), checks.len(), "names are unique");
 }
 
+/// Where nobody measured how busy the CPUs are, there is no check of it.
+#[test]
+fn busy_cpus_are_told_where_they_were_measured() {
+    let tree = Tree::new(GOOD);
+    let found = |busy: Option<f64>| {
+        let roots = tree.roots();
+        let facts = DoctorFacts::new(&roots, None);
+        let facts = match busy {
+            Some(cpus) => facts.with_busy_at_rest(cpus),
+            None => facts,
+        };
+        let checks = run(&facts).checks.into_iter();
+        let mut checks = checks.filter(|check| check.id == "busy-at-rest");
+        checks.next().map(|check| (check.verdict, check.found))
+    };
+    assert_eq!(found(None), None);
+    assert_eq!(found(Some(0.05)).unwrap().0, Pass);
+    let (verdict, told) = found(Some(1.4)).unwrap();
+    assert_eq!(verdict, Invalidates);
+    assert_eq!(told, "1.40 of 2 CPUs are busy while q2c does nothing");
+}
+
 #[test]
 fn a_tried_ring_decides() {
     let tree = Tree::new(GOOD);

@@ -59,21 +59,7 @@ fn cell(method: &str, iops: f64, mean_us: f64, cpu_pct: f64) -> Cell {
 }
 
 fn answer(method: &str) -> Recommendation {
-    Recommendation {
-        bs: Bytes(4096),
-        verdict: Verdict::Rule,
-        method: method.parse().unwrap(),
-        floor: 0.97,
-        floor_asked: String::new(),
-        nearest: None,
-        follows: true,
-        following: None,
-        kernel: None,
-        open: Vec::new(),
-        undecided: Vec::new(),
-        noise_pct: 1.0,
-        over_linux: None,
-    }
+    Recommendation::clear(Bytes(4096), Verdict::Rule, method.parse().unwrap(), 0.97)
 }
 
 fn program(streams: &[Stream]) -> Program {

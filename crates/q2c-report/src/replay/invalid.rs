@@ -1,5 +1,6 @@
 //! Why a trial of a replay is invalid, in words.
 
+use crate::quantity::{bare, duration};
 use q2c_result::replay::{Invalid, ReplayTrial};
 
 /// The sentence that a stopped trial is told with.
@@ -42,9 +43,10 @@ pub(super) fn says(why: &Invalid) -> String {
             spare_cpus,
             spin,
         } => format!(
-            "the replayer was late by its own fault: \
-             {:.1} us at the 99th percentile, {allowed} allowed; {}",
-            p99_ns / 1e3,
+            "the replayer was late by its own fault: {} at the 99th percentile, where \
+             --max-lateness allows {}; {}, or allow more",
+            duration(*p99_ns),
+            bare(&duration(allowed.0 as f64)),
             against_lateness(*spare_cpus, *spin)
         ),
         Invalid::CaptureLost { lost, seen } => format!("the capture missed {lost} of {seen} I/Os"),
@@ -68,14 +70,13 @@ mod tests {
 
     fn late(spare_cpus: bool, spin: bool) -> Invalid {
         Invalid::Late {
-            p99_ns: 250_540.0,
+            p99_ns: 143_654_900.0,
             allowed: Nanos(100_000),
             spare_cpus,
             spin,
         }
     }
 
-    /// The sentences are those of results of version 1 for the same facts.
     #[test]
     fn each_reason_has_its_sentence() {
         let failed = Invalid::Failed {
@@ -105,8 +106,9 @@ mod tests {
             ),
             (
                 late(true, false),
-                "the replayer was late by its own fault: 250.5 us at the 99th percentile, \
-                 100.0 us allowed; use --spin, more --submitters, free CPUs or a lower speed",
+                "the replayer was late by its own fault: 144 ms at the 99th percentile, where \
+                 --max-lateness allows 100 us; use --spin, more --submitters, free CPUs or a lower \
+                 speed, or allow more",
             ),
             (lost, "the capture missed 2 of 100 I/Os"),
             (told, "it was late"),
@@ -114,10 +116,13 @@ mod tests {
             assert_eq!(says(&why), sentence);
         }
         for (spare_cpus, todo) in [
-            (true, "; use more --submitters, free CPUs or a lower speed"),
+            (
+                true,
+                "; use more --submitters, free CPUs or a lower speed, or allow more",
+            ),
             (
                 false,
-                "; use fewer --submitters, more CPUs or a lower speed",
+                "; use fewer --submitters, more CPUs or a lower speed, or allow more",
             ),
         ] {
             assert!(says(&late(spare_cpus, true)).ends_with(todo));

@@ -10,6 +10,7 @@ mod words;
 pub(crate) use invalid::reasons;
 pub(crate) use job::{does_not_reproduce, job, mode, timed, trace};
 pub(crate) use tables::{latencies, spread, sums, trials};
+pub use verdict::not_captured;
 pub(crate) use verdict::{metric, overall, verdict};
 pub(crate) use words::{invalid_trials, words};
 

@@ -194,6 +194,12 @@ fn trace_idles(share: f64, idle: Idle) -> String {
     }
 }
 
+/// That the sums will be of U2C, and why nothing is captured: for the begin of a run.
+#[must_use]
+pub fn not_captured(why: &NotCaptured) -> String {
+    sums_of_u2c(false, Some(why))
+}
+
 fn sums_of_u2c(some_have_q2c: bool, not_captured: Option<&NotCaptured>) -> String {
     const SEEN: &str = "sums are of U2C, what the replayer sees";
     match (some_have_q2c, not_captured) {

@@ -41,6 +41,9 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
         let tone = if told.sure { Tone::Good } else { Tone::Caution };
         text += &screen.note(tone, &format!("▸ {}:", told.of), &told.words);
     }
+    for sentence in conclusion::caveats(result) {
+        text += &screen.note(Tone::Caution, "caveat:", &sentence);
+    }
     for section in sections(result) {
         let title = screen.paint(Tone::Strong, &section.title());
         let cells = result.cells.iter().filter(|c| section.holds(&c.point));

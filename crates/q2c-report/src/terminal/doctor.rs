@@ -16,7 +16,18 @@ pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
         true => table(report.checks.iter(), screen),
         false => sections.collect::<Vec<_>>().join("\n") + "\n",
     };
-    text + &summary(report, screen) + &fixes(report, screen)
+    text + &summary(report, screen) + &without_target(report, screen) + &fixes(report, screen)
+}
+
+/// Says that no disk was looked at, in a report on the machine without a target.
+fn without_target(report: &DoctorReport, screen: Screen) -> String {
+    let of_target = |check: &Check| check.group == "target";
+    if report.uses.is_empty() || report.checks.iter().any(of_target) {
+        return String::new();
+    }
+    let words =
+        "none was looked at; name a device or a file to have it checked, too: q2c doctor /dev/NAME";
+    screen.note(Tone::Caution, "disk:", words)
 }
 
 /// One use: its heading, the checks that stand under it, and those of other uses that concern it.

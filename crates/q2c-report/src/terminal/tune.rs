@@ -11,7 +11,7 @@ use crate::label;
 use crate::program as of_program;
 use crate::quantity::{duration, seconds};
 use q2c_model::Bytes;
-use q2c_result::tune::{Lesson, Recommendation, TuneResult, Unavailable};
+use q2c_result::tune::{Lesson, TuneResult, Unavailable};
 
 /// The report of a tune: a table and a recommendation for each block size, then costs, fidelity,
 /// effective modes and warnings.
@@ -77,7 +77,7 @@ fn block_size(result: &TuneResult, bs: Bytes, screen: Screen) -> String {
         return format!("\n{title}\n{table}");
     };
     let words = advice::words(result, recommendation);
-    let verdict = verdict(&words, recommendation, screen);
+    let verdict = verdict(&words, screen);
     format!("\n{title}\n{verdict}{table}{}", behind(&words, screen))
 }
 
@@ -94,23 +94,24 @@ fn program(result: &TuneResult, screen: Screen) -> String {
     text + &said::all(&of_program::told(program), screen)
 }
 
-/// The verdict, which stands before the figures.
-fn verdict(words: &Words, recommendation: &Recommendation, screen: Screen) -> String {
-    let tone = match recommendation.is_settled() {
+/// The verdict and what limits it, which stand before the figures.
+fn verdict(words: &Words, screen: Screen) -> String {
+    let tone = match words.sure {
         true => Tone::Good,
         false => Tone::Caution,
     };
-    screen.painted(tone, &format!("▸ {}", words.verdict))
+    let mut text = screen.painted(tone, &format!("▸ {}", words.verdict));
+    for sentence in &words.caveats {
+        text += &screen.note(Tone::Caution, "caveat:", sentence);
+    }
+    text
 }
 
-/// What the verdict stands on, what limits it, and how to carry it out.
+/// What the verdict stands on, and how to carry it out.
 fn behind(words: &Words, screen: Screen) -> String {
     let mut text = String::new();
     for sentence in &words.evidence {
         text += &screen.note(Tone::Dim, "·", sentence);
-    }
-    for sentence in &words.caveats {
-        text += &screen.note(Tone::Caution, "caveat:", sentence);
     }
     for line in &words.apply {
         text += &screen.step(line);

@@ -149,7 +149,7 @@ fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
         "completion time cannot tell (ratio 1.0000): \
          the trace leaves /dev/nvme0n1 idle 19 % and /dev/zram0 19 % of the time",
         "/dev/zram0: trial 5 is invalid: \
-         the replayer was late by its own fault: 2400.0 us at the 99th percentile, 1.0 ms allowed",
+         the replayer was late by its own fault: 2.40 ms at the 99th percentile, where --max-lateness allows 1 ms",
         "a trial failed: open it: no such device",
         "warning interrupts-while-polling",
         replay_fixture::HOSTILE,

@@ -2,10 +2,11 @@
 
 use crate::{PIPE, bench_fixture, fixture, program_fixture, tune_jobs_fixture, widths};
 use q2c_report::terminal::{self, Screen};
+use q2c_result::Warning;
 use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
 use q2c_result::tune::{Cell, MethodName, Undecided, Verdict};
-use q2c_stats::Ratio;
+use q2c_stats::{Interval, Ratio};
 
 #[test]
 fn tune_fits_every_width() {
@@ -227,6 +228,53 @@ fn what_is_undecided_is_told_first() {
     ];
     assert!(wanted.iter().all(|words| part.contains(words)), "{part}");
     assert!(!told(vec![]).contains("as far as"));
+    let within = told(vec![Undecided::FloorWithin {
+        min: 0.62,
+        max: 1.51,
+    }]);
+    let wanted = "▸ use min:ratio=85%,period=10ms for now, not settled: 2.23 times the KIOPS/core of polling at 98.4 % \
+                  of its IOPS\n\
+                  caveat: not settled: its trials gave 62.0 to 151 % of polling's IOPS, so they do not say whether it \
+                  stays above the floor of 95.0 %\n";
+    assert!(within.contains(wanted), "{within}");
+}
+
+/// Under the verdict of each block size stands what disturbed its trials, and not what disturbed
+/// those of another block size.
+#[test]
+fn what_disturbed_the_trials_stands_under_the_verdict() {
+    let mut result = fixture::realistic();
+    let warning = |id: &str, found: &str| Warning::new(id, found.to_owned(), "it matters", "wait");
+    result.warnings = vec![
+        warning("busy-at-rest", "1.40 CPUs were busy"),
+        warning("device-drift", "64 KiB: polling gave 352 to 13050 IOPS"),
+        warning("two-paths", "polling differs"),
+    ];
+    let wide = Screen {
+        width: 2_000,
+        ..PIPE
+    };
+    let busy = "of its IOPS\ncaveat: 1.40 CPUs were busy; it matters (warning busy-at-rest)\n";
+    let drift =
+        "caveat: 64 KiB: polling gave 352 to 13050 IOPS; it matters (warning device-drift)\n";
+    let text = terminal::tune(&result, wide);
+    let (small, large) = text.split_at(of_first_size(&text).len());
+    assert!(
+        small.contains(&format!("{busy}method and policy")),
+        "{small}"
+    );
+    assert!(large.contains(&format!("{busy}{drift}")), "{large}");
+    assert!(!text.contains("(warning two-paths)"), "{text}");
+    let page = q2c_report::html::tune(&result).expect("make the page");
+    let caveat =
+        "</h2>\n    <ul class=\"caveats\"><li><strong>Caveat:</strong> 1.40 CPUs were busy";
+    assert_eq!(page.matches(caveat).count(), 2, "{caveat}");
+
+    let mut bench = bench_fixture::result();
+    bench.warnings = result.warnings;
+    let text = terminal::bench(&bench, wide);
+    let begin = text.find("\n\n").expect("the end of the conclusions");
+    assert!(text[..begin].contains("(warning busy-at-rest)"), "{text}");
 }
 
 /// A floor above polling's IOPS is kept by nothing: polling is not told as the way to keep it. A
@@ -293,4 +341,36 @@ fn costs_of_an_earlier_run_are_told_beside_fidelity() {
     assert!(!text(&result).contains(told));
     result.calibration[0].reused = true;
     assert!(text(&result).contains(told), "{}", text(&result));
+}
+
+/// A figure that no trial knows is nowhere 0: not in a terminal, not on a page.
+#[test]
+fn kiops_per_core_that_nobody_knows_are_unknown() {
+    let mut tune = fixture::realistic();
+    for cell in &mut tune.cells {
+        cell.measured.kiops_per_core = Interval::default();
+    }
+    let told = "classic polling: 12310 IOPS, KIOPS/core unknown";
+    let text = terminal::tune(&tune, PIPE);
+    let page = q2c_report::html::tune(&tune).expect("make the page");
+    for said in [text, page] {
+        assert!(
+            said.contains(told) && !said.contains(" 0 KIOPS/core"),
+            "{said}"
+        );
+    }
+    let mut bench = bench_fixture::result();
+    for cell in &mut bench.cells[..7] {
+        cell.kiops_per_core = Interval::default();
+        cell.cpu.busy_s = Interval::default();
+    }
+    let text = terminal::bench(&bench, Screen { width: 200, ..PIPE });
+    let row = text.lines().find(|line| line.starts_with("io_uring poll"));
+    let fields: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    assert_eq!(
+        fields.iter().filter(|field| **field == "-").count(),
+        2,
+        "{fields:?}"
+    );
+    assert!(!text.contains("does most for a core"), "{text}");
 }

@@ -11,21 +11,7 @@ fn method(text: &str) -> Method {
 
 /// A clear answer.
 fn answer(bs: Bytes, text: &str) -> Recommendation {
-    Recommendation {
-        bs,
-        verdict: Verdict::Rule,
-        method: method(text),
-        floor: 0.97,
-        floor_asked: String::new(),
-        nearest: None,
-        follows: true,
-        following: None,
-        kernel: None,
-        open: Vec::new(),
-        undecided: Vec::new(),
-        noise_pct: 1.0,
-        over_linux: None,
-    }
+    Recommendation::clear(bs, Verdict::Rule, method(text), 0.97)
 }
 
 /// A complete run of 10 s.

@@ -11,8 +11,10 @@ mod fit;
 mod ladder;
 mod point;
 mod store;
+mod unfit;
 
-pub use store::{Store, StoreError, identity};
+pub use store::{Kept, Store, StoreError, identity};
+pub use unfit::Unfit;
 
 use crate::workload::{Stages, Step, Watched, Workload};
 use ladder::Ladder;

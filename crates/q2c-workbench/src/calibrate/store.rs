@@ -1,5 +1,6 @@
 //! Stored calibrations. They are used again while machine, kernel, target and CPU are the same.
 
+use super::unfit::Unfit;
 use crate::workload::Workload;
 use q2c_host::own_folder;
 use q2c_model::Bytes;
@@ -32,6 +33,18 @@ pub struct StoreError {
 struct Stored {
     identity: Identity,
     calibration: Calibration,
+    /// `None` in files of versions that did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unfit: Option<Unfit>,
+}
+
+/// A stored calibration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The calibration, marked as reused.
+    pub calibration: Calibration,
+    /// Why it must not be used; `None` where it may be.
+    pub unfit: Option<Unfit>,
 }
 
 /// A folder of calibrations, one file for each machine, kernel, target, CPU and block size.
@@ -73,31 +86,41 @@ impl Store {
         }
     }
 
-    /// The stored calibration for exactly this identity and block size, marked as reused. A file
-    /// that cannot be read, whose costs no machine has, or that another user may have written
-    /// counts as absent, and its calibration is measured anew.
+    /// The stored calibration for exactly this identity and block size. A file that cannot be read,
+    /// whose costs no machine has, or that another user may have written counts as absent, and its
+    /// calibration is measured anew.
     #[must_use]
-    pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Calibration> {
+    pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Kept> {
         own_folder::check(&self.folder).ok()?;
         let text = whole_file::read_text(&self.path(identity, bs), whole_file::SMALL).ok()?;
         let stored: Stored = serde_json::from_str(&text).ok()?;
         let same = stored.identity == *identity && stored.calibration.bs == bs;
         let usable = same && stored.calibration.cost.check().is_ok();
-        usable.then_some(Calibration {
-            reused: true,
-            ..stored.calibration
+        usable.then_some(Kept {
+            calibration: Calibration {
+                reused: true,
+                ..stored.calibration
+            },
+            unfit: stored.unfit,
         })
     }
 
-    /// Stores a calibration. The file appears whole or not at all.
+    /// Stores a calibration, and why it must not be used again where there is a reason. The file
+    /// appears whole or not at all.
     ///
     /// # Errors
     /// When the folder or file cannot be written, or others can change the folder.
-    pub fn save(&self, identity: &Identity, calibration: &Calibration) -> Result<(), StoreError> {
+    pub fn save(
+        &self,
+        identity: &Identity,
+        calibration: &Calibration,
+        unfit: Option<Unfit>,
+    ) -> Result<(), StoreError> {
         let path = self.path(identity, calibration.bs);
         let stored = Stored {
             identity: identity.clone(),
             calibration: calibration.clone(),
+            unfit,
         };
         let write = || {
             own_folder::check(&self.folder)?;
@@ -151,15 +174,29 @@ mod tests {
         for name in [path.clone(), path.with_extension("tmp")] {
             symlink(&precious, name).unwrap();
         }
-        store.save(&id, &calibration()).unwrap();
+        store.save(&id, &calibration(), None).unwrap();
         assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
         assert!(!path.is_symlink());
         let read = store.load(&id, Bytes(4096)).unwrap();
-        assert_eq!(read.cost, calibration().cost);
+        assert_eq!(read.calibration.cost, calibration().cost);
+        assert_eq!(read.unfit, None);
 
         fs::set_permissions(&store.folder, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(store.load(&id, Bytes(4096)).is_none());
-        store.save(&id, &calibration()).unwrap_err();
+        store.save(&id, &calibration(), None).unwrap_err();
+    }
+
+    /// The mark of a calibration is kept with it, and the next calibration takes it away.
+    #[test]
+    fn a_calibration_is_stored_with_the_reason_not_to_use_it() {
+        let own = tempfile::tempdir().unwrap();
+        let (store, id) = (Store::new(own.path()), Identity::default());
+        let busy = Unfit::Busy { cpus: 1.4 };
+        for unfit in [Some(busy), Some(Unfit::Contradicted), None] {
+            store.save(&id, &calibration(), unfit).unwrap();
+            let read = store.load(&id, Bytes(4096)).unwrap();
+            assert_eq!((read.unfit, read.calibration.reused), (unfit, true));
+        }
     }
 
     #[test]
@@ -169,7 +206,7 @@ mod tests {
         for submit_ns in [-1e6, 1e300] {
             let mut bad = calibration();
             bad.cost.submit_ns = submit_ns;
-            store.save(&id, &bad).unwrap();
+            store.save(&id, &bad, None).unwrap();
             assert!(store.load(&id, Bytes(4096)).is_none(), "{submit_ns}");
         }
     }

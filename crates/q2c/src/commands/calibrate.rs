@@ -9,7 +9,7 @@ use crate::workbench::{open_new, tell_cpu_trials};
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
-use q2c_workbench::calibrate::{CalibrateError, calibrate, identity};
+use q2c_workbench::calibrate::{CalibrateError, Unfit, calibrate, identity};
 use std::sync::atomic::AtomicBool;
 
 /// Calibrates, keeps the calibrations for later runs, and prints them.
@@ -26,12 +26,16 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     );
     drop(progress);
     let calibrations = calibrations.or_exit_of(CalibrateError::exit)?;
+    let unfit = Unfit::now(&bench.workload);
+    if let Some(why) = unfit {
+        say(&format!("q2c: the next run calibrates anew: {why}"));
+    }
     let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
     for (store, calibration) in store()
         .iter()
         .flat_map(|s| calibrations.iter().map(move |c| (s, c)))
     {
-        if let Err(error) = store.save(&identity, calibration) {
+        if let Err(error) = store.save(&identity, calibration, unfit) {
             say(&format!("q2c: failed to {error}"));
         }
     }

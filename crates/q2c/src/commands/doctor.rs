@@ -10,6 +10,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use q2c_config::Config;
 use q2c_host::Roots;
+use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::doctor::{self, DoctorFacts};
 use q2c_host::signals::Signals;
 use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open};
@@ -21,6 +22,10 @@ use q2c_workbench::doctor_facts;
 use q2c_workbench::workbench::try_cpus;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Length of a look at the machine at rest.
+const REST: Duration = Duration::from_millis(500);
 
 /// Examines the machine, and the target when one is named; or changes its settings. Returns the
 /// exit code, which may be that of the command that was run.
@@ -34,9 +39,14 @@ pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<
         return fix::run(args, &roots, &facts, signals);
     }
     let stop = signals.stop();
+    let busy = busy_at_rest(&roots, REST);
     let target = named.map(|path| target(&roots, path, &stop)).transpose()?;
     let facts = facts(&roots, target.as_ref(), args);
-    let mut report = doctor::run(&facts.with_abilities(abilities::ask(&roots)));
+    let facts = facts.with_abilities(abilities::ask(&roots));
+    let mut report = doctor::run(&match busy {
+        Some(cpus) => facts.with_busy_at_rest(cpus),
+        None => facts,
+    });
     report.checks.push(configuration(config));
     let report = doctor::by_use(report);
     match args.json {

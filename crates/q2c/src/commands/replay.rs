@@ -224,8 +224,12 @@ impl Run<'_> {
         stop: &AtomicBool,
     ) -> Result<Ran, Failure> {
         say(&format!("run folder {}", folder.path().display()));
-        let mut progress = of_trials();
         let replaying = self.replaying(variants, stop);
+        replaying
+            .beyond_estimate()
+            .iter()
+            .for_each(|what| say(what));
+        let mut progress = of_trials();
         let ran = replaying.run(self.request.seed, folder, progress.as_mut());
         ran.or_exit_of(RunError::exit)
     }

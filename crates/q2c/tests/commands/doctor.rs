@@ -1,7 +1,7 @@
 //! `q2c doctor` by use, and `--fix` on a loop device of the test's own.
 
 use crate::program::{Finished, q2c, q2c_command, refuses};
-use q2c_testkit::{random_mib, skip};
+use q2c_testkit::{busily, random_mib, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -66,6 +66,31 @@ fn checks_are_sorted_by_use() {
         .collect();
     assert_eq!(headings, USES.map(|(word, _)| word), "{text}");
     assert!(text.contains(" checks: "), "{text}");
+}
+
+/// While a thread keeps a CPU busy, `tune` and `bench` are not ready. Without a target the report
+/// says that no disk was looked at; with one it does not.
+#[test]
+fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = busily(|| q2c(folder.path(), &["doctor", "--json"]).json());
+    let checks = report["checks"].as_array().unwrap();
+    let busy = checks.iter().find(|check| check["id"] == "busy-at-rest");
+    assert_eq!(busy.unwrap()["verdict"], "invalidates", "{busy:?}");
+    for of in ["tune", "bench"] {
+        let mut uses = report["uses"].as_array().unwrap().iter();
+        let state = uses.find(|state| state["use"] == of).unwrap();
+        assert_eq!(state["ready"], "not-ready", "{state}");
+        let by = state["by"].as_array().unwrap();
+        assert!(by.contains(&Value::from("busy-at-rest")), "{state}");
+    }
+    fs::write(folder.path().join("doctor.json"), report.to_string()).unwrap();
+    let none = "disk: none was looked at; name a device or a file";
+    let text = q2c(folder.path(), &["report", "doctor.json"]).done();
+    assert!(text.contains(none), "{text}");
+    fs::write(folder.path().join("target"), random_mib()).unwrap();
+    let text = q2c(folder.path(), &["doctor", "target"]).done();
+    assert!(!text.contains(none), "{text}");
 }
 
 fn list<'a>(report: &'a Value, list: &str, key: &str) -> Vec<&'a str> {

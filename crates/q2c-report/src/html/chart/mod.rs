@@ -34,6 +34,7 @@ pub(super) use line::{Line, coloured};
 use crate::label;
 use q2c_model::Bytes;
 use q2c_result::tune::{Sweep, TuneResult};
+use q2c_stats::Interval;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -136,6 +137,14 @@ fn value(number: f64) -> Value {
             .parse::<f64>()
             .map_or(Value::Null, Value::from),
         false => Value::Null,
+    }
+}
+
+/// The median, and NaN where nothing was measured, which [`value`] does not draw.
+fn known(interval: &Interval) -> f64 {
+    match interval.trials {
+        0 => f64::NAN,
+        _ => interval.median,
     }
 }
 

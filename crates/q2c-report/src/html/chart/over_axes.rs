@@ -2,7 +2,7 @@
 //! section has a chart over: with a line for everything else that varies.
 
 use super::series::{Style, styles};
-use super::{Chart, View, axis, value};
+use super::{Chart, View, axis, known, value};
 use crate::bench::{beside, name, settings};
 use crate::course::jobs;
 use crate::heat::grids;
@@ -85,7 +85,7 @@ const QUANTITIES: [Quantity; 4] = [
     Quantity {
         label: "KIOPS per core",
         title: "KIOPS per busy CPU",
-        of: |cell| cell.kiops_per_core.median,
+        of: |cell| known(&cell.kiops_per_core),
     },
 ];
 

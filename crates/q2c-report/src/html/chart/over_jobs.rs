@@ -3,7 +3,7 @@
 
 use super::pareto::whiskers;
 use super::series::{Style, styles};
-use super::{Chart, View, axis, value};
+use super::{Chart, View, axis, known, value};
 use crate::bench::{Section, name};
 use crate::html::escape::chart_text;
 use crate::mode;
@@ -134,7 +134,7 @@ fn trace(line: &str, style: &Style, cells: &[&BenchCell], measure: &Measure) -> 
     let intervals: Vec<Interval> = cells.iter().map(|c| (measure.of)(c)).collect();
     let medians: Vec<Value> = intervals
         .iter()
-        .map(|i| value(i.median * measure.scale))
+        .map(|i| value(known(i) * measure.scale))
         .collect();
     let side = |of: fn(&Interval) -> f64| -> Value {
         intervals

@@ -199,6 +199,7 @@ fn sums_of_u2c_say_why_nothing_was_captured() {
         ),
     ] {
         let sentence = format!("sums are of U2C, what the replayer sees{end}");
+        assert_eq!(super::not_captured(&not_captured), sentence);
         assert_says(&why(not_captured), &sentence);
     }
 }

@@ -17,10 +17,11 @@ use q2c_host::topology::CpuChoiceError;
 use q2c_model::replay::Mode;
 use q2c_replay::Wanted;
 use q2c_result::Exit;
-use q2c_result::compare::{CompareResult, Profile};
+use q2c_result::compare::{CompareResult, NotCaptured, Profile};
 use q2c_result::replay::ReplayJob;
 use q2c_run::RunDir;
 use q2c_run::run_dir::RunDirError;
+use q2c_run::runner::spoken;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -34,6 +35,16 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let sources = traces.iter().map(|path| source(path, &args.how, stop));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let opens = opened(&requests[0], targets, &sources[0])?;
+    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].capture, &opens) {
+        Capturing::By(by) => (Some(by), None),
+        Capturing::Not(why) => (None, Some(why)),
+    };
+    if let Some(why) = not_captured
+        .as_ref()
+        .filter(|why| **why != NotCaptured::NotAsked)
+    {
+        say(&q2c_report::not_captured(why));
+    }
     let profiles = profiles(&sources, &requests, &opens[0], stop)?;
     let rows = rows(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
@@ -43,10 +54,6 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let starts = rows.iter().zip(&prepared);
     let starts: Vec<RunStart> = starts.map(|(row, ready)| row.start(&ready.job)).collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
-    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].capture, &opens) {
-        Capturing::By(by) => (Some(by), None),
-        Capturing::Not(why) => (None, Some(why)),
-    };
     let run = Run {
         request: &requests[0],
         trials: args.trials,
@@ -127,11 +134,11 @@ fn profiles(
             return Ok(None);
         }
         say(&format!(
-            "{} has no completions: it is replayed timed on {} once, about {:.0} s, and this \
-             recording is replayed on all devices",
+            "{} has no completions: it is replayed timed on {} once, about {}, and again where the \
+             replayer is late; this recording is replayed on all devices",
             source.name,
             profiling.device(source),
-            source.facts.whole().as_secs_f64()
+            spoken(source.facts.whole().as_secs_f64())
         ));
         profiling.of(source).map(Some).or_exit_of(profile_exit)
     };

@@ -7,15 +7,15 @@ use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::say;
 use crate::workbench::{open_for_interfaces, tell_cpu_trials};
-use q2c_bench::QUIET_CPUS;
 use q2c_bench::media::Media;
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::SimDevices;
 use q2c_host::Roots;
+use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::{Bytes, CpuId};
 use q2c_reproduce::jobs::{Ground, OpenTarget};
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::{Experiment, Maker};
@@ -23,9 +23,10 @@ use q2c_result::Exit;
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
-use q2c_workbench::workload::{Boundary, Site};
+use q2c_workbench::workload::Site;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// An open place.
 pub(super) struct Place {
@@ -42,9 +43,7 @@ pub(super) struct Place {
 }
 
 /// Length of the look at the machine at rest, where no target is opened.
-const REST: Nanos = Nanos::from_millis(500);
-/// Most looks. They end early on a quiet machine.
-const REST_LOOKS: usize = 5;
+const REST: Duration = Duration::from_millis(500);
 
 impl Place {
     /// Opens the target of `plan` for `experiments`, and chooses the CPUs.
@@ -237,24 +236,12 @@ pub(super) fn without_target(
     AllowedCpus::read()?.choose(named, order)
 }
 
-/// A place for counters without a disk, and the busy CPUs of a moment at rest: the least of several
-/// looks, since something short may happen to run now.
+/// A place for counters without a disk, and the busy CPUs of a moment at rest; 0 where they cannot
+/// be read.
 fn at_rest() -> Site {
     let site = nowhere();
-    let mut least = f64::INFINITY;
-    for _ in 0..REST_LOOKS {
-        let begin = Boundary::read(&site);
-        std::thread::sleep(std::time::Duration::from_nanos(REST.0));
-        let end = Boundary::read(&site);
-        let cpu = begin.cpu.zip(end.cpu);
-        let busy = cpu.and_then(|(b, e)| e.busy_since(&b).cpus_busy());
-        least = least.min(busy.unwrap_or(0.0));
-        if least <= QUIET_CPUS {
-            break;
-        }
-    }
     Site {
-        idle_busy_cpus: least,
+        idle_busy_cpus: busy_at_rest(&site.roots, REST).unwrap_or(0.0),
         ..site
     }
 }

@@ -142,6 +142,15 @@ fn an_answer_without_the_writes_says_reads_only() {
     );
     let sums = entry(only(&result), "verdict", "kind", "sums-of-u2c");
     assert_eq!(sums["not_captured"]["no-disk"], "sim:2ms,servers=4");
+    // That is said before anything is replayed, and how long it may all take.
+    let at = |words: &str| {
+        done.stderr
+            .find(words)
+            .unwrap_or_else(|| panic!("{}", done.stderr))
+    };
+    let begins = at("run folder ");
+    assert!(at("sim:2ms,servers=4 has no disk of the kernel's") < begins);
+    assert!(at("if devices keep up with the trace") < at("2 cells x 2 trials"));
     let says = told(folder.path(), &done);
     for words in [
         "sim:100us,servers=4 serves this trace better (reads only): its sum of U2C",

@@ -1,0 +1,115 @@
+use super::*;
+use crate::request::tests::request;
+use crate::{OpenSite, Precondition, PreparedReplay, ReplayRequest};
+use q2c_host::Roots;
+use q2c_model::Nanos;
+use q2c_replay::{Count, LaneBy, ReplayFacts};
+use q2c_sys::Clock;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+/// A trace of 2 s, in three quarters of which nothing is in flight.
+fn facts() -> ReplayFacts {
+    ReplayFacts {
+        requests: 100,
+        completed: 100,
+        last: Nanos::from_millis(1_900),
+        last_end: Nanos::from_millis(2_000),
+        idle: Nanos::from_millis(1_500),
+        largest: Bytes(4096),
+        ..ReplayFacts::default()
+    }
+}
+
+/// The trace on targets of 1 MiB.
+fn variant(facts: &ReplayFacts, mode: Mode, sites: usize) -> Variant<'_> {
+    let asked = ReplayRequest { mode, ..request() };
+    let open = |nth| OpenSite::of_one(&Roots::live(), &asked, "null", facts, nth).unwrap();
+    let sites: Vec<OpenSite> = (0..sites).map(open).collect();
+    let ready = PreparedReplay::new(&Roots::live(), &asked, facts, &sites, 3).unwrap();
+    let mut sites: Vec<_> = sites.into_iter().map(|open| open.site).collect();
+    for target in sites.iter_mut().flat_map(|site| &mut site.targets) {
+        target.size = Bytes(1 << 20);
+    }
+    Variant {
+        name: String::new(),
+        plan: ready.plan,
+        facts,
+        sites,
+    }
+}
+
+const TIMED: Mode = Mode::Timed { speed: 1.0 };
+
+#[test]
+fn a_trial_takes_what_its_mode_takes() {
+    let facts = facts();
+    for (mode, replayed_s) in [
+        (TIMED, 2.0),
+        (Mode::Timed { speed: 4.0 }, 0.5),
+        (Mode::Closed { lane: LaneBy::Pid }, 2.0),
+        (
+            Mode::Outstanding {
+                count: Count::Requests,
+                idle: Idle::Squeeze,
+            },
+            0.5,
+        ),
+    ] {
+        let expected_s = variant(&facts, mode, 1).expected_s();
+        assert!(
+            (expected_s - replayed_s - AROUND_S).abs() < 1e-9,
+            "{mode:?}"
+        );
+    }
+}
+
+/// Three trials of 2.03 s on two devices, of which each may be run four times; before each of the
+/// six trials 3 MiB are written.
+#[test]
+fn what_makes_a_run_longer_is_told() {
+    let facts = facts();
+    let variants = [variant(&facts, TIMED, 2)];
+    let stop = AtomicBool::new(false);
+    let told = |repeats, precondition: Option<&str>| {
+        let replaying = Replaying {
+            variants: &variants,
+            trials: 3,
+            all_trials: false,
+            repeats,
+            stayed_late: BTreeSet::new(),
+            max_lateness: Nanos::from_micros(100),
+            capture: None,
+            precondition: precondition.map(|text| text.parse::<Precondition>().unwrap()),
+            record: None,
+            memory: Bytes(1 << 20),
+            spill: std::env::temp_dir(),
+            roots: Roots::live(),
+            clock: Clock::new(),
+            stop: &stop,
+            partial: None,
+            failed: OnceCell::new(),
+        };
+        replaying.beyond_estimate()
+    };
+    assert_eq!(told(0, None), Vec::<String>::new());
+    let both = told(3, Some("sequential:3"));
+    assert!(
+        both[0].starts_with("at most 49 s if devices keep up"),
+        "{both:?}"
+    );
+    assert!(both[0].ends_with("repeated, 3 times at most"), "{both:?}");
+    assert!(
+        both[1].contains("before each trial, 18 MiB in all"),
+        "{both:?}"
+    );
+}
+
+#[test]
+fn each_way_to_write_a_target_has_its_bytes() {
+    for (text, times) in [("sequential", 1), ("sequential:3", 3), ("random", 2)] {
+        let precondition: Precondition = text.parse().unwrap();
+        assert_eq!(precondition.bytes(Bytes(4096)), Bytes(times * 4096));
+    }
+}

@@ -1,0 +1,160 @@
+//! The calibration of a run: from its folder, from the store of earlier runs, or measured. A stored
+//! one that was measured on a busy machine, or that trials contradicted, is measured anew.
+
+use super::rounds::Verified;
+use super::{Tune, TuneError, note, read_json, warn};
+use q2c_model::Bytes;
+use q2c_result::Warning;
+use q2c_result::tune::Calibration;
+use q2c_run::run_dir::{Identity, RunDir};
+use q2c_run::runner::Progress;
+use q2c_workbench::calibrate::{Kept, StoreError, Unfit, calibrate, identity};
+
+/// Name of the file in the run folder.
+const CALIBRATION_FILE: &str = "calibration.json";
+/// The machine and job that the calibration belongs to.
+const CALIBRATED_FILE: &str = "calibration-identity.json";
+
+impl Tune<'_> {
+    fn identity(&self) -> Identity {
+        identity(self.machine, self.calibration_target, self.workload)
+    }
+
+    /// Returns the calibration: from the run folder when the run is resumed, else from the store,
+    /// else measured. The calibration is always left in the folder.
+    pub(super) fn calibration(
+        &self,
+        folder: &RunDir,
+        warnings: &mut Vec<Warning>,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<Calibration>, TuneError> {
+        let identity = self.identity();
+        if let Some(kept) = read_json::<Vec<Calibration>>(folder, CALIBRATION_FILE)? {
+            still_holds(folder, &identity)?;
+            return possible(folder, &kept).map(|()| kept);
+        }
+        let known = self.known(&identity, progress);
+        self.tell_length(folder, known.is_none(), progress);
+        let calibration = match known {
+            Some(known) => known,
+            None => self.measured(&identity, warnings, progress)?,
+        };
+        folder.publish_json(CALIBRATED_FILE, &identity)?;
+        folder.publish_json(CALIBRATION_FILE, &calibration)?;
+        Ok(calibration)
+    }
+
+    /// The stored calibrations; `None` where that of a block size is missing or must not be used,
+    /// which is told.
+    fn known(&self, identity: &Identity, progress: &mut dyn Progress) -> Option<Vec<Calibration>> {
+        let store = self.store.filter(|_| !self.recalibrate)?;
+        let mut usable = |&bs: &Bytes| {
+            let Kept { calibration, unfit } = store.load(identity, bs)?;
+            match unfit {
+                None => Some(calibration),
+                Some(why) => {
+                    let told = format!("{bs}: the stored calibration is not used: {why}");
+                    progress.event(&note(&told));
+                    None
+                }
+            }
+        };
+        let found: Vec<Option<Calibration>> = self.spec.sizes.iter().map(&mut usable).collect();
+        found.into_iter().collect()
+    }
+
+    /// Calibrates now, and keeps the calibrations for later runs.
+    fn measured(
+        &self,
+        identity: &Identity,
+        warnings: &mut Vec<Warning>,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<Calibration>, TuneError> {
+        let (sizes, seed) = (&self.spec.sizes, self.spec.seed);
+        let measured = calibrate(self.workload, sizes, seed, progress, self.stop)?;
+        let Some(store) = self.store else {
+            return Ok(measured);
+        };
+        let unfit = Unfit::now(self.workload);
+        if let Some(why) = unfit {
+            progress.event(&note(&format!("the next run calibrates anew: {why}")));
+        }
+        for of in &measured {
+            let saved = store.save(identity, of, unfit);
+            warnings.extend(saved.as_ref().err().map(not_stored));
+        }
+        Ok(measured)
+    }
+
+    /// Marks the stored calibrations that the trials contradict, so that no later run uses them.
+    pub(super) fn discard_contradicted(
+        &self,
+        calibration: &[Calibration],
+        verified: &Verified,
+        warnings: &mut Vec<Warning>,
+        progress: &mut dyn Progress,
+    ) {
+        let Some(store) = self.store else {
+            return;
+        };
+        let identity = self.identity();
+        for (of, case) in calibration.iter().zip(&verified.cases) {
+            if warn::contradictions(&case.referee.correction()).is_empty() {
+                continue;
+            }
+            progress.event(&note(&format!(
+                "{}: the next run calibrates anew: {}",
+                of.bs,
+                Unfit::Contradicted
+            )));
+            let marked = store.save(&identity, of, Some(Unfit::Contradicted));
+            warnings.extend(marked.as_ref().err().map(not_marked));
+        }
+    }
+}
+
+fn not_stored(error: &StoreError) -> Warning {
+    Warning::new(
+        "calibration-not-stored",
+        error.to_string(),
+        "the next run calibrates again",
+        "make the folder writable",
+    )
+}
+
+fn not_marked(error: &StoreError) -> Warning {
+    Warning::new(
+        "calibration-not-discarded",
+        error.to_string(),
+        "a calibration that the trials contradict may be used by the next run",
+        "make the folder writable, or run with --recalibrate",
+    )
+}
+
+/// Checks that machine and job of a resumed run are those that its calibration was measured with.
+fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
+    let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
+    let changed: Vec<String> = then
+        .differences(now)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    match changed.is_empty() {
+        true => Ok(()),
+        false => Err(TuneError::Kept {
+            path: folder.path().join(CALIBRATION_FILE).display().to_string(),
+            problem: format!("it holds no longer ({})", changed.join("; ")),
+        }),
+    }
+}
+
+/// Checks that a calibration that was kept has costs that a machine can have.
+fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), TuneError> {
+    let checked = kept
+        .iter()
+        .try_for_each(|calibration| calibration.cost.check());
+    checked.map_err(|problem| TuneError::Kept {
+        path: folder.path().join(CALIBRATION_FILE).display().to_string(),
+        problem,
+    })
+}

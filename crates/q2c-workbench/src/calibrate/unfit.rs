@@ -1,0 +1,60 @@
+//! Reasons for which a stored calibration is not used again.
+
+use crate::workload::Workload;
+use q2c_host::cpu_time::QUIET_CPUS;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a stored calibration is not used again, but measured anew.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfit {
+    /// Other work was done on the machine when it was measured.
+    Busy {
+        /// Number of CPUs that were busy just before.
+        cpus: f64,
+    },
+    /// The trials of a run contradicted it.
+    Contradicted,
+}
+
+impl Unfit {
+    /// The reason against a calibration that is measured with `workload` now; `None` where there is
+    /// none. Background jobs keep CPUs busy on purpose.
+    #[must_use]
+    pub fn now(workload: &Workload) -> Option<Self> {
+        let alone = workload.background.is_empty();
+        Self::by_rest(workload.site.idle_busy_cpus).filter(|_| alone)
+    }
+
+    fn by_rest(cpus: f64) -> Option<Self> {
+        (cpus > QUIET_CPUS).then_some(Unfit::Busy { cpus })
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfit::Busy { cpus } => write!(
+                f,
+                "{cpus:.2} CPUs were busy with other work when it was measured"
+            ),
+            Unfit::Contradicted => f.write_str("the trials of a run contradicted it"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_calibration_of_a_busy_machine_is_unfit() {
+        assert_eq!(Unfit::by_rest(0.1), None);
+        let busy = Unfit::by_rest(1.4).unwrap();
+        assert_eq!(
+            busy.to_string(),
+            "1.40 CPUs were busy with other work when it was measured"
+        );
+    }
+}
