@@ -53,13 +53,16 @@ def test_a_wrong_rule_has_the_programs_text() -> None:
 def test_policies_are_those_of_the_help(printed: Program) -> None:
     _, told = re.sub(r"\s+", " ", printed("poll", "sim", "--help")).split("Sleep rules:")
     rules = q2c.policies()
-    assert len(rules) == told.count(", as in `") > 10
+    assert len(rules) == told.count("; as in: ") > 10
     for rule in rules:
         q2c.Rule(rule["example"])
-        assert f" {rule['name']} {rule['summary']} (per {rule['scope']}), as in `{rule['example']}`" in told
+        head = rf" {re.escape(rule['name'])}: {re.escape(rule['summary'])}; ([^;]*); as in: {re.escape(rule['example'])} "
+        windows = re.search(head, told)
+        assert windows is not None, rule
+        assert f" the {rule['scope']}" in windows[1] or f" each {rule['scope']}" in windows[1] or rule["name"] == "fixed"
         for param in rule["params"]:
             default = "must be given" if param["default"] is None else f"default {param['default']}"
-            assert f" {param['name']} {param['summary']}; {param['range']}, {default}" in told
+            assert f" {param['name']}: {param['summary']}; {param['range']}, {default}" in told
 
 
 @pytest.mark.parametrize("path", [BLOCK, USER], ids=lambda path: path.stem)

@@ -24,7 +24,7 @@ def latencies(seed: int, least: float = 20.0) -> list[float]:
 
 def figures(cells: Any) -> list[dict[str, Any]]:
     """Cells without what only a trace in a sweep has."""
-    own = {"input", "bs", "ios", "keeps_limits"}
+    own = {"input", "bs", "ios", "keeps_limits", "share"}
     return [{key: value for key, value in cell.items() if key not in own} for cell in cells]
 
 
