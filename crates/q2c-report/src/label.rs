@@ -157,6 +157,14 @@ pub(crate) fn job(result: &TuneResult) -> String {
         let cpu = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         text += &format!(" on {cpu} {}", cpus.join(", "));
     }
+    if let Some(think) = job.think_ns {
+        let think = quantity::bare(&quantity::duration(think));
+        let of = match job.jobs {
+            1 => "its I/Os",
+            _ => "the I/Os of each",
+        };
+        text += &format!(" with {think} between {of}");
+    }
     let trial = quantity::bare(&quantity::seconds(job.trial_seconds));
     text + &format!(", {} of {trial} per cell", trials(result))
 }

@@ -116,10 +116,15 @@ fn facts(tune: &Tune<'_>, bs: Bytes, path: &str) -> BTreeMap<String, String> {
     ];
     let background = workload.background.iter().enumerate();
     let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
+    let think = tune
+        .spec
+        .think()
+        .map(|think| ("think".to_owned(), think.to_string()));
     facts
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .chain(jobs)
+        .chain(think)
         .collect()
 }
 
@@ -154,14 +159,20 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 }
 
 /// The polled I/Os of the given stages of one lane, as a recording that the simulator can replay.
-pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io) -> Recording {
+/// A stage's last I/O has its think time if the lane `thinks`: until the first I/O of the next
+/// stage.
+pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool) -> Recording {
     let mut recording = Recording::default();
     for &stage in stages {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };
-        let samples = &lane.samples[phase.samples.clone()];
-        for (n, sample) in samples.iter().enumerate() {
+        let last = match thinks {
+            true => lane.samples.len(),
+            false => phase.samples.end,
+        };
+        let samples = &lane.samples[phase.samples.start..last];
+        for (n, sample) in samples.iter().take(phase.samples.len()).enumerate() {
             let next = samples
                 .get(n + 1)
                 .map_or(sample.reaped_ns(), |next| next.submit_ns);

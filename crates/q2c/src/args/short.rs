@@ -16,7 +16,7 @@ const OF_FORMATS: [&str; 6] = [
     "skip_bad",
 ];
 /// Options that are seldom needed, and are in `--help` only.
-const SELDOM: [&str; 10] = [
+const SELDOM: [&str; 11] = [
     "seed",
     "on_error",
     "memory",
@@ -27,6 +27,7 @@ const SELDOM: [&str; 10] = [
     "discards",
     "by",
     "in_flight",
+    "think",
 ];
 
 /// The command and its commands with short texts for `-h`.

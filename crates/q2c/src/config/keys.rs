@@ -60,6 +60,7 @@ pub(super) const COMMANDS: &[Known] = &[
             BUDGET,
             TRIALS,
             JOBS,
+            key("think"),
             key("policy"),
             key("rule"),
             key("period"),
