@@ -104,7 +104,7 @@ fn is_kept(at: &Path, result: &Value) {
     for text in [
         "worth to the program at 16 KiB",
         "not copied",
-        "IOPS while in flight",
+        "16 KiB: IOPS ",
     ] {
         assert!(drawn.contains(text), "{text}: {drawn}");
     }
@@ -189,8 +189,8 @@ fn jobs_on_a_scratch_file_think() {
     let drawn = run(at, &format!("report {}", run_in(at).display())).done();
     assert!(drawn.contains("2 ms between its I/Os"), "{drawn}");
     for (words, said) in [
-        ("tune sim:1ms --think 10ns", "expected 1 us to 1 s"),
-        ("tune sim:1ms --think 2s", "expected 1 us to 1 s"),
+        ("tune sim:1ms --think 10ns", "expected 1.0 us to 1.00 s"),
+        ("tune sim:1ms --think 2s", "expected 1.0 us to 1.00 s"),
         ("tune --from t --think 1ms", "--think"),
     ] {
         run(at, words).refused(2, &[said]);
