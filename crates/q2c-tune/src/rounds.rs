@@ -5,7 +5,7 @@ use super::outcome::TrialOutcome;
 use super::plan::{RoundPlan, Size};
 use super::record;
 use super::simulated::median_wait;
-use super::think::{self, with_cpu};
+use super::think;
 use super::{Tune, TuneError, doing, note};
 use q2c_advice::{Order, Outlook, Referee, Setting, Subject};
 use q2c_model::{Bytes, Nanos};
@@ -125,8 +125,8 @@ fn hear_again(
     let seconds = tune.spec.record_seconds * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-        let lanes = record::recording(tune, folder, case.bs, &name, seconds)?;
-        case.referee.add_recording(with_cpu(lanes, case.gap_cpu));
+        let lanes = record::recording(tune, folder, case.bs, &name, (seconds, case.gap_cpu))?;
+        case.referee.add_recording(lanes);
     }
     Ok(())
 }
@@ -134,9 +134,9 @@ fn hear_again(
 fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, TuneError> {
     let bs = calibration.bs;
     let name = format!("trace-{}.parquet", bs.0);
-    let first = record::recording(tune, folder, bs, &name, tune.spec.record_seconds)?;
     let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);
-    let first = with_cpu(first, gap_cpu);
+    let length = (tune.spec.record_seconds, gap_cpu);
+    let first = record::recording(tune, folder, bs, &name, length)?;
     let ios: usize = first.iter().map(Recording::len).sum();
     let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds;
     let setting = Setting {
