@@ -80,15 +80,17 @@ impl PolledCpu {
         let polled = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
         let had = got * slices.len() as f64 / beside.rates.iops * 1e9;
         let more = had - polled;
-        match more > thought.0 as f64 {
-            true => PolledCpu {
+        if more > thought.0 as f64 {
+            return PolledCpu {
                 gap_cpu: Some(Nanos(more as u64)),
                 got: 1.0,
-            },
-            false => PolledCpu {
-                gap_cpu,
-                got: had / (polled + thought.0 as f64),
-            },
+            };
+        }
+        let got = had / (polled + thought.0 as f64);
+        PolledCpu {
+            gap_cpu,
+            // Slices without an I/O say nothing.
+            got: if got.is_finite() { got } else { 1.0 },
         }
     }
 }
@@ -165,6 +167,13 @@ mod tests {
         let less = polled(44.0, ten);
         assert_eq!(less.gap_cpu, ten);
         assert!((less.got - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slices_without_an_io_say_nothing() {
+        let ten = Some(Nanos::from_micros(10));
+        let none = PolledCpu::of(&[Recording::default()], &TrialOutcome::default(), ten);
+        assert_eq!((none.gap_cpu, none.got), (ten, 1.0));
     }
 
     #[test]
