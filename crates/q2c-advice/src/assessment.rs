@@ -3,7 +3,7 @@
 
 use crate::decide::Contender;
 use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
-use crate::goal::{Goal, SAVING, WORTH};
+use crate::goal::{Goal, WORTH};
 use q2c_result::tune::PerCore;
 use q2c_sim::Objective;
 
@@ -124,7 +124,8 @@ impl Assessment {
             },
             // A rule that does not leave the CPU saves none of it, whatever the noise in its
             // KIOPS/core says.
-            pays: live_cores.ratio() >= WORTH && (!sleeps || cpu_pct <= SAVING),
+            pays: live_cores.ratio() >= WORTH
+                && (!sleeps || cpu_pct <= middle(trials, Trial::saving)),
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
         })

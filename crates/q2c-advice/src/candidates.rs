@@ -1,6 +1,6 @@
 //! Selects by simulation a few rules that are worth a trial and differ from each other.
 
-use crate::goal::{SAVING, WORTH};
+use crate::goal::WORTH;
 use crate::outlook::Outlook;
 use q2c_policy::PolicySpec;
 use q2c_result::role::Role;
@@ -28,7 +28,7 @@ pub(crate) fn candidates(
     for policy in own {
         chosen.add_own(policy);
     }
-    let saves = |o: &&Outlook| o.sleep_ns > 0.0 && o.cpu_pct <= SAVING;
+    let saves = |o: &&Outlook| o.sleep_ns > 0.0 && o.saves;
     let sleeping: Vec<&Outlook> = outlooks.iter().filter(saves).collect();
     let following = || sleeping.iter().copied().filter(|o| o.follows);
     let above = |errors: f64| following().filter(move |o| o.iops.above(floor) >= errors);
@@ -137,6 +137,7 @@ mod tests {
             iops: of(iops),
             per_core: of(per_core),
             cpu_pct: 100.0 / per_core,
+            saves: 100.0 / per_core <= 97.0,
             sleep_ns: sleep_us * 1e3,
             miss_rate: 0.0,
             value: per_core,

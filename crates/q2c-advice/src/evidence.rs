@@ -1,5 +1,6 @@
 //! The figures of trials beside polling, and how exactly they are known.
 
+use crate::goal::SAVING;
 use q2c_model::Rates;
 use q2c_result::tune::{PerCore, Relative};
 use q2c_stats::{Interval, median, sorted};
@@ -13,6 +14,8 @@ pub struct Beside {
     pub cpu_pct: f64,
     /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
     pub busy_cpus: Option<f64>,
+    /// Whether the lanes sleep between their I/Os, so that polling does not take a whole CPU.
+    pub thinks: bool,
 }
 
 /// The paired prediction of a trial: its rule simulated on the polled slices.
@@ -50,6 +53,15 @@ impl Trial {
     pub fn is_whole(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
+    }
+
+    /// The most thread CPU with which a rule has left the CPU, percent: a share of what polling
+    /// takes.
+    pub(crate) fn saving(&self) -> f64 {
+        match self.beside.thinks {
+            true => SAVING / 100.0 * self.beside.cpu_pct,
+            false => SAVING,
+        }
     }
 
     /// IOPS over those of polling beside it.
@@ -228,6 +240,7 @@ mod tests {
                 iops: 100.0,
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.2),
+                thinks: false,
             },
             ..Trial::default()
         }
@@ -241,6 +254,15 @@ mod tests {
         assert_eq!(one.relative_iops(), 0.96);
         assert_eq!(one.relative_per_core(), Some(1.92));
         assert_eq!(one.relative_per_thread_cpu(), 1.92);
+    }
+
+    /// With think time polling takes 40 % of a CPU, and a rule that has left it at most 97 % of that.
+    #[test]
+    fn a_rule_leaves_what_polling_takes() {
+        let mut one = trial(96.0, 0.6);
+        assert_eq!(one.saving(), 97.0);
+        (one.beside.thinks, one.beside.cpu_pct) = (true, 40.0);
+        assert!((one.saving() - 38.8).abs() < 1e-12);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::FittedCorrection;
-use crate::goal::Goal;
+use crate::goal::{Goal, SAVING};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::answers::sensitivity;
@@ -40,6 +40,9 @@ pub struct Outlook {
     pub per_core: Estimate,
     /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
+    /// Whether the threads leave the CPU: they take at most [`SAVING`] percent of it, or with think
+    /// time of what polling takes.
+    pub saves: bool,
     /// Sleep asked, mean over all I/Os, ns.
     pub sleep_ns: f64,
     /// Misses / I/Os.
@@ -109,18 +112,30 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal
         .map(|i| over(&draws, |d| utility(d, i, goal)))
         .collect();
     let form_sd = fitted.form_sd;
+    let cpu_pct = |i: usize| over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
+    let saving = saving(setting, over(&draws, |d| d.poll.gives.rates.cpu_pct));
     let of = |(i, policy): (usize, &PolicySpec)| Outlook {
         policy: policy.clone(),
         follows: policy.follows_the_device(),
         iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
         per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
-        cpu_pct: over(&draws, |d| d.cells[i].gives.rates.cpu_pct),
+        cpu_pct: cpu_pct(i),
+        saves: cpu_pct(i) <= saving,
         sleep_ns: over(&draws, |d| d.cells[i].gives.rates.effective_sleep_ns),
         miss_rate: over(&draws, |d| d.cells[i].gives.rates.miss_rate),
         value: over(&draws, |d| value(d, i, goal)),
         robust: with_neighbours(&grid.policies, i, &values),
     };
     grid.policies.iter().enumerate().map(of).collect()
+}
+
+/// The most thread CPU with which a rule has left the CPU, percent. Polling takes `polled_pct`.
+fn saving(setting: &Setting, polled_pct: f64) -> f64 {
+    let mut lanes = setting.recordings.iter().flatten();
+    match lanes.any(|lane| lane.gap_cpu.is_some()) {
+        true => SAVING / 100.0 * polled_pct,
+        false => SAVING,
+    }
 }
 
 fn draw(
@@ -163,7 +178,10 @@ fn draw(
 fn part(lane: &Recording, start: f64) -> Recording {
     let len = lane.len();
     let (from, most) = ((start * len as f64) as usize, (len as f64 * PART).ceil());
-    let mut part = Recording::default();
+    let mut part = Recording {
+        gap_cpu: lane.gap_cpu,
+        ..Recording::default()
+    };
     for i in (0..most as usize).map(|i| (from + i) % len.max(1)) {
         let io = q2c_sim::unpack(lane.ios[i]);
         part.push(io, lane.submit[i], lane.wait[i], lane.gap[i]);

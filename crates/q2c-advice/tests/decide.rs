@@ -23,6 +23,7 @@ fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32
                 iops: 10_000.0,
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.0),
+                thinks: false,
             },
             ..Trial::default()
         }

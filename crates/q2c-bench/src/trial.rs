@@ -352,6 +352,7 @@ impl Place<'_> {
             capacity: 0,
             tally: true,
             rate: self.rate,
+            think: None,
             stop_on_fault: true,
         };
         waits.into_iter().enumerate().map(plan).collect()

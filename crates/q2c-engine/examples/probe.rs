@@ -65,6 +65,7 @@ fn main() {
             capacity: 4_000_000,
             tally: false,
             rate: None,
+            think: None,
             stop_on_fault: true,
         }],
         interval: Nanos::from_millis(100),

@@ -83,6 +83,7 @@ fn once(clock: Clock, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError
         capacity,
         tally: false,
         rate: None,
+        think: None,
         stop_on_fault: true,
     };
     let plan = RunPlan {

@@ -5,9 +5,11 @@ mod deep;
 mod flights;
 mod paced;
 mod sleeping;
+mod think;
 
 pub(crate) use flights::Flights;
 pub(crate) use paced::Pace;
+pub(crate) use think::Think;
 
 use crate::engine::{Completion, Engine, EngineError, Operation, Request, Waits};
 use crate::pattern::Offsets;
@@ -65,6 +67,8 @@ pub struct Lane<'a> {
     pub carries: bool,
     /// Open loop: the times at which submissions are due.
     pub pace: Option<Pace>,
+    /// Closed loop of depth 1: the lane sleeps so long after each I/O.
+    pub think: Option<Think>,
 }
 
 impl Lane<'_> {
@@ -87,7 +91,7 @@ impl Lane<'_> {
             Wait::Interrupt => self.repeat(end, Self::interrupted),
             // An I/O that is done in one call leaves no time to look in.
             Wait::Poll if self.waits == Waits::Not => self.repeat(end, Self::interrupted),
-            Wait::Poll if !self.recorder.keeps() => self.bare(end),
+            Wait::Poll if !self.recorder.keeps() && self.think.is_none() => self.bare(end),
             Wait::Poll => self.repeat(end, Self::polled),
             Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
         }
@@ -100,9 +104,17 @@ impl Lane<'_> {
         mut one: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
     ) -> Result<(), EngineError> {
         loop {
+            if let Some(think) = self.think
+                && !self.has_thought(think, end)
+            {
+                return Ok(());
+            }
             let request = self.next_request(0);
             let sample = one(self, request)?;
             self.record(sample);
+            if let Some(think) = &mut self.think {
+                think.begin(sample.reaped_ns());
+            }
             if sample.reaped_ns() >= end || self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }

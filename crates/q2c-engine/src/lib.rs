@@ -9,6 +9,7 @@ pub mod floor;
 mod lane;
 pub mod measure;
 mod pattern;
+mod rest;
 mod run;
 mod sample;
 mod sleeps;

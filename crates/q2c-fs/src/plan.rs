@@ -154,6 +154,7 @@ impl FsPlan<'_> {
             capacity: 0,
             tally: false,
             rate: None,
+            think: None,
             stop_on_fault: true,
         };
         Ok(files.into_iter().enumerate().map(plan).collect())

@@ -15,6 +15,10 @@ pub const STATED_BYTES: &str = "stated.bytes";
 /// Name of the fact that an analysis is of the I/Os of one process, and of which.
 pub const ONE_PROCESS: &str = "analyzed.process";
 
+/// Name of the fact that holds the most CPU time that a thread of the user layer takes between two
+/// of its I/Os, ns, where it sleeps there. Without it threads are taken to run all the while.
+pub const THINK_CPU: &str = "think_cpu_ns";
+
 /// Name of the fact that holds a device's `queue/io_poll_delay` at the time of the recording: the
 /// number as the kernel shows it, -1 for classic polling.
 #[must_use]

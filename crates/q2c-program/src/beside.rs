@@ -1,6 +1,6 @@
 //! The trials of a copied workload beside the program.
 
-use crate::copied::{ios_at, rounded};
+use crate::copied::{ios_at, rounded, submitters};
 use crate::worth::{caveats, worth};
 use q2c_model::{Bytes, Layer};
 use q2c_policy::Method;
@@ -16,7 +16,7 @@ const LIKE: f64 = 1.5;
 /// block layer was recorded: its times leave out submission and wake-up, which the rate of a closed
 /// loop has.
 const LIKE_WIDE: f64 = 2.0;
-/// The same for what the workload was given: sizes and I/Os in flight.
+/// The same for what the workload was given: sizes, and I/Os in flight without think time.
 const LIKE_SET: f64 = 1.25;
 
 /// The program of a run with the likeness of its workload and the worth of the answers, from the
@@ -63,14 +63,22 @@ fn cell<'a>(cells: &'a [Cell], bs: Bytes, method: &Method) -> Option<&'a Cell> {
 
 fn likeness(pattern: &Pattern, copied: &Copied, bs: Bytes, cell: &Cell) -> Option<Likeness> {
     let main = pattern.kinds.first()?;
-    let program = OfProgram { main, bs };
+    let program = OfProgram {
+        pattern,
+        main,
+        bs,
+        think_ns: copied.think_ns,
+    };
     let measured = &cell.measured;
-    let likened = |figure, program, workload| likened(pattern.layer, figure, program, workload);
+    let likened = |figure, program, workload| {
+        let most = most_apart(pattern.layer, figure, copied.think_ns.is_some());
+        likened(most, figure, program, workload)
+    };
     let mut figures = vec![
         likened(
             LikenedFigure::InFlight,
-            main.in_flight.mean,
-            in_flight(copied),
+            program.in_flight(),
+            in_flight(copied, cell),
         ),
         likened(LikenedFigure::Size, program.mean_size(), bs.0 as f64),
     ];
@@ -95,13 +103,19 @@ fn likeness(pattern: &Pattern, copied: &Copied, bs: Bytes, cell: &Cell) -> Optio
     })
 }
 
-fn likened(layer: Layer, figure: LikenedFigure, program: f64, workload: f64) -> Likened {
-    let most = match figure {
-        LikenedFigure::Iops if layer == Layer::Block => LIKE_WIDE,
+/// The largest factor at which a figure is like. With think time the rate is over all of the
+/// submitters' time, so that it misses nothing, and the I/Os in flight are measured.
+fn most_apart(layer: Layer, figure: LikenedFigure, thinks: bool) -> f64 {
+    match figure {
+        LikenedFigure::Iops if layer == Layer::Block && !thinks => LIKE_WIDE,
+        LikenedFigure::InFlight if thinks => LIKE,
         LikenedFigure::Iops | LikenedFigure::LatencyP50 => LIKE,
         LikenedFigure::LatencyP99 => LIKE_WIDE,
         LikenedFigure::Size | LikenedFigure::InFlight => LIKE_SET,
-    };
+    }
+}
+
+fn likened(most: f64, figure: LikenedFigure, program: f64, workload: f64) -> Likened {
     let ratio = workload / program;
     Likened {
         figure,
@@ -111,18 +125,27 @@ fn likened(layer: Layer, figure: LikenedFigure, program: f64, workload: f64) -> 
     }
 }
 
-/// I/Os in flight of the foreground's direction, as the workload was given them.
-fn in_flight(copied: &Copied) -> f64 {
+/// I/Os in flight of the foreground's direction. Without think time they are as the workload was
+/// given them; with it, those of the jobs follow from their rate and mean latency (Little's law).
+fn in_flight(copied: &Copied, cell: &Cell) -> f64 {
     let same = |job: &&CopiedBackground| job.direction == copied.direction;
     let beside = copied.background.iter().filter(same);
     let beside: u32 = beside.map(|job| u32::from(job.depth)).sum();
-    f64::from(copied.jobs + beside)
+    let measured = &cell.measured;
+    let jobs = match copied.think_ns {
+        Some(_) => measured.rates.iops.median * measured.latencies.mean_ns.median / 1e9,
+        None => f64::from(copied.jobs),
+    };
+    jobs + f64::from(beside)
 }
 
 /// The program's I/Os that a block size stands for.
 struct OfProgram<'a> {
+    pattern: &'a Pattern,
     main: &'a KindOfIo,
     bs: Bytes,
+    /// The think time of the workload.
+    think_ns: Option<f64>,
 }
 
 impl OfProgram<'_> {
@@ -134,11 +157,30 @@ impl OfProgram<'_> {
         bytes / ios as f64
     }
 
-    /// I/Os per second of as many I/Os in flight as there are jobs, while any was in flight.
+    /// I/Os in flight: while any was, or with think time over all of the submitters' time, of one
+    /// submitter where fewer lived at a time.
+    fn in_flight(&self) -> f64 {
+        match self.think_ns {
+            Some(_) => self.submitters().max(1.0) * self.pattern.lane_busy,
+            None => self.main.in_flight.mean,
+        }
+    }
+
+    fn submitters(&self) -> f64 {
+        submitters(self.pattern, self.main, self.think_ns)
+    }
+
+    /// I/Os per second of as many I/Os in flight as there are jobs, while any was in flight; with
+    /// think time of as many submitters, over all of their time.
     fn iops(&self, jobs: u32) -> Option<f64> {
-        let own = self.main.in_flight;
-        let share = (f64::from(jobs) / own.mean).min(1.0);
-        let iops = self.main.ios as f64 / own.busy_seconds * share;
+        let (ios, jobs) = (self.main.ios as f64, f64::from(jobs));
+        let iops = match self.think_ns {
+            Some(_) => ios / self.pattern.seconds * jobs / self.submitters(),
+            None => {
+                let own = self.main.in_flight;
+                ios / own.busy_seconds * (jobs / own.mean).min(1.0)
+            }
+        };
         iops.is_finite().then_some(iops)
     }
 

@@ -1,7 +1,10 @@
 //! Makes the workload that comes nearest to a pattern.
 
 use q2c_model::Bytes;
-use q2c_result::program::{Copied, CopiedBackground, KindOfIo, NotCopied, Pattern, SizeOfIo};
+use q2c_result::program::{
+    Copied, CopiedBackground, KindOfIo, NoThink, NotCopied, Pattern, SizeOfIo, Think,
+};
+use std::ops::RangeInclusive;
 
 /// Block sizes are multiples of this, since the target takes no others in general.
 const BLOCK: u64 = 4096;
@@ -17,6 +20,11 @@ const LEAST_IN_FLIGHT: f64 = 0.5;
 const TOLD: f64 = 0.05;
 /// From this mean on, a submitter has several I/Os in flight.
 pub(crate) const DEEP: f64 = 1.1;
+/// Think times that jobs have, ns. A sleep cannot be much shorter: it ends some 20 us late on many
+/// machines. With longer ones a trial of a second has too few I/Os.
+const THINK_NS: RangeInclusive<f64> = 25e3..=10e6;
+/// From this mean think time on, over the median, pauses are told.
+const PAUSES: f64 = 1.5;
 /// In sequence is what is in sequence by more than half.
 const SEQUENTIAL: f64 = 0.5;
 
@@ -27,15 +35,21 @@ pub fn copied(pattern: &Pattern, cpus: u32) -> Copied {
     let Some((main, others)) = pattern.kinds.split_first() else {
         return Copied::default();
     };
-    let beside = others.iter().filter_map(|kind| beside(pattern, kind));
+    let think_ns = think_ns(pattern);
+    let beside = others
+        .iter()
+        .filter_map(|kind| beside(pattern, kind, think_ns));
     let mut background: Vec<CopiedBackground> = beside.collect();
-    let needed = (main.in_flight.mean.round() as u32).clamp(1, MOST);
+    let submitters = submitters(pattern, main, think_ns);
+    let needed = (submitters.round() as u32).clamp(1, MOST);
     let one_is_taken = cpus > 1 && (!background.is_empty() || needed > cpus);
     let jobs = needed.min(cpus.max(1) - u32::from(one_is_taken));
     let sizes = sizes(main);
     if needed > jobs {
+        let busy = think_ns.map_or(1.0, |_| pattern.lane_busy);
+        let depth = f64::from(needed - jobs) * busy;
         background.push(CopiedBackground {
-            depth: (needed - jobs) as u16,
+            depth: depth.round().max(1.0) as u16,
             ..one_of(main)
         });
     }
@@ -44,6 +58,7 @@ pub fn copied(pattern: &Pattern, cpus: u32) -> Copied {
         random: random(main),
         sizes,
         jobs,
+        think_ns,
         background,
         not_copied: Vec::new(),
     };
@@ -51,21 +66,49 @@ pub fn copied(pattern: &Pattern, cpus: u32) -> Copied {
     copied
 }
 
+/// The think time of the jobs, if they have one: the median of the program's.
+fn think_ns(pattern: &Pattern) -> Option<f64> {
+    let p50_ns = told_think(pattern)?.p50_ns;
+    THINK_NS.contains(&p50_ns).then_some(p50_ns)
+}
+
+/// The program's think times, if they are enough of its submitters' time.
+fn told_think(pattern: &Pattern) -> Option<Think> {
+    pattern.think.filter(|_| 1.0 - pattern.lane_busy >= TOLD)
+}
+
+/// I/Os of the foreground's direction that there would be in flight if the submitters did nothing
+/// else. Jobs that think as well as the program's submitters are as many as these: those that lived
+/// at a time, over the whole recording. Jobs that submit at once are as many as there were I/Os in
+/// flight while there were any.
+pub(crate) fn submitters(pattern: &Pattern, main: &KindOfIo, think_ns: Option<f64>) -> f64 {
+    let own = main.in_flight;
+    match think_ns {
+        Some(_) => own.mean * own.busy_seconds / pattern.seconds / pattern.lane_busy,
+        None => own.mean,
+    }
+}
+
 /// A background job for the direction that is not in the foreground; `None` when it is not in
 /// flight often enough.
-fn beside(pattern: &Pattern, kind: &KindOfIo) -> Option<CopiedBackground> {
-    let in_flight = over_all(pattern, kind);
+fn beside(pattern: &Pattern, kind: &KindOfIo, think_ns: Option<f64>) -> Option<CopiedBackground> {
+    let in_flight = over_all(pattern, kind, think_ns);
     (in_flight >= LEAST_IN_FLIGHT).then(|| CopiedBackground {
         depth: in_flight.round().clamp(1.0, f64::from(MOST)) as u16,
         ..one_of(kind)
     })
 }
 
-/// I/Os of one direction in flight, over the time in which any I/O was.
-fn over_all(pattern: &Pattern, kind: &KindOfIo) -> f64 {
+/// I/Os of one direction in flight, over the time that the workload stands for: the whole
+/// recording with think time, else that in which any I/O was in flight.
+fn over_all(pattern: &Pattern, kind: &KindOfIo, think_ns: Option<f64>) -> f64 {
     let own = kind.in_flight;
-    match pattern.in_flight.busy_seconds > 0.0 {
-        true => own.mean * own.busy_seconds / pattern.in_flight.busy_seconds,
+    let seconds = match think_ns {
+        Some(_) => pattern.seconds,
+        None => pattern.in_flight.busy_seconds,
+    };
+    match seconds > 0.0 {
+        true => own.mean * own.busy_seconds / seconds,
         false => 0.0,
     }
 }
@@ -130,7 +173,7 @@ fn not_copied(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied>
             None => NotCopied::OtherDirection {
                 direction,
                 share: kind.ios as f64 / pattern.ios as f64,
-                in_flight: over_all(pattern, kind),
+                in_flight: over_all(pattern, kind, copied.think_ns),
             },
         });
     }
@@ -159,11 +202,7 @@ fn not_copied(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied>
 /// What the workload has not of a pattern's times: think times, depths, bursts.
 fn of_time(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
     let mut all = Vec::new();
-    let share = 1.0 - pattern.lane_busy;
-    if let Some(think) = pattern.think.filter(|_| share >= TOLD) {
-        let p50_ns = think.p50_ns;
-        all.push(NotCopied::ThinkTime { p50_ns, share });
-    }
+    all.extend(told_think(pattern).and_then(|think| of_think(pattern, think)));
     if pattern.lane_depth >= DEEP {
         all.push(NotCopied::LaneDepth {
             depth: pattern.lane_depth,
@@ -176,11 +215,38 @@ fn of_time(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
         });
     }
     let own = pattern.in_flight;
-    if own.p99 as f64 > 2.0 * own.mean + 1.0 {
+    // Of submitters that think, any number up to all of them is in flight now and then.
+    let usual = match copied.think_ns {
+        Some(_) => f64::from(needed).max(own.mean),
+        None => own.mean,
+    };
+    if own.p99 as f64 > 2.0 * usual + 1.0 {
         let (mean, p99) = (own.mean, own.p99);
         all.push(NotCopied::Bursts { mean, p99 });
     }
     all
+}
+
+/// What the workload has not of a pattern's think times.
+fn of_think(pattern: &Pattern, think: Think) -> Option<NotCopied> {
+    let Think {
+        p50_ns, mean_ns, ..
+    } = think;
+    let share = 1.0 - pattern.lane_busy;
+    if !THINK_NS.contains(&p50_ns) {
+        let why = match p50_ns < *THINK_NS.start() {
+            true => NoThink::TooShort,
+            false => NoThink::TooLong,
+        };
+        let why = Some(why);
+        return Some(NotCopied::ThinkTime { p50_ns, share, why });
+    }
+    let share = share * (1.0 - p50_ns / mean_ns);
+    (mean_ns >= PAUSES * p50_ns && share >= TOLD).then_some(NotCopied::Pauses {
+        p50_ns,
+        mean_ns,
+        share,
+    })
 }
 
 /// What the workload has not of a pattern's sizes.

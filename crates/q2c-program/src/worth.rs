@@ -1,8 +1,8 @@
 //! What an answer would be worth to the program.
 //!
-//! The workload's jobs do nothing but I/O, so its IOPS rise as its latency falls. The program's
-//! submitters do other things, too. Only the time in which they have I/Os of the measured kind in
-//! flight changes, and it changes as the workload's latency did.
+//! The workload's jobs do nothing but I/O, or sleep between their I/Os as long as the program's
+//! submitters at the median. These do other things, too. Only the time in which they have I/Os of
+//! the measured kind in flight changes, and it changes as the workload's latency did.
 
 use crate::copied::{DEEP, rounded};
 use q2c_model::Bytes;

@@ -9,7 +9,7 @@ use q2c_policy::Method;
 use q2c_result::Target;
 use q2c_result::late::LateTime;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
-use q2c_result::tune::{Cell, Recommendation, TuneResult};
+use q2c_result::tune::{Cell, Job, Recommendation, TuneResult};
 
 /// The name of a method with its policy: `poll`, `hybrid min:ratio=70%,period=10ms`.
 pub(crate) fn method(method: &Method) -> String {
@@ -154,8 +154,22 @@ pub(crate) fn job(result: &TuneResult) -> String {
         let cpu = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         text += &format!(" on {cpu} {}", cpus.join(", "));
     }
+    let of = match job.jobs {
+        1 => "its I/Os",
+        _ => "the I/Os of each",
+    };
+    text += &think(job, of);
     let trial = quantity::bare(&quantity::seconds(job.trial_seconds));
     text + &format!(", {} of {trial} per cell", trials(result))
+}
+
+/// The think time of a job, between I/Os that are called `of`: ` with 200 us between its I/Os`.
+pub(crate) fn think(job: &Job, of: &str) -> String {
+    let words = |ns| {
+        let time = quantity::bare(&quantity::duration(ns));
+        format!(" with {time} between {of}")
+    };
+    job.think_ns.map_or_else(String::new, words)
 }
 
 /// CPUs as the kernel lists them, such as `0-3,8`; `cpus` must be in ascending order.

@@ -6,8 +6,8 @@ use crate::quantity::{count, duration, iops, number, seconds, size};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_model::{Bytes, Direction, Layer};
 use q2c_result::program::{
-    Copied, KindOfIo, Likened, LikenedFigure, Likeness, NotCopied, Pattern, Program, Worth,
-    WorthCaveat,
+    Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Pattern, Program,
+    Worth, WorthCaveat,
 };
 use q2c_result::tune::PerCore;
 
@@ -64,8 +64,9 @@ pub(crate) fn worth(program: &Program) -> Vec<Said> {
 /// figure.
 pub(crate) fn table(program: &Program) -> Option<Table> {
     let layer = layer(program.pattern.layer);
+    let thinks = program.copied.think_ns.is_some();
     let rows = program.likeness.iter().flat_map(|like| {
-        let row = move |likened: &Likened| row(like, likened, layer);
+        let row = move |likened: &Likened| row(like, likened, layer, thinks);
         like.figures.iter().map(row)
     });
     let rows: Vec<Vec<Field>> = rows.collect();
@@ -74,15 +75,30 @@ pub(crate) fn table(program: &Program) -> Option<Table> {
             .map(str::to_owned)
             .to_vec(),
         rows,
-        legend: "The workload's figures are medians of the trials by the method that the program is taken to use. I/Os in \
-                 flight of the workload are set. Its latencies are U2C, from submission to reaping, and longer than Q2C, \
-                 from queued to complete, by submission and wake-up; where Q2C was recorded, the program's rate while in \
-                 flight leaves both out, and the workload's has them.",
+        legend: legend(thinks),
     })
 }
 
-fn row(like: &Likeness, likened: &Likened, layer: &str) -> Vec<Field> {
+fn legend(thinks: bool) -> &'static str {
+    match thinks {
+        true => {
+            "The workload's figures are medians of the trials by the method that the program is taken to use. Rates and I/Os \
+             in flight are over all time, think times included: the program's over that of its submitters, pauses \
+             included. The workload's I/Os in flight follow from its rate and mean latency. Its latencies are U2C, from \
+             submission to reaping, and longer than Q2C, from queued to complete, by submission and wake-up."
+        }
+        false => {
+            "The workload's figures are medians of the trials by the method that the program is taken to use. I/Os in \
+             flight of the workload are set. Its latencies are U2C, from submission to reaping, and longer than Q2C, \
+             from queued to complete, by submission and wake-up; where Q2C was recorded, the program's rate while in \
+             flight leaves both out, and the workload's has them."
+        }
+    }
+}
+
+fn row(like: &Likeness, likened: &Likened, layer: &str, thinks: bool) -> Vec<Field> {
     let (what, show): (String, fn(f64) -> String) = match likened.figure {
+        LikenedFigure::Iops if thinks => ("IOPS".to_owned(), iops),
         LikenedFigure::Iops => ("IOPS while in flight".to_owned(), iops),
         LikenedFigure::Size => ("mean size".to_owned(), |v| size(Bytes(v.round() as u64))),
         LikenedFigure::InFlight => ("in flight".to_owned(), number),
@@ -222,8 +238,11 @@ fn workload(copied: &Copied) -> String {
         true => String::new(),
         false => format!("; beside them {}", beside.join(", and ")),
     };
+    let think = copied.think_ns.map_or_else(String::new, |ns| {
+        format!(" and {} between its I/Os", duration(ns))
+    });
     format!(
-        "{} of {} by {jobs} with one in flight each{beside}",
+        "{} of {} by {jobs} with one in flight each{think}{beside}",
         kind(copied.direction, copied.random),
         sizes.join(", ")
     )
@@ -231,17 +250,33 @@ fn workload(copied: &Copied) -> String {
 
 fn not_copied(of: &NotCopied) -> String {
     match *of {
-        NotCopied::ThinkTime { p50_ns, share } => format!(
-            "think time ({} of the submitters' time, p50 {}): the jobs submit again at once",
+        NotCopied::ThinkTime { p50_ns, share, why } => format!(
+            "think time ({} of the submitters' time, p50 {}): the jobs submit again at once{}",
             percent(share),
-            duration(p50_ns)
+            duration(p50_ns),
+            match why {
+                None => "",
+                Some(NoThink::TooShort) => ", since a sleep takes longer",
+                Some(NoThink::TooLong) => ", since a trial would have too few I/Os",
+            }
+        ),
+        NotCopied::Pauses {
+            p50_ns,
+            mean_ns,
+            share,
+        } => format!(
+            "pauses ({} of the submitters' time): think times have a median of {} and a mean of {}; the jobs' are the \
+             median",
+            percent(share),
+            duration(p50_ns),
+            duration(mean_ns)
         ),
         NotCopied::LaneDepth { depth } => format!(
             "{} in flight of one submitter: each job has one in flight, and there are more jobs instead",
             number(depth)
         ),
         NotCopied::FewerJobs { needed, jobs } => format!(
-            "{needed} jobs: there are CPUs for {jobs}; a job by interrupts has the other {} in flight",
+            "{needed} jobs: there are CPUs for {jobs}; a job by interrupts stands for the other {}",
             needed - jobs.min(needed)
         ),
         NotCopied::OtherSizes { share } => {
@@ -283,7 +318,7 @@ fn not_copied(of: &NotCopied) -> String {
             format!("the {devices} devices: the workload has one target")
         }
         NotCopied::Bursts { mean, p99 } => format!(
-            "bursts: {} in flight on average, and {p99} at the 99th percentile; the workload always has as many",
+            "bursts: {} in flight on average, and {p99} at the 99th percentile; the workload has none",
             number(mean)
         ),
     }

@@ -15,7 +15,8 @@ use q2c_result::tune_jobs::{RecommendedOverJobs, TuneJobsResult, folder};
 pub(crate) fn about(result: &TuneJobsResult) -> String {
     let trials = result.runs.first().map_or_else(String::new, |run| {
         let trial = bare(&seconds(run.job.trial_seconds));
-        format!(", {} of {trial} per cell", label::trials(run))
+        let think = label::think(&run.job, "the I/Os of each");
+        format!("{think}, {} of {trial} per cell", label::trials(run))
     });
     let rw = result.runs.first().map_or("", |run| run.job.rw.as_str());
     format!(

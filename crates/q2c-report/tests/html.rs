@@ -98,6 +98,28 @@ fn a_program_is_on_the_page() {
     assert!(!self::page(&fixture::realistic()).contains("worth to the program"));
 }
 
+/// Think time is told with the job, with the workload and with what is compared.
+#[test]
+fn think_time_is_on_the_page() {
+    let mut result = program_fixture::of_program(fixture::realistic());
+    result.job.think_ns = Some(200e3);
+    if let Some(program) = &mut result.program {
+        program.copied.think_ns = Some(201.4e3);
+    }
+    let page = page(&result);
+    for text in [
+        "1 job on CPU 2 with 200 us between its I/Os",
+        "3 jobs with one in flight each and 201 us between its I/Os",
+        "4 KiB: IOPS<",
+        "over all time, think times included",
+        "since a sleep takes longer",
+        "pauses (25.0 % of the submitters",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("IOPS while in flight"));
+}
+
 #[test]
 fn numbers_that_are_none_and_ragged_series_are_gaps() {
     let mut result = fixture::realistic();

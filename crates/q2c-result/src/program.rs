@@ -183,7 +183,7 @@ pub struct LeftOut {
 }
 
 /// A workload that copies a pattern, as far as q2c's jobs can: closed loops, the foreground with
-/// one I/O in flight in each job.
+/// one I/O in flight in each job, and one think time for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Copied {
     /// Reads or writes in the foreground: the more frequent.
@@ -194,6 +194,10 @@ pub struct Copied {
     pub sizes: Vec<Bytes>,
     /// Foreground jobs.
     pub jobs: u32,
+    /// From an I/O of a foreground job to its next one, ns: the median of the program's think
+    /// times; `None` where the jobs submit again at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_ns: Option<f64>,
     /// Jobs beside them, which wait for interrupts.
     pub background: Vec<CopiedBackground>,
     /// What the workload does not have of the pattern.
@@ -222,6 +226,18 @@ pub enum NotCopied {
         /// Median of the think times, ns.
         p50_ns: f64,
         /// Share of the submitters' time, 0..1.
+        share: f64,
+        /// Why the jobs have none; `None` in results of versions that copied no think time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<NoThink>,
+    },
+    /// The submitters paused now and then. The jobs' think time is the median.
+    Pauses {
+        /// Median of the think times, ns.
+        p50_ns: f64,
+        /// Mean of the think times, ns.
+        mean_ns: f64,
+        /// Share of the submitters' time beyond the medians, 0..1.
         share: f64,
     },
     /// A submitter had several I/Os in flight. A foreground job has one.
@@ -286,13 +302,23 @@ pub enum NotCopied {
         /// Their number.
         devices: u32,
     },
-    /// The I/Os come in bursts. The workload always has as many in flight.
+    /// The I/Os come in bursts. The workload has none: its jobs are as many at any time.
     Bursts {
         /// I/Os in flight, mean.
         mean: f64,
         /// 99th percentile.
         p99: u64,
     },
+}
+
+/// Why a workload does not have the program's think time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoThink {
+    /// It is shorter than a sleep.
+    TooShort,
+    /// A trial would have too few I/Os.
+    TooLong,
 }
 
 /// Program and workload side by side at one block size.
@@ -327,11 +353,15 @@ pub struct Likened {
 #[serde(rename_all = "kebab-case")]
 pub enum LikenedFigure {
     /// I/Os per second while any was in flight; the program's in the proportion of the foreground's
-    /// jobs to its I/Os in flight, where these are more.
+    /// jobs to its I/Os in flight, where these are more. With [`Copied::think_ns`] over all time:
+    /// the program's over that of its submitters, think times and pauses included, in the
+    /// proportion of the foreground's jobs to the submitters that lived at a time.
     Iops,
     /// Mean size, bytes.
     Size,
-    /// I/Os in flight, mean; the workload's are set, not measured.
+    /// I/Os in flight, mean, while any was; the workload's are set, not measured. With
+    /// [`Copied::think_ns`] over all time: the program's over that of its submitters, the
+    /// workload's from its rate and mean latency.
     InFlight,
     /// Median latency of I/Os of this size, ns.
     LatencyP50,

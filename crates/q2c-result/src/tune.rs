@@ -82,6 +82,10 @@ pub struct Job {
     pub engine: String,
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
+    /// Time from an I/O of a foreground thread to its next one, in which it sleeps, ns; `None`
+    /// where it submits the next one at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_ns: Option<f64>,
     /// Block sizes, in the order measured.
     pub block_sizes: Vec<Bytes>,
     /// Number of foreground threads, with depth 1 each.

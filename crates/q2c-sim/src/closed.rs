@@ -307,8 +307,11 @@ impl<'a> SimulatedMachine<'a> {
         let gap = f64::from(recording.gap[i]);
         if clock.start >= self.warm_up {
             let loops = match arrival {
-                Arrival::Think if !recording.idle => gap,
-                Arrival::Think | Arrival::Recorded => 0.0,
+                Arrival::Think => match recording.gap_cpu {
+                    None => gap,
+                    Some(most) => gap.min(most.0 as f64),
+                },
+                Arrival::Recorded => 0.0,
             };
             let waited = (clock.start - clock.due).max(0.0);
             self.tally

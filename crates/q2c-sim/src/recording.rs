@@ -2,7 +2,7 @@
 
 use crate::column::Column;
 use crate::recordings::Recordings;
-use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut};
+use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut, Nanos};
 use q2c_policy::Io;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,9 +22,10 @@ pub struct Recording {
     /// From the beginning of the trace to the lane's first submission. A simulation waits as long
     /// before each repetition of the recording. 0 where all lanes begin together.
     pub first_at: f64,
-    /// Whether think time takes no CPU of the lane's thread. A trace of the block layer does not
-    /// tell what the thread did between its requests, so it may not have run at all.
-    pub idle: bool,
+    /// The most CPU time that the lane's thread takes in each think time; `None` where it runs
+    /// through all of it. A trace of the block layer does not tell what the thread did between its
+    /// requests: it may not have run at all, so this is 0 there.
+    pub gap_cpu: Option<Nanos>,
 }
 
 /// Direction and length of an I/O in one word: the top bit is set for a write, the others are the
@@ -65,7 +66,20 @@ pub(crate) struct RecordingColumns<'a> {
     pub wait: &'a [f32],
     pub gap: &'a [f32],
     pub first_at: f64,
-    pub idle: bool,
+    pub gap_cpu: Option<Nanos>,
+}
+
+impl RecordingColumns<'_> {
+    /// CPU time of the lane's thread in the think time after I/O `i`, whole ns.
+    pub fn thought(&self, i: usize) -> i64 {
+        (self.gap[i] as i64).min(self.most_thought())
+    }
+
+    /// The most CPU time in a think time, ns.
+    pub fn most_thought(&self) -> i64 {
+        let most = self.gap_cpu.map(|most| i64::try_from(most.0));
+        most.map_or(i64::MAX, |most| most.unwrap_or(i64::MAX))
+    }
 }
 
 /// A trace that cannot be simulated.
@@ -162,7 +176,7 @@ impl Recording {
             wait: self.wait[..most].to_vec().into(),
             gap: self.gap[..most].to_vec().into(),
             first_at: self.first_at,
-            idle: self.idle,
+            gap_cpu: self.gap_cpu,
         }
     }
 
@@ -193,7 +207,7 @@ impl Recording {
             wait: &self.wait,
             gap: &self.gap,
             first_at: self.first_at,
-            idle: self.idle,
+            gap_cpu: self.gap_cpu,
         }
     }
 
@@ -205,7 +219,7 @@ impl Recording {
             wait: self.wait.take(keep).into(),
             gap: self.gap.take(keep).into(),
             first_at: self.first_at,
-            idle: self.idle,
+            gap_cpu: self.gap_cpu,
         }
     }
 
@@ -223,7 +237,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{Bytes, DevId, Layer, Nanos, Op, Sectors};
+    use q2c_model::{Bytes, DevId, Layer, Op, Sectors};
 
     fn record(lane: u32, submit: u64, end: u64, reap: u64) -> IoRecord {
         let mut r = IoRecord::new(

@@ -108,7 +108,7 @@ impl RecordedLanes {
             let file = self.files[*index].take().expect("every lane has an I/O");
             lanes.push(Recording {
                 first_at: *first_at,
-                idle: closed.idle,
+                gap_cpu: closed.gap_cpu,
                 ..file.read()?
             });
         }

@@ -2,7 +2,7 @@
 
 use super::lanes::{Holding, RecordedLanes};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
-use q2c_model::{Assumed, Bytes, DevId, IoRecord, Nanos, Op, TakenAs, TraceMeta};
+use q2c_model::{Assumed, Bytes, DevId, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Closed, Recording, RecordingError, Taking};
 use q2c_stats::{Histogram, percentile};
@@ -191,11 +191,14 @@ fn take(
     }
     let meta = read?;
     let lanes = taken.lanes.finish().map_err(spilled)?;
-    let (lanes, closed) = lanes.map_err(|source| SourceError::Recording {
+    let (mut lanes, closed) = lanes.map_err(|source| SourceError::Recording {
         path: path.to_owned(),
         source,
     })?;
     let imported = format.map(|_| &options.import);
+    if let Some(cpu) = think_cpu(&meta).filter(|_| closed.taken_as.layer == Layer::User) {
+        lanes.iter_mut().for_each(|lane| lane.gap_cpu = Some(cpu));
+    }
     let taken_as = TakenAs {
         polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &closed.taken_as),
@@ -221,6 +224,13 @@ fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
         bytes: (stated.bytes.is_none() && taken(STATED_BYTES)).then_some(bytes),
     };
     (assumed != Assumed::default()).then_some(assumed)
+}
+
+/// The CPU time of a think time, where the trace tells that threads slept in them: the recordings of
+/// `q2c tune` with think time do.
+fn think_cpu(meta: &TraceMeta) -> Option<Nanos> {
+    let fact = meta.facts.get(q2c_model::facts::THINK_CPU)?;
+    fact.parse().ok().map(Nanos)
 }
 
 /// Whether a trace tells which requests were completed by polling: those that q2c recorded by BPF
@@ -312,6 +322,45 @@ fn latencies(lanes: &[Recording]) -> [f64; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::{Sectors, facts::THINK_CPU};
+
+    /// Ten polled reads of 100 us with 200 us between them; `fact` is the CPU time of think times.
+    fn thinking(layer: Layer, fact: Option<&str>) -> Option<Nanos> {
+        let record = |n: u64| {
+            let at = |us: u64| Some(Nanos((n * 300 + us) * 1_000));
+            let mut record =
+                IoRecord::new(n, layer, DevId::default(), Op::Read, Sectors(0), ASSUMED.1);
+            match layer {
+                Layer::User => {
+                    (record.submit_ns, record.submit_end_ns) = (at(0), at(1));
+                    record.reap_ns = at(100);
+                }
+                Layer::Block => (record.queue_ns, record.complete_ns) = (at(0), at(100)),
+            }
+            record
+        };
+        let records: Vec<IoRecord> = (0..10).map(record).collect();
+        let mut meta = TraceMeta::default();
+        let facts = fact.map(|fact| (THINK_CPU.to_owned(), fact.to_owned()));
+        meta.facts.extend(facts);
+        let options = SourceOptions::as_stated(Holding {
+            memory: Bytes(1 << 20),
+            folder: PathBuf::new(),
+            new_file: |_| Err(io::ErrorKind::NotFound.into()),
+        });
+        let feed = |sink: &mut dyn RecordSink| sink.push(&records).map(|()| meta);
+        let read = read_records(Path::new("t"), &options, &AtomicBool::new(false), feed);
+        read.expect("a trace").lanes[0].gap_cpu
+    }
+
+    /// A recording of `q2c tune` says what its think times cost. The block layer knows nothing of
+    /// them.
+    #[test]
+    fn think_times_cost_what_the_trace_says() {
+        assert_eq!(thinking(Layer::User, None), None);
+        assert_eq!(thinking(Layer::User, Some("5300")), Some(Nanos(5_300)));
+        assert_eq!(thinking(Layer::Block, Some("5300")), Some(Nanos::ZERO));
+    }
 
     /// Every error continues "failed to", so it begins with a verb, and the trace is named in its
     /// sentence.

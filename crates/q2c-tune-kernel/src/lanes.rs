@@ -28,7 +28,7 @@ pub(crate) fn lanes(completions: &[Completion]) -> (Vec<Recording>, TakenAs) {
     let Ok((mut lanes, closed)) = taken.finish() else {
         return Default::default();
     };
-    lanes.iter_mut().for_each(|lane| lane.idle = false);
+    lanes.iter_mut().for_each(|lane| lane.gap_cpu = None);
     (lanes, closed.taken_as)
 }
 
@@ -111,7 +111,7 @@ mod tests {
                 (vec![40.0, 240.0], vec![10.0, 0.0]),
             ]
         );
-        assert!(lanes.iter().all(|lane| !lane.idle));
+        assert!(lanes.iter().all(|lane| lane.gap_cpu.is_none()));
         assert_eq!((taken_as.owners, taken_as.polled), (2, Some(6)));
     }
 

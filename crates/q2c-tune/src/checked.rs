@@ -3,7 +3,7 @@
 
 use crate::{TuneJobsSpec, TuneSpec};
 use q2c_engine::{EngineSpec, Pattern};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_run::run_dir::{CheckedPlan, PlanFault};
 use q2c_sim::{MinIops, Objective};
@@ -14,6 +14,8 @@ use std::ops::RangeInclusive;
 pub const SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
 /// Range of the trials that an answer stands on.
 pub const TRIALS: RangeInclusive<u32> = 1..=1000;
+/// Range of a think time: with a longer one a trial has too few I/Os.
+pub const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
 /// Range of a part and of a polled slice, seconds: a trial has at most some 100,000 of them.
 const PART: RangeInclusive<f64> = 0.02..=3600.0;
 /// The first recording is as long as two trials.
@@ -39,6 +41,9 @@ impl CheckedPlan for TuneSpec {
             ("max_cpu_pct", self.max_cpu_pct),
         ] {
             value.map_or(Ok(()), |value| PlanFault::within(field, &value, FINITE))?;
+        }
+        if let Some(think) = self.think() {
+            PlanFault::within("think_ns", &think, THINK)?;
         }
         PlanFault::within("budget_s", &self.budget_s.unwrap_or_default(), BUDGET)?;
         PlanFault::each_within("sizes", &self.sizes, &(Bytes(1)..=Bytes(u64::MAX)))?;
@@ -89,6 +94,7 @@ pub(crate) mod tests {
             program: false,
             engine: "sim:50us".to_owned(),
             rw: "randread".to_owned(),
+            think_ns: Some(100_000),
             sizes: vec![Bytes(4096)],
             cpus: vec![1],
             background: Vec::new(),
@@ -112,7 +118,9 @@ pub(crate) mod tests {
     fn each_field_is_checked() {
         assert_eq!(good().check(), Ok(()));
         type Spoil = fn(&mut TuneSpec);
-        let spoilt: [(&str, Spoil); 19] = [
+        let spoilt: [(&str, Spoil); 21] = [
+            ("think_ns", |s| s.think_ns = Some(0)),
+            ("think_ns", |s| s.think_ns = Some(u64::MAX)),
             ("sizes", |s| s.sizes = vec![Bytes(512); 2]),
             ("budget_s", |s| s.budget_s = Some(1e300)),
             ("seconds", |s| s.seconds = -1.0),

@@ -146,6 +146,7 @@ fn job(tune: &Tune<'_>) -> Job {
     Job {
         engine: tune.workload.engine.to_string(),
         rw: spec.rw.clone(),
+        think_ns: spec.think_ns.map(|ns| ns as f64),
         block_sizes: spec.sizes.clone(),
         jobs: tune.workload.cpus.len() as u32,
         cpus: tune.workload.cpus.clone(),

@@ -196,7 +196,7 @@ pub(super) fn trial(
         let part = stages.then(Step::Same, length);
         let ran = workload.run(cell.bs, &stages, seed, Some(iops_hint), context.cancel);
         let ran = whole(ran, context.cancel)?;
-        Ok(measured(&ran, &[part], cell.bs.0, site.idle_busy_cpus))
+        Ok(measured(&workload, &ran, &[part], cell.bs.0))
     };
     let classic = || {
         let held = Held::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;

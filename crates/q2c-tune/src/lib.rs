@@ -25,11 +25,12 @@ mod record;
 mod rounds;
 mod simulated;
 mod spec;
+mod think;
 mod timetable;
 mod warn;
 
 pub use cells::CellSpec;
-pub use checked::{SECONDS, TRIALS};
+pub use checked::{SECONDS, THINK, TRIALS};
 pub use error::TuneError;
 pub use expected::ExpectedTrials;
 pub use outcome::{TrialOutcome, Windows};
@@ -53,7 +54,7 @@ use std::time::Instant;
 pub struct Tune<'a> {
     /// The plan.
     pub spec: &'a TuneSpec,
-    /// The workload to tune, with its target open.
+    /// The workload to tune, with its target open; without think time, which the plan has.
     pub workload: &'a Workload,
     /// Facts of the machine, for the result and for the identity of calibrations.
     pub machine: &'a Machine,
@@ -103,7 +104,12 @@ impl Tune<'_> {
             progress.event(&note(&format!("{}: {}", none.method, none.reason)));
         }
         let kernel = unavailable.is_none();
-        let verified = rounds::verify(self, folder, &calibration, kernel, progress)?;
+        let thinking = think::thinking(self.workload, self.spec.think(), &calibration);
+        let tune = Tune {
+            workload: &thinking,
+            ..*self
+        };
+        let verified = rounds::verify(&tune, folder, &calibration, kernel, progress)?;
         let state = match verified.end {
             End::Complete => q2c_run::RunState::Complete,
             End::Cancelled | End::Aborted { .. } => q2c_run::RunState::Interrupted,
@@ -118,9 +124,9 @@ impl Tune<'_> {
             .collect();
         folder.publish_json(CORRECTED_FILE, &corrected)?;
         self.discard_contradicted(&calibration, &verified, &mut warnings, progress);
-        let late = late::late(self, folder, &verified, progress)?;
+        let late = late::late(&tune, folder, &verified, progress)?;
         let mut result = conclude::conclude(
-            self,
+            &tune,
             conclude::Gathered {
                 calibration,
                 verified,

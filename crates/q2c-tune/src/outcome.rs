@@ -9,7 +9,7 @@ use q2c_result::tune::{PerCore, Prediction, Series};
 use q2c_stats::{mean, quantiles};
 use q2c_watch::kernel::KernelSleeps;
 use q2c_workbench::busy::{Looked, of_jobs};
-use q2c_workbench::workload::{INTERVAL, Span, StageId, Watched};
+use q2c_workbench::workload::{INTERVAL, Span, StageId, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
@@ -55,8 +55,13 @@ pub struct TrialOutcome {
     pub bytes: u64,
     /// IOPS of the polled slices of the trial.
     pub poll_iops: f64,
-    /// Thread CPU of the polled slices, percent; below 100 the CPU was shared or stolen.
+    /// Thread CPU of the polled slices, percent; without think time, below 100 the CPU was shared
+    /// or stolen.
     pub poll_cpu_pct: f64,
+    /// With think time: the thread CPU of the polled slices over that which polling and think times
+    /// should have, percent; `None` without, where it is a whole CPU.
+    #[serde(default)]
+    pub poll_got_pct: Option<f64>,
     /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they
     /// could not be read, or are fewer than those of the threads alone.
     #[serde(default)]
@@ -105,6 +110,11 @@ impl Sum for Windows {
 }
 
 impl TrialOutcome {
+    /// How much of the CPU time that it should have had polling got in the slices, percent.
+    pub(super) fn polling_got_pct(&self) -> f64 {
+        self.poll_got_pct.unwrap_or(self.poll_cpu_pct)
+    }
+
     /// The figures in the form that the referee takes.
     pub(super) fn evidence(&self) -> Trial {
         let predicted = self.predicted.map(|predicted| Predicted {
@@ -120,6 +130,7 @@ impl TrialOutcome {
                 iops: self.poll_iops,
                 cpu_pct: self.poll_cpu_pct,
                 busy_cpus: self.poll_busy_cpus,
+                thinks: self.poll_got_pct.is_some(),
             },
             predicted,
             round: self.round,
@@ -127,20 +138,24 @@ impl TrialOutcome {
     }
 }
 
-/// The figures of several stages of a run as one trial, all lanes together.
+/// The figures of several stages of a run of `workload` as one trial, all lanes together.
 pub(super) fn measured(
+    workload: &Workload,
     watched: &Watched,
     stages: &[StageId],
     bs: u64,
-    idle_busy_cpus: f64,
 ) -> TrialOutcome {
-    let stats = watched.stats_over(stages);
+    let mut stats = watched.stats_over(stages);
+    if workload.think.is_some() {
+        // The thread leaves the CPU once in each think time, too.
+        stats.voluntary = stats.voluntary.saturating_sub(stats.ios);
+    }
     let span = watched.span_over(stages);
     TrialOutcome {
         rates: stats.rates(),
         slept_ns: stats.mean_slept_ns(),
         latencies: stats.latency(),
-        busy_cpus: busy_cpus(&span, &stats, stages.len(), idle_busy_cpus),
+        busy_cpus: busy_cpus(&span, &stats, stages.len(), workload.site.idle_busy_cpus),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.sleeps.slept,

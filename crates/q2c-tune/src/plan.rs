@@ -4,6 +4,7 @@ use super::cells::CellSpec;
 use super::kernel;
 use super::outcome::{TrialOutcome, Windows, flags, measured};
 use super::record::of_stages;
+use super::think::{PolledCpu, with_cpu};
 use super::timetable::{Lengths, Timetable};
 use super::{Tune, TuneSpec};
 use q2c_advice::predict;
@@ -29,6 +30,8 @@ pub(super) struct Size {
     /// The corrected costs that the trials are predicted with.
     pub cost: CostModel,
     pub cells: Vec<CellSpec>,
+    /// The most CPU time of a think time, by the calibrated costs.
+    pub gap_cpu: Option<Nanos>,
     /// IOPS of polling in one lane.
     pub lane_iops: f64,
 }
@@ -74,18 +77,21 @@ impl RoundPlan<'_> {
         };
         let lanes = watched.data.lanes.iter();
         let slices: Vec<Recording> = lanes
-            .map(|lane| of_stages(lane, &timetable.slices, io))
+            .map(|lane| of_stages(lane, &timetable.slices, io, size.gap_cpu.is_some()))
             .collect();
-        let idle = self.tune.workload.site.idle_busy_cpus;
-        let beside = measured(watched, &timetable.slices, size.bs.0, idle);
+        let workload = self.tune.workload;
+        let beside = measured(workload, watched, &timetable.slices, size.bs.0);
+        let polled = PolledCpu::of(&slices, &beside, size.gap_cpu);
+        let slices = with_cpu(slices, polled.gap_cpu);
         let predicted = self.predicted(method, &slices, &size.cost, seed);
         TrialOutcome {
             poll_iops: beside.rates.iops,
             poll_cpu_pct: beside.rates.cpu_pct,
             poll_busy_cpus: beside.busy_cpus,
-            predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.rates.cpu_pct / 100.0)),
+            poll_got_pct: polled.gap_cpu.map(|_| polled.got * 100.0),
+            predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.got)),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
-            ..measured(watched, &timetable.parts, size.bs.0, idle)
+            ..measured(workload, watched, &timetable.parts, size.bs.0)
         }
     }
 
@@ -104,12 +110,12 @@ impl RoundPlan<'_> {
     }
 }
 
-/// Scales the predicted CPU by the share of a CPU that polling got in the slices. When polling got
-/// less than a whole CPU (steal, another task), the trial got no more either.
-fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
+/// Scales the predicted CPU by the share of its CPU that polling got in the slices. When polling got
+/// less than it should have (steal, another task), the trial got no more either.
+fn as_much_of_a_cpu(prediction: Prediction, got: f64) -> Prediction {
     Prediction {
         rates: Rates {
-            cpu_pct: prediction.rates.cpu_pct * polled_cpu.min(1.0),
+            cpu_pct: prediction.rates.cpu_pct * got,
             ..prediction.rates
         },
         ..prediction

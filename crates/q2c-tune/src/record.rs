@@ -1,8 +1,10 @@
 //! Recordings of classic polling, kept in the run folder: the first one as `trace-BS.parquet`, and
 //! one before each later round as `polled-BS-ROUND.parquet`.
 
+use super::think::with_cpu;
 use super::{Tune, TuneError};
 use q2c_engine::{LaneData, Sample};
+use q2c_model::facts::THINK_CPU;
 use q2c_model::{Bytes, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_policy::Io;
 use q2c_result::TargetKind;
@@ -20,13 +22,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) const WARM_UP: Nanos = Nanos::from_millis(200);
 
 /// Records `seconds` of polling into the run folder's file `name`, or reads the file back when the
-/// folder has it. Returns one recording per lane.
+/// folder has it. Returns one recording per lane; a think time takes at most `gap_cpu` of CPU.
 pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
     bs: Bytes,
     name: &str,
-    seconds: f64,
+    (seconds, gap_cpu): (f64, Option<Nanos>),
 ) -> Result<Vec<Recording>, TuneError> {
     let path = folder.path().join(name);
     if !path.exists() {
@@ -43,10 +45,13 @@ pub(super) fn recording(
         if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
             return Err(TuneError::Stopped);
         }
-        store(tune, &watched, recorded, bs, &path)?;
+        store(tune, &watched, (recorded, bs), gap_cpu, &path)?;
     }
     let batches = read(&path).map_err(TuneError::Unread)?;
-    Ok(Recording::from_records(&batches.concat())?)
+    Ok(with_cpu(
+        Recording::from_records(&batches.concat())?,
+        gap_cpu,
+    ))
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
@@ -56,8 +61,8 @@ fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
 fn store(
     tune: &Tune<'_>,
     watched: &Watched,
-    stage: StageId,
-    bs: Bytes,
+    (stage, bs): (StageId, Bytes),
+    gap_cpu: Option<Nanos>,
     path: &Path,
 ) -> Result<(), TuneError> {
     let since_start = tune.workload.clock.now() - watched.data.start_ns;
@@ -66,7 +71,7 @@ fn store(
         start_unix_ns: now.ok().map(|now| now.as_nanos() as u64 - since_start),
         clock: tune.workload.clock.source().to_owned(),
         lost: watched.unrecorded(),
-        facts: facts(tune, bs, polls_by(watched)),
+        facts: facts(tune, bs, polls_by(watched), gap_cpu),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: (tune.target.kind == TargetKind::File).then(|| tune.target.path.clone()),
@@ -100,7 +105,12 @@ fn polls_by(watched: &Watched) -> &'static str {
 }
 
 /// Facts of the machine and the job for the trace's metadata.
-fn facts(tune: &Tune<'_>, bs: Bytes, path: &str) -> BTreeMap<String, String> {
+fn facts(
+    tune: &Tune<'_>,
+    bs: Bytes,
+    path: &str,
+    gap_cpu: Option<Nanos>,
+) -> BTreeMap<String, String> {
     let (machine, workload) = (tune.machine, tune.workload);
     let cpus: Vec<String> = workload.cpus.iter().map(ToString::to_string).collect();
     let facts = [
@@ -116,10 +126,16 @@ fn facts(tune: &Tune<'_>, bs: Bytes, path: &str) -> BTreeMap<String, String> {
     ];
     let background = workload.background.iter().enumerate();
     let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
+    let think = tune
+        .spec
+        .think()
+        .map(|think| ("think".to_owned(), think.to_string()));
     facts
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .chain(jobs)
+        .chain(think)
+        .chain(gap_cpu.map(|cpu| (THINK_CPU.to_owned(), cpu.0.to_string())))
         .collect()
 }
 
@@ -154,14 +170,20 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 }
 
 /// The polled I/Os of the given stages of one lane, as a recording that the simulator can replay.
-pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io) -> Recording {
+/// A stage's last I/O has its think time if the lane `thinks`: until the first I/O of the next
+/// stage.
+pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool) -> Recording {
     let mut recording = Recording::default();
     for &stage in stages {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };
-        let samples = &lane.samples[phase.samples.clone()];
-        for (n, sample) in samples.iter().enumerate() {
+        let last = match thinks {
+            true => lane.samples.len(),
+            false => phase.samples.end,
+        };
+        let samples = &lane.samples[phase.samples.start..last];
+        for (n, sample) in samples.iter().take(phase.samples.len()).enumerate() {
             let next = samples
                 .get(n + 1)
                 .map_or(sample.reaped_ns(), |next| next.submit_ns);

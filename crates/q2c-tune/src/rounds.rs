@@ -5,9 +5,10 @@ use super::outcome::TrialOutcome;
 use super::plan::{RoundPlan, Size};
 use super::record;
 use super::simulated::median_wait;
+use super::think;
 use super::{Tune, TuneError, doing, note};
 use q2c_advice::{Order, Outlook, Referee, Setting, Subject};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Nanos};
 use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
@@ -29,6 +30,8 @@ pub(super) struct Case {
     pub first: Vec<Recording>,
     /// IOPS of polling in one lane of the first recording.
     pub lane_iops: f64,
+    /// The most CPU time of a think time, by the calibrated costs; `None` without think time.
+    pub gap_cpu: Option<Nanos>,
     /// What simulation expected of the rules when the first round was planned. The kernel's own
     /// polling is run by it.
     pub kernel: KernelProposal,
@@ -122,7 +125,7 @@ fn hear_again(
     let seconds = tune.spec.record_seconds * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-        let lanes = record::recording(tune, folder, case.bs, &name, seconds)?;
+        let lanes = record::recording(tune, folder, case.bs, &name, (seconds, case.gap_cpu))?;
         case.referee.add_recording(lanes);
     }
     Ok(())
@@ -131,7 +134,9 @@ fn hear_again(
 fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, TuneError> {
     let bs = calibration.bs;
     let name = format!("trace-{}.parquet", bs.0);
-    let first = record::recording(tune, folder, bs, &name, tune.spec.record_seconds)?;
+    let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);
+    let length = (tune.spec.record_seconds, gap_cpu);
+    let first = record::recording(tune, folder, bs, &name, length)?;
     let ios: usize = first.iter().map(Recording::len).sum();
     let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds;
     let setting = Setting {
@@ -151,6 +156,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
         }),
         first,
         lane_iops,
+        gap_cpu,
         kernel: KernelProposal::default(),
         done: false,
     })
@@ -214,6 +220,7 @@ fn size(
         bs: case.bs,
         cost: case.referee.cost(),
         cells,
+        gap_cpu: case.gap_cpu,
         lane_iops: case.lane_iops,
     }
 }

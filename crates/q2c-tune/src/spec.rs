@@ -1,7 +1,7 @@
 //! The plan of a tune run, as `plan.toml` of its run folder.
 
 use q2c_advice::Goal;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::{Limits, Objective};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,10 @@ pub struct TuneSpec {
     pub engine: String,
     /// Pattern, as text.
     pub rw: String,
+    /// Time from an I/O of a foreground lane to its next one, in which it sleeps, ns; `None` where
+    /// it submits at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_ns: Option<u64>,
     /// Block sizes, in the order of the results.
     pub sizes: Vec<Bytes>,
     /// CPUs of the foreground lanes, one per lane.
@@ -61,6 +65,12 @@ pub struct TuneSpec {
 }
 
 impl TuneSpec {
+    /// The think time of the foreground lanes.
+    #[must_use]
+    pub fn think(&self) -> Option<Nanos> {
+        self.think_ns.map(Nanos)
+    }
+
     /// The objective. The text was checked when the spec was made; one that is not understood gives
     /// the standard objective.
     #[must_use]

@@ -80,12 +80,14 @@ fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// Warns when polling did not get its whole CPU. Polling never gives its CPU up, so the rest went
-/// to other tasks or guests.
+/// Warns when polling did not get its whole CPU. Polling never gives its CPU up but in think times,
+/// so the rest went to other tasks or guests.
 fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let share = median(&sorted(
-        &outcomes.map(|o| o.poll_cpu_pct).collect::<Vec<_>>(),
+        &outcomes
+            .map(TrialOutcome::polling_got_pct)
+            .collect::<Vec<_>>(),
     ));
     (share > 0.0 && share < WHOLE_CPU_PCT).then(|| Warning {
         id: "shared-cpu".to_owned(),
@@ -309,6 +311,22 @@ mod tests {
                 result: TrialResult::Ok(outcome),
             }],
         }
+    }
+
+    /// Polling that thinks leaves its CPU on purpose; a whole CPU was there all the same.
+    #[test]
+    fn polling_that_thinks_shares_no_cpu() {
+        let with = |got| {
+            let mut runs = runs("interrupt", None);
+            if let TrialResult::Ok(outcome) = &mut runs.trials[0].result {
+                outcome.poll_cpu_pct = 38.0;
+                outcome.poll_got_pct = got;
+            }
+            shared_cpu(&[runs]).map(|told| told.found)
+        };
+        assert_eq!(with(Some(99.0)), None);
+        assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
+        assert!(with(None).unwrap().contains("38.0 %"));
     }
 
     #[test]

@@ -38,6 +38,7 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
         simulated,
         engine,
         pattern: "randread".parse().unwrap(),
+        think: None,
         span: Bytes(1 << 30),
         cpus: vec![cpu(0)],
         background,

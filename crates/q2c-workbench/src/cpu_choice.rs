@@ -108,6 +108,7 @@ pub fn try_cpus(
         medium,
         simulated: SimDevices::new(q2c_study::service_times),
         pattern: request.pattern,
+        think: None,
         span: facts.size,
         cpus: Vec::new(),
         background: Vec::new(),

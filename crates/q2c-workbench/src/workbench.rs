@@ -155,6 +155,7 @@ impl Workbench {
             medium: target.medium,
             simulated,
             pattern: request.pattern,
+            think: None,
             span: target.span,
             background: Vec::new(),
             cpus: Vec::new(),

@@ -175,6 +175,46 @@ fn the_numbers_are_the_devices() {
     });
 }
 
+/// On a device of 100 us, of which each job thinks 200 us between two I/Os, 3,333 I/Os fit into a
+/// second. The simulator knows how many there are, and what think times and sleeps cost together.
+#[test]
+fn think_time_is_predicted() {
+    timed("think_time_is_predicted", || {
+        let folder = tempfile::tempdir().unwrap();
+        let result = tune_with(folder.path(), "sim:100us", &["--think", "200us"]);
+        assert_eq!(result["job"]["think_ns"].as_f64(), Some(200e3));
+        let of = |cell: &Value, path: &str| cell.pointer(path).unwrap().as_f64().unwrap();
+        let cells = result["cells"].as_array().unwrap();
+        let lanes = |cell: &&Value| cell["method"] != "hybrid-kernel";
+        for cell in cells.iter().filter(lanes) {
+            let iops = of(cell, "/measured/iops/median");
+            assert!((2_300.0..3_600.0).contains(&iops), "{cell}");
+            // A third of the time is polled, and the rest is slept in.
+            assert!(of(cell, "/measured/cpu_pct/median") < 60.0, "{cell}");
+        }
+        // Rules that sleep up to the latency may feed back on themselves: a late I/O makes the next
+        // sleep longer.
+        let steady = ["baseline", "linux", "published"];
+        let predicted = cells.iter().filter(|cell| {
+            cell["predicted"].is_object() && steady.contains(&cell["role"].as_str().unwrap())
+        });
+        for cell in predicted.clone() {
+            let name = format!("{} {}", cell["method"], cell["policy"]);
+            let both = |figure: &str| {
+                let measured = of(cell, &format!("/measured/{figure}/median"));
+                (of(cell, &format!("/predicted/{figure}")), measured)
+            };
+            let (iops, cpu) = (both("iops"), both("cpu_pct"));
+            assert!((iops.0 / iops.1 - 1.0).abs() < 0.08, "{name}: {iops:?}");
+            assert!((cpu.0 - cpu.1).abs() < 4.0, "{name}: {cpu:?}");
+        }
+        assert_eq!(predicted.count(), 3);
+        let told = "200 us between its I/Os";
+        let text = report(folder.path());
+        assert!(text.contains(told), "{text}");
+    });
+}
+
 /// On a simulated device nothing stands under the target. Each cell that was to have late time says
 /// so, and so does the report that is drawn again from the folder.
 #[test]

@@ -154,6 +154,7 @@ impl Machine {
                 iops: beside.gives.rates.iops,
                 cpu_pct: beside.gives.rates.cpu_pct,
                 busy_cpus: busy(&beside, noise[1]),
+                thinks: false,
             },
             predicted: predicted(method, &[slices], cost, seed, beside.gives.rates.iops),
             round,

@@ -111,6 +111,7 @@ fn one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) 
         in_flight: 0,
         carries: false,
         pace: None,
+        think: None,
     };
     lane.run_until(wait, 0).expect("one I/O");
     let samples = lane.recorder.into_samples();

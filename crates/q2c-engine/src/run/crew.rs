@@ -153,6 +153,7 @@ mod tests {
             capacity: 0,
             tally: false,
             rate: None,
+            think: None,
             stop_on_fault: false,
         }
     }

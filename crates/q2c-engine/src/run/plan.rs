@@ -52,6 +52,9 @@ pub struct JobPlan {
     /// Open loop: submissions per second on average, as a Poisson process; latency counts from the
     /// intended times. With several requests in flight it works only by polling.
     pub rate: Option<f64>,
+    /// Closed loop of depth 1: the lane sleeps so long after each I/O before it submits the next
+    /// one. What is left of it at the end of a phase is part of the next one.
+    pub think: Option<Nanos>,
     /// Whether the first failed I/O of this lane stops the whole run.
     pub stop_on_fault: bool,
 }
@@ -102,6 +105,11 @@ fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
     }
     if job.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
         return wrong("the rate must be above 0 and at most 10^9 per second");
+    }
+    if job.think.is_some() && (job.rate.is_some() || job.depth > 1) {
+        return wrong(
+            "think time needs a closed loop with one request in flight: no rate, depth 1",
+        );
     }
     let waits_deep = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
     if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(waits_deep) {

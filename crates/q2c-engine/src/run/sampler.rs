@@ -2,7 +2,7 @@
 //! a stop on.
 
 use super::Observer;
-use super::thread::{NAP_NS, rest_until};
+use crate::rest::{NAP_NS, rest_until};
 use q2c_model::{CpuId, Nanos};
 use q2c_sys::Clock;
 use q2c_sys::thread::{cpu_ns_of, pin};

@@ -3,20 +3,18 @@
 use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
 use crate::engine::EngineError;
-use crate::lane::{Flights, Lane, Pace};
+use crate::lane::{Flights, Lane, Pace, Think};
 use crate::pattern::Offsets;
+use crate::rest::rest_until;
 use crate::sample::Recorder;
 use crate::start::{Member, Start};
 use q2c_model::Nanos;
 use q2c_policy::Wait;
 use q2c_sys::Clock;
-use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
-use q2c_sys::thread::{cpu_ns_of, least_timer_slack, pin, sleep_until, switches};
+use q2c_sys::clock::thread_cpu_ns;
+use q2c_sys::thread::{cpu_ns_of, least_timer_slack, pin, switches};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The longest sleep without a look whether to stop, ns.
-pub(super) const NAP_NS: u64 = 50_000_000;
 
 /// Keeps the draws of due times apart from those of offsets.
 const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
@@ -91,6 +89,7 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         pace: job
             .rate
             .map(|rate| Pace::new(rate, job.depth, job.seed ^ PACE_SEED)),
+        think: job.think.map(Think::new),
     })
 }
 
@@ -195,16 +194,5 @@ pub(super) fn mark(lane: &Lane<'_>) -> Mark {
         cpu_ns: thread_cpu_ns(),
         helper_cpu_ns: helper.unwrap_or(0),
         switches: switches(),
-    }
-}
-
-/// Sleeps until the run's clock shows `end`, or `stop` is raised.
-pub(super) fn rest_until(end: u64, clock: Clock, stop: &AtomicBool) {
-    loop {
-        let left = end.saturating_sub(clock.now());
-        if left == 0 || stop.load(Ordering::Relaxed) {
-            return;
-        }
-        sleep_until(monotonic_ns() + left.min(NAP_NS));
     }
 }

@@ -18,3 +18,4 @@ mod phases;
 mod plan;
 mod recorded;
 mod sleeps;
+mod thinks;

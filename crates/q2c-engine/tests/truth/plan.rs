@@ -50,6 +50,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
         capacity: 100_000,
         tally: false,
         rate: None,
+        think: None,
         stop_on_fault: false,
     }
 }

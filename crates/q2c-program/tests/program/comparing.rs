@@ -106,6 +106,50 @@ fn only_the_time_in_flight_changes() {
     near(iops.unwrap().ratio(), 1.0, 1e-3);
 }
 
+/// Four submitters read for 80 us of every 200 us: 20,000 times per second, with 1.6 in flight. So
+/// do the workload's jobs, whose rate and I/Os in flight are compared over all time, too.
+#[test]
+fn with_think_time_all_of_the_time_is_compared() {
+    let streams: Vec<Stream> = (0..4)
+        .map(|lane| Stream {
+            lane,
+            think: 120 * US,
+            ..Stream::READS
+        })
+        .collect();
+    let program = program(&streams);
+    assert_eq!(program.copied.jobs, 4);
+    let cells = [
+        cell("interrupt", 19_000.0, 84.0, 5.0),
+        cell(RULE, 20_000.0, 80.0, 5.0),
+    ];
+    let told = compared(&program, &cells, &[answer(RULE)], None);
+    let like = &told.likeness[0];
+    let figure = |of: LikenedFigure| {
+        let mut figures = like.figures.iter();
+        *figures.find(|figure| figure.figure == of).unwrap()
+    };
+    let iops = figure(LikenedFigure::Iops);
+    near(iops.program, 20_000.0, 1e-3);
+    near(iops.workload, 19_000.0, 1e-9);
+    let in_flight = figure(LikenedFigure::InFlight);
+    near(in_flight.program, 1.6, 1e-3);
+    near(in_flight.workload, 19_000.0 * 84e-6, 1e-9);
+    assert!(like.figures.iter().all(|figure| figure.like), "{like:?}");
+    near(told.worth[0].wait_share, 0.4, 1e-3);
+    // What is told of think time is read back.
+    let text = serde_json::to_string(&told).unwrap();
+    assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), told);
+    // Where the device of the trials is half as fast, jobs lose a third of their rate.
+    let slow = [
+        cell("interrupt", 14_286.0, 160.0, 5.0),
+        cell(RULE, 14_286.0, 160.0, 5.0),
+    ];
+    let told = compared(&program, &slow, &[answer(RULE)], None);
+    let unlike = WorthCaveat::Unlike(vec![LikenedFigure::LatencyP50, LikenedFigure::LatencyP99]);
+    assert!(told.worth[0].caveats.contains(&unlike), "{told:?}");
+}
+
 /// A device much slower than the program's is told, and so is what else is doubtful.
 #[test]
 fn an_unlike_workload_is_a_caveat() {

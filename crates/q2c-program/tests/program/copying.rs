@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use q2c_model::Direction;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_program::copied;
-use q2c_result::program::{CopiedBackground, NotCopied};
+use q2c_result::program::{CopiedBackground, NoThink, NotCopied};
 
 /// Streams of `n` submitters of reads, all at the same times.
 fn readers(n: u32) -> Vec<Stream> {
@@ -115,14 +115,93 @@ fn frequent_sizes_are_measured_and_others_named() {
     near(share.unwrap(), 0.1, 1e-9);
 }
 
+/// Submitters of reads that take 100 us of every 200 us, one 50 us after the other.
+fn thinkers(n: u32) -> Vec<Stream> {
+    let of = |lane: u32| Stream {
+        lane,
+        latency: 100 * US,
+        think: 100 * US,
+        begin: u64::from(lane) * 50 * US,
+        ..Stream::READS
+    };
+    (0..n).map(of).collect()
+}
+
+/// Four submitters that think half of their time have two I/Os in flight. They are four jobs that
+/// think as well.
+#[test]
+fn submitters_that_think_are_jobs_that_think() {
+    let pattern = pattern(&thinkers(4));
+    near(pattern.in_flight.mean, 2.0, 0.01);
+    let found = copied(&pattern, 8);
+    near(found.think_ns.unwrap(), 100e3, 0.01);
+    assert_eq!((found.jobs, found.background), (4, vec![]));
+    assert_eq!(found.not_copied, []);
+    // A background job does not think, so it has as many in flight as the missing three.
+    let few = copied(&pattern, 2);
+    assert_eq!((few.jobs, few.background[0].depth), (1, 2));
+    let fewer = NotCopied::FewerJobs { needed: 4, jobs: 1 };
+    assert_eq!(few.not_copied, [fewer]);
+}
+
+/// One submitter lives after the other: there is one at a time, and one job.
+#[test]
+fn submitters_that_follow_each_other_are_one_job() {
+    let after = |mut stream: Stream| {
+        stream.begin = u64::from(stream.lane) * 200_000 * US;
+        stream
+    };
+    let streams: Vec<Stream> = thinkers(3).into_iter().map(after).collect();
+    let found = copied(&pattern(&streams), 8);
+    near(found.think_ns.unwrap(), 100e3, 0.01);
+    assert_eq!((found.jobs, found.not_copied), (1, vec![]));
+}
+
+/// 1,000 reads in 200 ms, then 200 ms of nothing, then as many again. The think time is the median,
+/// and a third of the time is a pause.
+#[test]
+fn pauses_are_named() {
+    let early = thinkers(1)[0];
+    let late = Stream {
+        begin: 400_000 * US,
+        ..early
+    };
+    let found = copied(&pattern(&[early, late]), 8);
+    near(found.think_ns.unwrap(), 100e3, 0.01);
+    let [
+        NotCopied::Pauses {
+            p50_ns,
+            mean_ns,
+            share,
+        },
+    ] = found.not_copied[..]
+    else {
+        panic!("{:?}", found.not_copied);
+    };
+    near(p50_ns, 100e3, 0.01);
+    near(mean_ns, 200e3, 0.01);
+    near(share, 1.0 / 3.0, 0.01);
+    assert_eq!(found.jobs, 1);
+}
+
 #[test]
 fn times_that_jobs_do_not_have_are_named() {
     let thinking = copied(&pattern(&[Stream::READS]), 4);
-    let [NotCopied::ThinkTime { p50_ns, share }] = thinking.not_copied[..] else {
+    let [NotCopied::ThinkTime { p50_ns, share, why }] = thinking.not_copied[..] else {
         panic!("{:?}", thinking.not_copied);
     };
     near(p50_ns, 20e3, 0.01);
     near(share, 0.2, 1e-2);
+    assert_eq!(why, Some(NoThink::TooShort));
+    let rarely = Stream {
+        think: 20_000 * US,
+        ..Stream::READS
+    };
+    let rarely = copied(&pattern(&[rarely]), 4);
+    let [NotCopied::ThinkTime { why, .. }] = rarely.not_copied[..] else {
+        panic!("{:?}", rarely.not_copied);
+    };
+    assert_eq!((rarely.think_ns, why), (None, Some(NoThink::TooLong)));
     // Eight of one submitter at once for a tenth of the time, one else.
     let burst = |n: u64| Stream {
         ios: 100,
@@ -161,8 +240,8 @@ fn a_recording_without_offsets_is_read_at_random() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the pattern, the workload is one that `tune` takes, and has as many in flight as
-    /// the program.
+    /// Whatever the pattern, the workload is one that `tune` takes, and without think time has as
+    /// many in flight as the program; with it, at most as many as the program has submitters for.
     #[test]
     fn a_workload_can_be_run(
         made in prop::collection::vec((0u32..40, any::<bool>(), 1u64..5000, 1u64..300, 0u64..300), 1..30),
@@ -188,7 +267,14 @@ proptest! {
         prop_assert!(found.sizes.iter().all(|bs| bs.0 % 4096 == 0 && bs.0 > 0));
         let beside = found.background.iter().filter(|job| job.direction == found.direction);
         let in_flight = u64::from(found.jobs) + beside.map(|job| u64::from(job.depth)).sum::<u64>();
-        let wanted = pattern.kinds[0].in_flight.mean.round() as u64;
-        prop_assert_eq!(in_flight, wanted.max(1));
+        let own = pattern.kinds[0].in_flight;
+        let Some(think_ns) = found.think_ns else {
+            prop_assert_eq!(in_flight, (own.mean.round() as u64).max(1));
+            return Ok(());
+        };
+        prop_assert!((25e3..=10e6).contains(&think_ns));
+        let over_all = own.mean * own.busy_seconds / pattern.seconds;
+        let most = (over_all / pattern.lane_busy).round() as u64;
+        prop_assert!(in_flight <= most.max(1), "{} of {}", in_flight, most);
     }
 }

@@ -30,6 +30,19 @@ fn a_tune_for_a_program_fits_every_width() {
     assert_eq!(terminal::tune(&read, PIPE), whole(PIPE));
 }
 
+/// Each number of jobs has the same think time, and the head of the report tells it.
+#[test]
+fn the_think_time_of_all_numbers_of_jobs_is_told() {
+    let mut result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let runs = result.runs.iter_mut();
+    runs.for_each(|run| run.job.think_ns = Some(2e6));
+    let text = terminal::tune_jobs(&result, PIPE);
+    assert!(
+        text.contains("jobs with 2 ms between the I/Os of each, "),
+        "{text}"
+    );
+}
+
 #[test]
 fn tune_jobs_fits_every_width() {
     let result = tune_jobs_fixture::over_jobs(&fixture::realistic());

@@ -123,6 +123,7 @@ pub(crate) fn plans(
         capacity: capacity(strand.cpu),
         tally: false,
         rate: None,
+        think: None,
         stop_on_fault: true,
     };
     strands.iter().enumerate().zip(first).map(plan).collect()

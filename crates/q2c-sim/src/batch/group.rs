@@ -201,7 +201,7 @@ impl SimdGroup {
             LaneStage::WarmUp => {
                 state.stage = LaneStage::Counting;
                 state.mark = input.stop;
-                state.before = Snapshot::new(state.totals, &input.piece, i, input.idle);
+                state.before = Snapshot::new(state.totals, &input.piece, i);
                 if let Some(histogram) = &mut self.histogram {
                     histogram.clear(lane, input.common.as_ref(), &input.piece, i);
                 }
@@ -217,7 +217,7 @@ impl SimdGroup {
     /// Ends the counting of a lane before I/O `i`; `wall` is the simulated time counted, ns.
     pub fn conclude(&mut self, lane: usize, i: usize, wall: f64, input: &KernelInput) {
         let state = &mut self.lanes[lane];
-        let now = Snapshot::new(state.totals, &input.piece, i, input.idle);
+        let now = Snapshot::new(state.totals, &input.piece, i);
         let ios = now.ios_since(&state.before);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
             h.ranks(lane, ios, input.common.as_ref(), &input.piece, i)

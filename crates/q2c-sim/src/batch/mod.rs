@@ -79,8 +79,6 @@ struct KernelInput {
     warm_up: i64,
     /// Simulated time at which counting ends, ns.
     stop: i64,
-    /// Whether think time takes no CPU, see [`Recording::idle`].
-    idle: bool,
 }
 
 /// Many configurations that are simulated on one trace, in a closed loop of depth 1.
@@ -188,7 +186,6 @@ impl Batch {
                 seen: 0,
                 warm_up,
                 stop: warm_up.saturating_add(measure),
-                idle: false,
             },
             draws: Draws::new(cost, drive.seed),
             level: Level::new(),
@@ -245,7 +242,6 @@ impl Batch {
     pub fn feed(&mut self, part: &Recording) -> Result<(), BatchError> {
         let piece = &self.input.piece;
         check(part, piece.first + piece.len() as u64)?;
-        self.input.idle = part.idle;
         let mut from = 0;
         while from < part.len() && !self.is_done() {
             from += self.input.piece.fill(part, from, &self.draws);

@@ -20,6 +20,10 @@ pub(super) struct Piece {
     pub base: i64,
     /// Submission times before the piece, ns.
     pub submitted: i64,
+    /// CPU time in the think times before the piece, ns.
+    thought: i64,
+    /// The most CPU time in a think time, ns.
+    most_thought: i64,
     /// Device times, ns.
     pub wait: Vec<i32>,
     /// When each submission would return if no I/O took any time, ns from the piece's start.
@@ -71,10 +75,12 @@ impl Piece {
         self.first += self.len() as u64;
         self.base += self.total;
         self.submitted += self.submit_until(self.len());
+        self.thought = self.thought_until(self.len());
         let waited = self.waited.last().copied().unwrap_or(0);
         self.clear();
         self.waited.push(waited);
         let trace = trace.columns();
+        self.most_thought = trace.most_thought();
         for i in from..trace.wait.len().min(from + LENGTH) {
             let submit = trace.submit[i] as i64;
             if self.total + submit >= i64::from(FAR) && i > from {
@@ -125,14 +131,16 @@ impl Piece {
         self.submit[..n].iter().map(|&t| i64::from(t)).sum()
     }
 
-    /// Sum of the submission and think times before I/O `n` of the piece, from the trace's start,
-    /// ns.
-    pub fn between_until(&self, n: usize) -> i64 {
-        let within = match (self.returned.get(n), self.submit.get(n)) {
-            (Some(&returned), Some(&submit)) => i64::from(returned) - i64::from(submit),
-            _ => self.total,
-        };
-        self.base + within
+    /// CPU time in the think times before I/O `n` of the piece, from the trace's start, ns.
+    pub fn thought_until(&self, n: usize) -> i64 {
+        let begins = self.returned.iter().zip(&self.submit).skip(1);
+        let begins = begins.map(|(&returned, &submit)| i64::from(returned - submit));
+        let begins = begins.chain([self.total]);
+        let gaps = begins
+            .zip(&self.returned)
+            .map(|(begin, &returned)| begin - i64::from(returned));
+        let thought: i64 = gaps.take(n).map(|gap| gap.min(self.most_thought)).sum();
+        self.thought + thought
     }
 
     /// The latencies as recorded, from submission to reaping, ns.

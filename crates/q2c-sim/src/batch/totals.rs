@@ -32,22 +32,19 @@ pub(super) struct Snapshot {
     ios: i64,
     waited: i64,
     submitted: i64,
-    /// Recorded submission and think times.
-    between: i64,
-    /// Whether think time takes no CPU.
-    idle: bool,
+    /// CPU time in recorded think times.
+    thought: i64,
 }
 
 impl Snapshot {
     /// The state before I/O `n` of `piece`.
-    pub fn new(totals: Totals, piece: &Piece, n: usize, idle: bool) -> Self {
+    pub fn new(totals: Totals, piece: &Piece, n: usize) -> Self {
         Snapshot {
             totals,
             ios: (piece.first + n as u64) as i64,
             waited: piece.waited[n],
             submitted: piece.submitted + piece.submit_until(n),
-            between: piece.between_until(n),
-            idle,
+            thought: piece.thought_until(n),
         }
     }
 
@@ -68,10 +65,7 @@ impl Snapshot {
         let t = self.totals - earlier.totals;
         let ios = self.ios - earlier.ios;
         let submitted = self.submitted - earlier.submitted + t.added;
-        let running = match self.idle {
-            true => submitted,
-            false => self.between - earlier.between + t.added,
-        };
+        let running = submitted + self.thought - earlier.thought;
         let waited = (self.waited - earlier.waited) as f64;
         let n = ios as f64;
         if ios == 0 || wall <= 0.0 {

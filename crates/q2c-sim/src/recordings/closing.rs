@@ -4,7 +4,7 @@ use super::lane::{HeldLane, LaneGroup};
 use super::{Recordings, UserLanes};
 use crate::dealing::Group;
 use crate::recording::{Counted, Recording, RecordingError};
-use q2c_model::{Bytes, DeviceTime, LanesBy, Layer, LeftOut, TakenAs};
+use q2c_model::{Bytes, DeviceTime, LanesBy, Layer, LeftOut, Nanos, TakenAs};
 use std::collections::BTreeMap;
 
 /// The lanes that are simulated, and what the trace was taken as.
@@ -14,8 +14,8 @@ pub struct Closed {
     pub lanes: Vec<usize>,
     /// For each of these lanes [`Recording::first_at`].
     pub first_at: Vec<f64>,
-    /// [`Recording::idle`] of all lanes.
-    pub idle: bool,
+    /// [`Recording::gap_cpu`] of all lanes.
+    pub gap_cpu: Option<Nanos>,
     /// Lengths that occur, in rising order.
     pub sizes: Vec<Bytes>,
     /// What was taken as what, and what was left out.
@@ -51,7 +51,7 @@ impl Recordings {
         Ok(Closed {
             lanes,
             first_at,
-            idle: block,
+            gap_cpu: block.then_some(Nanos::ZERO),
             sizes: self.sizes(group),
             taken_as: self.taken_as(group),
         })

@@ -2,6 +2,7 @@
 
 use crate::dealing::Group;
 use crate::recording::Recording;
+use q2c_model::Nanos;
 use q2c_policy::Io;
 
 /// The lanes that belong together: either all of them are simulated or none.
@@ -59,7 +60,7 @@ impl HeldLane {
     /// its trace, which goes from `first` to `last`.
     pub fn fit(&mut self, first: u64, last: u64) {
         self.recording.first_at = (self.first - first) as f64;
-        self.recording.idle = true;
+        self.recording.gap_cpu = Some(Nanos::ZERO);
         if let Some(gap) = self.recording.gap.last_mut() {
             *gap = (last - self.done) as f32;
         }

@@ -2,7 +2,7 @@
 //! simulator.
 
 use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
-use crate::cases::{READ, drive};
+use crate::cases::{READ, drive, think_cpu};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{PolicySpec, RULES};
@@ -92,10 +92,10 @@ fn compare(
 /// Up to four lanes, which may begin later and may be idle between their I/Os.
 fn any_lanes() -> impl Strategy<Value = Vec<Recording>> {
     let lane = (any::<bool>().prop_flat_map(any_lane), 0u32..50_000);
-    (prop::collection::vec(lane, 1..5), any::<bool>()).prop_map(|(lanes, idle)| {
+    (prop::collection::vec(lane, 1..5), think_cpu()).prop_map(|(lanes, gap_cpu)| {
         let one = |(lane, first): (Recording, u32)| Recording {
             first_at: f64::from(first),
-            idle,
+            gap_cpu,
             ..lane
         };
         lanes.into_iter().map(one).collect()

@@ -1,6 +1,6 @@
 //! Compares the batch, many configurations in one pass, with the reference simulator.
 
-use crate::cases::{READ, drive, exact, free, ranks, same};
+use crate::cases::{READ, drive, exact, free, ranks, same, think_cpu};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
@@ -261,9 +261,9 @@ proptest! {
         cost in prop_oneof![plain_cost(), drawn_cost()],
         warm_up in 0u64..200_000,
         measure in prop_oneof![1u64..2_000_000, Just(Drive::ONE_PASS.0)],
-        idle in any::<bool>(),
+        gap_cpu in think_cpu(),
     ) {
-        let lanes = [Recording { idle, ..lane }];
+        let lanes = [Recording { gap_cpu, ..lane }];
         let on = Configuration {
             lanes: &lanes,
             cost: &cost,

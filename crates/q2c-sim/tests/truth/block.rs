@@ -52,7 +52,7 @@ fn submission_device_time_and_think_time() {
     // The other lane begins 4 us after the first request and thinks until the end of the trace.
     let second = [vec![1e3], vec![20e3], vec![38e3]];
     assert_eq!(times(&lanes[1]), (second, 4_000.0));
-    assert!(lanes.iter().all(|lane| lane.idle));
+    assert!(lanes.iter().all(|lane| lane.gap_cpu == Some(Nanos::ZERO)));
     let taken = closed.taken_as;
     assert_eq!(
         (taken.latency, taken.layer),

@@ -1,5 +1,6 @@
 //! Helpers of the tests: recordings and costs in round numbers.
 
+use proptest::prelude::*;
 use q2c_model::{Bytes, CostModel, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
 use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
@@ -26,6 +27,15 @@ pub fn delay(ns: f64) -> WakeDelay {
         z: Vec::new(),
         ..WakeDelay::default()
     }
+}
+
+/// CPU in think time: all of it, none, or so much at most.
+pub fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(Nanos::ZERO)),
+        (1u64..3_000).prop_map(|ns| Some(Nanos(ns))),
+    ]
 }
 
 /// A machine on which nothing costs anything.

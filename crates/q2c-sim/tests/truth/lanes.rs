@@ -1,6 +1,7 @@
 //! Several lanes on one device.
 
 use crate::cases::{close, drive, free, recording, rule};
+use q2c_model::Nanos;
 use q2c_sim::{Arrival, Configuration, Drive, Outcome, Recording, Waiting, simulate, sweep};
 
 /// Simulates one lane of 10 us and one of 30 us; nothing else takes time.
@@ -127,14 +128,15 @@ fn a_lane_that_begins_later_does_so_in_every_round() {
     assert_eq!((poll(140_000, 100_000), poll(240_000, 40_000)), (10, 2));
 }
 
-/// A round has 30 us of device time and 70 us of think time, which takes CPU unless it is idle. A
-/// sleep of 10 or 20 us on a machine without any cost leaves 20 or 10 us to poll. Lanes
-/// share nothing here, so that two have the CPU per I/O of one.
+/// A round has 30 us of device time and 70 us of think time, of which all, nothing, or 5 us take
+/// CPU; no more than all of it, if 200 us could. A sleep of 10 or 20 us on a machine without any
+/// cost leaves 20 or 10 us to poll. Lanes share nothing here, so that two have the CPU per I/O of
+/// one. The simulator that takes one I/O after the other counts the same.
 #[test]
-fn idle_think_time_takes_no_cpu() {
-    let cpu = |idle, lanes: usize, policy: &str| {
+fn think_time_takes_the_cpu_that_the_recording_says() {
+    let cpu = |most_us: Option<u64>, lanes: usize, policy: &str| {
         let lane = Recording {
-            idle,
+            gap_cpu: most_us.map(Nanos::from_micros),
             ..recording(0, [30_000], 70_000)
         };
         let (lanes, cost) = (vec![lane; lanes], free());
@@ -144,14 +146,18 @@ fn idle_think_time_takes_no_cpu() {
             drive: drive(0, 1_000_000),
             arrival: Arrival::Think,
         };
-        sweep(&[policy.parse().unwrap()], &on)[0]
+        let one_by_one = on.simulate(rule(policy, lanes.len()));
+        let together = sweep(&[policy.parse().unwrap()], &on)[0]
             .gives
-            .cpu_ns_per_io
+            .cpu_ns_per_io;
+        close(one_by_one.gives.cpu_ns_per_io, together);
+        together
     };
     for lanes in [1, 2] {
-        close(cpu(false, lanes, "fixed:10us"), 90_000.0);
-        close(cpu(true, lanes, "fixed:10us"), 20_000.0);
-        close(cpu(false, lanes, "fixed:20us"), 80_000.0);
-        close(cpu(true, lanes, "fixed:20us"), 10_000.0);
+        for (most_us, thought) in [(None, 70_000.0), (Some(0), 0.0), (Some(5), 5_000.0)] {
+            close(cpu(most_us, lanes, "fixed:10us"), 20_000.0 + thought);
+            close(cpu(most_us, lanes, "fixed:20us"), 10_000.0 + thought);
+        }
+        close(cpu(Some(200), lanes, "fixed:10us"), 90_000.0);
     }
 }

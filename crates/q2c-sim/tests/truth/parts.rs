@@ -2,7 +2,7 @@
 
 use crate::alone::{any_rule, interrupting, long_lane};
 use crate::batch::{any_lane, drawn_cost, plain_cost, spec};
-use crate::cases::{drive, exact, ranks, same, wakes_late};
+use crate::cases::{drive, exact, ranks, same, think_cpu, wakes_late};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use q2c_model::CostModel;
@@ -19,7 +19,7 @@ fn between(lane: &Recording, from: usize, to: usize) -> Recording {
         wait: lane.wait[from..to].to_vec().into(),
         gap: lane.gap[from..to].to_vec().into(),
         first_at: if from == 0 { lane.first_at } else { 0.0 },
-        idle: lane.idle,
+        gap_cpu: lane.gap_cpu,
     }
 }
 
@@ -114,11 +114,11 @@ proptest! {
         interrupt in (0u32..4_000, 0u32..9_000),
         warm_up in 0u64..300_000,
         measure in prop_oneof![3 => 1u64..3_000_000, 1 => Just(Drive::ONE_PASS.0)],
-        (idle, first_at) in (any::<bool>(), 0u32..50_000),
+        (gap_cpu, first_at) in (think_cpu(), 0u32..50_000),
         cuts in any_cuts(),
     ) {
         let cost = interrupting(cost, interrupt.0, interrupt.1);
-        let lane = Recording { idle, first_at: f64::from(first_at), ..lane };
+        let lane = Recording { gap_cpu, first_at: f64::from(first_at), ..lane };
         let drive = drive(warm_up, measure);
         let mut state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
         while measure != Drive::ONE_PASS.0 && !state.is_done() {

@@ -133,6 +133,7 @@ fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> Trial {
             iops: 10_000.0,
             cpu_pct: 100.0,
             busy_cpus: (!blind).then_some(1.1),
+            thinks: false,
         },
         ..Trial::default()
     }
@@ -200,6 +201,7 @@ fn kept(text: &str) -> Vec<(String, Vec<Contender>)> {
             iops: number(&t[5]),
             cpu_pct: number(&t[6]),
             busy_cpus: None,
+            thinks: false,
         },
         ..Trial::default()
     };

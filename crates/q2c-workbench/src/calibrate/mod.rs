@@ -72,7 +72,7 @@ const LOOK: Nanos = Nanos::from_millis(150);
 /// Time to set up and tear down the threads and rings of a run, seconds.
 const OVERHEAD_S: f64 = 0.1;
 
-/// Calibrates every block size, in the order of `sizes`. `seed` is the seed of the I/O's offsets.
+/// Calibrates every block size, in the order of `sizes`, without think time. `seed` is the seed of the I/O's offsets.
 /// `progress` is told between the runs what is measured next.
 ///
 /// # Errors
@@ -84,6 +84,11 @@ pub fn calibrate(
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Vec<Calibration>, CalibrateError> {
+    // Costs do not depend on think time, and a short stage needs many I/Os.
+    let workload = &Workload {
+        think: None,
+        ..workload.clone()
+    };
     let bench = Bench {
         workload,
         seed,

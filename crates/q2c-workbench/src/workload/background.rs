@@ -246,6 +246,7 @@ impl Background {
                 capacity: 0,
                 tally: false,
                 rate: None,
+                think: None,
                 stop_on_fault: true,
             }
         };

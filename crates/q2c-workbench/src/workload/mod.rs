@@ -31,6 +31,8 @@ pub struct Workload {
     pub simulated: SimDevices,
     /// Access pattern of the foreground lanes.
     pub pattern: Pattern,
+    /// The foreground lanes sleep so long after each I/O before they submit the next one.
+    pub think: Option<Nanos>,
     /// Bytes of the target that are used, counted from its start.
     pub span: Bytes,
     /// CPU of each foreground lane; there is one lane per entry.
@@ -141,6 +143,7 @@ impl Workload {
                 capacity,
                 tally: false,
                 rate: None,
+                think: self.think,
                 stop_on_fault: true,
             })
             .collect()

@@ -1,6 +1,6 @@
 //! Arguments of `q2c tune`.
 
-use super::time::seconds_within;
+use super::time::{seconds_within, time_within};
 use super::{Counts, GoalArgs, LimitArgs, RuleArgs, WorkloadArgs};
 use crate::failure::Failure;
 use clap::Args;
@@ -8,7 +8,7 @@ use q2c_capture::CapturedBy;
 use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
-use q2c_tune::SECONDS;
+use q2c_tune::{SECONDS, THINK};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -22,6 +22,15 @@ pub struct TuneArgs {
     /// another, and the answer is told over them
     #[arg(short = 'j', long, value_name = "LIST", default_value = "1")]
     pub jobs: Counts,
+    /// Time from an I/O of a thread to its next one, such as 200us, in which it sleeps: fio's
+    /// thinktime [default: it submits the next one at once]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = think,
+        hide_short_help = true
+    )]
+    pub think: Option<Nanos>,
     /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
     /// given again)
     #[arg(long, value_name = "POLICY")]
@@ -100,7 +109,7 @@ pub struct ProgramArgs {
 }
 
 /// Options that a program's I/Os stand for.
-const WORKLOAD: [&str; 5] = ["rw", "bs", "jobs", "background", "resume"];
+const WORKLOAD: [&str; 6] = ["rw", "bs", "jobs", "think", "background", "resume"];
 
 impl ProgramArgs {
     /// Whether the workload is that of a program.
@@ -126,6 +135,10 @@ impl ProgramArgs {
         let why = format!("tune: {option} needs {of}; name one, or leave it out");
         Err(Failure::new(Exit::Usage, why))
     }
+}
+
+fn think(text: &str) -> Result<Nanos, String> {
+    time_within(text, *THINK.start(), *THINK.end())
 }
 
 fn record_seconds(text: &str) -> Result<f64, String> {

@@ -40,9 +40,10 @@ const REPLAYED: &[Key] = &[OUT, CPUS, SEED, TRIALS, SUBMITTERS, MAX_LATENESS];
 /// What commands have whose result can be held against limits.
 const LIMITS: &[Key] = &[FAIL_IF, BASELINE];
 
-const TUNE: [Key; 17] = joined(&[
+const TUNE: [Key; 18] = joined(&[
     MEASURED,
     &[
+        key("think"),
         key("policy"),
         key("rule"),
         key("period"),

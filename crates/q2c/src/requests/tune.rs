@@ -4,7 +4,7 @@ use crate::args::{Counts, TuneArgs};
 use crate::failure::{Fails, Failure};
 use crate::requests::workload::workload;
 use q2c_engine::{EngineSpec, Pattern};
-use q2c_model::{Bytes, CpuId, Direction};
+use q2c_model::{Bytes, CpuId, Direction, Nanos};
 use q2c_result::Exit;
 use q2c_result::program::Copied;
 use q2c_tune::TuneSpec;
@@ -50,6 +50,7 @@ pub fn for_program(args: &TuneArgs, copied: &Copied) -> TuneArgs {
     if workload.target.is_none() {
         workload.scratch.get_or_insert(SCRATCH);
     }
+    own.think = copied.think_ns.map(|ns| Nanos(ns.round() as u64));
     own.jobs = Counts(vec![u16::try_from(copied.jobs).unwrap_or(u16::MAX)]);
     own
 }
@@ -72,6 +73,7 @@ pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
         scratch: workload.scratch.is_some(),
         program: args.program.is_asked_for(),
         rw: workload.rw.to_string(),
+        think_ns: args.think.map(|think| think.0),
         sizes: workload.bs.clone(),
         cpus: workload.cpus.0.clone(),
         background: workload
@@ -142,6 +144,7 @@ mod tests {
             random: true,
             sizes: vec![Bytes(16 << 10), Bytes(4096)],
             jobs: 3,
+            think_ns: Some(150_400.4),
             background: vec![CopiedBackground {
                 direction: Direction::Read,
                 random: false,
@@ -159,6 +162,7 @@ mod tests {
             ("randwrite", vec![3])
         );
         assert_eq!(spec.sizes, copied.sizes);
+        assert_eq!(spec.think_ns, Some(150_400));
         let beside = "rw=read,bs=131072,depth=5,jobs=1,wait=interrupt";
         assert_eq!(spec.background, [beside]);
         let on_target = for_program(&tune("d --from t"), &copied);

@@ -104,7 +104,7 @@ fn is_kept(at: &Path, result: &Value) {
     for text in [
         "worth to the program at 16 KiB",
         "not copied",
-        "IOPS while in flight",
+        "16 KiB: IOPS ",
     ] {
         assert!(drawn.contains(text), "{text}: {drawn}");
     }
@@ -135,6 +135,66 @@ fn a_recording_of_another_tool_is_tuned_for() {
     let kept = run_in(at).join("program.parquet");
     let info = run(at, &format!("trace info {} --json", kept.display())).json();
     assert_eq!(number(&info, "/summary/records"), 200.0);
+}
+
+/// Reads that take 100 us of every 300 us: the job thinks for 200 us, in the trials and in the
+/// report that is drawn again. The histogram of think times has classes of less than 1 %.
+#[test]
+fn think_times_are_copied() {
+    let folder = folder();
+    let at = folder.path();
+    trace(at, "thinks", (0..300).map(|n| (n * 300, 100, 4096, "read")));
+    let words = ["tune", "sim:100us", "--from", "thinks.parquet"];
+    let result = q2c(at, &[&words[..], &SHORT].concat()).json();
+    let program = &result["program"];
+    let think_ns = number(program, "/copied/think_ns");
+    assert!((think_ns / 200e3 - 1.0).abs() < 0.01, "{think_ns}");
+    assert_eq!(number(program, "/copied/jobs"), 1.0);
+    assert!((number(&result, "/job/think_ns") - think_ns).abs() < 1.0);
+    let like = &program["likeness"][0]["figures"];
+    // One in flight for a third of the time, and 3,333 per second.
+    assert!(
+        (number(like, "/0/program") - 1.0 / 3.0).abs() < 0.01,
+        "{like}"
+    );
+    assert!(
+        (number(like, "/2/program") / 3_333.3 - 1.0).abs() < 0.01,
+        "{like}"
+    );
+    assert!(number(like, "/2/workload") < 3_700.0, "{like}");
+    let told = program["copied"]["not_copied"].to_string();
+    assert!(!told.contains("think"), "{told}");
+    let run_folder = run_in(at);
+    let drawn = run(at, &format!("report {}", run_folder.display())).done();
+    for text in ["between its I/Os", "4 KiB: IOPS ", "think times included"] {
+        assert!(drawn.contains(text), "{text}: {drawn}");
+    }
+    let plan = fs::read_to_string(run_folder.join("plan.toml")).unwrap();
+    assert!(plan.contains("think_ns = "), "{plan}");
+}
+
+/// Jobs on a file think as they are told to.
+#[test]
+fn jobs_on_a_scratch_file_think() {
+    let folder = folder();
+    let at = folder.path();
+    let words = ["tune", "--scratch", "8m", "--think", "2ms"];
+    let ended = q2c(at, &[&words[..], &SHORT].concat());
+    let result = ended.json();
+    assert_eq!(number(&result, "/job/think_ns"), 2e6);
+    let cells = result["cells"].as_array().unwrap();
+    for cell in cells {
+        assert!(number(cell, "/measured/iops/median") < 510.0, "{cell}");
+    }
+    let drawn = run(at, &format!("report {}", run_in(at).display())).done();
+    assert!(drawn.contains("2 ms between its I/Os"), "{drawn}");
+    for (words, said) in [
+        ("tune sim:1ms --think 10ns", "expected 1.0 us to 1.00 s"),
+        ("tune sim:1ms --think 2s", "expected 1.0 us to 1.00 s"),
+        ("tune --from t --think 1ms", "--think"),
+    ] {
+        run(at, words).refused(2, &[said]);
+    }
 }
 
 #[test]

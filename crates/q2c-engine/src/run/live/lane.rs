@@ -3,9 +3,10 @@
 use super::order::Board;
 use crate::engine::EngineFacts;
 use crate::lane::Lane;
+use crate::rest::rest_until;
 use crate::run::data::{Mark, PhaseData};
 use crate::run::plan::{Activity, JobPlan};
-use crate::run::thread::{PhasesResult, WaitState, mark, rest_until};
+use crate::run::thread::{PhasesResult, WaitState, mark};
 use crate::sample::Sample;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};

@@ -273,14 +273,10 @@ impl Counted {
             return;
         }
         let columns = &machine.traces[lane.lane].columns;
-        let thought = match columns.idle {
-            true => 0,
-            false => columns.gap[lane.at] as i64,
-        };
         let times = IoTimes {
             submit,
             wait: columns.wait[lane.at] as i32,
-            thought,
+            thought: columns.thought(lane.at),
         };
         self.sums.add(end, asked, times);
         let latency = submit + end.observed;

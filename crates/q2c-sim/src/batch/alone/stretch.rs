@@ -204,14 +204,14 @@ impl<S: Simd> StretchSums<S> {
         open.columns[9].store(self.thought);
     }
 
-    /// Adds the I/Os of `mine`; `idle` says that think time takes no CPU.
+    /// Adds the I/Os of `mine`; a think time takes at most `most_thought` of CPU, ns.
     #[inline(always)]
     fn add(
         self,
         chunk: &Chunk<S>,
         sleeps: &PricedSleeps<S>,
         mine: mask32x16<S>,
-        idle: bool,
+        most_thought: i32,
     ) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
         let some = |numbers: i32x16<S>| mine.select(numbers, zero);
@@ -226,10 +226,7 @@ impl<S: Simd> StretchSums<S> {
             observed: self.observed + some(chunk.observed),
             waited: self.waited + some(chunk.wait),
             submitted: self.submitted + some(chunk.submit),
-            thought: match idle {
-                true => self.thought,
-                false => self.thought + some(chunk.gap),
-            },
+            thought: self.thought + some(chunk.gap.min(most_thought)),
         }
     }
 }
@@ -386,6 +383,7 @@ fn part<S: Simd>(
     let learns = !windows.gathered.is_empty();
     let hit = machine.charges.hit.load(simd);
     let only = trace.rows.only();
+    let most_thought = i32::try_from(trace.columns.most_thought()).unwrap_or(i32::MAX);
     let mut sleeps = PricedSleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
     if counts {
         counted.make_room();
@@ -415,7 +413,7 @@ fn part<S: Simd>(
             break;
         }
         let mine = mask32x16::from_bitmask(simd, (1 << n) - 1);
-        sums = sums.add(&chunk, &sleeps, mine, trace.columns.idle);
+        sums = sums.add(&chunk, &sleeps, mine, most_thought);
         if counts {
             count(&chunk, n, lane.ios, counted, machine.counting);
         }

@@ -1,0 +1,186 @@
+//! Think times: how they are made, and their CPU time. Every lane sleeps in them, whatever it does
+//! while an I/O is in flight; the calibration tells what a sleep costs and how late it ends, and the
+//! polled slices of a trial show it.
+
+use super::outcome::TrialOutcome;
+use q2c_model::{CostModel, Nanos};
+use q2c_result::tune::Calibration;
+use q2c_sim::Recording;
+use q2c_workbench::workload::Workload;
+
+/// The shortest sleep that is asked for.
+const LEAST: Nanos = Nanos::from_micros(1);
+
+/// The workload with the plan's think time, as far as sleeps can make it.
+pub(super) fn thinking(
+    workload: &Workload,
+    think: Option<Nanos>,
+    calibration: &[Calibration],
+) -> Workload {
+    let cost = calibration.first().map(|first| &first.cost);
+    Workload {
+        think: think.map(|think| cost.map_or(think, |cost| asked(think, cost))),
+        ..workload.clone()
+    }
+}
+
+/// The sleep that is asked for, so that a think time is as long as it is wanted at the median: the
+/// sleep ends late, and the loop's bookkeeping takes time as well.
+fn asked(think: Nanos, cost: &CostModel) -> Nanos {
+    let mut asked = think.0 as f64;
+    // The delay depends on the sleep's length, and the length on the delay: a few rounds are
+    // enough.
+    for _ in 0..4 {
+        asked = think.0 as f64 - cost.turnaround_ns - cost.wake_clear.base_ns.at(asked.max(0.0));
+    }
+    Nanos(asked.max(LEAST.0 as f64) as u64)
+}
+
+/// The most CPU time of a think time by calibrated costs: the loop's bookkeeping, and a sleep that
+/// nothing hits. `None` for a workload without think time.
+pub(super) fn cpu_of(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
+    let sleep = cost.sleep_cpu_clear_ns.at(think?.0 as f64);
+    Some(Nanos((cost.turnaround_ns + sleep).round() as u64))
+}
+
+/// The lanes with this CPU time in their think times.
+pub(super) fn with_cpu(lanes: Vec<Recording>, gap_cpu: Option<Nanos>) -> Vec<Recording> {
+    let with = |lane| Recording { gap_cpu, ..lane };
+    lanes.into_iter().map(with).collect()
+}
+
+/// What the CPU time of the polled slices of a trial says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PolledCpu {
+    /// CPU time of a think time; `None` without think time.
+    pub gap_cpu: Option<Nanos>,
+    /// The CPU time that polling had over that which it should have, at most 1.
+    pub got: f64,
+}
+
+impl PolledCpu {
+    /// From the slices as recordings and their figures `beside`. By calibrated costs a think time
+    /// takes `gap_cpu`.
+    ///
+    /// Polling takes CPU in all of an I/O. So where the slices had more CPU time than they should
+    /// have, think times cost more than was calibrated; where they had less, another task or the
+    /// hypervisor had it.
+    pub fn of(slices: &[Recording], beside: &TrialOutcome, gap_cpu: Option<Nanos>) -> Self {
+        let got = beside.rates.cpu_pct / 100.0;
+        let Some(thought) = gap_cpu else {
+            return PolledCpu {
+                gap_cpu,
+                got: got.min(1.0),
+            };
+        };
+        let ios: usize = slices.iter().map(Recording::len).sum();
+        let times = slices
+            .iter()
+            .flat_map(|lane| lane.submit.iter().chain(&lane.wait[..]));
+        let polled = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
+        let had = got * slices.len() as f64 / beside.rates.iops * 1e9;
+        let more = had - polled;
+        if more > thought.0 as f64 {
+            return PolledCpu {
+                gap_cpu: Some(Nanos(more as u64)),
+                got: 1.0,
+            };
+        }
+        let got = had / (polled + thought.0 as f64);
+        PolledCpu {
+            gap_cpu,
+            // Slices without an I/O say nothing.
+            got: if got.is_finite() { got } else { 1.0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{Curve, Direction, Rates};
+    use q2c_policy::Io;
+
+    const IO: Io = Io {
+        direction: Direction::Read,
+        bytes: 4096,
+    };
+
+    /// Two lanes with 100 us to poll and 100 us to think in each I/O, by slices that had so much
+    /// CPU time.
+    fn polled(cpu_pct: f64, gap_cpu: Option<Nanos>) -> PolledCpu {
+        let mut lane = Recording::default();
+        (0..10).for_each(|_| lane.push(IO, 2_000.0, 98_000.0, 100_000.0));
+        let beside = TrialOutcome {
+            rates: Rates {
+                iops: 10_000.0,
+                cpu_pct,
+                ..Rates::default()
+            },
+            ..TrialOutcome::default()
+        };
+        PolledCpu::of(&[lane.clone(), lane], &beside, gap_cpu)
+    }
+
+    #[test]
+    fn a_think_time_costs_the_bookkeeping_and_a_sleep_of_its_length() {
+        let cost = CostModel {
+            turnaround_ns: 300.0,
+            sleep_cpu_clear_ns: Curve {
+                x: vec![0.0, 100_000.0],
+                y: vec![4_000.0, 6_000.0],
+            },
+            ..CostModel::delayed(Nanos::ZERO)
+        };
+        assert_eq!(cpu_of(None, &cost), None);
+        assert_eq!(
+            cpu_of(Some(Nanos::from_micros(50)), &cost),
+            Some(Nanos(5_300))
+        );
+    }
+
+    /// A sleep ends 20 us and a tenth of its length late; the bookkeeping takes 1 us.
+    #[test]
+    fn the_sleep_is_shorter_than_the_think_time() {
+        let mut cost = CostModel::delayed(Nanos::ZERO);
+        cost.turnaround_ns = 1_000.0;
+        cost.wake_clear.base_ns = Curve {
+            x: vec![0.0, 1e6],
+            y: vec![20_000.0, 120_000.0],
+        };
+        let of = |us| asked(Nanos::from_micros(us), &cost).0 as f64;
+        let wanted = (500.0 - 21.0) / 1.1 * 1e3;
+        assert!((of(500) / wanted - 1.0).abs() < 1e-3, "{}", of(500));
+        assert_eq!(of(15), 1_000.0);
+    }
+
+    /// By costs a think time takes 10 us, so that polling should have 55 % of a CPU. With 60 % think
+    /// times took 20 us each; with 44 % polling got four fifths of its CPU.
+    #[test]
+    fn more_cpu_is_of_think_times_and_less_was_taken_away() {
+        let ten = Some(Nanos::from_micros(10));
+        let as_calibrated = polled(55.0, ten);
+        assert_eq!(as_calibrated.gap_cpu, ten);
+        assert!((as_calibrated.got - 1.0).abs() < 1e-9);
+        let more = polled(60.0, ten);
+        assert!(more.gap_cpu.unwrap().0.abs_diff(20_000) <= 1 && more.got == 1.0);
+        let less = polled(44.0, ten);
+        assert_eq!(less.gap_cpu, ten);
+        assert!((less.got - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slices_without_an_io_say_nothing() {
+        let ten = Some(Nanos::from_micros(10));
+        let none = PolledCpu::of(&[Recording::default()], &TrialOutcome::default(), ten);
+        assert_eq!((none.gap_cpu, none.got), (ten, 1.0));
+    }
+
+    #[test]
+    fn without_think_time_polling_should_have_a_whole_cpu() {
+        for (cpu_pct, got) in [(97.0, 0.97), (100.2, 1.0)] {
+            let told = polled(cpu_pct, None);
+            assert_eq!((told.gap_cpu, told.got), (None, got));
+        }
+    }
+}
