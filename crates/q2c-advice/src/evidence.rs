@@ -256,7 +256,8 @@ mod tests {
         assert_eq!(one.relative_per_thread_cpu(), 1.92);
     }
 
-    /// With think time polling takes 40 % of a CPU, and a rule that has left it at most 97 % of that.
+    /// With think time polling takes 40 % of a CPU, and a rule that has left it at most 97 % of
+    /// that.
     #[test]
     fn a_rule_leaves_what_polling_takes() {
         let mut one = trial(96.0, 0.6);

@@ -226,8 +226,8 @@ fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
     (assumed != Assumed::default()).then_some(assumed)
 }
 
-/// The CPU time of a think time, where the trace tells that threads slept in them: the recordings of
-/// `q2c tune` with think time do.
+/// The CPU time of a think time, where the trace tells that threads slept in them: the recordings
+/// of `q2c tune` with think time do.
 fn think_cpu(meta: &TraceMeta) -> Option<Nanos> {
     let fact = meta.facts.get(q2c_model::facts::THINK_CPU)?;
     fact.parse().ok().map(Nanos)

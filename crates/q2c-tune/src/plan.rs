@@ -110,8 +110,8 @@ impl RoundPlan<'_> {
     }
 }
 
-/// Scales the predicted CPU by the share of its CPU that polling got in the slices. When polling got
-/// less than it should have (steal, another task), the trial got no more either.
+/// Scales the predicted CPU by the share of its CPU that polling got in the slices. When polling
+/// got less than it should have (steal, another task), the trial got no more either.
 fn as_much_of_a_cpu(prediction: Prediction, got: f64) -> Prediction {
     Prediction {
         rates: Rates {

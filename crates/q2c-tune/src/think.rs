@@ -1,6 +1,6 @@
 //! Think times: how they are made, and their CPU time. Every lane sleeps in them, whatever it does
-//! while an I/O is in flight; the calibration tells what a sleep costs and how late it ends, and the
-//! polled slices of a trial show it.
+//! while an I/O is in flight; the calibration tells what a sleep costs and how late it ends, and
+//! the polled slices of a trial show it.
 
 use super::outcome::TrialOutcome;
 use q2c_model::{CostModel, Nanos};
@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(of(15), 1_000.0);
     }
 
-    /// By costs a think time takes 10 us, so that polling should have 55 % of a CPU. With 60 % think
-    /// times took 20 us each; with 44 % polling got four fifths of its CPU.
+    /// By costs a think time takes 10 us, so that polling should have 55 % of a CPU. With 60 %
+    /// think times took 20 us each; with 44 % polling got four fifths of its CPU.
     #[test]
     fn more_cpu_is_of_think_times_and_less_was_taken_away() {
         let ten = Some(Nanos::from_micros(10));

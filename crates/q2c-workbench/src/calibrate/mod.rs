@@ -72,8 +72,8 @@ const LOOK: Nanos = Nanos::from_millis(150);
 /// Time to set up and tear down the threads and rings of a run, seconds.
 const OVERHEAD_S: f64 = 0.1;
 
-/// Calibrates every block size, in the order of `sizes`, without think time. `seed` is the seed of the I/O's offsets.
-/// `progress` is told between the runs what is measured next.
+/// Calibrates every block size, in the order of `sizes`, without think time. `seed` is the seed of
+/// the I/O's offsets. `progress` is told between the runs what is measured next.
 ///
 /// # Errors
 /// When an engine fails, an I/O fails, or `stop` is raised.
