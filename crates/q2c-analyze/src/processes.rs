@@ -16,7 +16,7 @@ impl Processes {
         let pid = io.span.pid;
         let process = self.0.entry(pid).or_insert_with(|| ProcessIos {
             pid: (pid != NONE_32).then_some(pid),
-            comm: name(&io.comm),
+            comm: io.name().unwrap_or_default(),
             ..ProcessIos::default()
         });
         process.ios += 1;
@@ -32,10 +32,4 @@ impl Processes {
         all.truncate(LiveInterval::PROCESSES);
         (all, seen)
     }
-}
-
-/// The name of a process without the zeros behind it.
-fn name(comm: &[u8; 16]) -> String {
-    let end = comm.iter().position(|byte| *byte == 0);
-    String::from_utf8_lossy(&comm[..end.unwrap_or(comm.len())]).into_owned()
 }

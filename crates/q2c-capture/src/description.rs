@@ -80,6 +80,12 @@ impl Description {
         self.facts.extend(status);
     }
 
+    /// Notes how many of the I/Os are of the command and its children, as far as they were told
+    /// from others.
+    pub fn ios_of_command(&mut self, ios: u64) {
+        self.facts.insert("command_ios".to_owned(), ios.to_string());
+    }
+
     /// The metadata of a trace whose first I/O began at `origin`, ns of CLOCK_MONOTONIC.
     #[must_use]
     pub fn meta(self, origin: Option<u64>) -> TraceMeta {

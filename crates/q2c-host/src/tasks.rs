@@ -1,8 +1,10 @@
 //! All threads of the machine: where they run, how they are scheduled, and which CPUs they may use.
 
 mod cpuset;
+mod family;
 
 pub use cpuset::{Cpusets, isolated};
+pub use family::{Family, Kin};
 
 use crate::{Roots, cpu_list};
 use q2c_model::CpuId;

@@ -2,6 +2,7 @@
 
 use crate::quantity::{NOTHING, count, duration, number};
 use crate::rates::Rates;
+use q2c_model::Bytes;
 use q2c_model::facts::ONE_PROCESS;
 use q2c_result::analyze::{
     AnalyzeResult, Balance, DeviceQueues, Group, LoadClass, MapFit, MapVerdict, NoMapFit, QueueUse,
@@ -103,9 +104,61 @@ fn group_row(group: &Group) -> Vec<String> {
     ]
 }
 
-/// Headings with a sentence each: rate, reads and writes, in flight, active, merging, seeks.
+/// The properties that all I/Os have in common, which have no table of groups: `op read, size
+/// 4 KiB`; `None` where there is none.
+fn alike(result: &AnalyzeResult) -> Option<(String, String)> {
+    let only = |groups: &Vec<Group>| match &groups[..] {
+        [one] if one.requests == result.requests => Some(one_size(one)),
+        _ => None,
+    };
+    let shared = result.groups.iter();
+    let shared: Vec<String> = shared
+        .filter_map(|(property, groups)| Some(format!("{property} {}", only(groups)?)))
+        .collect();
+    (!shared.is_empty()).then(|| ("of all I/Os".to_owned(), shared.join(", ")))
+}
+
+/// The name of a group, without the `up to` of a size class where every I/O has the largest size.
+fn one_size(group: &Group) -> String {
+    let bound = Bytes(group.bytes / group.requests.max(1));
+    let exact = group.key == format!("up to {bound}") && bound.0 * group.requests == group.bytes;
+    match exact {
+        true => bound.to_string(),
+        false => group.key.clone(),
+    }
+}
+
+/// Most processes of one name that are told one by one.
+const PROCESSES: usize = 6;
+
+/// The processes whose I/Os were taken by a name that several have; `None` where one was.
+pub(crate) fn taken(result: &AnalyzeResult) -> Option<String> {
+    let name = result.input.facts.get(ONE_PROCESS)?;
+    let mut all: Vec<&Group> = result.groups.get("process")?.iter().collect();
+    if all.len() < 2 {
+        return None;
+    }
+    all.sort_by_key(|group| Reverse(group.requests));
+    let each = all.iter().take(PROCESSES);
+    let each: Vec<String> = each
+        .map(|group| format!("{} with {} I/Os", group.key, count(group.requests)))
+        .collect();
+    let more = match all.len().saturating_sub(PROCESSES) {
+        0 => String::new(),
+        n => format!(", {n} more"),
+    };
+    Some(format!(
+        "{} have the name {name}: {}{more}; --process NUMBER takes one alone",
+        all.len(),
+        each.join(", ")
+    ))
+}
+
+/// Headings with a sentence each: what all I/Os share, rate, reads and writes, in flight, active,
+/// merging, seeks.
 pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
-    let mut words = rates(result);
+    let mut words: Vec<(String, String)> = alike(result).into_iter().collect();
+    words.extend(rates(result));
     words.extend(match result.completed {
         0 => vec![(
             "latency, load".to_owned(),

@@ -1,6 +1,8 @@
 //! What a method really was, in words.
 
+use q2c_policy::method::Means;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use std::collections::BTreeSet;
 
 /// A mode in words: `poll (ring)`, `interrupt: the kernel ignored the request to poll`.
 #[must_use]
@@ -76,10 +78,49 @@ pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
     }
 }
 
+/// What the brackets behind these modes say; `None` where they have none.
+pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a Mode>) -> Option<String> {
+    let means: BTreeSet<Means> = modes.filter_map(|mode| mode.means).collect();
+    let each: Vec<String> = means
+        .into_iter()
+        .map(|means| format!("({means}): {}.", explained(means)))
+        .collect();
+    (!each.is_empty()).then(|| each.join(" "))
+}
+
+fn explained(means: Means) -> &'static str {
+    match means {
+        Means::Ring => "jobs look into the completion ring; the device still interrupts",
+        Means::IoPoll => "the kernel asks the device, which does not interrupt",
+        Means::IoPollHybrid => "the kernel sleeps, then asks the device",
+        Means::HelperIoPoll => "jobs look into the ring, a kernel thread asks the device",
+        Means::HelperIoPollHybrid => {
+            "jobs look into the ring, a kernel thread sleeps, then asks the device"
+        }
+        Means::IoGetevents => "jobs call io_getevents, which returns at once",
+        Means::Call => "the kernel asks the device within the call that does the I/O",
+        Means::Memory => "jobs look into q2c's own memory, as the device is simulated",
+        Means::UserSpaceDriver => "a driver outside the kernel asks the device",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_policy::method::Means;
+
+    #[test]
+    fn brackets_are_explained_once() {
+        let mode = |means: Option<Means>| Mode {
+            means,
+            ..Mode::of(ModeKind::Poll)
+        };
+        let ring = mode(Some(Means::Ring));
+        assert_eq!(
+            legend([&ring, &mode(None), &ring].into_iter()).unwrap(),
+            "(ring): jobs look into the completion ring; the device still interrupts."
+        );
+        assert_eq!(legend([&mode(None)].into_iter()), None);
+    }
 
     #[test]
     fn modes_in_words() {

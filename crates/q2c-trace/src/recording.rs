@@ -166,7 +166,7 @@ impl<'a> Arranging<'a> {
             0 => NONE,
             lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
         };
-        self.batch.push(span.record(origin, name(&io.comm)));
+        self.batch.push(span.record(origin, io.name()));
         match self.batch.len() == Self::BATCH {
             true => self.flush(),
             false => Ok(()),
@@ -187,10 +187,14 @@ impl<'a> Arranging<'a> {
     }
 }
 
-/// The name up to its first zero; bytes that are not UTF-8 are replaced. `None` when it is empty.
-fn name(comm: &[u8; 16]) -> Option<String> {
-    let end = comm.iter().position(|byte| *byte == 0).unwrap_or(16);
-    (end > 0).then(|| String::from_utf8_lossy(&comm[..end]).into_owned())
+impl Recorded {
+    /// The name of the process up to its first zero; bytes that are not UTF-8 are replaced. `None`
+    /// when it is empty.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        let end = self.comm.iter().position(|byte| *byte == 0).unwrap_or(16);
+        (end > 0).then(|| String::from_utf8_lossy(&self.comm[..end]).into_owned())
+    }
 }
 
 impl Packed for Recorded {

@@ -26,7 +26,8 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         if cpus.is_empty() {
             "no CPU".into()
         } else {
-            format!("CPUs {}", cpu_list::show(&cpus))
+            let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+            format!("{word} {}", cpu_list::show(&cpus))
         },
         reached(facts)
     );
@@ -52,15 +53,16 @@ fn shown(lines: &Interrupts) -> String {
 /// What interrupt-driven jobs reach on the CPUs that were tried; empty without trials.
 fn reached(facts: &DoctorFacts) -> String {
     let trials = facts.target.map_or(&[][..], |target| &target.cpu_trials);
-    let one = |trial: &CpuTrial| format!("{:.0} on {}", trial.interrupt_iops, trial.cpu);
+    let one = |trial: &CpuTrial| format!("{:.0} IOPS on {}", trial.interrupt_iops, trial.cpu);
     let figures: Vec<String> = trials.iter().map(one).collect();
-    match figures.is_empty() {
-        true => String::new(),
-        false => format!(
-            "; a job at depth 1 waiting for them has {} IOPS",
-            figures.join(", ")
-        ),
-    }
+    let Some((last, before)) = figures.split_last() else {
+        return String::new();
+    };
+    let listed = match before.is_empty() {
+        true => last.clone(),
+        false => format!("{} and {last}", before.join(", ")),
+    };
+    format!("; a job at depth 1 that waits for them reaches {listed}")
 }
 
 /// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not

@@ -50,7 +50,7 @@ struct Page<'a> {
     shell: Shell,
     target_name: String,
     columns: [String; 10],
-    legend: &'static str,
+    legend: String,
     conclusions: Vec<Conclusion>,
     failed: Vec<String>,
     axes: Vec<Chart>,
@@ -97,7 +97,11 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         ),
         target_name: label::target(&result.target),
         columns: head(result),
-        legend: LEGEND,
+        legend: {
+            let modes = result.cells.iter().map(|cell| &cell.effective_mode.was);
+            let brackets = mode::legend(modes).map(|words| format!(" {words}"));
+            format!("{LEGEND}{}", brackets.unwrap_or_default())
+        },
         conclusions: conclusion::of(result),
         failed: failed(result),
         axes,

@@ -20,13 +20,16 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
         &result.input.path,
         &format!("· {}", analysis::about(result)),
     );
+    if let Some(words) = analysis::taken(result) {
+        text += &screen.note(Tone::Caution, "processes:", &words);
+    }
     let stages = ORDER
         .iter()
         .filter_map(|name| stage_row(&result.stages, name));
     text += &rows(&STAGE_HEAD, stages, screen);
     text += &lack(result, screen);
     for (property, groups) in &result.groups {
-        // A single group has the figures of the whole.
+        // A single group has the figures of the whole, and is named below.
         if groups.len() > 1 {
             text += &group_table(property, groups, screen);
         }

@@ -67,6 +67,10 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
         text += &screen.note(Tone::Dim, "not measured:", &words);
     }
     text += &screen.legend(LEGEND);
+    let modes = result.cells.iter().map(|cell| &cell.effective_mode.was);
+    if let Some(words) = mode::legend(modes) {
+        text += &screen.legend(&words);
+    }
     if stages::any(result) {
         text += &screen.legend(stages::LEGEND);
     }

@@ -88,7 +88,11 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
     }
 }
 
+/// The checks as a table, or as a sentence each where the table's cells would be narrow.
 fn table<'a>(checks: impl Iterator<Item = &'a Check>, screen: Screen) -> String {
+    if screen.columns() < WIDE {
+        return checks.map(|check| sentence(check, screen)).collect();
+    }
     let mut table = Table::new([
         Column::words("check"),
         Column::words("").left(),
@@ -96,7 +100,7 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>, screen: Screen) -> String 
         Column::words("means"),
     ]);
     for check in checks {
-        let (word, tone) = verdict(check.verdict);
+        let (word, tone) = verdict(check);
         table.add([
             Field::from(&check.id),
             Field::new(tone, word),
@@ -107,9 +111,25 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>, screen: Screen) -> String 
     table.text(screen)
 }
 
-/// The word for a verdict, and its tone.
-fn verdict(verdict: Verdict) -> (&'static str, Tone) {
-    match verdict {
+/// From so many columns on the checks stand in a table.
+const WIDE: u16 = 100;
+
+fn sentence(check: &Check, screen: Screen) -> String {
+    let (word, tone) = verdict(check);
+    let words = format!("{}: {}; {}", check.id, check.found, check.means);
+    screen.note(tone, word, &words)
+}
+
+/// Whether a check found something that a few uses need and others do not miss.
+fn is_absence(check: &Check) -> bool {
+    let of_few = !check.uses.is_empty() && !check.uses.contains(&Use::Measuring);
+    check.verdict == Verdict::Invalidates && of_few
+}
+
+/// The word for a check's verdict, and its tone.
+fn verdict(check: &Check) -> (&'static str, Tone) {
+    match check.verdict {
+        Verdict::Invalidates if is_absence(check) => ("missing", Tone::Caution),
         Verdict::Pass => ("ok", Tone::Good),
         Verdict::Warn => ("warn", Tone::Caution),
         Verdict::Invalidates => ("invalid", Tone::Bad),
@@ -128,18 +148,48 @@ pub(super) fn invalid(report: &DoctorReport, screen: Screen) -> String {
 
 fn summary(report: &DoctorReport, screen: Screen) -> String {
     let of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
-    let text = format!(
-        "{} ok, {} to improve, {} that invalidate results, {} unknown",
-        of(Verdict::Pass),
-        of(Verdict::Warn),
-        of(Verdict::Invalidates),
-        of(Verdict::Unknown)
-    );
-    screen.note(
-        Tone::Strong,
-        &format!("{} checks:", report.checks.len()),
-        &text,
-    )
+    let absent = report.checks.iter().filter(|c| is_absence(c)).count();
+    let disturbs = of(Verdict::Invalidates) - absent;
+    let (one, few) = match report.uses.is_empty() {
+        true => ("invalid", ""),
+        false => ("disturbing what is measured", ", which only some uses need"),
+    };
+    let counts = [
+        (of(Verdict::Pass), "ok", ""),
+        (of(Verdict::Warn), "to improve", ""),
+        (disturbs, one, ""),
+        (absent, "missing", few),
+        (of(Verdict::Unknown), "unknown", ""),
+    ];
+    let some = counts.iter().filter(|(n, ..)| *n > 0);
+    let words: Vec<String> = some
+        .map(|(n, word, more)| format!("{n} {word}{more}"))
+        .collect();
+    let head = format!("{} checks:", report.checks.len());
+    by_uses(report, screen) + &screen.note(Tone::Strong, &head, &words.join("; "))
+}
+
+/// How ready the machine is, by use; nothing in a report that is not sorted by use.
+fn by_uses(report: &DoctorReport, screen: Screen) -> String {
+    let named = |ready: Ready, word: &str| {
+        let of_it = report.uses.iter().filter(|state| state.ready == ready);
+        let names: Vec<&str> = of_it.map(|state| used_for(state.of)).collect();
+        (!names.is_empty()).then(|| format!("{word}: {}", names.join(", ")))
+    };
+    let all = [
+        named(Ready::Ready, "ready"),
+        named(Ready::Limited, "ready but for a part"),
+        named(Ready::NotReady, "not ready"),
+        named(Ready::Unknown, "not known"),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => {
+            let head = format!("{} uses:", report.uses.len());
+            screen.note(Tone::Strong, &head, &all.join("; "))
+        }
+    }
 }
 
 fn fixes(report: &DoctorReport, screen: Screen) -> String {

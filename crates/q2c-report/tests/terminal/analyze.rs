@@ -2,7 +2,7 @@
 
 use crate::{PIPE, analyze_fixture, widths};
 use q2c_report::terminal::{self, Screen};
-use q2c_result::analyze::{Figure, Inexact, InexactReason};
+use q2c_result::analyze::{Figure, Group, Inexact, InexactReason};
 
 #[test]
 fn analyze_fits_every_width() {
@@ -50,4 +50,50 @@ fn an_analysis_made_of_parts_says_what_it_lacks() {
     );
     let page = q2c_report::html::analyze(&result).expect("make the page");
     assert!(page.contains("not known from parts of different devices"));
+}
+
+/// A property that all I/Os share has no table, so a line names it; a name that several processes
+/// have is told with each of them.
+#[test]
+fn what_all_ios_share_and_processes_of_one_name_are_told() {
+    let mut result = analyze_fixture::result();
+    result.requests = 30;
+    let group = |key: &str, requests: u64, bytes: u64| Group {
+        key: key.to_owned(),
+        requests,
+        bytes,
+        ..Group::default()
+    };
+    let wide = Screen { width: 400, ..PIPE };
+    result.groups = [
+        ("op", vec![group("read", 30, 30 << 12)]),
+        ("size", vec![group("up to 4 KiB", 30, 30 << 12)]),
+        ("cpu", vec![group("0", 29, 29 << 12)]),
+        (
+            "process",
+            vec![
+                group("fio (7)", 10, 10 << 12),
+                group("fio (9)", 20, 20 << 12),
+            ],
+        ),
+    ]
+    .into_iter()
+    .map(|(property, groups)| (property.to_owned(), groups))
+    .collect();
+    let fact = q2c_model::facts::ONE_PROCESS.to_owned();
+    result.input.facts.insert(fact, "fio".to_owned());
+    let text = terminal::analyze(&result, wide);
+    assert!(
+        text.contains("of all I/Os: op read, size 4 KiB\n"),
+        "{text}"
+    );
+    let taken = "processes: 2 have the name fio: fio (9) with 20 I/Os, fio (7) with 10 I/Os; \
+                 --process NUMBER takes one alone\n";
+    assert!(text.contains(taken), "{text}");
+    let size = vec![group("up to 4 KiB", 30, 30 << 11)];
+    result.groups.insert("size".to_owned(), size);
+    result.input.facts.clear();
+    let text = terminal::analyze(&result, wide);
+    assert!(text.contains("size up to 4 KiB\n"), "{text}");
+    assert!(!text.contains("processes:"), "{text}");
 }

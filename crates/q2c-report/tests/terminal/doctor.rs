@@ -41,4 +41,12 @@ fn doctor_by_use_fits_every_width() {
     let tune = "tune: ready but for hybrid-kernel, kiops-per-core (kernel-hybrid); 1 to improve";
     assert!(text.contains(tune), "{text}");
     assert!(text.contains("See also: io-uring, poll-queues."), "{text}");
+    // What is absent is no disturbance, and the uses that miss it are named.
+    assert!(!text.contains("invalidate"), "{text}");
+    let counts = "5 checks: 2 ok; 1 to improve; 1 missing, which only some uses need; 1 unknown";
+    assert!(text.contains(counts), "{text}");
+    let uses = "4 uses: ready: All measurements; ready but for a part: tune; not ready: The \
+                kernel's own hybrid polling; not known: bench";
+    let flat: Vec<&str> = text.split_whitespace().collect();
+    assert!(flat.join(" ").contains(uses), "{text}");
 }

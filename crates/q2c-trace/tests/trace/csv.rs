@@ -287,15 +287,16 @@ fn usual_names_need_no_map() {
 fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     let told = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
     for words in [
-        "--columns 'submit_ns=when' --unit us",
+        "--columns 'submit_ns=when' --unit us --op read --bs 4k",
         "(fields: device, op,",
         "found the headers `when, took`",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
-    let told = import(b"time_s,lat_us\n1,2\n", &ImportOptions::default()).unwrap_err();
+    let told = import(b"time,lat_us\n1,2\n", &ImportOptions::default()).unwrap_err();
     assert!(
-        told.contains("expected all times in one unit, found time_s, lat_us"),
+        told.contains("expected a unit at the end of every header of times")
+            && told.contains("found `time`"),
         "{told}"
     );
     let told = import(b"time,lat\n1,2\n", &ImportOptions::default()).unwrap_err();
@@ -303,4 +304,30 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
         told.contains("expected the option unit: the times are bare numbers"),
         "{told}"
     );
+}
+
+/// A unit at the end of a header counts where a map says what the header holds, too, and each
+/// column has its own.
+#[test]
+fn each_header_may_end_with_its_own_unit() {
+    let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
+    let mapped = |text: &str| {
+        let given = ImportOptions {
+            columns: ColumnMap::parse_list(map).unwrap(),
+            ..ImportOptions::default()
+        };
+        import(text.as_bytes(), &given)
+    };
+    let head = "when_us,kind,where_bytes,how_long_bytes,took_us";
+    let rows = "10,R,4096,4096,5.5\n12,W,0,8192,7\n";
+    let (records, meta) = mapped(&format!("{head}\n{rows}")).unwrap();
+    assert_eq!(records[1].submit_ns, Some(Nanos(2_000)));
+    assert_eq!(records[0].u2c(), Some(Nanos(5_500)));
+    assert_eq!(meta.facts["unit"], "us");
+
+    let mixed = b"time_s,lat_us,op,size\n1,2,R,4096\n1.5,3,R,4096\n";
+    let (records, meta) = import(mixed, &ImportOptions::default()).unwrap();
+    assert_eq!(records[1].submit_ns, Some(Nanos(500_000_000)));
+    assert_eq!(records[1].u2c(), Some(Nanos(3_000)));
+    assert_eq!(meta.facts["unit"], "submit_ns s, latency us");
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// Which configuration file holds.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Configuration file")]
 pub struct ConfigArgs {
     /// Names of targets, and defaults of options; without it $Q2C_CONFIG, or the q2c.toml of this
     /// folder or of the nearest one above that has one

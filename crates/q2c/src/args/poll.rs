@@ -91,6 +91,8 @@ pub struct SweepArgs {
     /// q2c's own, lists of latencies (name their --unit), CSV (name its --columns)
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
+    /// Rule or family of rules, such as min:ratio=20%..90%/5%
+    ///
     /// Rule or family of rules, such as pas or min:ratio=5%..95%/5%,period=1ms|10ms|100ms (may be
     /// given again) [default: mean and min over ratios 5 to 95 % and periods 1 to 200 ms, every
     /// other rule as it comes, and fixed sleeps up to the median latency]

@@ -42,7 +42,7 @@ pub struct StudyArgs {
     /// Patterns, costs, and where the result goes.
     #[command(flatten)]
     pub on: PatternsArgs,
-    /// Rule or family of rules beside the standard grid
+    /// Rule or family beside the standard grid: min:ratio=20%..90%/5%
     ///
     /// Rule or family of rules that competes with the standard grid of q2c poll sweep, such as pas
     /// or min:ratio=5%..95%/5%,period=1ms|10ms (may be given again)

@@ -87,7 +87,19 @@ fn a_command_is_recorded() {
         q2c_testkit::skip(test, ended.stderr.trim());
         return;
     }
+    let told = ended.stderr.clone();
     let info = ended.json();
+    let of_dd: u64 = info["meta"]["facts"]["command_ios"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(of_dd >= 390, "{info}");
+    let words = format!("{of_dd} of ");
+    assert!(
+        told.contains(&words) && told.contains("--process dd takes them alone"),
+        "{told}"
+    );
     // A read that crosses a border between extents of the file is split in two.
     let whole = number(&info, "/summary/sizes/32768");
     let lost = number(&info, "/meta/lost");

@@ -446,3 +446,42 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         .refused(2, &["again", "expected a new name"]);
     import("all.csv", &["--out", "x", "--partition-by", "host"]).refused(2, &["device"]);
 }
+
+/// Headers that end with their units need no --unit, and the options that an error suggests import
+/// the file as they are pasted.
+#[test]
+fn options_that_an_error_suggests_work_as_pasted() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = "when_us,kind,where_bytes,how_long_bytes,took_us\n67.9,W,560160768,8192,122.3\n\
+               70.1,R,4096,65536,80\n";
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("own.csv"), own).unwrap();
+    fs::write(path("bare.csv"), "id,when,took\n1,1,2\n2,3,4\n").unwrap();
+    let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
+    let import = ["trace", "import", "own.csv", "-o", "own.trace", "--json"];
+    let info = q2c(folder.path(), &[&import[..], &["--columns", map]].concat()).json();
+    assert_eq!(number(&info, "/summary/u2c/max_ns"), 122_300.0);
+    // The first request ends last.
+    assert_eq!(number(&info, "/summary/span_ns"), 122_300.0);
+
+    for (name, start) in [
+        ("own.csv", "submit_ns=when_us"),
+        ("bare.csv", "submit_ns=id"),
+    ] {
+        let out = format!("{name}.trace");
+        let import = ["trace", "import", name, "-o", &out];
+        let ended = q2c(folder.path(), &import);
+        let told = ended.stderr.clone();
+        ended.refused(2, &["say with --columns", start]);
+        let (_, suggested) = told.split_once("such as ").unwrap();
+        let (suggested, _) = suggested.split_once(" (fields").unwrap();
+        let pasted: Vec<String> = suggested
+            .split_whitespace()
+            .map(|word| word.trim_matches('\'').to_owned())
+            .collect();
+        let pasted = pasted.iter().map(String::as_str);
+        let words: Vec<&str> = import.into_iter().chain(pasted).chain(["--json"]).collect();
+        let info = q2c(folder.path(), &words).json();
+        assert_eq!(number(&info, "/summary/records"), 2.0, "{suggested}");
+    }
+}

@@ -22,8 +22,22 @@ pub(in crate::terminal) fn results(
         table.add(measured(cell, label::is_recommended(cell, recommendation)));
         table.add(predicted(cell));
     }
-    table.text(screen)
+    let mut text = table.text(screen);
+    if let Some(words) = mode::legend(cells.iter().map(|cell| &cell.effective_mode.was)) {
+        text += &screen.legend(&words);
+    }
+    if screen.columns() < WIDE {
+        text += &screen.legend(LEGEND);
+    }
+    text
 }
+
+/// From so many columns on each row is one line, under a head that tells of the prediction.
+const WIDE: u16 = 120;
+
+/// What the second line of a method is, for a screen on which its name has a line of its own.
+const LEGEND: &str =
+    "A method's second row: its role; what it ran as, if otherwise; the prediction.";
 
 fn columns() -> Vec<Column> {
     let mut columns = vec![Column::words("method and policy\nprediction below")];

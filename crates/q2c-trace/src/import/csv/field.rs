@@ -40,6 +40,16 @@ impl Field {
         }
     }
 
+    /// Whether its cells are times, which have a unit.
+    pub(super) fn is_time(self) -> bool {
+        match self {
+            Field::Latency => true,
+            Field::Offset => false,
+            Field::Column(Column::SleepAskedNs | Column::SleptNs) => true,
+            Field::Column(column) => USER.contains(&column) || BLOCK.contains(&column),
+        }
+    }
+
     /// Whether a CSV column may hold the trace's column of this name.
     pub(super) fn takes(column: Column) -> bool {
         Field::by_name(column.name()).is_some()

@@ -5,7 +5,6 @@ use super::cells::Cells;
 use super::field::Field;
 use crate::Column;
 use crate::import::decimal::TimeUnit;
-use std::collections::BTreeSet;
 
 /// Fields by the names that sources give them, in small letters, without a unit and without what
 /// stands between words.
@@ -51,6 +50,7 @@ const NAMES: [(Field, &[&str]); 11] = [
             "opcode",
             "readwrite",
             "type",
+            "kind",
         ],
     ),
     (
@@ -99,56 +99,40 @@ const UNITS: [(&str, TimeUnit); 9] = [
     ("seconds", TimeUnit::Seconds),
 ];
 
-/// What the names of a header row say.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Guess {
-    /// Fields with the indexes of their cells.
-    pub fields: Vec<(Field, usize)>,
-    /// The units that the names of times end with, with the header of each.
-    pub units: Vec<(TimeUnit, String)>,
-}
-
-/// Reads a header row. A field that several headers would fit goes to the first.
-pub(super) fn guess(header: &Cells) -> Guess {
-    let mut guess = Guess::default();
+/// The fields that the names of a header row say, with the indexes of their cells. A field that
+/// several headers would fit goes to the first.
+pub(super) fn guess(header: &Cells) -> Vec<(Field, usize)> {
+    let mut fields: Vec<(Field, usize)> = Vec::new();
     for (at, name) in header.iter().enumerate() {
-        let Some((field, unit)) = named(name) else {
-            continue;
-        };
-        if guess.fields.iter().any(|(known, _)| *known == field) {
-            continue;
-        }
-        guess.fields.push((field, at));
-        if let Some(unit) = unit {
-            guess.units.push((unit, name.to_owned()));
+        let new = |field: &Field| fields.iter().all(|(known, _)| known != field);
+        if let Some(field) = named(name).filter(new) {
+            fields.push((field, at));
         }
     }
-    guess
+    fields
 }
 
-/// The field that a header names, and the unit if its name ends with one. A trace's own column
+/// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
 /// names its unit, too: `submit_ns`.
-fn named(header: &str) -> Option<(Field, Option<TimeUnit>)> {
-    let own = Field::by_name(header.trim());
+pub(super) fn unit_of(header: &str) -> Option<TimeUnit> {
     let words = words(header);
     let (last, front) = words.split_last()?;
-    let unit = UNITS
-        .iter()
-        .find(|(name, _)| name == last)
-        .map(|(_, unit)| *unit);
-    if let Some(field) = own {
-        return Some((field, unit.filter(|_| !front.is_empty())));
-    }
-    let by_name = |name: &str| {
-        let fits = |(_, names): &&(Field, &[&str])| names.contains(&name);
+    let unit = UNITS.iter().find(|(name, _)| name == last);
+    unit.filter(|_| !front.is_empty()).map(|(_, unit)| *unit)
+}
+
+/// The field that a header names, with a unit of time at its end or without.
+fn named(header: &str) -> Option<Field> {
+    let by_name = |words: &[String]| {
+        let name = words.concat();
+        let fits = |(_, names): &&(Field, &[&str])| names.contains(&name.as_str());
         NAMES.iter().find(fits).map(|(field, _)| *field)
     };
-    let whole = by_name(&words.concat());
-    match (whole, unit) {
-        (Some(field), _) => Some((field, None)),
-        (None, Some(_)) => Some((by_name(&front.concat())?, unit)),
-        (None, None) => None,
-    }
+    let words = words(header);
+    let front = unit_of(header).and_then(|_| words.split_last());
+    Field::by_name(header.trim())
+        .or_else(|| by_name(&words))
+        .or_else(|| by_name(front?.1))
 }
 
 /// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
@@ -161,31 +145,13 @@ fn words(header: &str) -> Vec<String> {
         .collect()
 }
 
-impl Guess {
-    /// The unit of all times; `Err` names the headers where they have several.
-    pub(super) fn unit(&self) -> Result<Option<TimeUnit>, String> {
-        let names: BTreeSet<&str> = self.units.iter().map(|(unit, _)| unit.name()).collect();
-        match names.len() {
-            0 => Ok(None),
-            1 => Ok(self.units.first().map(|(unit, _)| *unit)),
-            _ => Err(self
-                .units
-                .iter()
-                .map(|(_, header)| header.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")),
-        }
-    }
-
-    /// The map as it would be typed behind `--columns`.
-    pub(super) fn typed(&self, header: &Cells) -> String {
-        let name = |at: usize| header.iter().nth(at).unwrap_or_default();
-        let pairs = self
-            .fields
-            .iter()
-            .map(|(field, at)| format!("{}={}", field.name(), name(*at)));
-        pairs.collect::<Vec<_>>().join(",")
-    }
+/// A map as it would be typed behind `--columns`.
+pub(super) fn typed(fields: &[(Field, usize)], header: &Cells) -> String {
+    let name = |at: usize| header.get(at).unwrap_or_default();
+    let pairs = fields
+        .iter()
+        .map(|(field, at)| format!("{}={}", field.name(), name(*at)));
+    pairs.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -205,9 +171,9 @@ mod tests {
             ("LBA", "sector", None),
             ("complete_ns", "complete_ns", Some("ns")),
         ] {
-            let (found, its) = named(header).unwrap();
+            let found = named(header).unwrap();
             assert_eq!(
-                (found.name(), its.map(TimeUnit::name)),
+                (found.name(), unit_of(header).map(TimeUnit::name)),
                 (field, unit),
                 "{header}"
             );

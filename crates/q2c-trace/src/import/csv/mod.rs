@@ -9,6 +9,7 @@ mod field;
 mod guess;
 mod plan;
 mod row;
+mod unit;
 
 use super::ImportFormat;
 use super::error::ImportError;
@@ -24,7 +25,7 @@ use row::Rows;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
-    help: "comma-separated text with a header row, and a column map (field=header) where its names are unusual; needs the times' unit where no name ends with it",
+    help: "comma-separated text with a header row, and a column map (field=header) where its names are unusual; needs --unit where the headers of times do not end with theirs (took_us)",
     sniff,
     own_device_numbers: false,
     import,

@@ -2,9 +2,9 @@
 
 use super::cells::Cells;
 use super::field::{BLOCK, Field, USER};
-use super::guess::guess;
+use super::guess::{guess, typed, unit_of};
+use super::unit::{Mapped, with_units};
 use crate::Column;
-use crate::import::decimal::TimeUnit;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
 use crate::import::run::needed;
@@ -15,11 +15,10 @@ use std::path::Path;
 /// A column map that was checked against the header row.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Fields with the indexes of their cells.
-    pub(super) fields: Vec<(Field, usize)>,
+    /// What is read of a row.
+    pub(super) fields: Vec<Mapped>,
     /// Number of cells in the header row.
     pub(super) width: usize,
-    pub(super) unit: TimeUnit,
     /// Instants of the layer, in the order of a request's life.
     pub(super) instants: &'static [Column],
     /// The first instant that is mapped; rows must be sorted by it.
@@ -49,35 +48,30 @@ impl Plan {
             fields.push((field, place(header, &map.header, line, path)?));
         }
         let mut taken = None;
-        let mut unit = options.unit;
         if options.columns.is_empty() {
-            let guess = guess(header);
-            let several = |found| wrong(("all times in one unit".to_owned(), found));
-            unit = unit.or(guess.unit().map_err(several)?);
-            taken = Some(guess.typed(header));
-            fields = guess.fields;
+            fields = guess(header);
+            taken = Some(typed(&fields, header));
         }
         let layer = check(&fields).map_err(wrong)?;
         let instants = if layer == Layer::User { USER } else { BLOCK };
         let has = |column: Column| has(&fields, Field::Column(column));
         let start = instants.iter().copied().find(|column| has(*column));
-        let start = start.ok_or_else(|| wrong(no_start(taken.as_deref(), header)))?;
-        let unit = needed(unit, path, "unit", "the times are bare numbers")?;
+        let start = start.ok_or_else(|| wrong(no_start(taken.is_some(), &fields, header)))?;
+        let mapped = with_units(&fields, header, options.unit, path)?;
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
         stated.extend(taken.map(|map| ("columns_by_name", map)));
         Ok(Plan {
+            fields: mapped,
             width: header.count(),
-            unit,
             instants,
             start,
             blank,
             stated,
-            fields,
         })
     }
 
     pub(super) fn has(&self, field: Field) -> bool {
-        has(&self.fields, field)
+        self.fields.iter().any(|mapped| mapped.field == field)
     }
 
     /// The instant at which a request ends.
@@ -86,28 +80,46 @@ impl Plan {
     }
 }
 
-/// What is told where no column is mapped to a start: the fields, the headers, and a map to begin
-/// with.
-fn no_start(taken: Option<&str>, header: &Cells) -> Wrong {
-    let Some(taken) = taken else {
+/// What is told where no column is mapped to a start. Where the names were to say it: options that
+/// import the file as they stand, with the headers.
+fn no_start(by_name: bool, fields: &[(Field, usize)], header: &Cells) -> Wrong {
+    if !by_name {
         let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
         return (expected.to_owned(), "none".to_owned());
-    };
+    }
     let headers: Vec<&str> = header.iter().collect();
-    let first = headers.first().copied().unwrap_or("HEADER");
-    let more = if taken.is_empty() {
-        String::new()
-    } else {
-        format!(",{taken}")
-    };
     let expected = format!(
-        "a column with the start of each request, such as --columns 'submit_ns={first}{more}' --unit us (fields: {})",
+        "a column with the start of each request, such as {} (fields: {})",
+        to_begin_with(fields, header),
         Field::names()
     );
     (
         expected,
         format!("the headers {}", shown(&headers.join(", "))),
     )
+}
+
+/// Options that map a header that no field has to the start, and state what no header says.
+fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> String {
+    let mut free: Vec<usize> = (0..header.count())
+        .filter(|at| fields.iter().all(|(_, taken)| taken != at))
+        .collect();
+    // A header with a unit is that of a time.
+    free.sort_by_key(|at| unit_of(header.get(*at).unwrap_or_default()).is_none());
+    let start = (Field::Column(Column::SubmitNs), *free.first().unwrap_or(&0));
+    let fields: Vec<(Field, usize)> = [&[start], fields].concat();
+    let mut options = format!("--columns '{}'", typed(&fields, header));
+    let bare = |(field, at): &(Field, usize)| {
+        field.is_time() && unit_of(header.get(*at).unwrap_or_default()).is_none()
+    };
+    for (lacks, option) in [
+        (fields.iter().any(bare), " --unit us"),
+        (!has(&fields, Field::Column(Column::Op)), " --op read"),
+        (!has(&fields, Field::Column(Column::Bytes)), " --bs 4k"),
+    ] {
+        options += if lacks { option } else { "" };
+    }
+    options
 }
 
 fn has(fields: &[(Field, usize)], field: Field) -> bool {

@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use super::field::{self, Field};
 use super::plan::Plan;
+use super::unit::{self, Mapped};
 use crate::Column;
 use crate::import::decimal::latency;
 use crate::import::depth::Depths;
@@ -74,7 +75,7 @@ impl<'a> Rows<'a> {
     /// Facts on the source for the trace's description.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let origin = self.origin.unwrap_or_default().0.to_string();
-        let unit = self.plan.unit.name().to_owned();
+        let unit = unit::told(&self.plan.fields);
         let mut facts = vec![("unit", unit), ("source_time_of_zero_ns", origin)];
         facts.extend(self.plan.stated.iter().cloned());
         if self.depths.is_none() && !self.plan.has(Field::Column(Column::DepthAtSubmit)) {
@@ -95,16 +96,16 @@ impl<'a> Rows<'a> {
             return Err(BadLine::new("too many cells", "line", expected, "").found("more cells"));
         }
         let mut duration = None;
-        for (field, at) in &plan.fields {
+        for Mapped { field, at, unit } in &plan.fields {
             let cell = cells.get(*at).unwrap_or("");
             if cell.is_empty() {
                 if self.must_have(*field) {
                     return Err(BadLine::new("empty cell", field.name(), "a value", cell));
                 }
             } else if *field == Field::Latency {
-                duration = Some((latency(cell, plan.unit)?, cell));
+                duration = Some((latency(cell, *unit)?, cell));
             } else {
-                field::set(record, *field, cell, plan.unit)?;
+                field::set(record, *field, cell, *unit)?;
             }
         }
         if let (Some((ns, cell)), Some(start)) = (duration, instant(record, plan.start)) {
@@ -159,8 +160,8 @@ impl<'a> Rows<'a> {
 
     fn lane(&self, cells: &Cells) -> Result<Lane, BadLine> {
         let field = Field::Column(Column::Lane);
-        let mapped = self.plan.fields.iter().find(|(known, _)| *known == field);
-        let Some((_, at)) = mapped else {
+        let mapped = self.plan.fields.iter().find(|known| known.field == field);
+        let Some(Mapped { at, .. }) = mapped else {
             return Ok(Lane {
                 number: 0,
                 name: None,

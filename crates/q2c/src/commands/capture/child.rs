@@ -97,6 +97,11 @@ impl Child {
         )
     }
 
+    /// The number of the command's process; `None` when there is no command.
+    pub fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(std::process::Child::id)
+    }
+
     /// Whether there is a command.
     pub fn is_there(&self) -> bool {
         self.child.is_some()

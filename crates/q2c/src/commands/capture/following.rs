@@ -1,6 +1,6 @@
 //! What becomes of the I/Os of a capture while it runs, and when it ends.
 
-use super::Child;
+use super::{Child, OfCommand};
 use crate::exit::recording_exit;
 use crate::failure::{Fails, Failure};
 use crate::progress::Line;
@@ -41,6 +41,7 @@ pub struct Counted {
     length: Option<f64>,
     shown: Duration,
     ios: u64,
+    of_command: Option<OfCommand>,
 }
 
 impl Counted {
@@ -56,13 +57,24 @@ impl Counted {
             length,
             shown: Duration::ZERO,
             ios: 0,
+            of_command: None,
         }
+    }
+
+    /// Counts the I/Os of the command apart, too.
+    pub fn apart(self, of_command: Option<OfCommand>) -> Self {
+        Counted { of_command, ..self }
     }
 
     /// A watcher that shows nothing, for a capture whose command has the terminal and which ends
     /// with it.
     pub fn silent() -> Self {
         Counted::new(None, false)
+    }
+
+    /// What was counted of the command; `None` without one.
+    pub fn of_command(&self) -> Option<&OfCommand> {
+        self.of_command.as_ref()
     }
 
     /// I/Os so far.
@@ -79,8 +91,11 @@ fn in_words(ios: u64, now: Duration, length: Option<f64>) -> String {
 }
 
 impl Watch for Counted {
-    fn io(&mut self, _: &Recorded) {
+    fn io(&mut self, io: &Recorded) {
         self.ios += 1;
+        if let Some(of_command) = &mut self.of_command {
+            of_command.io(io);
+        }
     }
 
     fn look(&mut self, _: &Recorder) -> Result<bool, Failure> {

@@ -2,10 +2,12 @@
 
 mod child;
 mod following;
+mod of_command;
 mod running;
 
 pub use child::{Child, kill_the_command};
 pub use following::{CaptureEnd, Counted, Watch};
+pub use of_command::OfCommand;
 pub use running::{Captured, RunningCapture};
 
 use crate::failure::Failure;

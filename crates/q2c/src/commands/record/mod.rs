@@ -2,7 +2,7 @@
 
 mod place;
 
-use super::capture::{CaptureEnd, Captured, Child, Counted, RunningCapture};
+use super::capture::{CaptureEnd, Captured, Child, Counted, OfCommand, RunningCapture};
 use super::trace::info_of;
 use crate::args::RecordArgs;
 use crate::exit::{recording_exit, trace_exit};
@@ -37,16 +37,20 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let place = Place::new(args, &capture)?;
     let writer = named.map_or_else(|| create(place.trace()), Ok)?;
     say(&capturing.told(args.command.is_empty()));
+    let of_command = child.id().map(|first| OfCommand::new(&roots, first));
     capturing.run(child);
-    let mut counted = Counted::new(capture.seconds, args.command.is_empty());
-    let (ended, captured) = capturing.finish(&mut counted, stop)?;
+    let counted = Counted::new(capture.seconds, args.command.is_empty());
+    let mut counted = counted.apart(of_command);
+    let (ended, mut captured) = capturing.finish(&mut counted, stop)?;
     if let Some(pid) = capture.pid.filter(|_| counted.ios() == 0) {
         say(&format!(
             "no I/O of process {pid} was seen; its children have numbers of their own"
         ));
     }
-    drop(counted);
-
+    let of_command = counted.of_command();
+    if let Some(of_command) = of_command {
+        captured.description.ios_of_command(of_command.ios());
+    }
     captured.tell_missing();
     let line = Line::working("writing the trace");
     write(captured, writer)?;
@@ -54,6 +58,9 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let trace = place.finish()?;
     // The signal that ended the recording is not to end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;
+    if let Some(of_command) = of_command {
+        say(&of_command.told(&trace));
+    }
     Ok(match ended {
         CaptureEnd::Asked => Exit::Done,
         CaptureEnd::Stopped => Exit::Interrupted,
