@@ -154,6 +154,8 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
         },
         most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
+        recorded_most: (outcome.profiled && outcome.counts.most_recorded > 0)
+            .then_some(outcome.counts.most_recorded),
         error: outcome.in_flight_error(),
     }
 }
