@@ -19,6 +19,8 @@ pub struct TrialInputs<'a> {
     pub plan: &'a Plan,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
+    /// CPUs that other work kept busy, as [`super::Replaying::busy_cpus`].
+    pub busy_cpus: Option<f64>,
 }
 
 pub fn trial(
