@@ -3,6 +3,7 @@
 use q2c_model::Layer;
 use q2c_result::Warning;
 use q2c_result::analyze::AnalyzeResult;
+use std::collections::BTreeMap;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
@@ -25,7 +26,7 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
             "lost-ios",
             format!("{lost} I/Os have no record"),
             "counts are too low by these, whose times are not known; the others are whole",
-            "see why under unmatched; docs/capture.md says what each reason asks for",
+            &why_lost(&result.unmatched),
         )),
         (lost, false) => Some(Warning::new(
             "lost-events",
@@ -34,6 +35,32 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
             "record with larger or more buffers, or fewer events",
         )),
     }
+}
+
+/// What the reasons for which I/Os have no record mean, and what to do about each. Reasons that
+/// count something else are left out.
+fn why_lost(unmatched: &BTreeMap<String, u64>) -> String {
+    let told = |(reason, n): (&String, &u64)| {
+        let what = match reason.as_str() {
+            "never completed" => {
+                "in flight at the end, or its end was not shown; record until the device is idle"
+            }
+            "queued again, its end not seen" => {
+                "the kernel did not run q2c's program at its end; record with --by tracefs, which \
+                 sees such ends"
+            }
+            "lost: ring full" => {
+                "its CPU's ring had no room; record less with --op, --pid or --min-size"
+            }
+            "lost: too many in flight" => {
+                "65,536 others were in flight; record fewer disks, or less with --op or --pid"
+            }
+            _ => return None,
+        };
+        Some(format!("{reason} ({n}): {what}"))
+    };
+    let told: Vec<String> = unmatched.iter().filter_map(told).collect();
+    told.join(". ")
 }
 
 /// `cut` names of processes are longer than any of the kernel's, and `nameless` processes came when
@@ -109,6 +136,24 @@ mod tests {
         assert_eq!(told(Some("tracefs")), ["lost-events"]);
         assert_eq!(told(None), ["lost-events"]);
         assert!(ids(&AnalyzeResult::default()).is_empty());
+    }
+
+    #[test]
+    fn each_reason_for_a_loss_says_what_to_do() {
+        let unmatched = [
+            ("completion without queue", 7),
+            ("lost: ring full", 3),
+            ("never completed", 1),
+            ("queued again, its end not seen", 655),
+        ];
+        let unmatched = unmatched.map(|(why, n)| (why.to_owned(), n)).into();
+        assert_eq!(
+            why_lost(&unmatched),
+            "lost: ring full (3): its CPU's ring had no room; record less with --op, --pid or \
+             --min-size. never completed (1): in flight at the end, or its end was not shown; \
+             record until the device is idle. queued again, its end not seen (655): the kernel did \
+             not run q2c's program at its end; record with --by tracefs, which sees such ends"
+        );
     }
 
     #[test]

@@ -2,12 +2,43 @@
 
 use super::trial::median;
 use super::{Ran, Variant, words};
-use q2c_host::{Roots, machine};
+use q2c_host::{Roots, cpu_time, machine};
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
 use q2c_result::replay::{ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Length of a look at the machine before a run.
+const REST: Duration = Duration::from_millis(200);
+
+/// The begin of a command that replays.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin {
+    /// When it began.
+    pub at: Instant,
+    /// CPUs that were busy with other work before anything was replayed; `None` where that could
+    /// not be read.
+    pub busy_cpus: Option<f64>,
+}
+
+impl Begin {
+    /// The begin of a command that has run since `at` and replays nothing yet. Looks at the CPUs
+    /// for 0.2 s on a quiet machine, for a second on a busy one.
+    #[must_use]
+    pub fn look(at: Instant, roots: &Roots) -> Self {
+        Begin {
+            at,
+            busy_cpus: cpu_time::busy_at_rest(roots, REST),
+        }
+    }
+
+    /// The busy CPUs where they are more than a quiet machine has.
+    #[must_use]
+    pub fn disturbing_cpus(&self) -> Option<f64> {
+        self.busy_cpus.filter(|cpus| *cpus > cpu_time::QUIET_CPUS)
+    }
+}
 
 /// The facts of a run that are known when it begins.
 pub struct RunStart {
@@ -17,31 +48,35 @@ pub struct RunStart {
     pub path: String,
     /// The tool that made the trace.
     pub source: String,
-    /// Start of the run, Unix time in seconds.
-    pub started_unix_s: u64,
+    /// The begin of the command.
+    pub begin: Begin,
     /// The trees that the facts of the machine are read from.
     pub roots: Roots,
 }
 
 impl RunStart {
-    /// Facts of a run that begins now.
+    /// Facts of a run of the command that began so.
     #[must_use]
-    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, begin: Begin) -> Self {
         RunStart {
             job,
             path: path.to_owned(),
             source: source.to_owned(),
-            started_unix_s: now.map_or(0, |now| now.as_secs()),
+            begin,
             roots: roots.clone(),
         }
     }
 
-    /// Seconds since the start of the run.
-    pub(super) fn seconds(&self) -> f64 {
+    /// Begin of the command, Unix time in seconds.
+    pub(super) fn started_unix_s(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        now.map_or(0.0, |now| now.as_secs_f64() - self.started_unix_s as f64)
-            .max(0.0)
+        let since = now.unwrap_or_default();
+        since.saturating_sub(self.begin.at.elapsed()).as_secs()
+    }
+
+    /// Seconds since the begin of the command.
+    pub(super) fn seconds(&self) -> f64 {
+        self.begin.at.elapsed().as_secs_f64()
     }
 
     pub(super) fn trace(&self, facts: &ReplayFacts) -> TraceFacts {
@@ -57,7 +92,8 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
     let facts = variant.facts;
     let (trials, failures) = ran.of(&variant.key(site));
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
-    let mut warnings = warnings(facts, &shown);
+    let mut warnings: Vec<Warning> = busy_at_rest(&start.begin).into_iter().collect();
+    warnings.extend(of_trial(facts, &shown));
     warnings.extend(failures.iter().map(|why| failed(why)));
     let left_out: Vec<Warning> = ran.left_out().collect();
     let asked = trials.len() as u32 >= start.job.trials || !left_out.is_empty();
@@ -65,7 +101,7 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
     Some(ReplayResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: start.started_unix_s,
+        started_unix_s: start.started_unix_s(),
         seconds: start.seconds(),
         complete: trials.iter().all(|trial| trial.whole) && asked,
         job: start.job.clone(),
@@ -78,6 +114,17 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
     })
 }
 
+/// Warns when CPUs were busy before anything was replayed.
+pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
+    let busy = begin.disturbing_cpus()?;
+    Some(Warning::new(
+        "busy-at-rest",
+        format!("{busy:.2} CPUs were busy with other work before anything was replayed"),
+        "latencies are disturbed, and the replayer may be late where it waits for a CPU",
+        "stop the other load (top shows it) and run again",
+    ))
+}
+
 fn failed(why: &str) -> Warning {
     Warning::new(
         "trial-failed",
@@ -88,7 +135,7 @@ fn failed(why: &str) -> Warning {
 }
 
 /// Warnings about changes of the trace and losses that make a trial's figures misleading.
-pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
+pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (kind, count) in &trial.changed {
         if let ChangeKind::Known(change) = kind {
@@ -163,3 +210,6 @@ fn less_work(change: Change, count: u64) -> Option<Warning> {
     let means = "the device does less work than the trace asks for";
     Some(Warning::new(id, found, means, todo))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Compares devices by the trials of a replay: which one serves the trace better, by which metric,
 //! and whether the trials can tell.
 
-use super::answer::{RunStart, warnings};
+use super::answer::{RunStart, busy_at_rest, of_trial};
 use super::trial::median;
 use super::verdict::{different_work, reads_only, verdict};
 use super::{Ran, ReplaySite, Variant};
@@ -41,24 +41,15 @@ pub fn compare(
         .iter()
         .map(|compared| comparison(compared, ran, not_captured))
         .collect();
-    let mut warned: Vec<Warning> = Vec::new();
-    for (compared, comparison) in all.iter().zip(&comparisons) {
-        let shown = comparison
-            .devices
-            .iter()
-            .filter_map(|run| run.shown.as_ref());
-        for warning in shown.flat_map(|trial| warnings(compared.variant.facts, trial)) {
-            if !warned.contains(&warning) {
-                warned.push(warning);
-            }
-        }
-    }
-    warned.extend(ran.left_out());
     let start = all.first().map(|compared| &compared.start);
+    let busy = start.and_then(|start| busy_at_rest(&start.begin));
+    let mut warned: Vec<Warning> = busy.into_iter().collect();
+    warned.extend(named(of_shown(all, &comparisons)));
+    warned.extend(ran.left_out());
     CompareResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: start.map_or(0, |start| start.started_unix_s),
+        started_unix_s: start.map_or(0, RunStart::started_unix_s),
         seconds: start.map_or(0.0, RunStart::seconds),
         complete: ran.partial.is_none()
             && matches!(ran.summary.end, q2c_run::runner::End::Complete),
@@ -67,6 +58,39 @@ pub fn compare(
         comparisons,
         warnings: warned,
     }
+}
+
+/// The warnings of each shown trial, by the trace, mode and device that it replays.
+fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Vec<Warning>)> {
+    let of_one = |(compared, comparison): (&Compared<'_>, &Comparison)| {
+        let variant = compared.variant;
+        let runs = variant.sites.iter().zip(&comparison.devices);
+        let shown = runs.filter_map(|(site, run)| Some((site, run.shown.as_ref()?)));
+        let told = shown.map(|(site, trial)| (variant.key(site), of_trial(variant.facts, trial)));
+        told.collect::<Vec<_>>()
+    };
+    all.iter().zip(comparisons).flat_map(of_one).collect()
+}
+
+/// Each warning once. One that does not hold for all trials names those that it holds for.
+fn named(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
+    let all = trials.len();
+    let mut found: Vec<(Warning, Vec<String>)> = Vec::new();
+    for (key, warnings) in trials {
+        for warning in warnings {
+            match found.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, whose)) => whose.push(key.clone()),
+                None => found.push((warning, vec![key.clone()])),
+            }
+        }
+    }
+    let name = |(mut warning, whose): (Warning, Vec<String>)| {
+        if whose.len() < all {
+            warning.found = format!("{}: {}", whose.join(" and "), warning.found);
+        }
+        warning
+    };
+    found.into_iter().map(name).collect()
 }
 
 /// Compares the devices by one trace and mode.

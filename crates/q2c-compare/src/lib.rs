@@ -21,7 +21,7 @@ mod validity;
 mod verdict;
 mod words;
 
-pub use answer::{RunStart, replay};
+pub use answer::{Begin, RunStart, replay};
 pub use capture::{Capturing, capturing};
 pub use compare::{Compared, compare};
 pub use open_site::{DeviceMap, OpenSite, SiteError, align_alike};
@@ -104,6 +104,9 @@ pub struct Replaying<'a> {
     pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
+    /// CPUs that were busy with other work before the run, where they are more than a quiet machine
+    /// has; `None` otherwise.
+    pub busy_cpus: Option<f64>,
     /// Whether the block layer is captured during the replay, and by which means; `Some(None)`
     /// takes the first means that this machine has.
     pub capture: Option<Option<CapturedBy>>,
@@ -258,6 +261,7 @@ impl Replaying<'_> {
             facts: variant.facts,
             plan: &plan,
             max_lateness: self.max_lateness,
+            busy_cpus: self.busy_cpus,
         };
         Ok(trial::trial(&inputs, &outcome, captured, stopped))
     }
@@ -298,10 +302,16 @@ impl Replaying<'_> {
 }
 
 /// The note on a trial that is repeated because the replayer was late by its own fault.
-fn repeated(late_ns: f64, allowed: Nanos) -> String {
+/// `busy_cpus` had other work.
+fn repeated(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
+    let whose = match busy_cpus {
+        None => "the replayer was late by its own fault".to_owned(),
+        Some(cpus) => format!(
+            "the replayer was late ({cpus:.2} CPUs were busy with other work before the run)"
+        ),
+    };
     format!(
-        "repeated: the replayer was late by its own fault: \
-         {} at the 99th percentile, where --max-lateness allows {allowed}",
+        "repeated: {whose}: {} at the 99th percentile, where --max-lateness allows {allowed}",
         Nanos(late_ns as u64)
     )
 }
@@ -358,7 +368,9 @@ impl Plan for Replaying<'_> {
             let Some(late_ns) = late_ns else {
                 break;
             };
-            context.notes.push(repeated(late_ns, self.max_lateness));
+            context
+                .notes
+                .push(repeated(late_ns, self.max_lateness, self.busy_cpus));
             trial = self.trial(variant, site, seed)?;
         }
         if validity::only_late(&trial).is_some() {

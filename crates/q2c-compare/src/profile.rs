@@ -30,6 +30,8 @@ pub struct Profiling<'a> {
     pub memory: Bytes,
     /// Folder for the recording, which is removed with its trace.
     pub temporary: &'a Path,
+    /// CPUs that other work kept busy, as [`Replaying::busy_cpus`].
+    pub busy_cpus: Option<f64>,
     /// Ends the replay early when it is set.
     pub stop: &'a AtomicBool,
 }
@@ -164,6 +166,7 @@ impl Profiling<'_> {
             repeats: 0,
             stayed_late: BTreeSet::new(),
             max_lateness: self.request.max_lateness,
+            busy_cpus: self.busy_cpus,
             capture: None,
             precondition: self.request.precondition,
             record: Some(recording),

@@ -246,11 +246,14 @@ fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
         true => format!("; read in {seconds:.1} s"),
         false => String::new(),
     };
+    let devices = match facts.devices.len() {
+        1 => "1 device".to_owned(),
+        n => format!("{n} devices"),
+    };
     format!(
-        "{} requests over {} to {} device(s){idle}{took}",
+        "the trace has {} requests over {} to {devices}{idle}{took}",
         facts.requests,
         facts.length(),
-        facts.devices.len(),
     )
 }
 

@@ -19,6 +19,8 @@ pub struct TrialInputs<'a> {
     pub plan: &'a Plan,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
+    /// CPUs that other work kept busy, as [`super::Replaying::busy_cpus`].
+    pub busy_cpus: Option<f64>,
 }
 
 pub fn trial(
@@ -154,6 +156,8 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
         },
         most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
+        recorded_most: (outcome.profiled && outcome.counts.most_recorded > 0)
+            .then_some(outcome.counts.most_recorded),
         error: outcome.in_flight_error(),
     }
 }

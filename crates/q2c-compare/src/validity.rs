@@ -35,6 +35,7 @@ pub(super) fn invalid(
             allowed: run.max_lateness,
             spare_cpus: q2c_replay::spare_cpus(run.plan),
             spin: run.plan.spin,
+            busy_cpus: run.busy_cpus,
         });
     }
     why.extend(captured.and_then(lost));
@@ -92,6 +93,7 @@ mod tests {
             allowed: Nanos(100_000),
             spare_cpus: true,
             spin: false,
+            busy_cpus: None,
         };
         let trial = |invalid| ReplayTrial {
             whole: true,

@@ -44,6 +44,9 @@ pub struct ReplayCounts {
     pub end_ns: u64,
     /// Most requests of one device in flight at a submission, the new request included.
     pub most_in_flight: u64,
+    /// The same for the trace: most requests of one device in flight, of the requests for which the
+    /// trace tells it; 0 where it tells none.
+    pub most_recorded: u64,
     /// |requests in flight here - in the trace| before a request, summed over the requests for
     /// which the trace tells it.
     pub in_flight_off: u128,
@@ -83,6 +86,7 @@ impl ReplayCounts {
             last_drift_ns: None,
             end_ns: 0,
             most_in_flight: 0,
+            most_recorded: 0,
             in_flight_off: 0,
             in_flight_recorded: 0,
             inversions: 0,
@@ -113,6 +117,7 @@ impl ReplayCounts {
         self.cpu_ns += other.cpu_ns;
         self.end_ns = self.end_ns.max(other.end_ns);
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
+        self.most_recorded = self.most_recorded.max(other.most_recorded);
         self.last_drift_ns = self.last_drift_ns.max(other.last_drift_ns);
         let errors = [self.first_error.take(), other.first_error];
         self.first_error = errors.into_iter().flatten().min();

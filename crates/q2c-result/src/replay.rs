@@ -255,6 +255,10 @@ pub struct InFlight {
     pub most: u64,
     /// Mean over the recording's time; `None` where too few requests have a completion.
     pub recorded_mean: Option<f64>,
+    /// As `most`, of the recording: most requests of one device in flight; `None` where too few
+    /// requests have a completion, and in results of before 2026-11-26.
+    #[serde(default)]
+    pub recorded_most: Option<u64>,
     /// Sum over all requests of |in flight before the request in the trial - in the recording|,
     /// over the sum of those in the recording; `None` where too few requests have a completion, or
     /// the latter sum is 0.

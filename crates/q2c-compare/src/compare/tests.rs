@@ -85,3 +85,21 @@ fn comparisons_are_counted_by_the_answer_of_their_sums() {
     assert_eq!(overall(&all), [counted]);
     assert_eq!(overall(&all[..1]), []);
 }
+
+#[test]
+fn warnings_name_the_trials_that_they_hold_for() {
+    let warning = |found: &str| Warning::new("capture-lost", found.to_owned(), "", "");
+    let trial = |key: &str, found: [&str; 2]| (key.to_owned(), found.map(warning).to_vec());
+    let told = named(vec![
+        trial("t, timed on a", ["of the trace", "873 are missing"]),
+        trial("t, timed on b", ["of the trace", "482 are missing"]),
+        trial("t, outstanding on a", ["of the trace", "482 are missing"]),
+    ]);
+    let told: Vec<String> = told.into_iter().map(|warning| warning.found).collect();
+    let wanted = [
+        "of the trace",
+        "t, timed on a: 873 are missing",
+        "t, timed on b and t, outstanding on a: 482 are missing",
+    ];
+    assert_eq!(told, wanted);
+}

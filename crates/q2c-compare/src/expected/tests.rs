@@ -80,6 +80,7 @@ fn what_makes_a_run_longer_is_told() {
             repeats,
             stayed_late: BTreeSet::new(),
             max_lateness: Nanos::from_micros(100),
+            busy_cpus: None,
             capture: None,
             precondition: precondition.map(|text| text.parse::<Precondition>().unwrap()),
             record: None,

@@ -39,6 +39,8 @@ impl Account {
         let moves_data = !matches!(request.io.operation, Operation::Flush | Operation::Discard);
         counts.transfers += u64::from(moves_data);
         if request.in_flight_before != ScheduledIo::UNKNOWN {
+            let recorded = u64::from(request.in_flight_before) + 1;
+            counts.most_recorded = counts.most_recorded.max(recorded);
             let off = in_flight.abs_diff(request.in_flight_before);
             counts.in_flight_off += u128::from(off);
             counts.in_flight_recorded += u128::from(request.in_flight_before);

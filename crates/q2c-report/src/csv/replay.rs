@@ -6,7 +6,7 @@ use q2c_result::compare::CompareResult;
 use q2c_result::replay::{CapturedBy, Lateness, ReplayResult, ReplayTrial, Spread};
 
 /// Names of a trial's columns behind its number, in the order of [`row`].
-const HEAD: [&str; 27] = [
+const HEAD: [&str; 28] = [
     "valid",
     "invalid",
     "complete",
@@ -30,6 +30,7 @@ const HEAD: [&str; 27] = [
     "in_flight_mean",
     "in_flight_most",
     "recorded_in_flight_mean",
+    "recorded_in_flight_most",
     "in_flight_error",
     "order_inversions",
     "submitter_cpu_s",
@@ -125,6 +126,9 @@ fn row(trial: &ReplayTrial) -> impl Iterator<Item = String> {
         field(flight.mean),
         flight.most.to_string(),
         maybe(flight.recorded_mean),
+        flight
+            .recorded_most
+            .map_or_else(String::new, |n| n.to_string()),
         maybe(flight.error),
         trial.order_inversions.to_string(),
         field(trial.submitter_cpu_s),

@@ -1,6 +1,6 @@
 //! Why a trial of a replay is invalid, in words.
 
-use crate::quantity::{bare, duration};
+use crate::quantity::{bare, duration, number};
 use q2c_result::replay::{Invalid, ReplayTrial};
 
 /// The sentence that a stopped trial is told with.
@@ -42,24 +42,44 @@ pub(super) fn says(why: &Invalid) -> String {
             allowed,
             spare_cpus,
             spin,
-        } => format!(
-            "the replayer was late by its own fault: {} at the 99th percentile, where \
-             --max-lateness allows {}; {}, or allow more",
-            duration(*p99_ns),
-            bare(&duration(allowed.0 as f64)),
-            against_lateness(*spare_cpus, *spin)
-        ),
+            busy_cpus,
+        } => {
+            let (whose, first) = whose(*busy_cpus);
+            format!(
+                "{whose}: {} at the 99th percentile, where --max-lateness allows {}; {first}use \
+                 {}, or allow more",
+                duration(*p99_ns),
+                bare(&duration(allowed.0 as f64)),
+                against_lateness(*spare_cpus, *spin)
+            )
+        }
         Invalid::CaptureLost { lost, seen } => format!("the capture missed {lost} of {seen} I/Os"),
         Invalid::Told { says, .. } => says.clone(),
+    }
+}
+
+/// Who was late, and what to do first against it: other work on the CPUs is named where there was
+/// some.
+fn whose(busy_cpus: Option<f64>) -> (String, &'static str) {
+    match busy_cpus {
+        None => ("the replayer was late by its own fault".to_owned(), ""),
+        Some(cpus) => (
+            format!(
+                "the replayer was late, and not held up by the device ({} CPUs were busy with \
+                 other work before the run)",
+                number(cpus)
+            ),
+            "run on a quiet machine, or ",
+        ),
     }
 }
 
 /// What to do against a late replayer.
 fn against_lateness(spare_cpus: bool, spin: bool) -> &'static str {
     match (spare_cpus, spin) {
-        (true, false) => "use --spin, more --submitters, free CPUs or a lower speed",
-        (true, true) => "use more --submitters, free CPUs or a lower speed",
-        (false, _) => "use fewer --submitters, more CPUs or a lower speed",
+        (true, false) => "--spin, more --submitters, free CPUs or a lower speed",
+        (true, true) => "more --submitters, free CPUs or a lower speed",
+        (false, _) => "fewer --submitters, more CPUs or a lower speed",
     }
 }
 
@@ -74,7 +94,23 @@ mod tests {
             allowed: Nanos(100_000),
             spare_cpus,
             spin,
+            busy_cpus: None,
         }
+    }
+
+    #[test]
+    fn other_work_on_the_cpus_is_named() {
+        let mut why = late(true, false);
+        if let Invalid::Late { busy_cpus, .. } = &mut why {
+            *busy_cpus = Some(1.9);
+        }
+        assert_eq!(
+            says(&why),
+            "the replayer was late, and not held up by the device (1.90 CPUs were busy with other \
+             work before the run): 144 ms at the 99th percentile, where --max-lateness allows 100 \
+             us; run on a quiet machine, or use --spin, more --submitters, free CPUs or a lower \
+             speed, or allow more"
+        );
     }
 
     #[test]

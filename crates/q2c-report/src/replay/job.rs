@@ -36,14 +36,20 @@ pub(crate) fn mode(job: &ReplayJob) -> String {
     }
 }
 
-/// Says that a mode without idle time does not reproduce a trace that idles; `None` when idle time
-/// is kept or there is none.
-pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
+/// The idle share of a trace of which this mode leaves the idle time out; `None` when it is kept or
+/// there is none.
+pub(super) fn left_out(job: &ReplayJob, trace: &TraceFacts) -> Option<f64> {
     let squeezed = match job.mode {
         Mode::Outstanding { idle, .. } => idle == Idle::Squeeze,
         _ => false,
     };
-    let share = trace.idle_share.filter(|share| squeezed && *share > 0.0)?;
+    trace.idle_share.filter(|share| squeezed && *share > 0.0)
+}
+
+/// Says that a mode without idle time does not reproduce a trace that idles; `None` when idle time
+/// is kept or there is none.
+pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
+    let share = left_out(job, trace)?;
     Some(format!(
         "does not reproduce a trace that idles: nothing is in flight for {} % of this one's time",
         number(share * 100.0)

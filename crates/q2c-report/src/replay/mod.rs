@@ -1,6 +1,7 @@
 //! Tables and sentences of `q2c replay` that terminal and page share.
 
 mod change;
+mod in_flight;
 mod invalid;
 mod job;
 mod tables;

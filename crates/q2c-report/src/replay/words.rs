@@ -1,34 +1,28 @@
 //! Sentences on a trial of a replay.
 
 use super::change::changed;
+use super::in_flight::{in_flight, validity};
 use super::invalid::reasons_of;
 use super::timed;
 use crate::analysis::time;
-use crate::quantity::{count, iops, number, size};
+use crate::quantity::{count, iops, size};
 use crate::said::{Said, Weight};
 use q2c_model::Bytes;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
 /// Sentences on a trial, the most important first. Events that did not happen are left out.
 pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Said> {
-    let mut said = vec![validity(trial)];
+    let mut said = vec![validity(job, trace, trial)];
     said.extend(saturation(trial));
     said.push(Said::plain("issued", issued(trace, trial)));
     said.extend(failed(trial));
     said.extend(changed(trial).map(|words| Said::plain("changed", words)));
     said.extend(captured(trial));
     said.extend(drift(job, trial));
-    said.push(Said::plain("in flight", in_flight(trial)));
+    said.push(Said::plain("in flight", in_flight(job, trace, trial)));
     said.extend(order(trial));
     said.push(Said::plain("replayer", replayer(trial)));
     said
-}
-
-fn validity(trial: &ReplayTrial) -> Said {
-    match trial.valid {
-        true => Said::new(Weight::Good, "valid", "it can be compared with other runs"),
-        false => Said::new(Weight::Bad, "invalid", reasons_of(trial)),
-    }
 }
 
 /// A sentence for each invalid trial, with the reason. `whose` stands in front of the trial's
@@ -153,19 +147,6 @@ fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Said> {
     let by = time(trial.end_drift_ns.unsigned_abs() as f64);
     let words = format!("the last submission {by} {side} its intended time");
     told.then(|| Said::plain("end drift", words))
-}
-
-fn in_flight(trial: &ReplayTrial) -> String {
-    let of = &trial.in_flight;
-    let mut text = format!("{} on average, {} at most", number(of.mean), count(of.most));
-    if let Some(recorded) = of.recorded_mean {
-        text += &format!("; {} on average in the recording", number(recorded));
-    }
-    if let Some(error) = of.error {
-        let percent = number(error * 100.0);
-        text += &format!("; {percent} % off the recording, request by request");
-    }
-    text
 }
 
 fn order(trial: &ReplayTrial) -> Option<Said> {

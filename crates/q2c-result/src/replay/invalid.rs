@@ -37,6 +37,10 @@ pub enum Invalid {
         spare_cpus: bool,
         /// Whether the submitting threads spun.
         spin: bool,
+        /// CPUs that were busy with other work before the run, where they are more than a quiet
+        /// machine has; `None` otherwise, and in results of before 2026-11-26.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        busy_cpus: Option<f64>,
     },
     /// The capture lost I/Os that it saw.
     CaptureLost {
@@ -76,17 +80,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn late(busy_cpus: Option<f64>) -> Invalid {
+        Invalid::Late {
+            p99_ns: 250_500.0,
+            allowed: Nanos(100_000),
+            spare_cpus: true,
+            spin: false,
+            busy_cpus,
+        }
+    }
+
     #[test]
     fn reasons_are_read_as_they_are_written() {
-        let all = vec![
-            Invalid::ReplayerBound,
-            Invalid::Late {
-                p99_ns: 250_500.0,
-                allowed: Nanos(100_000),
-                spare_cpus: true,
-                spin: false,
-            },
-        ];
+        let all = vec![Invalid::ReplayerBound, late(None), late(Some(1.9))];
         let written = serde_json::to_value(&all).unwrap();
         for (reason, written) in all.iter().zip(written.as_array().unwrap()) {
             assert_eq!(written["id"], reason.kind());
@@ -96,6 +102,10 @@ mod tests {
             {
                 "id": "late", "p99_ns": 250_500.0, "allowed": 100_000,
                 "spare_cpus": true, "spin": false,
+            },
+            {
+                "id": "late", "p99_ns": 250_500.0, "allowed": 100_000,
+                "spare_cpus": true, "spin": false, "busy_cpus": 1.9,
             },
         ]);
         assert_eq!(written, wanted);

@@ -14,7 +14,7 @@ pub struct ExperimentArgs {
 /// The commands of `q2c experiment`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ExperimentCommand {
-    /// Check a file, and name what is wrong in it by line; docs/experiments.md describes the schema
+    /// Check a file, and name what is wrong in it by line
     Check {
         /// The file
         file: PathBuf,

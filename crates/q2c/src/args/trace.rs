@@ -157,7 +157,7 @@ fn export_formats() -> String {
     let line = |format: &export::ExportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
     format!(
-        "Formats:\n{}\n\nThe columns of a trace: q2c trace columns. What becomes of which: docs/formats.md",
+        "Formats:\n{}\n\nThe columns of a trace: q2c trace columns",
         lines.join("\n")
     )
 }
@@ -167,7 +167,7 @@ fn formats() -> String {
         |format: &q2c_trace::import::ImportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
     format!(
-        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md;\nthe fields that --columns of csv may name: q2c trace columns",
+        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read.\nThe fields that --columns of csv may name: q2c trace columns",
         lines.join("\n")
     )
 }

@@ -44,12 +44,18 @@ pub fn read(file: &Path) -> Result<Experiment, Failure> {
     })?;
     Experiment::parse(&text).map_err(|error| match &error {
         ExperimentError::Wrong(problems) => {
-            problems.iter().for_each(|problem| say(&format!("{name}: {problem}")));
+            problems
+                .iter()
+                .for_each(|problem| say(&format!("{name}: {problem}")));
             let count = problems.len();
-            let them = if count == 1 { "the line above" } else { "the lines above" };
+            let them = if count == 1 {
+                "the line above"
+            } else {
+                "the lines above"
+            };
             Failure::new(
                 Exit::Input,
-                format!("understand the experiment {name}: see {them}; docs/experiments.md describes the schema"),
+                format!("understand the experiment {name}: see {them}"),
             )
         }
         other => Failure::new(Exit::Input, other),

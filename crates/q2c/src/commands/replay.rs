@@ -14,7 +14,7 @@ use crate::progress::{Line, of_trials};
 use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
+    self, Begin, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
     RunStart, SiteError, SourceRequest, TraceSource, Variant,
 };
 use q2c_host::Roots;
@@ -32,12 +32,14 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// Memory for the rows of `--record`; the rest is held in an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
 /// Replays a trace on a target.
 pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let begun = Instant::now();
     if args.record.is_some() && args.trials > 1 {
         let why = format!(
             "record the replay: expected one trial, found {}; a trace holds one",
@@ -65,7 +67,8 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let sites = std::slice::from_ref(&open);
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials);
     let ready = ready.or_exit_of(CpuChoiceError::exit)?;
-    let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by);
+    let begin = Begin::look(begun, &roots);
+    let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
     let variant = Variant {
         name: String::new(),
@@ -79,6 +82,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         trials: args.trials,
         all_trials: args.how.all_trials,
         repeats: 0,
+        begin,
         capture: match request.capture {
             CaptureWish::By(by) => Some(by),
             CaptureWish::Off | CaptureWish::WherePermitted => None,
@@ -210,6 +214,7 @@ struct Run<'a> {
     trials: u32,
     all_trials: bool,
     repeats: u32,
+    begin: Begin,
     /// Whether the block layer is captured, and by which means, as [`Replaying::capture`].
     capture: Option<Option<CapturedBy>>,
     record: Option<&'a Path>,
@@ -242,6 +247,7 @@ impl Run<'_> {
             repeats: self.repeats,
             stayed_late: BTreeSet::new(),
             max_lateness: self.request.max_lateness,
+            busy_cpus: self.begin.disturbing_cpus(),
             capture: self.capture,
             precondition: self.request.precondition,
             record: self.record,

@@ -8,7 +8,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::replay::{requests, traces_and_targets};
 use q2c_compare::{
-    Capturing, Compared, OpenSite, PreparedVariant, ProfileError, Profiled, Profiling,
+    Begin, Capturing, Compared, OpenSite, PreparedVariant, ProfileError, Profiled, Profiling,
     ReplayRequest, RunStart, SiteError, TraceSource, Variant, capturing,
 };
 use q2c_host::Roots;
@@ -24,12 +24,14 @@ use q2c_run::run_dir::RunDirError;
 use q2c_run::runner::spoken;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// How often a trial is repeated in which the replayer was late by its own fault.
 const REPEATS: u32 = 3;
 
 /// Replays the traces on several devices in turns.
 pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let begun = Instant::now();
     let requests = requests(args);
     let (traces, targets) = traces_and_targets(args);
     let sources = traces.iter().map(|path| source(path, &args.how, stop));
@@ -45,20 +47,24 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     {
         say(&q2c_report::not_captured(why));
     }
-    let profiles = profiles(&sources, &requests, &opens[0], stop)?;
+    let begin = Begin::look(begun, &Roots::live());
+    let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
     let rows = rows(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Failure>>()?;
     let mut folder = folder(args, &prepared)?;
     let _orderly = Orderly::begin();
     let starts = rows.iter().zip(&prepared);
-    let starts: Vec<RunStart> = starts.map(|(row, ready)| row.start(&ready.job)).collect();
+    let starts: Vec<RunStart> = starts
+        .map(|(row, ready)| row.start(&ready.job, begin))
+        .collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
     let run = Run {
         request: &requests[0],
         trials: args.trials,
         all_trials: args.how.all_trials,
         repeats: REPEATS,
+        begin,
         capture,
         record: None,
     };
@@ -119,6 +125,7 @@ fn profiles(
     sources: &[TraceSource],
     requests: &[ReplayRequest],
     first: &OpenSite,
+    begin: &Begin,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<Profiled>>, Failure> {
     let profiling = Profiling {
@@ -126,6 +133,7 @@ fn profiles(
         first,
         memory: MEMORY,
         temporary: &temporary(),
+        busy_cpus: begin.disturbing_cpus(),
         stop,
     };
     let profile = |source: &TraceSource| {
@@ -212,10 +220,16 @@ fn name(rows: &[Row<'_>], source: &TraceSource, mode: &Mode) -> String {
 }
 
 impl<'a> Row<'a> {
-    /// The facts of the row's run, which begins now.
-    fn start(&self, job: &ReplayJob) -> RunStart {
+    /// The facts of the row's run.
+    fn start(&self, job: &ReplayJob, begin: Begin) -> RunStart {
         let trace = self.trace;
-        RunStart::new(&Roots::live(), job.clone(), &trace.name, &trace.made_by)
+        RunStart::new(
+            &Roots::live(),
+            job.clone(),
+            &trace.name,
+            &trace.made_by,
+            begin,
+        )
     }
 
     /// Places the trace on the sites and makes its plan.

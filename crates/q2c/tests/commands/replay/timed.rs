@@ -1,6 +1,7 @@
 use super::*;
 use crate::program::run_in;
 use q2c_testkit::timed;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[test]
 fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
@@ -59,6 +60,37 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
             );
         },
     );
+}
+
+/// What a run took, by its own account, is at most what a clock beside it shows, however busy the
+/// machine is, and at least what its trial took. The commands begin in the middle of a second of
+/// the clock of day, so that a length counted from the second's begin would be too long by half.
+#[test]
+fn a_run_takes_no_longer_than_the_clock_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.display();
+    for words in [
+        format!("replay {trace} sim:200us,servers=4 --json --speed 20 --max-lateness 10s"),
+        format!(
+            "compare {trace} sim:50us sim:60us --json --trials 1 --speed 20 --max-lateness 10s"
+        ),
+    ] {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let into = Duration::from_nanos(now.subsec_nanos().into());
+        std::thread::sleep(Duration::from_millis(1_500).saturating_sub(into));
+        let begun = Instant::now();
+        let done = run(folder.path(), &words);
+        let outside_s = begun.elapsed().as_secs_f64();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let result = json(&done);
+        let took_s = result["seconds"].as_f64().unwrap();
+        // The last request is due after a twentieth of 0.998 s.
+        assert!(
+            (0.0499..=outside_s).contains(&took_s),
+            "{took_s} s, {outside_s} s outside"
+        );
+    }
 }
 
 /// A replay's result is drawn again from its folder. That also works for old results, which have
