@@ -4,12 +4,13 @@
 use q2c_result::Warning;
 
 /// Names of these warnings.
-const DISTURBED: [&str; 8] = [
+const DISTURBED: [&str; 9] = [
     "busy-at-rest",
     "busy-cpus-unknown",
     "calibration-contradicted",
     "device-drift",
     "device-statistics",
+    "others-ran",
     "requests-differ",
     "shared-cpu",
     "stood-still",

@@ -76,8 +76,9 @@ impl RoundPlan<'_> {
         let slices: Vec<Recording> = lanes
             .map(|lane| of_stages(lane, &timetable.slices, io))
             .collect();
-        let idle = self.tune.workload.site.idle_busy_cpus;
-        let beside = measured(watched, &timetable.slices, size.bs.0, idle);
+        let at_rest = self.tune.workload.others();
+        let beside = measured(watched, &timetable.slices, size.bs.0, at_rest);
+        let parts = measured(watched, &timetable.parts, size.bs.0, at_rest);
         let predicted = self.predicted(method, &slices, &size.cost, seed);
         TrialOutcome {
             poll_iops: beside.rates.iops,
@@ -85,7 +86,12 @@ impl RoundPlan<'_> {
             poll_busy_cpus: beside.busy_cpus,
             predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.rates.cpu_pct / 100.0)),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
-            ..measured(watched, &timetable.parts, size.bs.0, idle)
+            hidden_by: parts
+                .hidden_by
+                .into_iter()
+                .chain(beside.hidden_by)
+                .reduce(f64::max),
+            ..parts
         }
     }
 
