@@ -616,7 +616,10 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert_eq!(disturbed["warnings"][0]["found"], found);
     let told = q2c(folder.path(), &args).done();
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    let at = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words}: {told}"));
+    let at = |words: &str| {
+        told.find(words)
+            .unwrap_or_else(|| panic!("{words}: {told}"))
+    };
     assert!(at(&format!("caveat: {found}")) < at("limits:"), "{told}");
     let simulated = q2c(folder.path(), &sim).done();
     assert!(
