@@ -1,12 +1,8 @@
 //! The goal of a recommendation: an objective, a floor of IOPS, and limits.
 
 use crate::evidence::{Trial, middle};
-pub use q2c_result::tune::{SAVING, WORTH};
+pub use q2c_result::tune::{FLOOR, SAVING, WORTH};
 use q2c_sim::{Limits, MinIops, Objective};
-
-/// The standard floor, as a share of classic polling's IOPS. Where every sleep costs more than
-/// that, the verdict is a trade-off.
-pub const FLOOR: f64 = 0.97;
 
 /// What a recommended method should be best at, and which limits it has to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

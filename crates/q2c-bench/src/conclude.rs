@@ -4,7 +4,7 @@ use super::beside::BackgroundTrial;
 use super::device::device_of;
 use super::measured::Measured;
 use super::mode::effective;
-use super::per_core::busy;
+use super::per_core::{beside, busy};
 use super::spec::BenchSpec;
 use super::trial::BenchTrial;
 use q2c_model::CpuId;
@@ -12,16 +12,19 @@ use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
 use q2c_result::tune::PerCore;
 use q2c_stats::{Interval, median, sorted};
 use q2c_watch::kernel::SleepFigures;
+use q2c_workbench::busy::Others;
 
 /// The cells of all points, in the order of `measured`.
 pub(super) fn cells(spec: &BenchSpec, measured: &[Measured<'_>], idle_cpus: f64) -> Vec<BenchCell> {
+    let trials = measured.iter().flat_map(|runs| &runs.trials);
+    let rest = beside(trials.copied(), idle_cpus);
     let each = measured.iter();
-    let mut cells: Vec<BenchCell> = each.map(|runs| cell(spec, runs, idle_cpus)).collect();
+    let mut cells: Vec<BenchCell> = each.map(|runs| cell(spec, runs, rest)).collect();
     flag_too_good(spec, &mut cells);
     cells
 }
 
-fn cell(spec: &BenchSpec, runs: &Measured<'_>, idle_cpus: f64) -> BenchCell {
+fn cell(spec: &BenchSpec, runs: &Measured<'_>, rest: Others) -> BenchCell {
     let Measured { spot, trials, .. } = runs;
     let jobs = spot.point.jobs as usize;
     let handled = trials.iter().any(|t| t.slept[0] > 0);
@@ -41,8 +44,8 @@ fn cell(spec: &BenchSpec, runs: &Measured<'_>, idle_cpus: f64) -> BenchCell {
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
         lat_ns: latency(trials),
         cpu: cpu(runs),
-        kiops_per_core: runs.interval(|t| kiops_per_core(t, idle_cpus)),
-        per_core: per_core(trials, idle_cpus),
+        kiops_per_core: runs.interval(|t| kiops_per_core(t, rest)),
+        per_core: per_core(trials, rest),
         miss_rate: handled
             .then(|| runs.interval(|t| per_handled(t.slept[2], t)))
             .or_else(|| in_kernel(trials, |seen| Some(seen.miss_rate))),
@@ -97,8 +100,8 @@ fn courses(trials: &[&BenchTrial]) -> Vec<Vec<q2c_result::bench::Slice>> {
 
 /// Thousand I/Os per second and busy CPU. It is NaN where busy CPUs are not known; intervals leave
 /// out NaN.
-fn kiops_per_core(trial: &BenchTrial, idle_cpus: f64) -> f64 {
-    let busy = busy(trial, idle_cpus).map_or(f64::NAN, |busy| busy.cpus);
+fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
+    let busy = busy(trial, rest).map_or(f64::NAN, |busy| busy.cpus);
     trial.ios as f64 / trial.wall_s / 1e3 / busy
 }
 
@@ -111,8 +114,8 @@ fn helper_cpu_s(trial: &BenchTrial) -> f64 {
 }
 
 /// The CPU time that KIOPS/core divides by in most trials.
-fn per_core(trials: &[&BenchTrial], idle_cpus: f64) -> PerCore {
-    let busy = trials.iter().filter_map(|trial| busy(trial, idle_cpus));
+fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
+    let busy = trials.iter().filter_map(|trial| busy(trial, rest));
     let threads = busy.filter(|busy| busy.of == PerCore::Threads).count();
     match 2 * threads > trials.len() {
         true => PerCore::Threads,

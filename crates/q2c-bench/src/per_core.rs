@@ -2,21 +2,54 @@
 
 use super::beside::BackgroundTrial;
 use super::trial::BenchTrial;
-use q2c_workbench::busy::{Busy, Looked, of_jobs};
+use q2c_workbench::busy::{Busy, Looked, Others, of_jobs};
 
-/// Busy CPUs of the jobs of a trial, on a machine that had `idle_cpus` busy at rest; `None` where
-/// the machine's busy CPUs are not known.
-pub(super) fn busy(trial: &BenchTrial, idle_cpus: f64) -> Option<Busy> {
-    let others = match &trial.background {
-        Some(background) => of_background(background)?,
-        None => idle_cpus,
+/// What else is taken to be at work beside each trial of a run, on a machine that had `idle_cpus`
+/// busy at rest. Where other programs ran beside most trials, they count as there all the time, so
+/// that all points divide by the same.
+pub(super) fn beside<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle_cpus: f64) -> Others {
+    let hidden: Vec<bool> = trials.map(|trial| hidden_by(trial).is_some()).collect();
+    let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
+    let others = Others::on(idle_cpus);
+    Others {
+        at_rest: others.at_rest || most,
+        ..others
+    }
+}
+
+/// Busy CPUs of the jobs of a trial; `None` where the machine's busy CPUs are not known.
+pub(super) fn busy(trial: &BenchTrial, rest: Others) -> Option<Busy> {
+    let others = Others {
+        known: match &trial.background {
+            Some(background) => of_background(background)?,
+            None => rest.known,
+        },
+        programs: trial.other_programs,
+        ..rest
     };
-    let own = (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s;
-    let looked = Looked {
+    let machine = trial.busy_s? / trial.wall_s;
+    Some(of_jobs(machine, others, own(trial), looked(trial)))
+}
+
+/// The CPUs of other programs beside a trial, where they hide what its jobs took.
+pub(super) fn hidden_by(trial: &BenchTrial) -> Option<f64> {
+    let others = Others {
+        programs: trial.other_programs,
+        ..Others::default()
+    };
+    others.hiding(own(trial), looked(trial))
+}
+
+/// CPUs that the threads of the jobs used, and the kernel's threads that work for them.
+fn own(trial: &BenchTrial) -> f64 {
+    (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s
+}
+
+fn looked(trial: &BenchTrial) -> Looked {
+    Looked {
         wall_s: trial.wall_s,
         stretches: 1,
-    };
-    Some(of_jobs(trial.busy_s? / trial.wall_s, others, own, looked))
+    }
 }
 
 /// Busy CPUs of a background and of everything else that runs beside the jobs. The CPU time of the
@@ -56,14 +89,14 @@ mod tests {
             }),
             ..BenchTrial::default()
         };
-        let seen = busy(&trial, 9.0).unwrap();
+        let seen = busy(&trial, Others::on(0.1)).unwrap();
         assert!((seen.cpus - 1.3).abs() < 1e-12, "{seen:?}");
         assert_eq!(seen.of, PerCore::Machine);
         let unknown = BenchTrial {
             busy_s: None,
             ..trial
         };
-        assert_eq!(busy(&unknown, 0.0), None);
+        assert_eq!(busy(&unknown, Others::default()), None);
     }
 
     #[test]
@@ -74,7 +107,32 @@ mod tests {
             job_cpu_s: 1.0,
             ..BenchTrial::default()
         };
-        let seen = busy(&trial, 0.125).unwrap();
+        let seen = busy(&trial, Others::on(0.125)).unwrap();
         assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
+    }
+
+    /// Other programs began after the look at rest, or were there already.
+    #[test]
+    fn beside_other_work_it_is_the_threads() {
+        let trial = |other_programs| BenchTrial {
+            wall_s: 1.0,
+            busy_s: Some(2.0),
+            job_cpu_s: 0.5,
+            other_programs,
+            ..BenchTrial::default()
+        };
+        for (of, idle_cpus) in [(trial(Some(1.4)), 0.01), (trial(None), 0.68)] {
+            let seen = busy(&of, Others::on(idle_cpus)).unwrap();
+            assert_eq!((seen.cpus, seen.of), (0.5, PerCore::Threads));
+        }
+        let of_run = |all: &[Option<f64>]| {
+            let all: Vec<BenchTrial> = all.iter().copied().map(trial).collect();
+            beside(all.iter(), 0.01).at_rest
+        };
+        assert!(of_run(&[Some(1.4), Some(0.0), Some(0.9)]));
+        assert!(!of_run(&[Some(1.4), Some(0.0)]));
+        assert!(!of_run(&[]));
+        assert_eq!(hidden_by(&trial(Some(1.4))), Some(1.4));
+        assert_eq!(hidden_by(&trial(Some(0.1))), None);
     }
 }

@@ -59,6 +59,9 @@ pub struct BenchTrial {
     pub helpers: (u32, u32),
     /// Busy CPU seconds of the machine; `None` when they cannot be read.
     pub busy_s: Option<f64>,
+    /// CPUs on which other programs ran in user mode; `None` when that is not known.
+    #[serde(default)]
+    pub other_programs: Option<f64>,
     /// Interrupt and softirq seconds of the machine, as the kernel's tick accounting has them;
     /// `None` when they cannot be read.
     pub softirq_s: Option<f64>,
@@ -467,6 +470,7 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
         };
         trial.busy_s = (busy.window > Nanos::ZERO).then(|| seconds(|cpu| cpu.busy));
         trial.softirq_s = Some(seconds(|cpu| cpu.irq) + seconds(|cpu| cpu.softirq));
+        trial.other_programs = busy.other_programs();
         trial.softirq_share = busy.softirq_share();
         trial.steal_share = busy.steal_share();
     }

@@ -3,12 +3,13 @@
 use super::Bench;
 use super::device;
 use super::measured::Measured;
+use super::per_core::hidden_by;
 use super::plan::label;
 use super::trial::BenchTrial;
-use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
+use q2c_workbench::busy::{at_rest, others_ran};
 
 /// Share by which the device's requests may differ from the I/Os.
 const MISMATCH: f64 = 0.05;
@@ -23,7 +24,7 @@ pub(super) fn warnings(
     measured: &[Measured<'_>],
     of_runner: &[Warning],
 ) -> Vec<Warning> {
-    busy_at_rest(bench)
+    busy_with_others(bench.site.idle_busy_cpus, measured)
         .into_iter()
         .chain(ignored(cells))
         .chain(two_paths(&bench.spec.engines, &modes(cells)))
@@ -40,15 +41,11 @@ pub(super) fn warnings(
         .collect()
 }
 
-fn busy_at_rest(bench: &Bench<'_>) -> Option<Warning> {
-    let busy = bench.site.idle_busy_cpus;
-    (busy > QUIET_CPUS).then(|| Warning {
-        id: "busy-at-rest".to_owned(),
-        found: format!("{busy:.2} CPUs were busy before anything was measured"),
-        means: "KIOPS/core takes that load off as if it stayed the same; latencies are disturbed"
-            .to_owned(),
-        todo: "stop the other load (top shows it) and run again".to_owned(),
-    })
+/// Warns of other work on the machine: before the trials, else beside some.
+fn busy_with_others(idle_cpus: f64, measured: &[Measured<'_>]) -> Option<Warning> {
+    let trials = || measured.iter().flat_map(|runs| &runs.trials);
+    let hiding: Vec<f64> = trials().filter_map(|trial| hidden_by(trial)).collect();
+    at_rest(idle_cpus).or_else(|| others_ran(&hiding, trials().count()))
 }
 
 /// Interfaces and methods of the cells for which `holds` is true, each once; `None` when there is

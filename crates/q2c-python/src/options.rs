@@ -5,7 +5,7 @@ use crate::error::{Failed, Fails};
 use crate::given::{Given, wrong};
 use pyo3::prelude::*;
 use q2c_model::{Bytes, Nanos};
-use q2c_result::Exit;
+use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_sim::{Arrival, Taking};
 use q2c_study::{ChosenCosts, CostError, Costs};
@@ -122,8 +122,12 @@ impl Simulated {
             Some(asked) => asked.choose(bs, sizes).or_exit_of(CostError::exit),
             None => {
                 let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
-                let run = Costs::of_run(&paths).map(calibrated).transpose()?;
-                Ok(Costs::unasked(run, bs, sizes))
+                let Some(path) = Costs::of_run(&paths) else {
+                    return Ok(Costs::unasked(None, &[], bs, sizes));
+                };
+                let disturbed = disturbances(&path)?;
+                let run = calibrated(path)?;
+                Ok(Costs::unasked(Some(run), &disturbed, bs, sizes))
             }
         }
     }
@@ -143,6 +147,16 @@ fn costs(given: &Given<'_>) -> PyResult<Option<Costs>> {
         (None, Some(path)) => Some(calibrated(path)?),
         (delay, None) => delay.map(Costs::Delay),
     })
+}
+
+/// What disturbed the run with the file `costs`.
+fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failed> {
+    let Some(path) = Costs::result_beside(costs) else {
+        return Ok(Vec::new());
+    };
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
+    Costs::disturbances(&path, &text.map_err(bad)?).or_exit_of(CostError::exit)
 }
 
 fn calibrated(path: PathBuf) -> Result<Costs, Failed> {

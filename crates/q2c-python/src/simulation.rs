@@ -48,7 +48,7 @@ pub fn simulate(
                 arrival: simulated.arrival,
             },
             cost_in_words: costs.in_words,
-            assumed: costs.assumed,
+            doubt: costs.doubt,
         };
         simulation.run(stop).or_exit_of(StudyError::exit)
     })?;

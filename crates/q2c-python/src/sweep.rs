@@ -95,7 +95,7 @@ fn swept(
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let mut result = study.run(stop, &mut |_| {}).or_exit_of(StudyError::exit)?;
-    result.warnings.splice(0..0, costs.assumed);
+    result.warnings.splice(0..0, costs.doubt);
     Ok(result)
 }
 

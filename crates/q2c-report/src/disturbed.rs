@@ -3,26 +3,16 @@
 
 use q2c_result::Warning;
 
-/// Names of these warnings.
-const DISTURBED: [&str; 8] = [
-    "busy-at-rest",
-    "busy-cpus-unknown",
-    "calibration-contradicted",
-    "device-drift",
-    "device-statistics",
-    "requests-differ",
-    "shared-cpu",
-    "stood-still",
-];
-
 /// A caveat for each of `warnings` that says so. What to do about it stands with the warning.
 pub(crate) fn caveats<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<String> {
-    let says = |warning: &&Warning| DISTURBED.contains(&warning.id.as_str());
     let told = |warning: &Warning| {
         let Warning {
             id, found, means, ..
         } = warning;
         format!("{found}; {means} (warning {id})")
     };
-    warnings.filter(says).map(told).collect()
+    warnings
+        .filter(|warning| warning.is_of_disturbance())
+        .map(told)
+        .collect()
 }

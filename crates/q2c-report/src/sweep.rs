@@ -1,16 +1,19 @@
 //! What a sweep found, in sentences: the same in terminal and page.
 
+use crate::disturbed;
 use crate::label;
 use crate::quantity::{duration, number};
 use crate::said::{Said, Weight};
 use q2c_model::Simulated;
 use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepResult};
 
-/// The conclusions on one trace, the verdict first: whether a rule gains anything, the best rule
+/// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains anything, the best rule
 /// that keeps the limits, those with the most KIOPS/core and the most IOPS, and what limits them.
 pub(crate) fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
     let mut all: Vec<Said> = no_gain(result, answer).into_iter().collect();
     all.push(within_limits(result, answer));
+    let caveats = disturbed::caveats(result.warnings.iter()).into_iter();
+    all.extend(caveats.map(|words| Said::new(Weight::Caution, "caveat", words)));
     let most = [
         ("most KIOPS/core", answer.most_kiops_per_core),
         ("most IOPS", answer.most_iops),

@@ -287,6 +287,9 @@ pub struct SweepCell {
     pub gives: Prediction,
 }
 
+/// The standard floor, as a share of classic polling's IOPS. Where every sleep costs more than
+/// that, the verdict is a trade-off.
+pub const FLOOR: f64 = 0.97;
 /// Least KIOPS/core over polling's at which a method pays.
 pub const WORTH: f64 = 1.02;
 /// Most thread CPU, percent of one CPU, at which a rule has left the CPU.

@@ -15,6 +15,20 @@ pub struct Warning {
     pub todo: String,
 }
 
+/// Names of the warnings that say that something disturbed the trials of a run.
+const DISTURBED: [&str; 10] = [
+    "busy-at-rest",
+    "busy-cpus-unknown",
+    "calibration-contradicted",
+    "costs-disturbed",
+    "device-drift",
+    "device-statistics",
+    "others-ran",
+    "requests-differ",
+    "shared-cpu",
+    "stood-still",
+];
+
 impl Warning {
     /// A warning. The fields say what each text is.
     #[must_use]
@@ -25,5 +39,12 @@ impl Warning {
             means: means.to_owned(),
             todo: todo.to_owned(),
         }
+    }
+
+    /// Whether it says that something disturbed the trials, or the costs that a simulation charges.
+    /// Such a warning limits what a verdict is worth.
+    #[must_use]
+    pub fn is_of_disturbance(&self) -> bool {
+        DISTURBED.contains(&self.id.as_str())
     }
 }

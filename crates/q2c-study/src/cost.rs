@@ -3,6 +3,7 @@
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_result::tune::Calibration;
 use q2c_result::{Exit, Warning};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -29,8 +30,9 @@ pub struct ChosenCosts {
     pub cost: CostModel,
     /// Where they come from, in words.
     pub in_words: String,
-    /// Says that nothing was asked for, so that they were not measured on any machine.
-    pub assumed: Option<Warning>,
+    /// Says that nothing was asked for and they were not measured on any machine, or that the run
+    /// that measured them was disturbed.
+    pub doubt: Option<Warning>,
 }
 
 /// The reasons for which a file of calibrations gives no costs.
@@ -68,6 +70,8 @@ impl CostError {
 
 /// The file that the folder of a run has.
 const RUN_FILE: &str = "plan.toml";
+/// The file with the result of a run.
+const RESULT_FILE: &str = "result.json";
 /// Files of a run that have costs, the better ones first.
 const COST_FILES: [&str; 2] = ["corrected.json", "calibration.json"];
 
@@ -117,25 +121,57 @@ impl Costs {
         Ok(ChosenCosts {
             cost,
             in_words,
-            assumed: None,
+            doubt: None,
         })
     }
 
-    /// The costs where nothing was asked for. `run` is the file that [`Costs::of_run`] found, read;
-    /// it is used where it has a calibration of the traces' block size.
+    /// The result of the run whose costs the file `costs` has. A run that was broken off has none.
     #[must_use]
-    pub fn unasked(run: Option<Costs>, bs: Option<Bytes>, sizes: &[Bytes]) -> ChosenCosts {
+    pub fn result_beside(costs: &Path) -> Option<PathBuf> {
+        Some(costs.with_file_name(RESULT_FILE)).filter(|path| path.exists())
+    }
+
+    /// What disturbed a run, by the warnings in the `text` of its result at `path`.
+    ///
+    /// # Errors
+    /// It is not the result of a run.
+    pub fn disturbances(path: &Path, text: &str) -> Result<Vec<Warning>, CostError> {
+        let bad = |e| CostError::Unusable {
+            path: path.to_owned(),
+            why: format!(
+                "expected the result of a run with its warnings, found {e}; name the costs with --cost"
+            ),
+        };
+        let mut result: Value = serde_json::from_str(text).map_err(bad)?;
+        let warnings = result.get_mut("warnings").map(Value::take);
+        let all: Vec<Warning> =
+            serde_json::from_value(warnings.unwrap_or_default()).map_err(bad)?;
+        let all = all.into_iter();
+        Ok(all.filter(Warning::is_of_disturbance).collect())
+    }
+
+    /// The costs where nothing was asked for. `run` is the file that [`Costs::of_run`] found, read;
+    /// it is used where it has a calibration of the traces' block size. `disturbed` is what
+    /// [`Costs::disturbances`] found of it.
+    #[must_use]
+    pub fn unasked(
+        run: Option<Costs>,
+        disturbed: &[Warning],
+        bs: Option<Bytes>,
+        sizes: &[Bytes],
+    ) -> ChosenCosts {
         let tried = run.map(|costs| costs.choose(bs, sizes));
         if let Some(Ok(chosen)) = tried {
             return ChosenCosts {
                 in_words: format!("{}, the run of the recording", chosen.in_words),
+                doubt: doubt(disturbed),
                 ..chosen
             };
         }
         let unusable = tried.and_then(Result::err);
         let (cost, in_words) = delayed(Costs::WAKE_DELAY);
         ChosenCosts {
-            assumed: Some(assumed(&in_words, unusable.as_ref())),
+            doubt: Some(assumed(&in_words, unusable.as_ref())),
             cost,
             in_words,
         }
@@ -162,6 +198,22 @@ fn assumed(in_words: &str, unusable: Option<&CostError>) -> Warning {
         todo: "name those of a run of q2c tune, --cost RUN/corrected.json (q2c runs lists the runs), or measure: q2c calibrate TARGET --json > costs.json, then --cost costs.json"
             .to_owned(),
     }
+}
+
+/// Says that the run of the costs was disturbed, and by what.
+fn doubt(disturbed: &[Warning]) -> Option<Warning> {
+    let found: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
+    (!found.is_empty()).then(|| {
+        Warning::new(
+            "costs-disturbed",
+            format!(
+                "the costs are of a run that was disturbed: {}",
+                found.join("; ")
+            ),
+            "with the costs of this machine at rest another rule may win, or polling",
+            "run q2c tune again on a quiet machine, and take its recording",
+        )
+    })
 }
 
 /// The calibration to use. The inner error says what is wrong with the file.

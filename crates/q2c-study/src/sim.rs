@@ -18,8 +18,8 @@ pub struct Simulation<'a> {
     pub on: Configuration<'a>,
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
-    /// Says that the costs were assumed.
-    pub assumed: Option<Warning>,
+    /// Says why the costs are in doubt.
+    pub doubt: Option<Warning>,
 }
 
 impl Simulation<'_> {
@@ -57,7 +57,7 @@ impl Simulation<'_> {
             measure_ns: self.on.drive.measure,
             seed: self.on.drive.seed,
             methods,
-            warnings: self.assumed.clone().into_iter().collect(),
+            warnings: self.doubt.clone().into_iter().collect(),
         })
     }
 

@@ -212,6 +212,8 @@ pub(super) fn trial(
     let (kernel_sleeps, probed) = seen_beside(&site.roots, disk, interval, probed)?;
     held.end()?;
     let after = classic()?;
+    let all = [&before, &outcome, &after].into_iter();
+    let hidden_by = all.filter_map(|o| o.hidden_by).reduce(f64::max);
     let series = match probed {
         // The run settles for as long as one interval.
         Some(probed) => {
@@ -223,6 +225,7 @@ pub(super) fn trial(
     };
     let middle = |of: fn(&TrialOutcome) -> f64| f64::midpoint(of(&before), of(&after));
     Ok(TrialOutcome {
+        hidden_by,
         series,
         kernel_sleeps: Some(kernel_sleeps),
         poll_iops: middle(|o| o.rates.iops),

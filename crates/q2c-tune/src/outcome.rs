@@ -8,8 +8,8 @@ use q2c_policy::method::Means;
 use q2c_result::tune::{PerCore, Prediction, Series};
 use q2c_stats::{mean, quantiles};
 use q2c_watch::kernel::KernelSleeps;
-use q2c_workbench::busy::{Looked, of_jobs};
-use q2c_workbench::workload::{INTERVAL, Span, StageId, Watched, Workload};
+use q2c_workbench::busy::{Looked, Others, of_jobs};
+use q2c_workbench::workload::{INTERVAL, StageId, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
@@ -66,6 +66,10 @@ pub struct TrialOutcome {
     /// could not be read, or are fewer than those of the threads alone.
     #[serde(default)]
     pub poll_busy_cpus: Option<f64>,
+    /// CPUs of other programs, where they are so many that `busy_cpus` or `poll_busy_cpus` is not
+    /// known for them.
+    #[serde(default)]
+    pub hidden_by: Option<f64>,
     /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.
@@ -151,11 +155,20 @@ pub(super) fn measured(
         stats.voluntary = stats.voluntary.saturating_sub(stats.ios);
     }
     let span = watched.span_over(stages);
+    let others = Others {
+        programs: span.other_programs,
+        ..workload.others()
+    };
+    let looked = Looked {
+        wall_s: stats.wall_ns / 1e9,
+        stretches: stages.len(),
+    };
     TrialOutcome {
         rates: stats.rates(),
         slept_ns: stats.mean_slept_ns(),
         latencies: stats.latency(),
-        busy_cpus: busy_cpus(&span, &stats, stages.len(), workload.site.idle_busy_cpus),
+        busy_cpus: busy_cpus(span.busy_cpus, &stats, looked, others),
+        hidden_by: others.hiding(own(&stats), looked),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.sleeps.slept,
@@ -175,15 +188,20 @@ pub(super) fn measured(
 
 /// The machine's busy CPUs less those at rest. `None` where they could not be read, or are fewer
 /// than those of the lanes' own threads: a load that was there at rest has stopped since, so it is
-/// not known what else was busy.
-fn busy_cpus(span: &Span, stats: &PhaseStats, stretches: usize, at_rest: f64) -> Option<f64> {
-    let own = stats.cpu_ns as f64 / stats.wall_ns;
-    let looked = Looked {
-        wall_s: stats.wall_ns / 1e9,
-        stretches,
-    };
-    let seen = of_jobs(span.busy_cpus?, at_rest, own, looked);
+/// not known what else was busy. `None` too where other work takes what the threads leave.
+fn busy_cpus(
+    machine: Option<f64>,
+    stats: &PhaseStats,
+    looked: Looked,
+    others: Others,
+) -> Option<f64> {
+    let seen = of_jobs(machine?, others, own(stats), looked);
     (seen.of == PerCore::Machine).then_some(seen.cpus)
+}
+
+/// CPUs that the lanes' own threads used.
+fn own(stats: &PhaseStats) -> f64 {
+    stats.cpu_ns as f64 / stats.wall_ns
 }
 
 /// The ring flags in force for I/Os that wait for interrupts if `interrupting` is set, else for
@@ -259,6 +277,12 @@ fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalS
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_advice::{cores_of, relative};
+
+    const SECOND: Looked = Looked {
+        wall_s: 1.0,
+        stretches: 1,
+    };
 
     fn a_second_of(own: f64) -> PhaseStats {
         PhaseStats {
@@ -273,16 +297,58 @@ mod tests {
     /// thread that used 1.0. It is not known whether 0.2 more were busy for it, or none.
     #[test]
     fn a_load_that_has_stopped_leaves_the_machine_unknown() {
-        let span = |busy| Span {
-            busy_cpus: Some(busy),
-            ..Span::default()
+        let others = Others {
+            known: 0.8,
+            ..Others::default()
         };
-        let own = a_second_of(1.0);
-        assert_eq!(busy_cpus(&span(1.2), &own, 1, 0.8), None);
-        let known = busy_cpus(&span(2.0), &own, 1, 0.8).unwrap();
-        assert!((known - 1.2).abs() < 1e-12, "{known}");
+        let known = |machine| busy_cpus(machine, &a_second_of(1.0), SECOND, others);
+        assert_eq!(known(Some(1.2)), None);
+        let left = known(Some(2.0)).unwrap();
+        assert!((left - 1.2).abs() < 1e-12, "{left}");
         // Less by a tick or two, it is the threads' own.
-        assert_eq!(busy_cpus(&span(1.78), &own, 1, 0.8), Some(1.0));
-        assert_eq!(busy_cpus(&Span::default(), &own, 1, 0.8), None);
+        assert_eq!(known(Some(1.78)), Some(1.0));
+        assert_eq!(known(None), None);
+    }
+
+    /// Trials of interrupts and of polling on two CPUs that other work keeps busy. By the threads'
+    /// CPU interrupts do more for a core; by the machine's busy CPUs they would do less.
+    #[test]
+    fn beside_other_work_the_threads_cpu_decides() {
+        let trial = |(iops, cpu): (f64, f64), others: Others| {
+            let own = a_second_of(cpu);
+            let cpus = |own: &PhaseStats| busy_cpus(Some(1.95), own, SECOND, others);
+            TrialOutcome {
+                rates: Rates {
+                    iops,
+                    cpu_pct: cpu * 100.0,
+                    ..Rates::default()
+                },
+                busy_cpus: cpus(&own),
+                poll_iops: 22_000.0,
+                poll_cpu_pct: 99.0,
+                poll_busy_cpus: cpus(&a_second_of(0.99)),
+                ..TrialOutcome::default()
+            }
+            .evidence()
+        };
+        let seen = |others: Others| {
+            let [interrupt, poll] =
+                [(16_000.0, 0.45), (22_000.0, 0.99)].map(|of| [trial(of, others)]);
+            let cores = cores_of([&interrupt[..], &poll[..]].into_iter());
+            let gain = relative(&interrupt, cores).unwrap().kiops_per_core.median;
+            (cores, gain)
+        };
+        let ran = Others {
+            programs: Some(0.9),
+            ..Others::default()
+        };
+        for others in [Others::on(0.68), ran] {
+            let (cores, gain) = seen(others);
+            assert_eq!(cores, PerCore::Threads, "{others:?}");
+            assert!((gain - 1.6).abs() < 1e-9, "{others:?}: {gain}");
+        }
+        let (cores, gain) = seen(Others::on(0.1));
+        assert_eq!(cores, PerCore::Machine);
+        assert!(gain < 0.74, "{gain}");
     }
 }

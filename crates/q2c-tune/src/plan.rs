@@ -81,6 +81,7 @@ impl RoundPlan<'_> {
             .collect();
         let workload = self.tune.workload;
         let beside = measured(workload, watched, &timetable.slices, size.bs.0);
+        let parts = measured(workload, watched, &timetable.parts, size.bs.0);
         let polled = PolledCpu::of(&slices, &beside, size.gap_cpu);
         let slices = with_cpu(slices, polled.gap_cpu);
         let predicted = self.predicted(method, &slices, &size.cost, seed);
@@ -91,7 +92,12 @@ impl RoundPlan<'_> {
             poll_got_pct: polled.gap_cpu.map(|_| polled.got * 100.0),
             predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.got)),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
-            ..measured(workload, watched, &timetable.parts, size.bs.0)
+            hidden_by: parts
+                .hidden_by
+                .into_iter()
+                .chain(beside.hidden_by)
+                .reduce(f64::max),
+            ..parts
         }
     }
 

@@ -5,13 +5,13 @@ use super::cells::CellSpec;
 use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
-use q2c_host::cpu_time::QUIET_CPUS;
 use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
 use q2c_stats::{median, percentile, sorted};
+use q2c_workbench::busy::{Others, at_rest, others_ran};
 
 type Runs = CellRuns<CellSpec, TrialOutcome>;
 
@@ -28,9 +28,8 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk also counts the background's I/O, whose bytes are not known here.
     let alone = tune.workload.background.is_empty();
     let mismatch = if alone { device_mismatch(cells) } else { None };
-    busy_at_rest(tune)
+    busy_with_others(tune.workload.others(), cells)
         .into_iter()
-        .chain(busy_cpus_unknown(cells))
         .chain(shared_cpu(cells))
         .chain(drift(tune, cells))
         .chain(unrecorded(cells))
@@ -50,22 +49,25 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
     cells.iter().filter(|runs| runs.plan.cell.has_slices())
 }
 
-/// Warns when CPUs were busy before the trials began. With background jobs they are busy on
-/// purpose.
-fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
-    let busy = tune.workload.site.idle_busy_cpus;
-    (busy > QUIET_CPUS && tune.workload.background.is_empty()).then(|| Warning {
-        id: "busy-at-rest".to_owned(),
-        found: format!("{busy:.2} CPUs were busy before anything was measured"),
-        means: "KIOPS/core takes that load off as if it stayed the same; latencies and misses are disturbed".to_owned(),
-        todo: "stop the other load (top shows it) and run again".to_owned(),
-    })
+/// Warns of other work on the machine: before the trials, where KIOPS/core is by the threads in all
+/// of them, else beside some.
+fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
+    if let (true, Some(told)) = (others.at_rest, at_rest(others.known)) {
+        return vec![told];
+    }
+    let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
+    let hiding: Vec<f64> = outcomes().filter_map(|o| o.hidden_by).collect();
+    let ran = others_ran(&hiding, outcomes().count());
+    ran.into_iter().chain(busy_cpus_unknown(cells)).collect()
 }
 
-/// Warns when the machine's busy CPUs are not known for some trials.
+/// Warns when the machine's busy CPUs are not known for some trials, and other programs are not the
+/// reason.
 fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
-    let unknown = |o: &&TrialOutcome| o.busy_cpus.is_none() || o.poll_busy_cpus.is_none();
+    let unknown = |o: &&TrialOutcome| {
+        o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
+    };
     let (without, all) = (outcomes().filter(unknown).count(), outcomes().count());
     (without > 0).then(|| Warning {
         id: "busy-cpus-unknown".to_owned(),
@@ -358,6 +360,40 @@ mod tests {
         assert_eq!(told(&["the daemon ended"]), None);
         assert_eq!(given_up(true, &failed(&["x", "x"])), None);
         assert_eq!(runs("poll", None).hopeless(), None);
+    }
+
+    /// A load before the trials is told once. Beside the trials it is told with the trials that it
+    /// disturbed, and it is no unknown reason.
+    #[test]
+    fn other_work_is_told_once() {
+        let told = |others, hidden_by: &[Option<f64>]| {
+            let mut cell = runs("interrupt", None);
+            let first = cell.trials.remove(0);
+            cell.trials
+                .extend(hidden_by.iter().zip(0..).map(|(&hidden_by, trial)| {
+                    let known = hidden_by.is_none().then_some(0.5);
+                    let outcome = TrialOutcome {
+                        hidden_by,
+                        busy_cpus: known,
+                        poll_busy_cpus: known,
+                        ..TrialOutcome::default()
+                    };
+                    Trial {
+                        trial,
+                        result: TrialResult::Ok(outcome),
+                        ..first.clone()
+                    }
+                }));
+            let all = busy_with_others(others, &[cell]);
+            all.into_iter().map(|w| (w.id, w.found)).collect::<Vec<_>>()
+        };
+        let of = |all: Vec<(String, String)>| all.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        let some = [None, Some(0.8), Some(1.2)];
+        assert_eq!(of(told(Others::on(0.68), &some)), ["busy-at-rest"]);
+        let ran = told(Others::on(0.1), &some);
+        assert!(ran[0].1.contains("beside 2 of 3 trials"), "{ran:?}");
+        assert_eq!(of(ran), ["others-ran"]);
+        assert_eq!(told(Others::on(0.1), &[None, None]), []);
     }
 
     /// The disk moved 4 % more in one cell, which is within the bound, 15 % more and half in two

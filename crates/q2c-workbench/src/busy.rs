@@ -1,11 +1,17 @@
 //! The busy CPUs of measured jobs, on a machine that does other things as well.
 
+use q2c_host::cpu_time::QUIET_CPUS;
+use q2c_result::Warning;
 use q2c_result::tune::PerCore;
+use q2c_stats::{median, sorted};
 
 /// Where the machine's busy CPUs, less those of others, are below this share of the CPU time of the
 /// jobs' threads, they say nothing of the jobs: the others were at work less than was taken off for
 /// them, or took the CPUs that the counters have.
 const COVERS: f64 = 0.9;
+/// The kernel samples user time by its tick, and may see this share of a thread's CPU time more in
+/// user mode than there was.
+const BY_TICKS: f64 = 0.1;
 /// The machine's counters count in ticks of this length, seconds.
 const TICK_S: f64 = 0.01;
 
@@ -36,18 +42,83 @@ impl Looked {
     }
 }
 
-/// Busy CPUs of jobs while `machine` CPUs were busy, `others` of them for something else. The
-/// jobs' threads used `own` CPUs, which were busy for sure.
+/// What else kept CPUs busy beside the jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Others {
+    /// Busy CPUs that are taken off: those of a background, or those at rest.
+    pub known: f64,
+    /// Whether other work kept CPUs busy at rest. It takes the CPU that the jobs leave, so that the
+    /// machine is as busy however little they use.
+    pub at_rest: bool,
+    /// CPUs on which other programs ran in user mode beside the jobs; `None` where that is not
+    /// known.
+    pub programs: Option<f64>,
+}
+
+impl Others {
+    /// What is known of a machine on which `cpus` were busy at rest, for nothing of this process.
+    #[must_use]
+    pub fn on(cpus: f64) -> Self {
+        Others {
+            known: cpus,
+            at_rest: cpus > QUIET_CPUS,
+            programs: None,
+        }
+    }
+
+    /// The CPUs of other programs beside jobs whose threads used `own` CPUs, where they are so many
+    /// that the machine's busy CPUs say nothing of the jobs.
+    #[must_use]
+    pub fn hiding(self, own: f64, looked: Looked) -> Option<f64> {
+        let quiet = QUIET_CPUS + BY_TICKS * own + looked.rounding();
+        self.programs.filter(|&cpus| cpus > quiet)
+    }
+}
+
+/// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used `own` CPUs, which were
+/// busy for sure.
 #[must_use]
-pub fn of_jobs(machine: f64, others: f64, own: f64, looked: Looked) -> Busy {
-    let left = machine - others;
-    Busy {
-        cpus: left.max(own),
-        of: match left < COVERS * own - looked.rounding() {
-            true => PerCore::Threads,
-            false => PerCore::Machine,
+pub fn of_jobs(machine: f64, others: Others, own: f64, looked: Looked) -> Busy {
+    let left = machine - others.known;
+    let hidden = others.at_rest || others.hiding(own, looked).is_some();
+    match hidden || left < COVERS * own - looked.rounding() {
+        true => Busy {
+            cpus: own,
+            of: PerCore::Threads,
+        },
+        false => Busy {
+            cpus: left.max(own),
+            of: PerCore::Machine,
         },
     }
+}
+
+/// What other work means for a run's figures.
+const MEANS: &str = "KIOPS/core counts the CPU time of q2c's threads alone, without what interrupts cost \
+                     other CPUs; latencies and misses are disturbed";
+const TODO: &str = "stop the other load (top shows it) and run again";
+
+/// Warns of a run before which `cpus` were busy; `None` for a quiet machine.
+#[must_use]
+pub fn at_rest(cpus: f64) -> Option<Warning> {
+    (cpus > QUIET_CPUS).then(|| {
+        let found = format!("other work kept {cpus:.2} CPUs busy before anything was measured");
+        Warning::new("busy-at-rest", found, MEANS, TODO)
+    })
+}
+
+/// Warns of a run of `trials` trials, of which some had other programs beside them: `hiding` has
+/// their CPUs in each of these. `None` when there was none.
+#[must_use]
+pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
+    let most = hiding.iter().copied().reduce(f64::max)?;
+    let found = format!(
+        "other programs ran beside {} of {trials} trials, on {:.2} CPUs (median; at most {most:.2})",
+        hiding.len(),
+        median(&sorted(hiding)),
+    );
+    let means = format!("there {MEANS}");
+    Some(Warning::new("others-ran", found, &means, TODO))
 }
 
 #[cfg(test)]
@@ -59,14 +130,67 @@ mod tests {
         stretches: 1,
     };
 
+    const QUIET: Others = Others {
+        known: 0.0,
+        at_rest: false,
+        programs: None,
+    };
+
+    /// Work at idle priority takes the CPU that an interrupted thread leaves: two CPUs are busy,
+    /// whether the thread uses 0.45 of one or all of it.
+    #[test]
+    fn other_work_leaves_the_threads_alone() {
+        for (programs, cpus, of) in [
+            (None, 1.99, PerCore::Machine),
+            (Some(0.02), 1.99, PerCore::Machine),
+            (Some(1.4), 0.45, PerCore::Threads),
+        ] {
+            let seen = of_jobs(1.99, Others { programs, ..QUIET }, 0.45, SECOND);
+            assert_eq!((seen.cpus, seen.of), (cpus, of), "{programs:?}");
+        }
+        let seen = of_jobs(1.99, Others::on(0.68), 0.45, SECOND);
+        assert_eq!((seen.cpus, seen.of), (0.45, PerCore::Threads));
+        let seen = of_jobs(1.25, Others::on(0.125), 1.0, SECOND);
+        assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
+    }
+
+    /// Eight threads in user mode, of which the tick saw 0.5 CPUs too many.
+    #[test]
+    fn what_the_tick_sees_too_much_is_no_other_program() {
+        let seen = |cpus| Others {
+            programs: Some(cpus),
+            ..QUIET
+        };
+        assert_eq!(seen(0.5).hiding(8.0, SECOND), None);
+        assert_eq!(seen(0.5).hiding(1.0, SECOND), Some(0.5));
+    }
+
+    #[test]
+    fn other_programs_are_told_with_their_cpus() {
+        assert_eq!(others_ran(&[], 7), None);
+        let told = others_ran(&[0.5, 1.5, 0.7], 7).unwrap();
+        let found = "other programs ran beside 3 of 7 trials, on 0.70 CPUs (median; at most 1.50)";
+        assert_eq!(told.found, found);
+        assert_eq!(at_rest(0.2), None);
+        assert!(at_rest(0.68).unwrap().found.contains("0.68 CPUs"));
+    }
+
     /// Others took the CPUs that are left after them: what the jobs' threads used is all that is
     /// known.
     #[test]
     fn the_threads_are_a_lower_bound() {
-        let seen = of_jobs(1.98, 1.99, 0.265, SECOND);
+        let seen = of_jobs(
+            1.98,
+            Others {
+                known: 1.99,
+                ..QUIET
+            },
+            0.265,
+            SECOND,
+        );
         assert_eq!((seen.cpus, seen.of), (0.265, PerCore::Threads));
         // The machine's counters are coarse: 2 % below is no sign of others.
-        let seen = of_jobs(0.98, 0.0, 1.0, SECOND);
+        let seen = of_jobs(0.98, QUIET, 1.0, SECOND);
         assert_eq!((seen.cpus, seen.of), (1.0, PerCore::Machine));
     }
 
@@ -84,7 +208,15 @@ mod tests {
             (0.01, sixteen, PerCore::Machine),
             (0.0, sixteen, PerCore::Threads),
         ] {
-            let seen = of_jobs(0.3 + left, 0.3, 0.05, looked);
+            let seen = of_jobs(
+                0.3 + left,
+                Others {
+                    known: 0.3,
+                    ..QUIET
+                },
+                0.05,
+                looked,
+            );
             assert_eq!((seen.cpus, seen.of), (0.05, of), "{left} {looked:?}");
         }
     }

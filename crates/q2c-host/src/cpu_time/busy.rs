@@ -32,6 +32,8 @@ pub struct CpuBusy {
     pub busy: Nanos,
     /// Time that the hypervisor gave to others while this CPU had work.
     pub steal: Nanos,
+    /// Time in user mode, as `/proc/stat` counts it.
+    pub user: Nanos,
     /// The part of `busy` in interrupt handlers, as `/proc/stat` counts it.
     pub irq: Nanos,
     /// The part of `busy` in softirqs (block completions among them), as `/proc/stat` counts it.
@@ -50,6 +52,8 @@ pub struct Busy {
     /// Uncertainty of each CPU's busy time. That of cpuidle does not cover an idle period that
     /// lasts beyond an end of the window.
     pub resolution: Nanos,
+    /// User time of this process, all threads together; `None` where it could not be read.
+    pub own_user: Option<Nanos>,
     /// Every CPU that was online at both ends of the window.
     pub cpus: Vec<CpuBusy>,
 }
@@ -103,6 +107,7 @@ impl CpuTimes {
             // Each end is up to one count late; as a difference the two errors are at most one
             // count.
             resolution: STAT_UNIT,
+            own_user: self.own_user.zip(earlier.own_user).map(|(b, a)| b - a),
             cpus: both
                 .map(|(cpu, before, now)| one(cpu, before, now, window))
                 .collect(),
@@ -117,6 +122,7 @@ fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> Cp
         cpu,
         busy: window - (now.idle - before.idle) - steal,
         steal,
+        user: now.user - before.user,
         irq: now.irq - before.irq,
         softirq: now.softirq - before.softirq,
         other: cpuidle.map(|idle| window - idle - steal),
@@ -135,6 +141,17 @@ impl Busy {
     #[must_use]
     pub fn cpus_busy(&self) -> Option<f64> {
         (self.window > Nanos::ZERO).then(|| self.total().as_secs_f64() / self.window.as_secs_f64())
+    }
+
+    /// CPUs on which other programs ran in user mode; `None` where this process's own time could
+    /// not be read, or for an empty window. Interrupts and the kernel's threads run in the kernel,
+    /// so that none of this is a cost of this process's I/O.
+    #[must_use]
+    pub fn other_programs(&self) -> Option<f64> {
+        let all: Nanos = self.cpus.iter().map(|c| c.user).sum();
+        let others = all - self.own_user?;
+        let window = self.window.as_secs_f64();
+        (window > 0.0).then(|| others.as_secs_f64() / window)
     }
 
     /// Stolen time, summed over all CPUs.
@@ -225,6 +242,26 @@ mod tests {
             busy.cpus[0].other,
             Some(Nanos::from_micros(2_000_000 - 300_100))
         );
+    }
+
+    /// In 2 s all programs ran for 3 s in user mode, this one for 0.5 s of them.
+    #[test]
+    fn user_time_that_is_not_ours_is_that_of_other_programs() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        std::fs::create_dir_all(roots.proc("self")).unwrap();
+        let read = |[user, nice, own]: [u64; 3], at: u64| {
+            let stat = format!("cpu0 {user} {nice} 70 10 0 0 0 0 0 0\n");
+            std::fs::write(roots.proc("stat"), stat).unwrap();
+            let own = format!("7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own} 30 0 0 20 0\n");
+            std::fs::write(roots.proc("self/stat"), own).unwrap();
+            CpuTimes::read_at(&roots, Nanos::from_millis(at)).unwrap()
+        };
+        let (before, after) = (read([100, 50, 20], 0), read([200, 250, 70], 2_000));
+        assert_eq!(after.busy_since(&before).other_programs(), Some(1.25));
+        std::fs::remove_file(roots.proc("self/stat")).unwrap();
+        let unread = CpuTimes::read_at(&roots, Nanos::from_millis(4_000)).unwrap();
+        assert_eq!(unread.busy_since(&after).other_programs(), None);
     }
 
     #[test]

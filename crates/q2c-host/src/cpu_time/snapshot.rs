@@ -1,5 +1,6 @@
 //! One reading of the CPU counters.
 
+use super::task::user_and_system;
 use crate::{Roots, attr};
 use q2c_model::{CpuId, Nanos};
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct CpuTimes {
     /// The moment of the reading. Readings to be compared must be dated by one clock.
     pub(super) at: Nanos,
     pub(super) cpus: BTreeMap<CpuId, CpuCounters>,
+    /// User time of this process, all threads together; `None` where it cannot be read.
+    pub(super) own_user: Option<Nanos>,
     /// Whether the handler of the interrupt that ends an idle state runs outside of the cpuidle
     /// residency.
     pub(super) handlers_outside: bool,
@@ -45,6 +48,8 @@ pub struct CpuTimes {
 pub(super) struct CpuCounters {
     /// idle + iowait of `/proc/stat`.
     pub idle: Nanos,
+    /// Time in user mode, that of niced tasks included.
+    pub user: Nanos,
     /// Time that the hypervisor gave to others.
     pub steal: Nanos,
     /// Time in interrupt handlers.
@@ -92,6 +97,7 @@ impl CpuTimes {
         Ok(CpuTimes {
             at,
             cpus,
+            own_user: user_and_system(&roots.proc("self")).map(|[user, _]| user),
             handlers_outside: driver.is_some_and(|d| masks_interrupts(&d)),
         })
     }
@@ -115,6 +121,7 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
         cpu,
         CpuCounters {
             idle,
+            user: time(0)? + time(1)?,
             steal: time(7).unwrap_or_default(),
             irq: time(5).unwrap_or_default(),
             softirq: time(6).unwrap_or_default(),

@@ -106,14 +106,21 @@ fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
     Some((times.next()?.ok()?, times.next()?.ok()?))
 }
 
-/// User and system time of `stat`, summed: the 12th and 13th field after the name. The name ends at
-/// the last bracket and may hold any characters.
+/// User and system time of `stat`, summed.
 fn ticks(dir: &Path) -> Option<Nanos> {
+    let [user, system] = user_and_system(dir)?;
+    Some(Nanos(user.0 + system.0))
+}
+
+/// User and system time in the file `stat` of a thread's or a process's folder: the 12th and 13th
+/// field after the name. The name ends at the last bracket and may hold any characters. Those of a
+/// process count all of its threads, ended ones too.
+pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 2]> {
     let text = attr::text(&dir.join("stat"))?;
     let behind = text.rsplit_once(')')?.1;
     let mut fields = behind.split_whitespace().skip(11);
-    let mut count = || fields.next()?.parse::<u64>().ok();
-    Some(Nanos((count()? + count()?) * STAT_UNIT.0))
+    let mut time = || Some(Nanos(fields.next()?.parse::<u64>().ok()? * STAT_UNIT.0));
+    Some([time()?, time()?])
 }
 
 #[cfg(test)]

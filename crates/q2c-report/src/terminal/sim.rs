@@ -7,9 +7,7 @@ use crate::quantity::count;
 use crate::sweep::beside_polling;
 use crate::taken_as;
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
-
-/// The share of classic polling's IOPS that a method keeps to be concluded on.
-const KEPT: f64 = 0.95;
+use q2c_result::tune::FLOOR;
 
 /// The outcomes of a simulation, with what the trace was taken as.
 #[must_use]
@@ -36,7 +34,7 @@ fn conclusion(methods: &[SimMethod], screen: Screen) -> String {
     else {
         return String::new();
     };
-    let floor = KEPT * poll.gives.rates.iops;
+    let floor = FLOOR * poll.gives.rates.iops;
     let rules = || {
         let rules = methods
             .iter()
@@ -55,11 +53,9 @@ fn conclusion(methods: &[SimMethod], screen: Screen) -> String {
             .max_by(by(most_iops))
             .map_or_else(String::new, |nearest| {
                 let words = format!("the nearest, {}, has {}", nearest.method, said(nearest));
-                screen.note(
-                    Tone::Caution,
-                    "▸ no rule keeps 95 % of classic polling's IOPS;",
-                    &words,
-                )
+                let kept = FLOOR * 100.0;
+                let none = format!("▸ no rule keeps {kept:.0} % of classic polling's IOPS;");
+                screen.note(Tone::Caution, &none, &words)
             }),
     }
 }
@@ -124,24 +120,24 @@ mod tests {
         }
     }
 
-    /// Of 100 K IOPS by polling, 95 K are the floor: `b` is under it, and the oracle is no rule.
+    /// Of 100 K IOPS by polling, 97 K are the floor: `b` is under it, and the oracle is no rule.
     #[test]
     fn the_conclusion_is_the_best_rule_that_keeps_the_rate() {
         let mut all = vec![
             method("poll", 100_000.0, 100.0),
             method("oracle", 100_000.0, 500.0),
-            method("a", 96_000.0, 150.0),
-            method("b", 94_000.0, 300.0),
+            method("a", 98_000.0, 150.0),
+            method("b", 96_000.0, 300.0),
         ];
         let told = conclusion(&all, WIDE);
         assert_eq!(
             told,
-            "▸ a: 1.50 times the KIOPS/core of classic polling at 96.0 % of its IOPS; 0 % missed\n"
+            "▸ a: 1.50 times the KIOPS/core of classic polling at 98.0 % of its IOPS; 0 % missed\n"
         );
         all.remove(2);
         let told = conclusion(&all, WIDE);
         assert!(
-            told.starts_with("▸ no rule keeps 95 % of classic polling's IOPS; the nearest, b,"),
+            told.starts_with("▸ no rule keeps 97 % of classic polling's IOPS; the nearest, b,"),
             "{told}"
         );
         all.truncate(2);

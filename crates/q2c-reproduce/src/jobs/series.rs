@@ -8,7 +8,7 @@ use q2c_policy::method::Means;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_stats::{mean, percentile, sorted};
-use q2c_workbench::busy::{Looked, of_jobs};
+use q2c_workbench::busy::{Looked, Others, of_jobs};
 use q2c_workbench::workload::{Boundary, Site};
 use std::collections::BTreeMap;
 
@@ -160,12 +160,14 @@ impl Heap {
             .collect();
         let jobs = (0..run.courses.len()).filter(|&job| works(job)).map(|job| {
             let mine = own(job);
-            let others = cpus.iter().sum::<f64>() - cpus[job];
             let looked = Looked {
                 wall_s: seconds,
                 stretches: 1,
             };
-            let idle = run.site.idle_busy_cpus;
+            let others = Others {
+                known: run.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
+                ..Others::default()
+            };
             JobSeries {
                 job: run.names[job].clone(),
                 lanes: run.courses[job][phase]
@@ -175,7 +177,7 @@ impl Heap {
                 rule_period_s: rule_period_s(&run.courses[job], phase),
                 busy_cpus: counters
                     .busy
-                    .map(|all| of_jobs(all, idle + others, cpus[job], looked).cpus),
+                    .map(|all| of_jobs(all, others, cpus[job], looked).cpus),
                 figures: BTreeMap::new(),
                 sleeps_unseen: None,
                 ticks: self.ticks(&mine, first, last),

@@ -245,11 +245,11 @@ impl Bench<'_> {
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
         let (stages, passes) = ladder.stages();
         let watched = self.run(bs, &stages)?;
-        let baseline = self.workload.site.idle_busy_cpus;
+        let others = self.workload.others();
         let of_sleep = |asked: u64| {
             let of_it = passes.iter().filter(|(each, _)| *each == asked);
             let points =
-                of_it.map(|(_, beside)| Point::of(&watched, *beside, asked as f64, baseline));
+                of_it.map(|(_, beside)| Point::of(&watched, *beside, asked as f64, others));
             Point::joined(points.collect())
         };
         Ok(ladder.sleeps.iter().copied().map(of_sleep).collect())
@@ -258,8 +258,8 @@ impl Bench<'_> {
     fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
         let (stages, beside) = interrupt_stages();
         let watched = self.run(bs, &stages)?;
-        let baseline = self.workload.site.idle_busy_cpus;
-        Ok(Interrupted::of(&watched, beside, baseline))
+        let others = self.workload.others();
+        Ok(Interrupted::of(&watched, beside, others))
     }
 
     fn run(&self, bs: Bytes, stages: &Stages) -> Result<Watched, CalibrateError> {

@@ -1,5 +1,6 @@
 //! The measurements of one stage of a calibration.
 
+use crate::busy::Others;
 use crate::workload::{StageId, Watched};
 use q2c_engine::Sample;
 use q2c_engine::measure::PhaseStats;
@@ -114,9 +115,8 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// The point of a stage with a fixed sleep. `baseline` is the number of busy CPUs while nothing
-    /// is measured.
-    pub fn of(watched: &Watched, beside: BesidePolling, asked: f64, baseline: f64) -> Self {
+    /// The point of a stage with a fixed sleep.
+    pub fn of(watched: &Watched, beside: BesidePolling, asked: f64, others: Others) -> Self {
         let BesidePolling {
             before,
             stage,
@@ -130,7 +130,7 @@ impl Point {
         let (stats, polled_after) = (watched.stats(stage), watched.stats(after));
         let cpu = cpu_per_io(&stats);
         let other = |stage: StageId, stats: &PhaseStats| {
-            other_cpu(watched.span(stage).busy_cpus, stats, baseline)
+            other_cpu(watched.span(stage).busy_cpus, stats, others)
         };
         let poll = Levels::of(watched, before);
         let submit = trimmed(&all, |s| s.submit_len_ns.into());
@@ -234,7 +234,7 @@ pub(super) struct Interrupted {
 
 impl Interrupted {
     /// Compares the stage with the polled stages beside it.
-    pub fn of(watched: &Watched, beside: BesidePolling, baseline: f64) -> Self {
+    pub fn of(watched: &Watched, beside: BesidePolling, others: Others) -> Self {
         let stats = watched.stats(beside.stage);
         let [before, after] = [beside.before, beside.after].map(|s| Levels::of(watched, s));
         let busy = watched.span(beside.stage).busy_cpus;
@@ -251,7 +251,7 @@ impl Interrupted {
         Interrupted {
             cpu: cpu_per_io(&stats),
             latency: percentile(&stats.latencies, 0.5) - before.with(&after).u2c,
-            other_cpu: other_cpu(busy, &stats, baseline),
+            other_cpu: other_cpu(busy, &stats, others),
             irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
         }
     }
@@ -289,9 +289,11 @@ fn gap(watched: &Watched, stage: StageId) -> f64 {
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
-/// Busy CPU of the machine beyond the threads' own, ns per I/O; `None` when it cannot be read.
-fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, baseline: f64) -> Option<f64> {
-    let busy = (busy_cpus? - baseline) * stats.wall_ns;
+/// Busy CPU of the machine beyond the threads' own, ns per I/O; `None` when it cannot be read, or
+/// other work took what the threads left.
+fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: Others) -> Option<f64> {
+    let busy = busy_cpus.filter(|_| !others.at_rest)? - others.known;
+    let busy = busy * stats.wall_ns;
     Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)
 }
 

@@ -1,7 +1,7 @@
 //! Reasons for which a stored calibration is not used again.
 
+use crate::busy::Others;
 use crate::workload::Workload;
-use q2c_host::cpu_time::QUIET_CPUS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -23,12 +23,12 @@ impl Unfit {
     /// none. Background jobs keep CPUs busy on purpose.
     #[must_use]
     pub fn now(workload: &Workload) -> Option<Self> {
-        let alone = workload.background.is_empty();
-        Self::by_rest(workload.site.idle_busy_cpus).filter(|_| alone)
+        Self::beside(workload.others())
     }
 
-    fn by_rest(cpus: f64) -> Option<Self> {
-        (cpus > QUIET_CPUS).then_some(Unfit::Busy { cpus })
+    fn beside(others: Others) -> Option<Self> {
+        let cpus = others.known;
+        others.at_rest.then_some(Unfit::Busy { cpus })
     }
 }
 
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn a_calibration_of_a_busy_machine_is_unfit() {
-        assert_eq!(Unfit::by_rest(0.1), None);
-        let busy = Unfit::by_rest(1.4).unwrap();
+        assert_eq!(Unfit::beside(Others::on(0.1)), None);
+        let busy = Unfit::beside(Others::on(1.4)).unwrap();
         assert_eq!(
             busy.to_string(),
             "1.40 CPUs were busy with other work when it was measured"

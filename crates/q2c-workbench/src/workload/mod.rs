@@ -12,6 +12,7 @@ pub use background::{Background, BackgroundPlace, BackgroundSpec, ParseBackgroun
 pub use stages::{Stage, StageId, Stages, Step};
 pub use watch::{Boundary, Site, Span, Watched, first_fault};
 
+use crate::busy::Others;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
@@ -107,6 +108,16 @@ impl Workload {
         let rest = stages.then(Step::Rest, length);
         let watched = self.run(bs, &stages, seed, None, stop)?;
         Ok(watched.span(rest).busy_cpus)
+    }
+
+    /// What else keeps CPUs busy, as it was seen at rest. Background jobs do on purpose.
+    #[must_use]
+    pub fn others(&self) -> Others {
+        let others = Others::on(self.site.idle_busy_cpus);
+        Others {
+            at_rest: others.at_rest && self.background.is_empty(),
+            ..others
+        }
     }
 
     /// One job per foreground lane, with one activity per stage and room for `capacity` samples.

@@ -5,7 +5,7 @@ use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
 use q2c_engine::{Fault, Observer, RunData};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
-use q2c_host::cpu_time::CpuTimes;
+use q2c_host::cpu_time::{Busy, CpuTimes};
 use q2c_stats::mean;
 
 /// The places where the machine's counters are read, and its idle baseline.
@@ -82,6 +82,8 @@ pub struct Watched {
 pub struct Span {
     /// Busy CPUs of the whole machine; the idle baseline is not taken off.
     pub busy_cpus: Option<f64>,
+    /// CPUs on which other programs ran in user mode.
+    pub other_programs: Option<f64>,
     /// Number of interrupts of the disk.
     pub interrupts: Option<u64>,
     /// Number of requests that the disk completed.
@@ -139,9 +141,13 @@ impl Watched {
             .collect();
         let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
         let sum = |count: fn(&Span) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
-        let busy: Option<f64> = spans.iter().map(|(s, w)| Some(s.busy_cpus? * w)).sum();
+        let average = |cpus: fn(&Span) -> Option<f64>| {
+            let each = spans.iter().map(|(s, w)| Some(cpus(s)? * w));
+            each.sum::<Option<f64>>().map(|sum| sum / wall)
+        };
         Span {
-            busy_cpus: busy.map(|busy| busy / wall),
+            busy_cpus: average(|s| s.busy_cpus),
+            other_programs: average(|s| s.other_programs),
             interrupts: sum(|s| s.interrupts),
             requests: sum(|s| s.requests),
             bytes: sum(|s| s.bytes),
@@ -164,7 +170,8 @@ impl Watched {
         else {
             return Span::default();
         };
-        let busy = begin.cpu.as_ref().zip(end.cpu.as_ref());
+        let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
+        let busy = cpus.map(|(b, e)| e.busy_since(b));
         let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
         let disk = begin
             .disk
@@ -172,7 +179,8 @@ impl Watched {
             .zip(end.disk.as_ref())
             .map(|(b, e)| e.since(b));
         Span {
-            busy_cpus: busy.and_then(|(b, e)| e.busy_since(b).cpus_busy()),
+            busy_cpus: busy.as_ref().and_then(Busy::cpus_busy),
+            other_programs: busy.as_ref().and_then(Busy::other_programs),
             interrupts: irqs.map(|(b, e)| e.since(b).total()),
             requests: disk.as_ref().map(|d| d.read.requests + d.write.requests),
             bytes: disk

@@ -1,6 +1,7 @@
 //! Tests of `q2c poll sweep`.
 
 use crate::program::{close, close_iops, entry, number, q2c, shared_data};
+use q2c_result::Warning;
 use serde_json::Value;
 use std::fs;
 
@@ -601,6 +602,38 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
         number(&of_run["methods"][2], "/cpu_ns_per_io"),
         2_563.0 + 8_400.0,
     );
+    // The result of that run says that it was disturbed; other warnings do not count.
+    let warning = |id: &str, found: &str| Warning::new(id, found.to_owned(), "", "");
+    let result = serde_json::json!({ "schema": "any", "warnings": [
+        warning("busy-at-rest", "other work kept 0.68 CPUs busy"),
+        warning("two-paths", "polling differs"),
+    ]});
+    let result_file = folder.path().join("result.json");
+    fs::write(&result_file, result.to_string()).unwrap();
+    let disturbed = swept(&[]);
+    assert_eq!(disturbed["warnings"][0]["id"], "costs-disturbed");
+    let found = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
+    assert_eq!(disturbed["warnings"][0]["found"], found);
+    let told = q2c(folder.path(), &args).done();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let at = |words: &str| {
+        told.find(words)
+            .unwrap_or_else(|| panic!("{words}: {told}"))
+    };
+    assert!(at(&format!("caveat: {found}")) < at("limits:"), "{told}");
+    let simulated = q2c(folder.path(), &sim).done();
+    assert!(
+        simulated.contains("warning costs-disturbed:"),
+        "{simulated}"
+    );
+    // Named costs are not that run's.
+    assert_eq!(
+        swept(&["--wake-delay", "2us"])["warnings"],
+        serde_json::json!([])
+    );
+    fs::write(&result_file, "{}").unwrap();
+    q2c(folder.path(), &args).refused(3, &["expected the result of a run with its warnings"]);
+    fs::remove_file(&result_file).unwrap();
     let larger = q2c(folder.path(), &[&sim[..], &["--bs", "64k"]].concat()).done();
     assert!(larger.contains("warning costs-assumed:"), "{larger}");
 }

@@ -3,7 +3,7 @@
 use crate::args::CostArgs;
 use crate::failure::{Fails, Failure};
 use q2c_model::Bytes;
-use q2c_result::Exit;
+use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_study::{ChosenCosts, CostError, Costs, Trace};
 use std::path::{Path, PathBuf};
@@ -20,14 +20,28 @@ pub(super) fn costs(
     let asked = match (args.wake_delay, &args.cost) {
         (None, None) => {
             let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
-            let run = Costs::of_run(&paths).map(calibrated).transpose()?;
-            return Ok(Costs::unasked(run, bs, sizes));
+            let Some(path) = Costs::of_run(&paths) else {
+                return Ok(Costs::unasked(None, &[], bs, sizes));
+            };
+            let disturbed = disturbances(&path)?;
+            let run = calibrated(path)?;
+            return Ok(Costs::unasked(Some(run), &disturbed, bs, sizes));
         }
         (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Costs::Published,
         (None, Some(path)) => calibrated(path.clone())?,
         (Some(delay), _) => Costs::Delay(delay),
     };
     asked.choose(bs, sizes).or_exit_of(CostError::exit)
+}
+
+/// What disturbed the run with the file `costs`.
+fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failure> {
+    let Some(path) = Costs::result_beside(costs) else {
+        return Ok(Vec::new());
+    };
+    let text = whole_file::read_named_text(&path, whole_file::RESULT);
+    let bad = |e| Failure::new(Exit::Input, format!("read {}: {e}", path.display()));
+    Costs::disturbances(&path, &text.map_err(bad)?).or_exit_of(CostError::exit)
 }
 
 fn calibrated(path: PathBuf) -> Result<Costs, Failure> {

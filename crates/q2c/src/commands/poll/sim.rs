@@ -42,7 +42,7 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
             arrival: arrival(args.timing.open),
         },
         cost_in_words: costs.in_words,
-        assumed: costs.assumed,
+        doubt: costs.doubt,
     };
     let _line = Line::working(&match policies.len() {
         1 => "simulating a rule, classic polling and the oracle".to_owned(),

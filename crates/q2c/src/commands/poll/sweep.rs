@@ -58,7 +58,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let mut result = simulated(&study, stop)?;
-    result.warnings.splice(0..0, costs.assumed);
+    result.warnings.splice(0..0, costs.doubt);
     files.write(&result)?;
     match args.json {
         true => print_json(&result)?,
