@@ -7,8 +7,9 @@ use crate::said::{Said, Weight};
 use q2c_model::Simulated;
 use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepResult};
 
-/// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains anything, the best rule
-/// that keeps the limits, those with the most KIOPS/core and the most IOPS, and what limits them.
+/// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains
+/// anything, the best rule that keeps the limits, those with the most KIOPS/core and the most IOPS,
+/// and what limits them.
 pub(crate) fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
     let mut all: Vec<Said> = no_gain(result, answer).into_iter().collect();
     all.push(within_limits(result, answer));

@@ -538,28 +538,45 @@ fn a_sweep_that_gains_nothing_says_so_first() {
     );
 }
 
-/// Costs that nobody named are those of the run whose folder the recording lies in. Elsewhere they
-/// are q2c's own, which the first lines say. The figures are worked out above.
-#[test]
-fn a_recording_in_the_folder_of_a_run_has_its_costs() {
-    let folder = tempfile::tempdir().unwrap();
+/// A folder with a recording and a calibration of 4 KiB.
+fn calibrated() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("make a folder");
     two_lists(folder.path());
     let calibration = serde_json::json!([{
         "bs": 4096, "cpu": 0, "irq_cpu": null, "reused": false, "seconds": 1.0,
         "cost": q2c_model::CostModel::published(), "points": [],
     }]);
     let file = folder.path().join("calibration.json");
-    fs::write(file, calibration.to_string()).unwrap();
-    let args = [
-        "poll",
-        "sweep",
-        "a.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "fixed:20us",
-    ];
-    let swept = |more: &[&str]| q2c(folder.path(), &[&args[..], &["--json"], more].concat()).json();
+    fs::write(file, calibration.to_string()).expect("write the calibration");
+    folder
+}
+
+const SWEPT: [&str; 7] = [
+    "poll",
+    "sweep",
+    "a.txt",
+    "--unit",
+    "us",
+    "--policy",
+    "fixed:20us",
+];
+const SIMULATED: [&str; 7] = [
+    "poll",
+    "sim",
+    "a.txt",
+    "--unit",
+    "us",
+    "--policy",
+    "fixed:20us",
+];
+
+/// Costs that nobody named are those of the run whose folder the recording lies in. Elsewhere they
+/// are q2c's own, which the first lines say. The figures are worked out above.
+#[test]
+fn a_recording_in_the_folder_of_a_run_has_its_costs() {
+    let folder = calibrated();
+    let swept =
+        |more: &[&str]| q2c(folder.path(), &[&SWEPT[..], &["--json"], more].concat()).json();
     let warned = |result: &Value| result["warnings"][0]["id"] == "costs-assumed";
     let taken = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
     // Without the plan of a run, the file may be of anything.
@@ -588,21 +605,22 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
         found.contains("expected a calibration for 64 KiB, found 4 KiB"),
         "{found}"
     );
-    let sim = [
-        "poll",
-        "sim",
-        "a.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "fixed:20us",
-    ];
-    let of_run = q2c(folder.path(), &[&sim[..], &["--json"]].concat()).json();
+    let of_run = q2c(folder.path(), &[&SIMULATED[..], &["--json"]].concat()).json();
     close(
         number(&of_run["methods"][2], "/cpu_ns_per_io"),
         2_563.0 + 8_400.0,
     );
-    // The result of that run says that it was disturbed; other warnings do not count.
+    let larger = q2c(folder.path(), &[&SIMULATED[..], &["--bs", "64k"]].concat()).done();
+    assert!(larger.contains("warning costs-assumed:"), "{larger}");
+}
+
+/// The result of the recording's run says that it was disturbed; other warnings do not count.
+#[test]
+fn costs_of_a_disturbed_run_are_told() {
+    let folder = calibrated();
+    fs::write(folder.path().join("plan.toml"), "").unwrap();
+    let swept =
+        |more: &[&str]| q2c(folder.path(), &[&SWEPT[..], &["--json"], more].concat()).json();
     let warning = |id: &str, found: &str| Warning::new(id, found.to_owned(), "", "");
     let result = serde_json::json!({ "schema": "any", "warnings": [
         warning("busy-at-rest", "other work kept 0.68 CPUs busy"),
@@ -614,14 +632,14 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert_eq!(disturbed["warnings"][0]["id"], "costs-disturbed");
     let found = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
     assert_eq!(disturbed["warnings"][0]["found"], found);
-    let told = q2c(folder.path(), &args).done();
+    let told = q2c(folder.path(), &SWEPT).done();
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     let at = |words: &str| {
         told.find(words)
             .unwrap_or_else(|| panic!("{words}: {told}"))
     };
     assert!(at(&format!("caveat: {found}")) < at("limits:"), "{told}");
-    let simulated = q2c(folder.path(), &sim).done();
+    let simulated = q2c(folder.path(), &SIMULATED).done();
     assert!(
         simulated.contains("warning costs-disturbed:"),
         "{simulated}"
@@ -632,8 +650,5 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
         serde_json::json!([])
     );
     fs::write(&result_file, "{}").unwrap();
-    q2c(folder.path(), &args).refused(3, &["expected the result of a run with its warnings"]);
-    fs::remove_file(&result_file).unwrap();
-    let larger = q2c(folder.path(), &[&sim[..], &["--bs", "64k"]].concat()).done();
-    assert!(larger.contains("warning costs-assumed:"), "{larger}");
+    q2c(folder.path(), &SWEPT).refused(3, &["expected the result of a run with its warnings"]);
 }
