@@ -87,7 +87,7 @@ fn an_analysis_s_answers_are_on_the_page_and_no_string_is_obeyed() {
     let text = page.evaluate("document.body.innerText");
     let text = text.as_str().expect("the page's text");
     for said in [
-        "Q2G (60.0 % of Q2C): all requests in use",
+        "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: all requests in use",
         "uneven over 4 hardware queues",
         "Where does the time between Q and C go?",
         "warning lost-events",

@@ -210,14 +210,14 @@ const CASES: &[Case] = &[
         "proc/interrupts =  CPU0 CPU1\\n 37: 0 6 MSI 1-edge nvme0q1",
         "irq-cpus",
         Warn,
-        "37 of nvme0n1 went so far to CPUs 1",
+        "37 of nvme0n1 went so far to CPU 1",
         "",
     ),
     (
         "proc/irq/37/effective_affinity_list = 0",
         "irq-cpus",
         Warn,
-        "37 of nvme0n1 go to CPUs 0",
+        "37 of nvme0n1 go to CPU 0",
         "",
     ),
     (
