@@ -638,7 +638,10 @@ fn costs_of_a_disturbed_run_are_told() {
         told.find(words)
             .unwrap_or_else(|| panic!("{words}: {told}"))
     };
-    assert!(at(&format!("caveat: {found}")) < at("\u{b7} limits: "), "{told}");
+    assert!(
+        at(&format!("caveat: {found}")) < at("\u{b7} limits: "),
+        "{told}"
+    );
     let simulated = q2c(folder.path(), &SIMULATED).done();
     assert!(
         simulated.contains("warning costs-disturbed:"),
