@@ -8,6 +8,12 @@ use q2c_result::mode::{Mode, ModeKind};
 use q2c_result::tune::{Cell, MethodName, Undecided, Verdict};
 use q2c_stats::{Interval, Ratio};
 
+/// A screen on which no sentence is broken.
+const WIDE: Screen = Screen {
+    width: 2_000,
+    ..PIPE
+};
+
 #[test]
 fn tune_fits_every_width() {
     widths::snapshots("tune", |screen| {
@@ -211,14 +217,7 @@ fn what_is_undecided_is_told_first() {
     let told = |undecided: Vec<Undecided>| {
         let mut result = fixture::realistic();
         result.recommendation[0].undecided = undecided;
-        let text = terminal::tune(
-            &result,
-            Screen {
-                width: 2_000,
-                ..PIPE
-            },
-        );
-        of_first_size(&text)
+        of_first_size(&terminal::tune(&result, WIDE))
     };
     let named = |name: &str| MethodName(name.parse().unwrap());
     let single = Undecided::SingleTrials {
@@ -263,14 +262,10 @@ fn what_disturbed_the_trials_stands_under_the_verdict() {
         warning("device-drift", "64 KiB: polling gave 352 to 13050 IOPS"),
         warning("two-paths", "polling differs"),
     ];
-    let wide = Screen {
-        width: 2_000,
-        ..PIPE
-    };
     let busy = "of its IOPS\ncaveat: 1.40 CPUs were busy; it matters (warning busy-at-rest)\n";
     let drift =
         "caveat: 64 KiB: polling gave 352 to 13050 IOPS; it matters (warning device-drift)\n";
-    let text = terminal::tune(&result, wide);
+    let text = terminal::tune(&result, WIDE);
     let (small, large) = text.split_at(of_first_size(&text).len());
     assert!(
         small.contains(&format!("{busy}method and policy")),
@@ -285,7 +280,7 @@ fn what_disturbed_the_trials_stands_under_the_verdict() {
 
     let mut bench = bench_fixture::result();
     bench.warnings = result.warnings;
-    let text = terminal::bench(&bench, wide);
+    let text = terminal::bench(&bench, WIDE);
     let begin = text.find("\n\n").expect("the end of the conclusions");
     assert!(text[..begin].contains("(warning busy-at-rest)"), "{text}");
 }
@@ -312,14 +307,7 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
         recommendation.nearest = Some(name);
         recommendation.floor = floor;
         recommendation.floor_asked = "99000".to_owned();
-        let text = terminal::tune(
-            &result,
-            Screen {
-                width: 2_000,
-                ..PIPE
-            },
-        );
-        of_first_size(&text)
+        of_first_size(&terminal::tune(&result, WIDE))
     };
     let usual = told(0.97, 0.9);
     assert!(usual.contains("a trade-off: sleeping costs"), "{usual}");
