@@ -116,13 +116,9 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
 
 /// Warns when CPUs were busy before anything was replayed.
 pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
-    let busy = begin.disturbing_cpus()?;
-    Some(Warning::new(
-        "busy-at-rest",
-        format!("{busy:.2} CPUs were busy with other work before anything was replayed"),
-        "latencies are disturbed, and the replayer may be late where it waits for a CPU",
-        "stop the other load (top shows it) and run again",
-    ))
+    const MEANS: &str =
+        "latencies are disturbed, and the replayer may be late where it waits for a CPU";
+    cpu_time::busy_before(begin.busy_cpus?, "replayed", MEANS)
 }
 
 fn failed(why: &str) -> Warning {

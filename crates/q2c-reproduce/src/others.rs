@@ -1,6 +1,6 @@
 //! Warnings of other load: CPUs that were busy before the run, and beside its jobs.
 
-use q2c_host::cpu_time::QUIET_CPUS;
+use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
 use q2c_result::Warning;
 use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point};
 use q2c_workbench::busy::Looked;
@@ -17,20 +17,14 @@ pub(crate) struct Load<'a> {
     pub idle: f64,
 }
 
+/// What other work before a run means for its figures.
+const AT_REST_MEANS: &str = "KIOPS per core takes that load off as if it stayed the same; latencies \
+                             are disturbed";
+
 /// The warnings of a measured run.
 pub(crate) fn warnings(of: &Load<'_>) -> Vec<Warning> {
-    at_rest(of.idle).into_iter().chain(beside(of)).collect()
-}
-
-fn at_rest(idle: f64) -> Option<Warning> {
-    (idle > QUIET_CPUS).then(|| {
-        Warning::new(
-            "busy-at-rest",
-            format!("{idle:.2} CPUs were busy before anything was measured"),
-            "KIOPS per core takes that load off as if it stayed the same; latencies are disturbed",
-            "stop the other load (top shows it) and run again",
-        )
-    })
+    let rest = busy_before(of.idle, "measured", AT_REST_MEANS);
+    rest.into_iter().chain(beside(of)).collect()
 }
 
 /// A phase of a trial in which others used CPUs.
@@ -60,7 +54,7 @@ fn beside(of: &Load<'_>) -> Option<Warning> {
             place(most, of)
         ),
         &format!("{who} took CPU beside the jobs; latencies and sleeps are disturbed"),
-        "stop the other load (top shows it) and run again",
+        STOP_OTHERS,
     ))
 }
 

@@ -1,6 +1,6 @@
 //! The busy CPUs of measured jobs, on a machine that does other things as well.
 
-use q2c_host::cpu_time::QUIET_CPUS;
+use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
 use q2c_result::Warning;
 use q2c_result::tune::PerCore;
 use q2c_stats::{median, sorted};
@@ -96,15 +96,11 @@ pub fn of_jobs(machine: f64, others: Others, own: f64, looked: Looked) -> Busy {
 /// What other work means for a run's figures.
 const MEANS: &str = "KIOPS/core counts the CPU time of q2c's threads alone, without what interrupts cost \
                      other CPUs; latencies and misses are disturbed";
-const TODO: &str = "stop the other load (top shows it) and run again";
 
 /// Warns of a run before which `cpus` were busy; `None` for a quiet machine.
 #[must_use]
 pub fn at_rest(cpus: f64) -> Option<Warning> {
-    (cpus > QUIET_CPUS).then(|| {
-        let found = format!("other work kept {cpus:.2} CPUs busy before anything was measured");
-        Warning::new("busy-at-rest", found, MEANS, TODO)
-    })
+    busy_before(cpus, "measured", MEANS)
 }
 
 /// Warns of a run of `trials` trials, of which some had other programs beside them: `hiding` has
@@ -118,7 +114,7 @@ pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
         median(&sorted(hiding)),
     );
     let means = format!("there {MEANS}");
-    Some(Warning::new("others-ran", found, &means, TODO))
+    Some(Warning::new("others-ran", found, &means, STOP_OTHERS))
 }
 
 #[cfg(test)]
@@ -171,8 +167,6 @@ mod tests {
         let told = others_ran(&[0.5, 1.5, 0.7], 7).unwrap();
         let found = "other programs ran beside 3 of 7 trials, on 0.70 CPUs (median; at most 1.50)";
         assert_eq!(told.found, found);
-        assert_eq!(at_rest(0.2), None);
-        assert!(at_rest(0.68).unwrap().found.contains("0.68 CPUs"));
     }
 
     /// Others took the CPUs that are left after them: what the jobs' threads used is all that is

@@ -47,7 +47,10 @@ pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
 
 fn shown(lines: &Interrupts) -> String {
     let irqs: Vec<String> = lines.lines.iter().map(|l| l.irq.to_string()).collect();
-    format!("interrupt lines {}", irqs.join(", "))
+    match irqs.as_slice() {
+        [one] => format!("interrupt line {one}"),
+        _ => format!("interrupt lines {}", irqs.join(", ")),
+    }
 }
 
 /// What interrupt-driven jobs reach on the CPUs that were tried; empty without trials.
@@ -75,6 +78,7 @@ fn routed(facts: &DoctorFacts, lines: &Interrupts) -> (Vec<CpuId>, &'static str)
     };
     let routes: Option<Vec<Vec<CpuId>>> = used.map(route).collect();
     let (mut cpus, how) = match routes {
+        Some(routes) if lines.lines.len() == 1 => (routes.concat(), "goes to"),
         Some(routes) => (routes.concat(), "go to"),
         None => (lines.busiest(), "went so far to"),
     };

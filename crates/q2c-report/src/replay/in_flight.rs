@@ -44,9 +44,8 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
             number(error * 100.0)
         ),
         (Mode::Outstanding { .. }, Some(error)) => format!(
-            "the replayer was not what held it up, though the number in flight was {} % off the \
-             recording's",
-            number(error * 100.0)
+            "the replayer was not what held it up, though the number in flight was {}",
+            off(error)
         ),
         (Mode::Outstanding { .. }, None) => "the replayer was not what held it up".to_owned(),
     }
@@ -103,16 +102,24 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
     let Some(error) = of.error else {
         return over_time;
     };
-    let percent = number(error * 100.0);
+    let off = off(error);
     match job.mode {
         Mode::Outstanding { .. } => format!(
-            "{percent} % off the recording, comparing the number before each request with that \
-             before the same request of the recording; over the whole time {over_time}"
+            "{off}, comparing the number before each request with that before the same request of \
+             the recording; over the whole time {over_time}"
         ),
         _ => format!(
-            "{over_time}; {percent} % off the recording, comparing the number before each request \
-             with that before the same request of the recording"
+            "{over_time}; {off}, comparing the number before each request with that before the \
+             same request of the recording"
         ),
+    }
+}
+
+/// How far the number in flight was off, given the error relative to the recorded number.
+fn off(error: f64) -> String {
+    match error <= 1.0 {
+        true => format!("{} % off the recording", number(error * 100.0)),
+        false => format!("off by {} times the recorded number", number(error)),
     }
 }
 
@@ -204,14 +211,14 @@ mod tests {
 
     #[test]
     fn what_is_compared_with_what_is_said_by_the_mode() {
-        const COMPARED: &str = "off the recording, comparing the number before each request with \
-                                that before the same request of the recording";
+        const COMPARED: &str = ", comparing the number before each request with that before the \
+                                same request of the recording";
         let shown = trial(5.86, Some(2.86), 132.0);
         assert_eq!(
             in_flight(&job(Mode::default()), &trace(), &shown),
             format!(
                 "5.86 on average (2.68 in the recording), 287 at most (4 in the recording); \
-                 286 % {COMPARED}"
+                 off by 2.86 times the recorded number{COMPARED}"
             )
         );
         let kept = trial(3.89, Some(0.0036), 87.0);
@@ -219,7 +226,7 @@ mod tests {
         assert_eq!(
             in_flight(&squeezed, &trace(), &kept),
             format!(
-                "0.36 % {COMPARED}; over the whole time 3.89 on average (2.68 in the recording, \
+                "0.36 % off the recording{COMPARED}; over the whole time 3.89 on average (2.68 in the recording, \
                  10.0 % of whose time nothing is in flight), 287 at most (4 in the recording)"
             )
         );

@@ -6,11 +6,12 @@ use crate::closed::Draws;
 use crate::recording::{Recording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
-/// The largest number of I/Os in a piece. The columns, 33 bytes per I/O, stay in the second-level
+/// The largest number of I/Os in a piece. The columns that the kernels read, 33 bytes per
+/// I/O, stay in the second-level
 /// cache while all groups pass over them.
 const LENGTH: usize = 16_384;
 
-/// The columns of a piece, one entry per I/O; `waited` has one entry more. [`Piece::fill`] replaces
+/// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more. [`Piece::fill`] replaces
 /// a piece by the next one of the trace.
 #[derive(Default)]
 pub(super) struct Piece {
@@ -20,10 +21,6 @@ pub(super) struct Piece {
     pub base: i64,
     /// Submission times before the piece, ns.
     pub submitted: i64,
-    /// CPU time in the think times before the piece, ns.
-    thought: i64,
-    /// The most CPU time in a think time, ns.
-    most_thought: i64,
     /// Device times, ns.
     pub wait: Vec<i32>,
     /// When each submission would return if no I/O took any time, ns from the piece's start.
@@ -32,6 +29,8 @@ pub(super) struct Piece {
     pub submit: Vec<i32>,
     /// Sum of the device times before each I/O, from the trace's start, ns.
     pub waited: Vec<i64>,
+    /// CPU time in the think times before each I/O, from the trace's start, ns.
+    pub thought: Vec<i64>,
     /// The bucket, or [`BUCKETS`] for an I/O without one.
     pub row: Vec<u8>,
     /// Draw of the wake-up if it is clear.
@@ -62,6 +61,8 @@ impl Piece {
         piece.row.reserve_exact(LENGTH);
         piece.waited.reserve_exact(LENGTH + 1);
         piece.waited.push(0);
+        piece.thought.reserve_exact(LENGTH + 1);
+        piece.thought.push(0);
         piece
     }
 
@@ -75,18 +76,19 @@ impl Piece {
         self.first += self.len() as u64;
         self.base += self.total;
         self.submitted += self.submit_until(self.len());
-        self.thought = self.thought_until(self.len());
         let waited = self.waited.last().copied().unwrap_or(0);
+        let thought = self.thought.last().copied().unwrap_or(0);
         self.clear();
         self.waited.push(waited);
+        self.thought.push(thought);
         let trace = trace.columns();
-        self.most_thought = trace.most_thought();
+        let most_thought = trace.most_thought();
         for i in from..trace.wait.len().min(from + LENGTH) {
             let submit = trace.submit[i] as i64;
             if self.total + submit >= i64::from(FAR) && i > from {
                 break;
             }
-            self.push(&trace, i, draws);
+            self.push(&trace, i, most_thought, draws);
         }
         self.len()
     }
@@ -106,41 +108,32 @@ impl Piece {
         self.z_hit.clear();
         self.row.clear();
         self.waited.clear();
+        self.thought.clear();
         self.total = 0;
     }
 
-    fn push(&mut self, trace: &RecordingColumns<'_>, i: usize, draws: &Draws) {
+    fn push(&mut self, trace: &RecordingColumns<'_>, i: usize, most_thought: i64, draws: &Draws) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
+        let gap = trace.gap[i] as i64;
         let io = self.first + self.len() as u64;
         let draw = draws.of(io);
         self.weight.push(CountingLimit::weight(io));
-        let waited = self.waited[self.len()];
+        let (waited, thought) = (self.waited[self.len()], self.thought[self.len()]);
         self.wait.push(wait as i32);
         self.returned.push((self.total + submit) as i32);
         self.submit.push(submit as i32);
         self.waited.push(waited + wait);
+        self.thought.push(thought + gap.min(most_thought));
         let row = bucket_of(unpack(trace.ios[i])).unwrap_or(BUCKETS);
         self.row.push(row as u8);
         self.z_clear.push(draw.0 as f32);
         self.z_hit.push(draw.1 as f32);
-        self.total += submit + trace.gap[i] as i64;
+        self.total += submit + gap;
     }
 
     /// Sum of the submission times of the piece's first `n` I/Os, ns.
     pub fn submit_until(&self, n: usize) -> i64 {
         self.submit[..n].iter().map(|&t| i64::from(t)).sum()
-    }
-
-    /// CPU time in the think times before I/O `n` of the piece, from the trace's start, ns.
-    pub fn thought_until(&self, n: usize) -> i64 {
-        let begins = self.returned.iter().zip(&self.submit).skip(1);
-        let begins = begins.map(|(&returned, &submit)| i64::from(returned - submit));
-        let begins = begins.chain([self.total]);
-        let gaps = begins
-            .zip(&self.returned)
-            .map(|(begin, &returned)| begin - i64::from(returned));
-        let thought: i64 = gaps.take(n).map(|gap| gap.min(self.most_thought)).sum();
-        self.thought + thought
     }
 
     /// The latencies as recorded, from submission to reaping, ns.

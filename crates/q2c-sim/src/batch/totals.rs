@@ -44,7 +44,7 @@ impl Snapshot {
             ios: (piece.first + n as u64) as i64,
             waited: piece.waited[n],
             submitted: piece.submitted + piece.submit_until(n),
-            thought: piece.thought_until(n),
+            thought: piece.thought[n],
         }
     }
 
