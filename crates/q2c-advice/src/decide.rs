@@ -141,7 +141,7 @@ fn verdict(
     assessed: &[Assessment],
     winner: Option<&Assessment>,
 ) -> Verdict {
-    let paying = || assessed.iter().filter(|v| v.sleeps && v.pays);
+    let paying = || assessed.iter().filter(|v| v.pays);
     match winner.map(|w| &contenders[w.index].method) {
         Some(LaneMethod::Interrupt) => Verdict::Interrupt,
         Some(_) => Verdict::Rule,

@@ -121,6 +121,20 @@ fn a_trade_off_names_interrupts_where_they_lose_less() {
     assert_eq!(of(&better, &Goal::default()).nearest, Some(1));
 }
 
+/// Interrupts keep 70 % of the IOPS at 1.5 times the KIOPS/core, whether the only rule gains 6 % or
+/// nothing: the answer does not turn on a rule that nobody would take.
+#[test]
+fn interrupts_that_gain_are_a_trade_off_beside_any_rule() {
+    for per_core in [0.8, 1.06] {
+        let contenders = [
+            tried("interrupt", (0.70, 1.5, 0.0), 5),
+            tried(MEAN, (0.48, per_core, 1.0), 5),
+        ];
+        let found = of(&contenders, &Goal::default());
+        assert_eq!((found.verdict, found.nearest), (Verdict::TradeOff, Some(0)));
+    }
+}
+
 #[test]
 fn without_gain_there_is_no_room() {
     let contenders = [

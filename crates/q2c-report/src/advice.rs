@@ -100,7 +100,7 @@ impl<'a> Of<'a> {
             Verdict::NoRoom => format!(
                 "no room to sleep: no rule that leaves the CPU gained 2 % over polling in KIOPS/core; use {method}"
             ),
-            Verdict::Limits => format!("no sleep rule that pays keeps the limits; use {method}"),
+            Verdict::Limits => format!("nothing that pays keeps the limits; use {method}"),
             Verdict::Unverified => format!("nothing that sleeps was tried; use {method}"),
         }
     }
@@ -247,7 +247,7 @@ impl<'a> Of<'a> {
         let mut evidence = Vec::new();
         evidence.extend(self.recommended().and_then(|cell| self.beside("it", cell)));
         evidence.extend(self.nearest());
-        evidence.extend(self.of_no_room());
+        evidence.extend(self.best_rule());
         evidence.extend(self.others());
         evidence.extend(self.over_linux());
         evidence.extend(self.by_kernel());
@@ -304,9 +304,12 @@ impl<'a> Of<'a> {
         self.beside(&nearest.0.detail(), cell).filter(|_| !told)
     }
 
-    /// When there is no room to sleep: a sentence on the rule with most KIOPS/core.
-    fn of_no_room(&self) -> Option<String> {
-        if self.recommendation.verdict != Verdict::NoRoom {
+    /// Where no rule is in the answer: a sentence on the rule with most KIOPS/core.
+    fn best_rule(&self) -> Option<String> {
+        let told = self.recommendation;
+        let nearest = told.nearest.as_ref();
+        let by_interrupts = nearest.is_some_and(|name| name.0 == Method::INTERRUPT);
+        if told.verdict != Verdict::NoRoom && !by_interrupts {
             return None;
         }
         let per_core = |of: &Relative| of.kiops_per_core.median;

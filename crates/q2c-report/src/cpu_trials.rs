@@ -4,7 +4,8 @@ use crate::quantity;
 use q2c_result::Target;
 
 /// The trials of the target in a line, that of the chosen CPU first; `None` without trials:
-/// `CPU 1: 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, 17.8 K)`.
+/// `CPU 1: at best 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, 17.8 K)`. They lie
+/// above the medians of the long trials that a table has.
 #[must_use]
 pub fn words(target: &Target) -> Option<String> {
     let chosen = target.chosen_trial()?;
@@ -23,7 +24,7 @@ pub fn words(target: &Target) -> Option<String> {
         .poll_iops
         .map(|iops| format!(", {} by polling", quantity::iops(iops)));
     Some(format!(
-        "{}: {} IOPS by interrupts{} ({})",
+        "{}: at best {} IOPS by interrupts{} ({}); short trials, only to choose the CPU",
         chosen.cpu,
         quantity::iops(chosen.interrupt_iops),
         poll.unwrap_or_default(),
@@ -54,7 +55,8 @@ mod tests {
         };
         let said = words(&two).unwrap();
         let wanted = format!(
-            "CPU 1: {} IOPS by interrupts, {} by polling (CPU 0: {}, {})",
+            "CPU 1: at best {} IOPS by interrupts, {} by polling (CPU 0: {}, {}); short trials, only \
+             to choose the CPU",
             quantity::iops(16_400.0),
             quantity::iops(18_000.0),
             quantity::iops(11_900.0),

@@ -70,10 +70,15 @@ fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Said> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
     (most <= poll).then(|| {
-        let words = format!(
+        let mut words = format!(
             "every rule loses to it; the best has {} times its KIOPS/core",
             number(most / poll)
         );
+        let fastest = answer.most_iops.and_then(|index| result.cells.get(index));
+        if let Some(cell) = fastest {
+            let kept = cell.gives.rates.iops / answer.poll.rates.iops * 100.0;
+            words += &format!(", the fastest {kept:.1} % of its IOPS");
+        }
         Said::new(Weight::Caution, "use classic polling", words)
     })
 }
@@ -121,6 +126,9 @@ fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
 fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
     let words = with_figures(cell, answer);
     match cell.keeps_limits {
+        Some(false) if cell.gives.rates.iops < answer.floor_iops => {
+            format!("{words}; it breaks the floor")
+        }
         Some(false) => format!("{words}; it breaks the limits"),
         Some(true) | None => words,
     }

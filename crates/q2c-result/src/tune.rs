@@ -326,11 +326,12 @@ pub enum Verdict {
     Rule,
     /// Interrupts kept the floor and were best by the objective.
     Interrupt,
-    /// Sleeping gains KIOPS/core, but no method that pays kept the floor.
+    /// Interrupts or sleeping gain KIOPS/core, but no method that pays kept the floor.
     TradeOff,
-    /// No method that sleeps and leaves the CPU gained 2 % in KIOPS/core over polling.
+    /// Neither interrupts nor a method that sleeps and leaves the CPU gained 2 % in KIOPS/core over
+    /// polling.
     NoRoom,
-    /// Sleeping gains KIOPS/core, but not within the limits on latency and CPU.
+    /// Interrupts or sleeping gain KIOPS/core, but not within the limits on latency and CPU.
     Limits,
     /// Nothing that sleeps was run.
     Unverified,

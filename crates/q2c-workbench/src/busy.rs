@@ -113,7 +113,8 @@ pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
         hiding.len(),
         median(&sorted(hiding)),
     );
-    let means = format!("there {MEANS}");
+    let means =
+        format!("there {MEANS}; where most trials of one method are so, so are all methods");
     Some(Warning::new("others-ran", found, &means, STOP_OTHERS))
 }
 

@@ -65,7 +65,7 @@ fn reached(facts: &DoctorFacts) -> String {
         true => last.clone(),
         false => format!("{} and {last}", before.join(", ")),
     };
-    format!("; a job at depth 1 that waits for them reaches {listed}")
+    format!("; a job at depth 1 that waits for them reaches {listed} at best")
 }
 
 /// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not

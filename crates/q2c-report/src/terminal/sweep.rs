@@ -58,7 +58,7 @@ fn about(input: &SweepInput) -> String {
     };
     let [_, p10, p50, p99, _] = input.latency_ns.map(duration);
     let mut about = format!(
-        "{} I/Os, {lanes}, {}; recorded latency p10 {p10}, median {p50}, p99 {p99}",
+        "{} I/Os, {lanes}, {}; recorded device time p10 {p10}, median {p50}, p99 {p99}",
         count(input.ios),
         input.span_ns
     );
