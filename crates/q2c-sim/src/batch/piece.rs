@@ -6,9 +6,8 @@ use crate::closed::Draws;
 use crate::recording::{Recording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
-/// The largest number of I/Os in a piece. The columns that the kernels read, 33 bytes per
-/// I/O, stay in the second-level
-/// cache while all groups pass over them.
+/// The largest number of I/Os in a piece. The columns that the kernels read, 33 bytes per I/O, stay
+/// in the second-level cache while all groups pass over them.
 const LENGTH: usize = 16_384;
 
 /// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more. [`Piece::fill`] replaces
