@@ -10,8 +10,8 @@ use q2c_policy::{BUCKETS, bucket_of};
 /// in the second-level cache while all groups pass over them.
 const LENGTH: usize = 16_384;
 
-/// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more. [`Piece::fill`] replaces
-/// a piece by the next one of the trace.
+/// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more.
+/// [`Piece::fill`] replaces a piece by the next one of the trace.
 #[derive(Default)]
 pub(super) struct Piece {
     /// Number of the trace's I/Os before the piece.
