@@ -55,6 +55,9 @@ pub(crate) const EQUAL: f64 = 0.01;
 const DOUBT: f64 = 0.15;
 /// Fewest trials that have an interval. The answer needs as many, whatever the user asked for.
 const WITH_INTERVAL: u32 = 2;
+/// The floor is settled as kept, although some trials lie below it, where so few would do so with at
+/// most this probability if the median of all possible trials were on the floor (a sign test).
+const BY_CHANCE: f64 = 0.05;
 /// Seed of the bootstrap: a fixed number, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
 /// A method that loses this share more of the IOPS than the one that loses least may still be named
@@ -245,13 +248,28 @@ impl Decision {
         single.into_iter().chain(untried).chain(within).collect()
     }
 
-    /// Whether the floor lies within the interval of the chosen method's trials.
+    /// Whether the floor lies within the interval of the chosen method's trials, and too many of them
+    /// are below it. The interval alone widens with every trial, and so would never settle.
     fn floor_within(&self, contenders: &[Contender]) -> Option<Undecided> {
         let ratios = contenders[self.chosen?].trials.iter();
         let ratios: Vec<f64> = ratios.map(Trial::relative_iops).collect();
         let Interval { min, max, .. } = Interval::of(&ratios);
-        (min < self.floor && self.floor <= max).then_some(Undecided::FloorWithin { min, max })
+        let below = ratios.iter().filter(|&&ratio| ratio < self.floor).count();
+        let within = min < self.floor && self.floor <= max;
+        (within && by_chance(below, ratios.len()) > BY_CHANCE)
+            .then_some(Undecided::FloorWithin { min, max })
     }
+}
+
+/// The probability that at most `below` of `n` trials lie below their true median.
+fn by_chance(below: usize, n: usize) -> f64 {
+    let mut of_one = 0.5_f64.powi(n as i32);
+    let mut sum = of_one;
+    for k in 1..=below {
+        of_one *= (n + 1 - k) as f64 / k as f64;
+        sum += of_one;
+    }
+    sum
 }
 
 /// The chosen rule's KIOPS/core over that of Linux's rule, each relative to polling. `None` where
