@@ -14,7 +14,7 @@ const SCREENS: [(u32, u32); 2] = [(1280, 900), (400, 800)];
 const MOST_TALL: u64 = 8_000;
 
 /// Lists what a reader cannot read: parts outside the page, text that is cut off or broken within a
-/// badge, labels of a chart that overlap, tables that are cut off without a hint.
+/// badge or a word, labels of a chart that overlap, tables that are cut off without a hint.
 const UNREADABLE: &str = "(() => {
   const found = [];
   const name = (e) => `${e.tagName}.${e.getAttribute('class') ?? ''} ${(e.textContent ?? '').trim().slice(0, 40)}`;
@@ -28,6 +28,12 @@ const UNREADABLE: &str = "(() => {
     const cuts = style.overflowX === 'hidden' || style.overflowX === 'clip';
     if (cuts && e.scrollWidth > e.clientWidth + 1) found.push(`cut off: ${name(e)}`);
     if (e.matches('.badge') && e.getClientRects().length > 1) found.push(`broken: ${name(e)}`);
+    if (e.matches('dt')) {
+      const text = document.createRange();
+      text.selectNodeContents(e);
+      const lines = new Set([...text.getClientRects()].map((line) => Math.round(line.top))).size;
+      if (lines > e.textContent.trim().split(/\\s+/).length) found.push(`broken: ${name(e)}`);
+    }
     if (e.matches('.scroll') && e.scrollWidth > e.clientWidth + 1 && !e.classList.contains('clipped')) found.push(`no hint: ${name(e)}`);
   }
   for (const plot of document.querySelectorAll('[data-state=drawn] .plot')) {
