@@ -21,36 +21,43 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// the others.
 pub(super) const WARM_UP: Nanos = Nanos::from_millis(200);
 
-/// Records `seconds` of polling into the run folder's file `name`, or reads the file back when the
-/// folder has it. Returns one recording per lane; a think time takes at most `gap_cpu` of CPU.
+/// What a recording of classic polling is to be.
+pub(super) struct Wanted {
+    pub bs: Bytes,
+    pub seconds: f64,
+    /// The most CPU time that a think time takes; `None` without think time.
+    pub gap_cpu: Option<Nanos>,
+}
+
+/// Records polling into the run folder's file `name`, or reads the file back when the folder has
+/// it. Returns one recording per lane.
 pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
-    bs: Bytes,
     name: &str,
-    (seconds, gap_cpu): (f64, Option<Nanos>),
+    wanted: &Wanted,
 ) -> Result<Vec<Recording>, TuneError> {
     let path = folder.path().join(name);
     if !path.exists() {
-        let length = Nanos::from_secs_f64(seconds);
+        let length = Nanos::from_secs_f64(wanted.seconds);
         let mut stages = Stages::default();
         stages.then(Step::POLL, WARM_UP);
         let recorded = stages.then(Step::POLL, length);
         let watched = tune
             .workload
-            .run(bs, &stages, tune.spec.seed, None, tune.stop)?;
+            .run(wanted.bs, &stages, tune.spec.seed, None, tune.stop)?;
         if let Some(fault) = watched.fault {
             return Err(TuneError::Io(fault));
         }
         if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
             return Err(TuneError::Stopped);
         }
-        store(tune, &watched, (recorded, bs), gap_cpu, &path)?;
+        store(tune, &watched, recorded, wanted, &path)?;
     }
     let batches = read(&path).map_err(TuneError::Unread)?;
     Ok(with_cpu(
         Recording::from_records(&batches.concat())?,
-        gap_cpu,
+        wanted.gap_cpu,
     ))
 }
 
@@ -61,8 +68,8 @@ fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
 fn store(
     tune: &Tune<'_>,
     watched: &Watched,
-    (stage, bs): (StageId, Bytes),
-    gap_cpu: Option<Nanos>,
+    stage: StageId,
+    wanted: &Wanted,
     path: &Path,
 ) -> Result<(), TuneError> {
     let since_start = tune.workload.clock.now() - watched.data.start_ns;
@@ -71,7 +78,7 @@ fn store(
         start_unix_ns: now.ok().map(|now| now.as_nanos() as u64 - since_start),
         clock: tune.workload.clock.source().to_owned(),
         lost: watched.unrecorded(),
-        facts: facts(tune, bs, polls_by(watched), gap_cpu),
+        facts: facts(tune, wanted.bs, polls_by(watched), wanted.gap_cpu),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: (tune.target.kind == TargetKind::File).then(|| tune.target.path.clone()),
@@ -85,7 +92,7 @@ fn store(
         records.extend(
             samples
                 .iter()
-                .map(|sample| record(tune, sample, origin, bs, lane as u32)),
+                .map(|sample| record(tune, sample, origin, wanted.bs, lane as u32)),
         );
     }
     records.sort_by_key(|r| r.submit_ns);

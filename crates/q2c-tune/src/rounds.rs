@@ -3,7 +3,7 @@
 use super::cells::{self, CellSpec, KernelProposal};
 use super::outcome::TrialOutcome;
 use super::plan::{RoundPlan, Size};
-use super::record;
+use super::record::{self, Wanted};
 use super::simulated::median_wait;
 use super::think;
 use super::{Tune, TuneError, doing, note};
@@ -125,7 +125,12 @@ fn hear_again(
     let seconds = tune.spec.record_seconds * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-        let lanes = record::recording(tune, folder, case.bs, &name, (seconds, case.gap_cpu))?;
+        let wanted = Wanted {
+            bs: case.bs,
+            seconds,
+            gap_cpu: case.gap_cpu,
+        };
+        let lanes = record::recording(tune, folder, &name, &wanted)?;
         case.referee.add_recording(lanes);
     }
     Ok(())
@@ -135,8 +140,12 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     let bs = calibration.bs;
     let name = format!("trace-{}.parquet", bs.0);
     let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);
-    let length = (tune.spec.record_seconds, gap_cpu);
-    let first = record::recording(tune, folder, bs, &name, length)?;
+    let wanted = Wanted {
+        bs,
+        seconds: tune.spec.record_seconds,
+        gap_cpu,
+    };
+    let first = record::recording(tune, folder, &name, &wanted)?;
     let ios: usize = first.iter().map(Recording::len).sum();
     let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds;
     let setting = Setting {
