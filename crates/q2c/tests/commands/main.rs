@@ -49,6 +49,7 @@ mod report;
 mod reproduce;
 #[cfg(test)]
 mod reproduce_list;
+mod run_costs;
 mod runs;
 mod scale;
 mod study;
