@@ -8,11 +8,12 @@ use crate::bench::{
     LEGEND, OWN_CPU, RANGE, Section, WAS, curve, failed, head, left_out, not_measured, row,
     sections, trials,
 };
+use crate::bench_remarks::{remarks, tuned};
 use crate::conclusion;
 use crate::cpu_trials;
 use crate::heat;
 use crate::label;
-use crate::lead::{leads, remarks, tuned};
+use crate::lead::leads;
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
 use crate::stages;
