@@ -217,7 +217,7 @@ const CASES: &[Case] = &[
         "proc/irq/37/effective_affinity_list = 0",
         "irq-cpus",
         Warn,
-        "37 of nvme0n1 go to CPU 0",
+        "37 of nvme0n1 goes to CPU 0",
         "",
     ),
     (
