@@ -3,8 +3,13 @@
 
 mod abilities;
 mod cases;
+mod cpu;
 mod fix;
-mod groups;
+mod kernel;
+mod nodes;
+mod queues;
+mod target;
+mod tool;
 
 use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Unknown, Warn};
