@@ -157,7 +157,7 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
         result.harness_floor_ns, result.harness_bare_ns
     );
     text += &screen.note(Tone::Dim, "harness:", &floor);
-    text += &doctor::invalid(&result.doctor, screen);
+    text += &doctor::invalid(&result.doctor, |_| false, screen);
     text += &screen.warnings(&result.warnings);
     text
 }

@@ -146,13 +146,19 @@ fn verdict(check: &Check) -> (&'static str, Tone) {
     }
 }
 
-/// A line for each check that invalidates something, for the reports of other commands.
-pub(super) fn invalid(report: &DoctorReport, screen: Screen) -> String {
+/// A line for each check that invalidates something, for the reports of other commands; `is_said`
+/// tells of a check that the report has said already what it says.
+pub(super) fn invalid(
+    report: &DoctorReport,
+    is_said: impl Fn(&Check) -> bool,
+    screen: Screen,
+) -> String {
     let line = |check: &Check| {
         let head = format!("doctor {}:", check.id);
         screen.note(Tone::Bad, &head, &invalid::told(check))
     };
-    invalid::checks(report).map(line).collect()
+    let checks = invalid::checks(report).filter(|check| !is_said(check));
+    checks.map(line).collect()
 }
 
 fn summary(report: &DoctorReport, screen: Screen) -> String {
