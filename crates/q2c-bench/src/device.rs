@@ -101,44 +101,68 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
 
 /// What the kernel made of a point's settings without an error.
 pub(super) fn warnings(measured: &[Measured<'_>]) -> Vec<Warning> {
-    let mut found: [Vec<String>; 5] = Default::default();
+    let mut found: [Vec<Hit>; 5] = Default::default();
+    let mut points = 0;
     for runs in measured {
         let Some(now) = device_of(runs) else {
             continue;
         };
+        points += 1;
         let told = cuts(&runs.point, now);
         for (list, told) in found.iter_mut().zip(told) {
-            list.extend(told.map(|told| format!("{}: {told}", label(&runs.point))));
+            list.extend(told.map(|told| (label(&runs.point), told)));
         }
         let other = runs
             .trials
             .iter()
             .any(|trial| trial.device.as_ref() != Some(now));
         if other {
-            found[4].push(label(&runs.point));
+            found[4].push((label(&runs.point), String::new()));
         }
     }
-    let warnings = found
-        .into_iter()
-        .zip(MEANINGS)
-        .map(|(found, [id, means, todo])| {
-            let more = match found.len() {
-                0 => return None,
-                n if n > SHOWN => format!("; and {} points more", n - SHOWN),
-                _ => String::new(),
-            };
-            let shown = &found[..found.len().min(SHOWN)];
-            Some(Warning {
-                id: id.to_owned(),
-                found: shown.join("; ") + &more,
-                means: means.to_owned(),
-                todo: todo.to_owned(),
-            })
-        });
-    warnings.flatten().collect()
+    let all = found.iter().zip(MEANINGS);
+    let all = all.filter(|(hits, _)| !hits.is_empty());
+    let warning = |(hits, [id, means, todo]): (&Vec<Hit>, [&str; 3])| Warning {
+        id: id.to_owned(),
+        found: named(hits, points),
+        means: means.to_owned(),
+        todo: todo.to_owned(),
+    };
+    all.map(warning).collect()
 }
 
-/// Points that a warning names.
+/// A point that a warning is about, and what was found there; empty where the warning's meaning
+/// says it.
+type Hit = (String, String);
+
+/// What was found, each once with the points where it was; `all` is how many points there are.
+fn named(hits: &[Hit], all: usize) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (point, told) in hits {
+        match groups.iter_mut().find(|(known, _)| known == told) {
+            Some((_, points)) => points.push(point),
+            None => groups.push((told, vec![point])),
+        }
+    }
+    let group = |(told, points): &(&str, Vec<&str>)| {
+        let at = match points.len() {
+            n if n == all && n > 1 => format!("all {n} points"),
+            n if n > SHOWN => format!(
+                "{}; and {} points more",
+                points[..SHOWN].join("; "),
+                n - SHOWN
+            ),
+            _ => points.join("; "),
+        };
+        match told.is_empty() {
+            true => at,
+            false => format!("{at}: {told}"),
+        }
+    };
+    groups.iter().map(group).collect::<Vec<_>>().join("; ")
+}
+
+/// Most points that a warning names for each thing found.
 const SHOWN: usize = 4;
 
 /// Name, meaning and advice of each warning, in the order of [`cuts`]; the last one is of devices
@@ -239,6 +263,21 @@ mod tests {
         assert!(told(&point, &device(4, 10, "none")).is_empty());
         let both = ["hw-queues-cut", "nr-requests-cut"];
         assert_eq!(told(&point, &device(3, 12, "none")), both);
+    }
+
+    #[test]
+    fn what_was_found_at_all_points_is_said_once() {
+        let at = |points: std::ops::Range<usize>, told: &str| -> Vec<Hit> {
+            points.map(|n| (format!("p{n}"), told.to_owned())).collect()
+        };
+        let one = "one queue";
+        assert_eq!(named(&at(0..16, one), 16), "all 16 points: one queue");
+        assert_eq!(named(&at(0..2, one), 16), "p0; p1: one queue");
+        let most = named(&at(0..15, one), 16);
+        assert_eq!(most, "p0; p1; p2; p3; and 11 points more: one queue");
+        let both = [at(0..1, one), at(1..2, "two")].concat();
+        assert_eq!(named(&both, 2), "p0: one queue; p1: two");
+        assert_eq!(named(&at(0..1, ""), 1), "p0");
     }
 
     /// Poll queues are among the hardware queues of sysfs, and are not asked for.

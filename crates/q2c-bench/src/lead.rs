@@ -1,18 +1,13 @@
 //! Tells which method leads at each number of jobs, and where the lead changes hands.
 
-use super::warn::did_otherwise;
 use q2c_policy::Method;
 use q2c_result::bench::{BenchCell, BenchPoint, Lead, Measure};
 use q2c_result::lead::{Change, Leader};
-use q2c_stats::Interval;
+use q2c_stats::CLEAR_TRIALS;
 use std::collections::BTreeSet;
 
 /// Least number of methods at a number of jobs, and of such numbers of jobs.
 const LEAST: usize = 2;
-
-/// Least number of trials of each method for a clear lead. All trials of one of two equal methods
-/// lie above all of the other by chance in 2 of C(2n, n) cases: 2.9 % with 4, 10 % with 3.
-const CLEAR: u32 = 4;
 
 /// The leads of all groups of `cells` that differ in nothing but the method and the number of
 /// jobs: first in IOPS, then in KIOPS/core. A group in which two methods do not meet at two
@@ -50,7 +45,7 @@ fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
 
 fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
     let (compared, others): (Vec<&BenchCell>, Vec<&BenchCell>) =
-        group.iter().partition(|cell| is_comparable(cell));
+        group.iter().partition(|cell| cell.is_comparable());
     let numbers: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
     let at = |jobs: u32| -> Vec<&BenchCell> {
         let own = compared.iter().copied();
@@ -102,25 +97,13 @@ fn distinct(cells: &[&BenchCell]) -> Vec<Method> {
     methods
 }
 
-/// Whether a point has figures, did what was asked, and is credible.
-fn is_comparable(cell: &BenchCell) -> bool {
-    cell.iops.trials > 0 && !did_otherwise(cell) && cell.too_good.is_none()
-}
-
-fn figure(cell: &BenchCell, measure: Measure) -> Interval {
-    match measure {
-        Measure::Iops => cell.iops,
-        Measure::KiopsPerCore => cell.kiops_per_core,
-    }
-}
-
 /// The leader among methods at one number of jobs; `None` for fewer than two that have the figure.
 fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
-    let has = |cell: &&&BenchCell| figure(cell, measure).trials > 0;
+    let has = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
     let there: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
     let first = there.first().filter(|_| there.len() >= LEAST)?;
     let best = there.iter().fold(first, |best, each| {
-        match figure(each, measure).median > figure(best, measure).median {
+        match each.figure(measure).median > best.figure(measure).median {
             true => each,
             false => best,
         }
@@ -128,8 +111,8 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
     let mut others = there
         .iter()
         .filter(|each| each.point.method != best.point.method);
-    let repeated = |cell: &&BenchCell| figure(cell, measure).trials >= CLEAR;
-    let above = |other: &&BenchCell| figure(best, measure).above(&figure(other, measure));
+    let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
+    let above = |other: &&BenchCell| best.figure(measure).above(&other.figure(measure));
     // KIOPS/core of the machine's CPUs is another figure than that of the threads' CPU time.
     let alike = |cell: &&BenchCell| measure == Measure::Iops || cell.per_core == best.per_core;
     Some(Leader {
@@ -146,6 +129,7 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use q2c_stats::Interval;
 
     fn method(text: &str) -> Method {
         text.parse().unwrap()

@@ -8,7 +8,7 @@ use super::plan::label;
 use super::trial::BenchTrial;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
-use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, paths};
+use q2c_result::mode::{EffectiveMode, paths};
 use q2c_workbench::busy::{at_rest, others_ran};
 
 /// Share by which the device's requests may differ from the I/Os.
@@ -61,18 +61,8 @@ fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<Stri
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Whether the kernel did something else than what was asked.
-pub(super) fn did_otherwise(cell: &BenchCell) -> bool {
-    let was = &cell.effective_mode.was;
-    let ignored = matches!(
-        was.note,
-        Some(ModeNote::PollIgnored | ModeNote::Interrupted(_))
-    );
-    ignored || was.kind == ModeKind::NotProved
-}
-
 fn ignored(cells: &[BenchCell]) -> Option<Warning> {
-    those(cells, did_otherwise).map(|names| Warning {
+    those(cells, BenchCell::did_otherwise).map(|names| Warning {
         id: "mode-ignored".to_owned(),
         found: format!("{names}: the kernel did not do what was asked"),
         means: "these numbers are of another method; the mode column says which".to_owned(),
@@ -240,7 +230,7 @@ fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
 mod tests {
     use super::*;
     use q2c_policy::method::Means;
-    use q2c_result::mode::Mode;
+    use q2c_result::mode::{Mode, ModeKind};
     use q2c_result::proof::Proof;
 
     fn mode(method: &str, kind: ModeKind, means: Means) -> EffectiveMode {

@@ -70,7 +70,7 @@ pub(crate) fn compared(a: &DiffFigure, b: &DiffFigure) -> ComparedFigure {
         b: b.value,
         ratio,
         interval,
-        says: says(ratio, interval, a.better),
+        says: says(ratio, interval.map(|_| apart(&a.value, &b.value)), a.better),
     }
 }
 
@@ -81,14 +81,19 @@ fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
     several.then(|| (b.min / a.max, b.max / a.min))
 }
 
-fn says(ratio: Option<f64>, interval: Option<(f64, f64)>, better: Better) -> DiffSays {
+/// Whether all trials of one side lie above all of the other's.
+fn apart(a: &Interval, b: &Interval) -> bool {
+    a.above(b) || b.above(a)
+}
+
+/// `apart` is `None` where a side has a single trial.
+fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
     let Some(ratio) = ratio else {
         return DiffSays::Unknown;
     };
-    let Some((low, high)) = interval else {
+    let Some(apart) = apart else {
         return DiffSays::Single;
     };
-    let apart = low > 1.0 || high < 1.0;
     match (apart && (ratio - 1.0).abs() > NEGLIGIBLE, better) {
         (false, _) => DiffSays::Alike,
         (true, Better::Neither) => DiffSays::Differs,

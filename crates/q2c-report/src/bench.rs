@@ -62,12 +62,18 @@ pub(crate) struct Section {
 
 impl Section {
     pub fn title(&self) -> String {
+        self.named(&format!(", depth {}", self.depth))
+    }
+
+    /// The title without the depth.
+    pub fn place(&self) -> String {
+        self.named("")
+    }
+
+    fn named(&self, depth: &str) -> String {
         let beside = beside(&self.background);
         let device = settings(self.hw_queues, self.nr_requests);
-        format!(
-            "{} {}, depth {}{device}{beside}",
-            self.bs, self.rw, self.depth
-        )
+        format!("{} {}{depth}{device}{beside}", self.bs, self.rw)
     }
 
     pub fn holds(&self, point: &BenchPoint) -> bool {

@@ -1,29 +1,29 @@
-//! What a benchmark says in a sentence: which interface is fastest, how sure that is, and where it
-//! stops scaling.
+//! What a benchmark says in a sentence: which interface is best, against which points that holds,
+//! how sure that is, and where it stops scaling.
 
+use crate::apart::Apart;
 use crate::bench::{Section, name, sections};
 use crate::course::jobs;
 use crate::disturbed;
-use crate::quantity::{iops, number};
-use q2c_result::bench::{BenchCell, BenchResult, Curve};
-use q2c_stats::Interval;
+use crate::quantity::{median, number, range};
+use q2c_result::bench::{BenchCell, BenchResult, Curve, Measure};
+use std::cmp::Ordering;
 
-/// The conclusion on a part of a benchmark.
+/// The conclusion on a part of a benchmark, by one figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conclusion {
     /// The part: block size, pattern, depth.
     pub of: String,
     pub words: String,
-    /// Whether the trials tell the fastest from the next one, and nothing disturbed them.
+    /// Whether the trials tell the best point from those of every other line, and nothing disturbed
+    /// them.
     pub sure: bool,
 }
 
 /// The conclusions on all parts in which something was measured.
 pub(crate) fn of(result: &BenchResult) -> Vec<Conclusion> {
     let sections = sections(result).into_iter();
-    sections
-        .filter_map(|section| on(result, &section))
-        .collect()
+    sections.flat_map(|section| on(result, &section)).collect()
 }
 
 /// What limits all conclusions: a sentence for each thing that disturbed the trials.
@@ -31,79 +31,190 @@ pub(crate) fn caveats(result: &BenchResult) -> Vec<String> {
     disturbed::caveats(result.warnings.iter())
 }
 
-/// How far the trials tell two points apart.
-enum Told {
-    Apart,
-    Overlap,
-    /// One of them has a single trial.
-    Single,
-}
-
-fn told(a: &Interval, b: &Interval) -> Told {
-    match a.trials.min(b.trials) {
-        0 | 1 => Told::Single,
-        _ if a.min > b.max => Told::Apart,
-        _ => Told::Overlap,
-    }
-}
-
-fn on(result: &BenchResult, section: &Section) -> Option<Conclusion> {
-    let cells = result
-        .cells
-        .iter()
-        .filter(|cell| section.holds(&cell.point));
-    let counts = |cell: &&BenchCell| cell.iops.trials > 0 && cell.too_good.is_none();
-    let cells: Vec<&BenchCell> = cells.filter(counts).collect();
-    let peaks = best_of_each(&cells, |cell| cell.iops.median);
-    let (&first, others) = peaks.split_first()?;
-    let mut words = format!(
-        "{} reaches most: {} IOPS with {}",
-        name(&first.point),
-        iops(first.iops.median),
-        jobs(first.point.jobs)
-    );
-    let mut sure = caveats(result).is_empty();
-    if let Some(next) = others.first() {
-        let says = told(&first.iops, &next.iops);
-        sure &= matches!(says, Told::Apart);
-        words += &format!(
-            ", {} times {} ({})",
-            number(first.iops.median / next.iops.median),
-            name(&next.point),
-            match says {
-                Told::Apart => "its slowest trial is above the other's fastest",
-                Told::Overlap => "not told apart: their trials overlap",
-                Told::Single => "not told apart: single trials have no interval",
-            }
-        );
-    }
-    words += &shape(result, first);
-    words += &per_core(&cells, first);
-    Some(Conclusion {
+fn on(result: &BenchResult, section: &Section) -> Vec<Conclusion> {
+    let cells = result.cells.iter();
+    let compared = cells.filter(|cell| section.holds(&cell.point) && cell.is_comparable());
+    let compared: Vec<&BenchCell> = compared.collect();
+    let undisturbed = caveats(result).is_empty();
+    let conclusion = |words: String, contest: &Contest<'_>| Conclusion {
         of: section.title(),
         words,
-        sure,
-    })
+        sure: undisturbed && contest.is_sure(),
+    };
+    let Some(fastest) = Contest::of(&compared, Measure::Iops) else {
+        return Vec::new();
+    };
+    let words =
+        fastest.words("reaches most", "has the highest median") + &shape(result, fastest.first);
+    let mut all = vec![conclusion(words, &fastest)];
+    // Where it is not known of a line, nobody can say which does most.
+    let known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
+    let known: Vec<String> = compared
+        .iter()
+        .filter(known)
+        .map(|c| name(&c.point))
+        .collect();
+    let of_all = compared
+        .iter()
+        .all(|cell| known.contains(&name(&cell.point)));
+    let most = Contest::of(&compared, Measure::KiopsPerCore).filter(|_| of_all);
+    if let Some(most) = most {
+        let words = most.words("does most for a core", "has the highest median")
+            + &price(most.first, fastest.first);
+        all.push(conclusion(words, &most));
+    }
+    all
 }
 
-/// The best point of each interface and method, the best of all first.
-fn best_of_each<'a>(
-    cells: &[&'a BenchCell],
-    figure: impl Fn(&BenchCell) -> f64,
-) -> Vec<&'a BenchCell> {
-    let mut best: Vec<&BenchCell> = Vec::new();
-    for &cell in cells {
-        match best
-            .iter_mut()
-            .find(|b| name(&b.point) == name(&cell.point))
-        {
-            Some(found) if figure(found) >= figure(cell) => {}
-            Some(found) => *found = cell,
-            None => best.push(cell),
+/// The best point by a figure, and the points of other lines that it is set against.
+struct Contest<'a> {
+    measure: Measure,
+    first: &'a BenchCell,
+    /// The best other one with as many jobs.
+    here: Option<&'a BenchCell>,
+    /// The best other one with another number of jobs, where it is better than that.
+    elsewhere: Option<&'a BenchCell>,
+    /// Further ones that the trials do not tell from the first, one of each line.
+    also: Vec<&'a BenchCell>,
+    /// What the trials say of all points of other lines.
+    told: Vec<Apart>,
+}
+
+impl<'a> Contest<'a> {
+    /// `None` where no point has the figure.
+    fn of(cells: &[&'a BenchCell], measure: Measure) -> Option<Self> {
+        let cells = cells.iter().copied();
+        let mut cells: Vec<&BenchCell> = cells
+            .filter(|cell| cell.figure(measure).trials > 0)
+            .collect();
+        cells.sort_by(|a, b| falling(a, b, measure));
+        let first = *cells.first()?;
+        let line = name(&first.point);
+        cells.retain(|cell| name(&cell.point) != line);
+        let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
+        let here = cells.iter().find(is_here).copied();
+        let best = cells.first().filter(|best| !is_here(best));
+        let elsewhere = best.copied();
+        let mut contest = Contest {
+            measure,
+            first,
+            here,
+            elsewhere,
+            also: Vec::new(),
+            told: cells.iter().map(|c| Apart::of(first, c, measure)).collect(),
+        };
+        for cell in cells {
+            let above = |other| Apart::of(first, other, measure).is_above();
+            let same_line = |other: &BenchCell| name(&other.point) == name(&cell.point);
+            let said = contest.named().any(|n| same_line(n) && !above(n));
+            if !said && !above(cell) {
+                contest.also.push(cell);
+            }
         }
+        Some(contest)
     }
-    best.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
-    best
+
+    /// The other points that are named.
+    fn named(&self) -> impl Iterator<Item = &'a BenchCell> {
+        let named = self.here.into_iter().chain(self.elsewhere);
+        named.chain(self.also.iter().copied())
+    }
+
+    fn is_sure(&self) -> bool {
+        self.told.iter().all(|told| *told == Apart::Told)
+    }
+
+    /// `does` is said of the first where all its trials lie above all of the others', else
+    /// `may_do`.
+    fn words(&self, does: &str, may_do: &str) -> String {
+        let does = match self.told.iter().all(|told| told.is_above()) {
+            true => does,
+            false => may_do,
+        };
+        let unit = match self.measure {
+            Measure::Iops => "KIOPS",
+            Measure::KiopsPerCore => "KIOPS/core",
+        };
+        let mut words = format!(
+            "{} {does}: {} with {}",
+            name(&self.first.point),
+            figure(self.first, self.measure, &format!(" {unit}")),
+            place(self.first)
+        );
+        match self.here {
+            Some(here) => words += &self.against("the next there", here),
+            None if self.elsewhere.is_some() => words += "; no other has a figure there",
+            None => {}
+        }
+        if let Some(other) = self.elsewhere {
+            words += &self.against("the best of the others", other);
+        }
+        words + &self.not_told_from()
+    }
+
+    fn against(&self, role: &str, other: &BenchCell) -> String {
+        let median = |cell: &BenchCell| cell.figure(self.measure).median;
+        format!(
+            "; {} times {role}, {} with {}, {} ({})",
+            number(median(self.first) / median(other)),
+            name(&other.point),
+            place(other),
+            figure(other, self.measure, ""),
+            Apart::of(self.first, other, self.measure).words()
+        )
+    }
+
+    fn not_told_from(&self) -> String {
+        let Some((first, more)) = self.also.split_first() else {
+            return String::new();
+        };
+        let more = match more.len() {
+            0 => String::new(),
+            1 => format!(", and from {}", name(&more[0].point)),
+            n => format!(", and from {n} others"),
+        };
+        format!(
+            "; not told apart from {} with {}, {}, either{more}",
+            name(&first.point),
+            place(first),
+            figure(first, self.measure, "")
+        )
+    }
+}
+
+fn falling(a: &BenchCell, b: &BenchCell, measure: Measure) -> Ordering {
+    b.figure(measure)
+        .median
+        .total_cmp(&a.figure(measure).median)
+}
+
+/// Median and range as the table has them, with `unit` between.
+fn figure(cell: &BenchCell, measure: Measure, unit: &str) -> String {
+    let scale = match measure {
+        Measure::Iops => 1e-3,
+        Measure::KiopsPerCore => 1.0,
+    };
+    let of = cell.figure(measure);
+    let words = format!("{}{unit} {}", median(&of, scale), range(&of, scale));
+    words.trim_end().to_owned()
+}
+
+fn place(cell: &BenchCell) -> String {
+    format!("{} x depth {}", jobs(cell.point.jobs), cell.point.depth)
+}
+
+/// What the fastest point does for a core, where another one does more.
+fn price(most: &BenchCell, fastest: &BenchCell) -> String {
+    let unknown = fastest.kiops_per_core.trials == 0;
+    if unknown || most.point == fastest.point {
+        return String::new();
+    }
+    format!(
+        "; {} with {}, first in IOPS, has {}",
+        name(&fastest.point),
+        place(fastest),
+        figure(fastest, Measure::KiopsPerCore, "")
+    )
 }
 
 /// Where the curve over the jobs bends and falls, behind the sentence.
@@ -125,59 +236,4 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
         at(curve.knee, "knee"),
         at(curve.collapse, "collapse")
     )
-}
-
-/// The line that does most for a busy core, where it is another one than the fastest.
-fn per_core(cells: &[&BenchCell], fastest: &BenchCell) -> String {
-    let known = cells.iter().filter(|cell| cell.kiops_per_core.trials > 0);
-    let known: Vec<&BenchCell> = known.copied().collect();
-    let best = best_of_each(&known, |cell| cell.kiops_per_core.median);
-    let own = best
-        .iter()
-        .find(|cell| name(&cell.point) == name(&fastest.point));
-    let (Some(first), Some(own)) = (best.first(), own) else {
-        return String::new();
-    };
-    if name(&first.point) == name(&own.point) {
-        return String::new();
-    }
-    format!(
-        "; {} does most for a core: {} KIOPS/core with {}, {} times {}",
-        name(&first.point),
-        number(first.kiops_per_core.median),
-        jobs(first.point.jobs),
-        number(first.kiops_per_core.median / own.kiops_per_core.median),
-        name(&own.point)
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn interval(min: f64, median: f64, max: f64, trials: u32) -> Interval {
-        Interval {
-            median,
-            min,
-            max,
-            trials,
-        }
-    }
-
-    #[test]
-    fn trials_that_overlap_or_are_single_tell_nothing_apart() {
-        let a = interval(90.0, 100.0, 110.0, 5);
-        assert!(matches!(
-            told(&a, &interval(70.0, 80.0, 89.0, 5)),
-            Told::Apart
-        ));
-        assert!(matches!(
-            told(&a, &interval(70.0, 80.0, 91.0, 5)),
-            Told::Overlap
-        ));
-        assert!(matches!(
-            told(&a, &interval(1.0, 1.0, 1.0, 1)),
-            Told::Single
-        ));
-    }
 }

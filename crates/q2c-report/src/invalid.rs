@@ -25,7 +25,45 @@ pub(crate) fn columns(check: &Check) -> String {
     }
 }
 
-/// A sentence on a check that invalidates something.
+/// A sentence on a check that invalidates something, behind the check's name, which it does not
+/// repeat: a check of a method can have the method's name.
 pub(crate) fn told(check: &Check) -> String {
-    format!("invalidates {}: {}", columns(check), check.found)
+    let others = check.columns.iter().filter(|column| **column != check.id);
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    let what = match (others.len() == check.columns.len(), others.is_empty()) {
+        (true, _) => format!("invalidates {}", columns(check)),
+        (false, true) => "not available".to_owned(),
+        (false, false) => format!("not available, nor {}", others.join(", ")),
+    };
+    format!("{what}: {}", check.found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_does_not_say_its_name_again() {
+        let check = |columns: &[&str]| Check {
+            id: "hybrid-kernel".to_owned(),
+            group: "kernel".to_owned(),
+            uses: vec![],
+            verdict: Verdict::Invalidates,
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            found: "kernel 6.18".to_owned(),
+            means: "it needs Linux 4.10 to 5.18".to_owned(),
+            fix: None,
+        };
+        for (columns, wanted) in [
+            (
+                &["hybrid-kernel", "hipri"][..],
+                "not available, nor hipri: kernel 6.18",
+            ),
+            (&["hybrid-kernel"], "not available: kernel 6.18"),
+            (&["iops"], "invalidates iops: kernel 6.18"),
+            (&[], "invalidates it needs Linux 4.10 to 5.18: kernel 6.18"),
+        ] {
+            assert_eq!(told(&check(columns)), wanted);
+        }
+    }
 }

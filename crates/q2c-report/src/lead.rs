@@ -1,213 +1,190 @@
-//! The words of a benchmark for sleeps, backgrounds and leads.
+//! Where which interface and method leads a benchmark, in words.
 
-use crate::bench::{Section, beside, name, settings};
-use crate::course::{COMPARED, course, jobs};
-use crate::label::ranges;
-use crate::quantity::{duration, number};
-use q2c_policy::Method;
-use q2c_result::bench::{BenchCell, BenchResult, Lead, Measure, TunedMethod};
+mod standing;
 
-/// The leads of a benchmark, each said once for all points that share it: `KIOPS/core, io_uring
-/// 4 KiB randread depth 1: interrupt leads up to 4 jobs, poll from 8; not clear at 6`.
+use crate::course::jobs;
+use q2c_result::bench::BenchResult;
+use q2c_stats::CLEAR_TRIALS;
+use standing::{Comparison, Place, Standing, comparisons};
+use std::collections::BTreeSet;
+
+/// Sentences on who leads at which points, among all interfaces and among the methods of each, in
+/// IOPS and in KIOPS/core; each is said once for all comparisons that share it. A comparison of
+/// less than two points has none, because the conclusion says the same.
 pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
-    once(result.leads.iter().map(|lead| told(result, lead)).collect())
+    let comparisons = comparisons(result);
+    let mut lines = once(comparisons.iter().map(Comparison::told).collect());
+    lines.extend(few(&comparisons));
+    lines
 }
 
-/// What is said of a lead.
+/// What is said of a comparison.
 struct Told {
     measure: &'static str,
-    /// The point without its jobs and method.
-    place: String,
+    of: String,
     words: String,
 }
 
-/// Leads that share their words are put together: first the measures of one place, then the places
-/// of the same measures. The order is that of the first of each.
-fn once(all: Vec<Told>) -> Vec<String> {
-    let mut by_place: Vec<(Vec<&str>, String, String)> = Vec::new();
-    for Told {
-        measure,
-        place,
-        words,
-    } in all
-    {
-        let same = |known: &&mut (Vec<&str>, String, String)| known.1 == place && known.2 == words;
-        match by_place.iter_mut().find(same) {
-            Some(known) => known.0.push(measure),
-            None => by_place.push((vec![measure], place, words)),
+impl Comparison {
+    fn told(&self) -> Told {
+        Told {
+            measure: self.measure,
+            of: self.of.clone(),
+            words: self.words(),
         }
     }
-    let places = by_place.len();
+
+    /// First where someone leads, then where none is told from the next.
+    fn words(&self) -> String {
+        let mut groups: Vec<(&Standing, Vec<Place>)> = Vec::new();
+        for one in &self.standings {
+            match groups.iter_mut().find(|(of, _)| of.key() == one.key()) {
+                Some((_, places)) => places.push(one.place),
+                None => groups.push((one, vec![one.place])),
+            }
+        }
+        groups.sort_by_key(|(of, _)| !of.rivals.is_empty());
+        let all: Vec<Place> = self.standings.iter().map(|one| one.place).collect();
+        let group = |(of, places): &(&Standing, Vec<Place>)| {
+            let (leader, at) = (&of.leader, points(places, &all));
+            let words = match of.rivals.as_slice() {
+                [] => format!("{leader} leads {at}"),
+                rivals => format!(
+                    "{at}, {leader} has most, not told apart from {}",
+                    list(rivals)
+                ),
+            };
+            match of.missing.as_slice() {
+                [] => words,
+                missing => format!("{words} (not compared there: {})", missing.join(", ")),
+            }
+        };
+        let groups: Vec<String> = groups.iter().map(group).collect();
+        groups.join("; ")
+    }
+}
+
+/// `a`, `a and b`, `a, b and 3 more`.
+fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        [one, other, more @ ..] => format!("{one}, {other} and {} more", more.len()),
+    }
+}
+
+/// `at every point`, or `at 1-4 jobs x depth 1 and 2 jobs x depth 8`. A run of numbers of jobs has
+/// every number in it that was compared.
+fn points(places: &[Place], all: &[Place]) -> String {
+    if places.len() == all.len() && all.len() > 1 {
+        return "at every point".to_owned();
+    }
+    let depths: BTreeSet<u16> = places.iter().map(|place| place.0).collect();
+    let at = |depth: u16| {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        let mut joins = false;
+        for place in all.iter().filter(|place| place.0 == depth) {
+            let holds = places.contains(place);
+            match runs.last_mut().filter(|_| joins && holds) {
+                Some(run) => run.1 = place.1,
+                None if holds => runs.push((place.1, place.1)),
+                None => {}
+            }
+            joins = holds;
+        }
+        let run = |(first, last): &(u32, u32)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        };
+        let words: Vec<String> = runs.iter().map(run).collect();
+        match runs.as_slice() {
+            [(first, last)] if first == last => format!("{} x depth {depth}", jobs(*first)),
+            _ => format!("{} jobs x depth {depth}", words.join(", ")),
+        }
+    };
+    let each: Vec<String> = depths.into_iter().map(at).collect();
+    format!("at {}", each.join(" and "))
+}
+
+/// Comparisons that share their words are put together: first the measures of one, then those of
+/// the same measures. The order is that of the first of each.
+fn once(all: Vec<Told>) -> Vec<String> {
+    let mut measured: Vec<(Vec<&str>, String, String)> = Vec::new();
+    for told in all {
+        let same =
+            |known: &&mut (Vec<&str>, String, String)| known.1 == told.of && known.2 == told.words;
+        match measured.iter_mut().find(same) {
+            Some(known) => known.0.push(told.measure),
+            None => measured.push((vec![told.measure], told.of, told.words)),
+        }
+    }
     let mut by_words: Vec<(Vec<&str>, Vec<String>, String)> = Vec::new();
-    for (measures, place, words) in by_place {
+    for (measures, of, words) in measured {
         let same =
             |known: &&mut (Vec<&str>, Vec<String>, String)| known.0 == measures && known.2 == words;
         match by_words.iter_mut().find(same) {
-            Some(known) => known.1.push(place),
-            None => by_words.push((measures, vec![place], words)),
+            Some(known) => known.1.push(of),
+            None => by_words.push((measures, vec![of], words)),
         }
     }
-    let line = |(measures, at, words): (Vec<&str>, Vec<String>, String)| {
-        let at = match at.len() == places && places > 1 {
-            true => "at every point".to_owned(),
-            false => at.join("; "),
-        };
-        format!("{}, {at}: {words}", measures.join(" and "))
+    let line = |(measures, of, words): (Vec<&str>, Vec<String>, String)| {
+        format!("{}, {}: {words}", measures.join(" and "), of.join(" and "))
     };
     by_words.into_iter().map(line).collect()
 }
 
-fn told(result: &BenchResult, lead: &Lead) -> Told {
-    let Lead {
-        engine,
-        depth,
-        bs,
-        rw,
-        background,
-        hw_queues,
-        nr_requests,
-        ..
-    } = lead;
-    let measure = match lead.measure {
-        Measure::Iops => "IOPS",
-        Measure::KiopsPerCore => "KIOPS/core",
-    };
-    let method = |method: &Method| {
-        let tuned = result.job.tuned.as_ref();
-        match tuned.is_some_and(|tuned| tuned.names(*bs, method)) {
-            true => format!("{method} (tuned)"),
-            false => method.to_string(),
-        }
-    };
-    let place = format!(
-        "{engine} {bs} {rw} depth {depth}{}{}",
-        settings(*hw_queues, *nr_requests),
-        beside(background)
-    );
-    let mut words = course(&lead.leaders, &lead.changes, &COMPARED, method);
-    if !lead.not_compared.is_empty() {
-        let names: Vec<String> = lead.not_compared.iter().map(ToString::to_string).collect();
-        words += &format!(
-            "; not everywhere compared, because it failed, did not run as asked or is not credible: {}",
-            names.join(", ")
-        );
-    }
-    Told {
-        measure,
-        place,
-        words,
-    }
-}
-
-/// From this share on an I/O of a sleep rule as good as always slept.
-const NEARLY_ALL: f64 = 0.95;
-
-/// What a miss rate is of, where not nearly all I/Os slept.
-fn slept_share(cell: &BenchCell) -> String {
-    let share = cell.slept_share.filter(|share| share.median < NEARLY_ALL);
-    share.map_or_else(String::new, |share| {
-        let percent = number(share.median * 100.0);
-        format!(" of all I/Os, of which {percent} % slept")
+/// How much of the leads may be chance, where some stand on few trials.
+fn few(comparisons: &[Comparison]) -> Option<String> {
+    let standings = comparisons.iter().flat_map(|one| &one.standings);
+    let chance = standings.map(|one| one.chance).fold(0.0, f64::max);
+    (chance > 0.0).then(|| {
+        format!(
+            "trials are few: two equal methods come apart like this in {:.0} % of the cases; with {CLEAR_TRIALS} trials in 3 %",
+            chance * 100.0
+        )
     })
-}
-
-/// A line for each point of a section whose own threads slept, and for each background.
-pub(crate) fn remarks(result: &BenchResult, section: &Section) -> Vec<String> {
-    let cells = || {
-        result
-            .cells
-            .iter()
-            .filter(|cell| section.holds(&cell.point))
-    };
-    let slept = cells().filter_map(|cell| {
-        let asked = cell.effective_sleep_ns.as_ref()?;
-        let slept = match &cell.slept_ns {
-            Some(slept) => format!(", slept {}", duration(slept.median)),
-            None => ", and none slept".to_owned(),
-        };
-        let misses = cell.miss_rate.map_or(f64::NAN, |misses| misses.median);
-        let sleep = duration(asked.median);
-        let (name, jobs) = (name(&cell.point), jobs(cell.point.jobs));
-        let of = slept_share(cell);
-        Some(format!(
-            "{name}, {jobs}: miss rate {:.2} %{of}, effective sleep {sleep}{slept}",
-            misses * 100.0
-        ))
-    });
-    let background = cells().filter_map(|cell| {
-        let beside = cell.background_jobs.as_ref()?;
-        let shares = match beside.shares_cpus {
-            true => ", which jobs have, too",
-            false => "",
-        };
-        let (name, jobs) = (name(&cell.point), jobs(cell.point.jobs));
-        Some(format!(
-            "beside {name}, {jobs}: background {} KIOPS, alone {}, on CPUs {}{shares}; {:.2} CPUs \
-             busy while the jobs rest are not counted",
-            number(beside.iops.median / 1e3),
-            number(beside.alone_iops.median / 1e3),
-            ranges(&beside.cpus),
-            beside.rest_busy_cpus.median
-        ))
-    });
-    slept.chain(background).collect()
-}
-
-/// Where the tuned methods of a benchmark come from; `None` without them.
-pub(crate) fn tuned(result: &BenchResult) -> Option<String> {
-    let tuned = result.job.tuned.as_ref()?;
-    let each = tuned.methods.iter();
-    let of = |t: &TunedMethod| match t.jobs {
-        None => format!("{} {}", t.bs, t.method),
-        Some(n) => format!("{} with {} {}", t.bs, jobs(n), t.method),
-    };
-    let each: Vec<String> = each.map(of).collect();
-    let other = match tuned.target == result.target.path {
-        true => String::new(),
-        false => format!(", which tuned another target, {}", tuned.target),
-    };
-    Some(format!("{}, by {}{other}", each.join("; "), tuned.run))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(all: &[(&'static str, &str, &str)]) -> Vec<String> {
-        let told = |(measure, place, words): &(&'static str, &str, &str)| Told {
-            measure,
-            place: (*place).to_owned(),
-            words: (*words).to_owned(),
-        };
-        once(all.iter().map(told).collect())
+    #[test]
+    fn points_are_grouped_by_depth_and_run() {
+        let all: Vec<Place> = [1, 8]
+            .iter()
+            .flat_map(|depth| [1, 2, 4, 8].map(|jobs| (*depth, jobs)))
+            .collect();
+        assert_eq!(points(&all, &all), "at every point");
+        assert_eq!(points(&all[..1], &all), "at 1 job x depth 1");
+        assert_eq!(
+            points(&[(1, 1), (1, 2), (1, 8), (8, 4)], &all),
+            "at 1-2, 8 jobs x depth 1 and 4 jobs x depth 8"
+        );
     }
 
     #[test]
-    fn points_that_share_a_lead_share_a_line() {
-        let none = "no method leads clearly";
+    fn comparisons_that_share_their_words_share_a_line() {
+        let told = |measure, of: &str, words: &str| Told {
+            measure,
+            of: of.to_owned(),
+            words: words.to_owned(),
+        };
         let (iops, per_core) = ("IOPS", "KIOPS/core");
-        let everywhere = [
-            (iops, "libaio depth 1", none),
-            (per_core, "libaio depth 1", none),
-            (iops, "libaio depth 8", none),
-            (per_core, "libaio depth 8", none),
-        ];
+        let leads = "poll leads at every point";
+        let lines = once(vec![
+            told(iops, "libaio", leads),
+            told(per_core, "libaio", leads),
+            told(iops, "io_uring", leads),
+            told(per_core, "io_uring", leads),
+            told(iops, "sync", leads),
+        ]);
         assert_eq!(
-            said(&everywhere),
-            ["IOPS and KIOPS/core, at every point: no method leads clearly"]
-        );
-        assert_eq!(
-            said(&everywhere[..1]),
-            ["IOPS, libaio depth 1: no method leads clearly"]
-        );
-        let mut one_leads = everywhere;
-        one_leads[3].2 = "poll leads at 1 job";
-        assert_eq!(
-            said(&one_leads),
+            lines,
             [
-                "IOPS and KIOPS/core, libaio depth 1: no method leads clearly",
-                "IOPS, libaio depth 8: no method leads clearly",
-                "KIOPS/core, libaio depth 8: poll leads at 1 job",
+                "IOPS and KIOPS/core, libaio and io_uring: poll leads at every point",
+                "IOPS, sync: poll leads at every point",
             ]
         );
     }

@@ -15,7 +15,9 @@
 
 pub mod advice;
 mod analysis;
+mod apart;
 mod bench;
+mod bench_remarks;
 pub mod columns;
 mod compare;
 mod conclusion;

@@ -1,6 +1,6 @@
 //! Tables and sentences of `q2c tune` over several numbers of jobs, which terminal and page share.
 
-use crate::course::{RECOMMENDED, course, jobs};
+use crate::course::{course, jobs};
 use crate::quantity::{bare, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use crate::{advice, invalid, label, metric};
@@ -117,7 +117,7 @@ pub(crate) fn over_jobs(result: &TuneJobsResult, of: &RecommendedOverJobs) -> Sa
             _ => label::method(method),
         }
     };
-    let words = course(&of.leaders, &of.changes, &RECOMMENDED, name);
+    let words = course(&of.leaders, &of.changes, name);
     let clear = of.leaders.iter().all(|leader| leader.clear);
     let weight = match clear && result.complete {
         true => Weight::Good,

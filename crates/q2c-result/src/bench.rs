@@ -1,6 +1,7 @@
 //! The result of `q2c bench`: `result.json`, schema `q2c.bench/3`.
 
 mod background;
+mod compared;
 mod device;
 mod growth;
 mod lead;

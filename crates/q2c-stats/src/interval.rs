@@ -4,6 +4,10 @@
 use crate::percentile::{median, sorted};
 use serde::{Deserialize, Serialize};
 
+/// Least number of trials of each side for which trials that lie wholly above those of another say
+/// something: equal sides do so in 2.9 % of the cases with 4 trials each, in 10 % with 3.
+pub const CLEAR_TRIALS: u32 = 4;
+
 /// The median of independent trials with their range.
 ///
 /// `[min, max]` is the order-statistic interval: for n trials it covers the true median with
@@ -50,6 +54,16 @@ impl Interval {
     pub fn above(&self, other: &Interval) -> bool {
         self.min > other.max
     }
+
+    /// Probability that all trials of one of two equal sides lie above all of the other's, for as
+    /// many trials as these two have: 2 of the C(n + m, n) orders, 0..1.
+    #[must_use]
+    pub fn above_by_chance(&self, other: &Interval) -> f64 {
+        let (n, m) = (self.trials, other.trials);
+        // C(n + m, n) is the product of (m + i) / i.
+        let orders: f64 = (1..=n).map(|i| f64::from(m + i) / f64::from(i)).product();
+        (2.0 / orders).min(1.0)
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +83,19 @@ mod tests {
             }
         );
         assert_eq!(five.coverage(), 0.9375);
+    }
+
+    /// C(8, 4) is 70, C(6, 3) is 20, and C(2, 1) is 2: of two single trials one is always above.
+    #[test]
+    fn few_trials_lie_above_others_by_chance() {
+        let chance = |n: usize, m: usize| {
+            let of = |n| Interval::of(&vec![1.0; n]);
+            of(n).above_by_chance(&of(m))
+        };
+        assert!((chance(4, 4) - 2.0 / 70.0).abs() < 1e-12);
+        assert!((chance(3, 3) - 0.1).abs() < 1e-12);
+        assert!((chance(2, 3) - 0.2).abs() < 1e-12);
+        assert_eq!(chance(1, 1), 1.0);
     }
 
     #[test]

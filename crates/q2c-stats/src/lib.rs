@@ -23,7 +23,7 @@ mod shape;
 mod step;
 
 pub use histogram::{Histogram, HistogramError};
-pub use interval::Interval;
+pub use interval::{CLEAR_TRIALS, Interval};
 pub use percentile::{mean, median, percentile, quantiles, sorted};
 pub use ratio::{Ratio, ratio_of_medians};
 pub use rng::Rng;

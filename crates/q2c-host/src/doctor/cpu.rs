@@ -143,14 +143,17 @@ fn shown(cpus: &[q2c_model::CpuId]) -> String {
     }
 }
 
-/// The load of the last minute. Work of others counts as that of the jobs in whole-machine CPU.
+/// The load of the last minute, which is of the past: where the CPUs were measured to be quiet
+/// since, it disturbs nothing. Work of others counts as that of the jobs in whole-machine CPU.
 pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
     let found = format!("load of the last minute: {one_minute:.2}");
-    Some(match one_minute < 0.5 {
-        true => Finding::pass(found, "nothing else runs"),
-        false => Finding::warn(
+    let quiet = facts.busy_at_rest.is_some_and(|busy| busy <= QUIET_CPUS);
+    Some(match (one_minute < 0.5, quiet) {
+        (true, _) => Finding::pass(found, "nothing else runs"),
+        (false, true) => Finding::pass(found, "what ran has ended"),
+        (false, false) => Finding::warn(
             found,
             "something else runs: it takes CPU from jobs and counts as theirs in whole-machine CPU",
         ),

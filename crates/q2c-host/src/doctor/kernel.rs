@@ -78,23 +78,22 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     if facts.version() == (0, 0) {
-        let means = "whether hybrid-kernel exists is not known";
+        let means = "whether it exists is not known";
         return Some(Finding::unknown(found, means));
     }
     Some(match HybridSupport::of(facts.version()) {
-        HybridSupport::Works => Finding::pass(
-            found,
-            "hybrid-kernel exists (io_poll_delay with polled preadv2)",
-        ),
+        HybridSupport::Works => {
+            Finding::pass(found, "it exists (io_poll_delay with polled preadv2)")
+        }
         HybridSupport::NotYet => Finding::invalidates(
             &["hybrid-kernel"],
             found,
-            "hybrid-kernel needs Linux 4.10 to 5.18: this one is too old",
+            "it needs Linux 4.10 to 5.18: this one is too old",
         ),
         HybridSupport::Unreached | HybridSupport::Removed => Finding::invalidates(
             &["hybrid-kernel", "hipri"],
             found,
-            "hybrid-kernel needs Linux 4.10 to 5.18: since 5.19 synchronous direct I/O ignores RWF_HIPRI, and \
+            "it needs Linux 4.10 to 5.18: since 5.19 synchronous direct I/O ignores RWF_HIPRI, and \
              io_poll_delay is inert; use hybrid on io_uring",
         ),
     })
@@ -104,11 +103,11 @@ pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
-        (0, 0) => Finding::unknown(found, "whether hybrid-uring exists is not known"),
+        (0, 0) => Finding::unknown(found, "whether it exists is not known"),
         version if version >= HYBRID_IOPOLL => {
-            Finding::pass(found, "hybrid-uring exists (IORING_SETUP_HYBRID_IOPOLL)")
+            Finding::pass(found, "it exists (IORING_SETUP_HYBRID_IOPOLL)")
         }
-        _ => Finding::invalidates(&["hybrid-uring"], found, "hybrid-uring needs Linux 6.13"),
+        _ => Finding::invalidates(&["hybrid-uring"], found, "it needs Linux 6.13"),
     })
 }
 

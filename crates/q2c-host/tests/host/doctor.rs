@@ -3,8 +3,13 @@
 
 mod abilities;
 mod cases;
+mod cpu;
 mod fix;
-mod groups;
+mod kernel;
+mod nodes;
+mod queues;
+mod target;
+mod tool;
 
 use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Unknown, Warn};
@@ -169,6 +174,30 @@ fn busy_cpus_are_told_where_they_were_measured() {
     let (verdict, told) = found(Some(1.4)).unwrap();
     assert_eq!(verdict, Invalidates);
     assert_eq!(told, "1.40 of 2 CPUs are busy while q2c does nothing");
+}
+
+/// The load is of the last minute; CPUs that are quiet now say that what ran has ended.
+#[test]
+fn a_load_of_the_past_disturbs_nothing() {
+    let tree = Tree::new(GOOD);
+    tree.add("proc/loadavg = 0.76 0.1 0.1 2/100 5");
+    let roots = tree.roots();
+    let load = |busy: Option<f64>| {
+        let facts = DoctorFacts::new(&roots, None);
+        let facts = match busy {
+            Some(cpus) => facts.with_busy_at_rest(cpus),
+            None => facts,
+        };
+        let check = find(&run(&facts).checks, "load").clone();
+        (check.verdict, check.means)
+    };
+    let ended = (Pass, "what ran has ended".to_owned());
+    assert_eq!(load(Some(0.0)), ended);
+    for busy in [None, Some(1.4)] {
+        let (verdict, means) = load(busy);
+        assert_eq!(verdict, Warn, "{busy:?}");
+        assert!(means.starts_with("something else runs"), "{means}");
+    }
 }
 
 #[test]

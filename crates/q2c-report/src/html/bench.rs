@@ -9,9 +9,10 @@ use super::shell::Shell;
 use crate::bench::{
     LEGEND, Section, curve, failed, head, left_out, not_measured, row, sections, trials,
 };
+use crate::bench_remarks::{remarks, tuned};
 use crate::conclusion::{self, Conclusion};
 use crate::label;
-use crate::lead::{leads, remarks, tuned};
+use crate::lead::leads;
 use crate::mode::{self, Kept};
 use crate::{proof, stages};
 use askama::Template;

@@ -8,11 +8,12 @@ use crate::bench::{
     LEGEND, OWN_CPU, RANGE, Section, WAS, curve, failed, head, left_out, not_measured, row,
     sections, trials,
 };
+use crate::bench_remarks::{remarks, tuned};
 use crate::conclusion;
 use crate::cpu_trials;
 use crate::heat;
 use crate::label;
-use crate::lead::{leads, remarks, tuned};
+use crate::lead::leads;
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
 use crate::stages;
@@ -156,7 +157,7 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
         result.harness_floor_ns, result.harness_bare_ns
     );
     text += &screen.note(Tone::Dim, "harness:", &floor);
-    text += &doctor::invalid(&result.doctor, screen);
+    text += &doctor::invalid(&result.doctor, |_| false, screen);
     text += &screen.warnings(&result.warnings);
     text
 }

@@ -16,18 +16,18 @@ pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
         true => table(report.checks.iter(), screen),
         false => sections.collect::<Vec<_>>().join("\n") + "\n",
     };
-    text + &summary(report, screen) + &without_target(report, screen) + &fixes(report, screen)
+    without_target(report, screen) + &text + &summary(report, screen) + &fixes(report, screen)
 }
 
-/// Says that no disk was looked at, in a report on the machine without a target.
+/// Says that no disk was looked at, at the head of a report on the machine without a target.
 fn without_target(report: &DoctorReport, screen: Screen) -> String {
     let of_target = |check: &Check| check.group == "target";
     if report.uses.is_empty() || report.checks.iter().any(of_target) {
         return String::new();
     }
-    let words =
-        "none was looked at; name a device or a file to have it checked, too: q2c doctor /dev/NAME";
-    screen.note(Tone::Caution, "disk:", words)
+    let words = "none was looked at; q2c doctor FILE looks at that of a file or device, too: \
+                 scheduler, write-back throttling, merges, interrupts";
+    screen.note(Tone::Caution, "disk:", words) + "\n"
 }
 
 /// One use: its heading, the checks that stand under it, and those of other uses that concern it.
@@ -65,7 +65,16 @@ fn used_for(of: Use) -> &'static str {
 
 /// Whether the machine is ready for a use, in a few words.
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
-    let by = state.by.join(", ");
+    // Where every check below is among the reasons and none of elsewhere, the table names them.
+    let own = report.checks.iter();
+    let own = own.filter(|check| check.uses.first() == Some(&state.of));
+    let own: Vec<&str> = own.map(|check| check.id.as_str()).collect();
+    let said_below =
+        own.len() == state.by.len() && own.iter().all(|id| state.by.iter().any(|by| by == id));
+    let by = match said_below {
+        true => String::new(),
+        false => format!(" ({})", state.by.join(", ")),
+    };
     let improve = match state.to_improve {
         0 => String::new(),
         n => format!("; {n} to improve"),
@@ -81,10 +90,10 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
                     lost.push(column);
                 }
             }
-            format!("ready but for {} ({by}){improve}", lost.join(", "))
+            format!("ready but for {}{by}{improve}", lost.join(", "))
         }
-        Ready::Unknown => format!("not known ({by}){improve}"),
-        Ready::NotReady => format!("not ready ({by}){improve}"),
+        Ready::Unknown => format!("not known{by}{improve}"),
+        Ready::NotReady => format!("not ready{by}{improve}"),
     }
 }
 
@@ -137,13 +146,19 @@ fn verdict(check: &Check) -> (&'static str, Tone) {
     }
 }
 
-/// A line for each check that invalidates something, for the reports of other commands.
-pub(super) fn invalid(report: &DoctorReport, screen: Screen) -> String {
+/// A line for each check that invalidates something, for the reports of other commands; `is_said`
+/// tells of a check that the report has said already what it says.
+pub(super) fn invalid(
+    report: &DoctorReport,
+    is_said: impl Fn(&Check) -> bool,
+    screen: Screen,
+) -> String {
     let line = |check: &Check| {
         let head = format!("doctor {}:", check.id);
         screen.note(Tone::Bad, &head, &invalid::told(check))
     };
-    invalid::checks(report).map(line).collect()
+    let checks = invalid::checks(report).filter(|check| !is_said(check));
+    checks.map(line).collect()
 }
 
 fn summary(report: &DoctorReport, screen: Screen) -> String {

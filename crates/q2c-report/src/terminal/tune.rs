@@ -11,6 +11,7 @@ use crate::label;
 use crate::program as of_program;
 use crate::quantity::{duration, seconds};
 use q2c_model::Bytes;
+use q2c_result::Check;
 use q2c_result::tune::{Lesson, TuneResult, Unavailable};
 
 /// The report of a tune: a table and a recommendation for each block size, then costs, fidelity,
@@ -32,7 +33,12 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     text += &effective_modes(result, screen);
     text += &unavailable(result, screen);
     text += &screen.warnings(&result.warnings);
-    text += &doctor::invalid(&result.doctor, screen);
+    // A check that is named as a method says no more than that the method is not available.
+    let is_said = |check: &Check| {
+        let mut methods = result.unavailable.iter();
+        methods.any(|none| none.method.to_string() == check.id)
+    };
+    text += &doctor::invalid(&result.doctor, is_said, screen);
     text
 }
 

@@ -23,6 +23,7 @@ mod widths;
 
 mod analyze;
 mod bench;
+mod bench_rivals;
 mod doctor;
 mod replay;
 mod rules;

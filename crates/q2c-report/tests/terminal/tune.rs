@@ -170,6 +170,14 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
     let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
     let tune = terminal::tune(&fixture::realistic(), PIPE);
     assert!(tune.contains(line), "{tune}");
+    // What is said to be not available, with the reason, is not said again.
+    let mut named = fixture::realistic();
+    let mut check = named.doctor.checks.iter_mut();
+    let check = check.find(|check| check.id == "kernel-hybrid");
+    check.expect("the check").id = "hybrid-kernel".to_owned();
+    let text = terminal::tune(&named, PIPE);
+    assert!(text.contains("not available: hybrid-kernel"), "{text}");
+    assert!(!text.contains("doctor hybrid-kernel"), "{text}");
     let marks = |text: &str| {
         let (tables, _) = text.split_once("Medians over trials").expect("a legend");
         tables.matches('\u{2020}').count()

@@ -49,13 +49,18 @@ impl Axis {
         }
     }
 
-    /// The points of the axis in their order.
+    /// The points of the axis in the order of the cells, which are in that of the axis.
     fn values(self, cells: &[&BenchCell]) -> Vec<String> {
-        let mut points: Vec<&BenchPoint> = cells.iter().map(|cell| &cell.point).collect();
-        points.sort_by_key(|point| self.number(point));
-        let mut values: Vec<String> = points.into_iter().map(|point| self.at(point)).collect();
+        let mut values: Vec<String> = cells.iter().map(|cell| self.at(&cell.point)).collect();
         values.dedup();
         values
+    }
+
+    /// The cells in the order of the axis.
+    fn sorted<'a>(self, cells: &[&'a BenchCell]) -> Vec<&'a BenchCell> {
+        let mut cells = cells.to_vec();
+        cells.sort_by_key(|cell| self.number(&cell.point));
+        cells
     }
 }
 
@@ -99,12 +104,13 @@ pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
     // A setting of the device that has a grid needs no chart beside it.
     let grids = grids(result);
     let gridded = |axis: &Axis| grids.iter().any(|grid| grid.axes.contains(&axis.name()));
-    let several = |axis: &Axis| axis.values(&cells).len() > 1;
-    let axes = Axis::ALL.into_iter();
-    let drawn = axes.filter(|axis| several(axis) && !gridded(axis));
-    drawn.map(|axis| chart(axis, &cells)).collect()
+    let axes = Axis::ALL.into_iter().filter(|axis| !gridded(axis));
+    let sorted = axes.map(|axis| (axis, axis.sorted(&cells)));
+    let drawn = sorted.filter(|(axis, cells)| axis.values(cells).len() > 1);
+    drawn.map(|(axis, cells)| chart(axis, &cells)).collect()
 }
 
+/// The chart over an axis of cells in its order.
 fn chart(axis: Axis, cells: &[&BenchCell]) -> Chart {
     let values = axis.values(cells);
     let lines = lines(axis, cells);
@@ -158,9 +164,6 @@ fn lines<'a>(axis: Axis, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
                 cells: vec![cell],
             }),
         }
-    }
-    for line in &mut lines {
-        line.cells.sort_by_key(|cell| axis.number(&cell.point));
     }
     lines
 }

@@ -1,0 +1,62 @@
+//! Tests of the checks of the nodes: where the jobs are.
+
+use super::cases::changed;
+use super::{find, good_target};
+use crate::tree::Tree;
+use Verdict::{Pass, Unknown, Warn};
+use q2c_host::doctor::{DoctorFacts, run};
+use q2c_model::CpuId;
+use q2c_result::Verdict;
+
+/// Two sockets with four threads: 0 and 2 are one core on node 0, 1 and 3 one core on node 1. The
+/// device is on node 0.
+fn two_nodes() -> Tree {
+    let mut lines = String::from(
+        "sys/devices/system/cpu/online = 0-3
+         sys/devices/system/node/node0/cpulist = 0,2
+         sys/devices/system/node/node1/cpulist = 1,3
+         proc/sys/kernel/numa_balancing = 0\n",
+    );
+    for cpu in 0..4 {
+        let siblings = [cpu % 2, cpu % 2 + 2].map(|c| c.to_string()).join(",");
+        lines += &format!(
+            "sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list = {siblings}\n"
+        );
+    }
+    changed(&lines)
+}
+
+#[test]
+fn jobs_far_from_the_device_and_on_one_core() {
+    let tree = two_nodes();
+    let (roots, target) = (tree.roots(), good_target());
+    let with = |jobs: &[u32], id: &str| {
+        let jobs: Vec<CpuId> = jobs.iter().copied().map(CpuId).collect();
+        let report = run(&DoctorFacts::new(&roots, Some(&target)).with_jobs(&jobs));
+        let check = find(&report.checks, id);
+        (check.verdict, check.found.clone())
+    };
+    assert_eq!(
+        with(&[], "device-node"),
+        (Pass, "nvme0n1 is on node 0 (CPUs 0,2)".into())
+    );
+    assert_eq!(with(&[0], "device-node").0, Pass);
+    let far = with(&[0, 1, 3], "device-node");
+    assert!(
+        far.0 == Warn && far.1.ends_with("jobs on CPUs 1,3"),
+        "{far:?}"
+    );
+    assert_eq!(
+        [
+            with(&[], "smt").0,
+            with(&[0, 2], "smt").0,
+            with(&[0, 1], "smt").0
+        ],
+        [Warn, Warn, Pass]
+    );
+    assert_eq!(with(&[], "numa-balancing").0, Pass);
+    tree.add("proc/sys/kernel/numa_balancing = 1");
+    assert_eq!(with(&[], "numa-balancing").0, Warn);
+    std::fs::remove_file(tree.path("sys/devices/pci0/numa_node")).unwrap();
+    assert_eq!(with(&[], "device-node").0, Unknown);
+}

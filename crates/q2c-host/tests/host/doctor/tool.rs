@@ -1,0 +1,72 @@
+//! Tests of the checks of the clock and of the tool itself, and of its reports.
+
+use super::cases::Case;
+use super::{CHEAP, GOOD, find};
+use crate::tree::Tree;
+use Verdict::{Pass, Unknown, Warn};
+use q2c_host::doctor::{DoctorFacts, ToolCosts, run};
+use q2c_result::Verdict;
+
+pub const CASES: &[Case] = &[
+    (
+        "sys/devices/system/clocksource/clocksource0/current_clocksource = hpet",
+        "clock",
+        Warn,
+        "hpet",
+        "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+    ),
+    (
+        "- sys/devices/system/clocksource",
+        "clock",
+        Unknown,
+        "does not tell",
+        "",
+    ),
+    (
+        "proc/cpuinfo = flags : tsc constant_tsc",
+        "tsc",
+        Warn,
+        "not invariant",
+        "",
+    ),
+];
+
+#[test]
+fn the_tools_own_costs() {
+    let tree = Tree::new(GOOD);
+    let roots = tree.roots();
+    let with = |costs: ToolCosts, id: &str| {
+        let report = run(&DoctorFacts::new(&roots, None).with_costs(costs));
+        let check = find(&report.checks, id);
+        (check.verdict, check.found.clone())
+    };
+    // 31 ns per I/O are 32.3 million I/Os per second.
+    assert_eq!(
+        with(CHEAP, "empty-loop"),
+        (Pass, "31 ns of CPU per empty I/O, 32.3 M/s per core".into())
+    );
+    assert_eq!(with(CHEAP, "clock-cost").0, Pass);
+    let dear = ToolCosts {
+        clock_ns: 400.0,
+        empty_loop_ns: 90.0,
+    };
+    assert_eq!(
+        [with(dear, "empty-loop").0, with(dear, "clock-cost").0],
+        [Warn, Warn]
+    );
+    let unmeasured = run(&DoctorFacts::new(&roots, None)).checks;
+    assert!(
+        unmeasured
+            .iter()
+            .all(|c| c.id != "empty-loop" && c.id != "clock-cost")
+    );
+}
+
+#[test]
+fn a_report_of_before_columns_is_read() {
+    let old =
+        r#"{"id":"x","group":"cpu","verdict":"invalidates","found":"a","means":"b","fix":null}"#;
+    let check: q2c_result::Check = serde_json::from_str(old).unwrap();
+    assert!(check.columns.is_empty());
+    assert_eq!(serde_json::to_string(&check).unwrap(), old);
+}

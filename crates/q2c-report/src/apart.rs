@@ -1,0 +1,83 @@
+//! How far the trials tell a point of a benchmark from another one. All sentences that compare
+//! points stand on this.
+
+use q2c_result::bench::{BenchCell, Measure};
+use q2c_stats::{CLEAR_TRIALS, Interval};
+
+/// What the trials say of a point whose median is at least that of another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Apart {
+    /// All its trials lie above all of the other's.
+    Told,
+    /// They do, and are so few that those of two equal points do so with this probability.
+    Few(f64),
+    Overlap,
+    /// One of them has a single trial.
+    Single,
+    /// One figure divides by the machine's busy CPUs, the other by the CPU time of threads.
+    Unlike,
+}
+
+impl Apart {
+    /// Tells `a` from `b` by a figure that both have.
+    pub fn of(a: &BenchCell, b: &BenchCell, measure: Measure) -> Apart {
+        match measure == Measure::KiopsPerCore && a.per_core != b.per_core {
+            true => Apart::Unlike,
+            false => apart(&a.figure(measure), &b.figure(measure)),
+        }
+    }
+
+    /// Whether all trials of the one lie above all of the other's, however few they are.
+    pub fn is_above(self) -> bool {
+        matches!(self, Apart::Told | Apart::Few(_))
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Apart::Told => "its slowest trial is above the other's fastest".to_owned(),
+            Apart::Few(chance) => format!(
+                "its slowest trial is above the other's fastest, but with so few trials that is chance in {:.0} % of the cases",
+                chance * 100.0
+            ),
+            Apart::Overlap => "not told apart: their trials overlap".to_owned(),
+            Apart::Single => "not told apart: single trials have no interval".to_owned(),
+            Apart::Unlike => {
+                "not told apart: one is for each busy CPU, the other for the threads' CPU time"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+fn apart(a: &Interval, b: &Interval) -> Apart {
+    match a.trials.min(b.trials) {
+        0 | 1 => Apart::Single,
+        _ if !a.above(b) => Apart::Overlap,
+        few if few < CLEAR_TRIALS => Apart::Few(a.above_by_chance(b)),
+        _ => Apart::Told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(min: f64, max: f64, trials: u32) -> Interval {
+        Interval {
+            median: (min + max) / 2.0,
+            min,
+            max,
+            trials,
+        }
+    }
+
+    #[test]
+    fn trials_that_overlap_or_are_few_tell_nothing_apart() {
+        let a = interval(90.0, 110.0, 5);
+        assert_eq!(apart(&a, &interval(70.0, 89.0, 5)), Apart::Told);
+        assert_eq!(apart(&a, &interval(70.0, 91.0, 5)), Apart::Overlap);
+        assert_eq!(apart(&a, &interval(1.0, 1.0, 1)), Apart::Single);
+        let three = apart(&interval(90.0, 110.0, 3), &interval(70.0, 89.0, 3));
+        assert!(three.is_above() && three.words().contains("chance in 10 %"));
+    }
+}

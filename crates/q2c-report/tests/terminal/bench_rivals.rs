@@ -1,0 +1,164 @@
+//! Tests that the headlines of a benchmark agree with its table: who is set against whom, at which
+//! points, and what the trials tell apart.
+
+use crate::{PIPE, bench_fixture};
+use q2c_report::terminal;
+use q2c_result::bench::{BenchCell, BenchResult};
+use q2c_stats::Interval;
+
+/// Interface, method, jobs and depth of a point, then its KIOPS and KIOPS/core, each as median,
+/// least and most.
+type Point = (&'static str, &'static str, u32, u16, [f64; 3], [f64; 3]);
+
+/// A real run on a virtual disk.
+#[rustfmt::skip]
+const REAL: [Point; 16] = [
+    ("libaio", "interrupt", 1, 1, [16.4, 14.9, 19.7], [33.9, 29.3, 36.4]),
+    ("libaio", "interrupt", 2, 1, [23.6, 23.0, 27.0], [32.9, 31.5, 42.2]),
+    ("libaio", "poll", 1, 1, [25.4, 24.0, 28.3], [25.4, 24.0, 28.3]),
+    ("libaio", "poll", 2, 1, [38.4, 34.4, 44.1], [19.4, 17.3, 22.2]),
+    ("io_uring", "interrupt", 1, 1, [15.9, 15.2, 17.4], [34.1, 27.2, 35.3]),
+    ("io_uring", "interrupt", 2, 1, [24.3, 20.0, 24.4], [35.4, 30.7, 38.5]),
+    ("io_uring", "poll", 1, 1, [24.7, 22.3, 29.8], [24.7, 22.3, 29.8]),
+    ("io_uring", "poll", 2, 1, [36.3, 35.7, 38.5], [18.3, 18.0, 19.4]),
+    ("libaio", "interrupt", 1, 8, [50.9, 50.5, 65.9], [99.1, 96.1, 129.3]),
+    ("libaio", "interrupt", 2, 8, [65.6, 63.5, 70.3], [99.4, 87.1, 105.0]),
+    ("libaio", "poll", 1, 8, [65.2, 63.7, 69.3], [65.2, 63.7, 69.3]),
+    ("libaio", "poll", 2, 8, [81.0, 80.7, 90.7], [40.8, 40.7, 45.6]),
+    ("io_uring", "interrupt", 1, 8, [58.0, 58.0, 62.9], [125.9, 121.0, 145.1]),
+    ("io_uring", "interrupt", 2, 8, [66.4, 64.3, 72.1], [123.8, 99.2, 133.4]),
+    ("io_uring", "poll", 1, 8, [71.9, 71.6, 75.0], [72.0, 72.0, 75.0]),
+    ("io_uring", "poll", 2, 8, [71.3, 69.5, 89.7], [35.9, 35.0, 45.2]),
+];
+
+fn interval([median, min, max]: [f64; 3], scale: f64, trials: u32) -> Interval {
+    Interval {
+        median: median * scale,
+        min: min * scale,
+        max: max * scale,
+        trials,
+    }
+}
+
+/// The real run, as if each of its points had so many trials.
+fn real(trials: u32) -> BenchResult {
+    let mut result = bench_fixture::result();
+    let base = result.cells[0].clone();
+    let cell = |(engine, method, jobs, depth, kiops, per_core): Point| {
+        let mut cell: BenchCell = base.clone();
+        cell.point.engine = engine.to_owned();
+        cell.point.method = method.parse().expect("a method");
+        (cell.point.jobs, cell.point.depth) = (jobs, depth);
+        cell.iops = interval(kiops, 1e3, trials);
+        cell.kiops_per_core = interval(per_core, 1.0, trials);
+        cell
+    };
+    result.cells = REAL.map(cell).to_vec();
+    result.scaling.clear();
+    result.warnings.clear();
+    result
+}
+
+/// The text with every run of white space as one blank.
+fn text(result: &BenchResult) -> String {
+    let text = terminal::bench(result, PIPE);
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// The strongest other line at the same point overlaps, although the strongest at another number
+/// of jobs does not.
+#[test]
+fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
+    let text = text(&real(5));
+    for words in [
+        "depth 8: libaio poll has the highest median: 81.0 KIOPS [80.7, 90.7] with 2 jobs x depth 8; \
+         1.14 times the next there, io_uring poll with 2 jobs x depth 8, 71.3 [69.5, 89.7] \
+         (not told apart: their trials overlap); 1.13 times the best of the others, io_uring poll \
+         with 1 job x depth 8, 71.9 [71.6, 75.0] (its slowest trial is above the other's fastest) ▸",
+        "depth 8: io_uring interrupt has the highest median: 126 KIOPS/core [121, 145] with 1 job x \
+         depth 8; 1.27 times the next there, libaio interrupt with 1 job x depth 8, 99.1 [96.1, 129.3] \
+         (not told apart: their trials overlap)",
+        "libaio poll with 2 jobs x depth 8, first in IOPS, has 40.8 [40.7, 45.6]",
+        // The best of the others has as many jobs, so it is named once.
+        "1.06 times the next there, io_uring poll with 2 jobs x depth 1, 36.3 [35.7, 38.5] \
+         (not told apart: their trials overlap) ▸",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}
+
+/// Of three trials each, all of one of two equal methods lie above all of the other by chance in 2
+/// of 20 orders.
+#[test]
+fn few_trials_are_told_beside_what_they_tell() {
+    let few = text(&real(3));
+    let chance = "its slowest trial is above the other's fastest, but with so few trials that is \
+                  chance in 10 % of the cases";
+    assert!(few.contains(chance), "{few}");
+    let lead = "lead: trials are few: two equal methods come apart like this in 10 % of the cases; \
+                with 4 trials in 3 %";
+    assert!(few.contains(lead), "{few}");
+    let enough = text(&real(4));
+    assert!(
+        !enough.contains("chance") && !enough.contains("trials are few"),
+        "{enough}"
+    );
+}
+
+/// A point that is weaker by its median can overlap where the next one does not.
+#[test]
+fn the_best_is_not_told_apart_while_any_other_overlaps() {
+    let mut result = real(5);
+    let at = |result: &BenchResult, engine: &str, method: &str, jobs: u32| {
+        let found = result.cells.iter().position(|cell| {
+            let point = &cell.point;
+            (
+                point.engine.as_str(),
+                point.method.name(),
+                point.jobs,
+                point.depth,
+            ) == (engine, method, jobs, 8)
+        });
+        found.unwrap()
+    };
+    let rival = at(&result, "io_uring", "poll", 2);
+    result.cells[rival].iops.max = 75e3;
+    let told = text(&result);
+    assert!(
+        told.contains("libaio poll reaches most: 81.0 KIOPS"),
+        "{told}"
+    );
+    let weak = at(&result, "libaio", "interrupt", 2);
+    result.cells[weak].iops.max = 95e3;
+    let told = text(&result);
+    assert!(
+        told.contains("libaio poll has the highest median: 81.0"),
+        "{told}"
+    );
+    let either =
+        "; not told apart from libaio interrupt with 2 jobs x depth 8, 65.6 [63.5, 95.0], either";
+    assert!(told.contains(either), "{told}");
+}
+
+#[test]
+fn leads_are_told_where_they_hold() {
+    let mut result = real(5);
+    let told = text(&result);
+    for words in [
+        "lead: IOPS, all interfaces: io_uring poll leads at 1 job x depth 8; at 1-2 jobs x depth 1 and \
+         2 jobs x depth 8, libaio poll has most, not told apart from io_uring poll",
+        "lead: IOPS, libaio: poll leads at 1-2 jobs x depth 1 and 2 jobs x depth 8; at 1 job x depth 8, \
+         poll has most, not told apart from interrupt",
+        "lead: KIOPS/core, libaio: interrupt leads at every point",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+    assert!(!told.contains("no method leads"), "{told}");
+    // A cell that did not do what was asked neither leads nor is first.
+    result.cells[11].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
+    let told = text(&result);
+    let missing = "at 2 jobs x depth 8, io_uring poll has most, not told apart from libaio interrupt \
+                   and io_uring interrupt (not compared there: libaio poll)";
+    assert!(told.contains(missing), "{missing}\n{told}");
+    assert!(!told.contains("81.0 KIOPS"), "{told}");
+}
