@@ -32,6 +32,15 @@ impl Apart {
         matches!(self, Apart::Told | Apart::Few(_))
     }
 
+    /// The words for a headline.
+    pub fn in_short(self) -> String {
+        match self {
+            Apart::Told => "told apart".to_owned(),
+            Apart::Few(chance) => format!("chance in {:.0} % of the cases", chance * 100.0),
+            Apart::Overlap | Apart::Single | Apart::Unlike => "not told apart".to_owned(),
+        }
+    }
+
     pub fn words(self) -> String {
         match self {
             Apart::Told => "its slowest trial is above the other's fastest".to_owned(),
@@ -39,11 +48,10 @@ impl Apart {
                 "its slowest trial is above the other's fastest, but with so few trials that is chance in {:.0} % of the cases",
                 chance * 100.0
             ),
-            Apart::Overlap => "not told apart: their trials overlap".to_owned(),
-            Apart::Single => "not told apart: single trials have no interval".to_owned(),
+            Apart::Overlap => "their trials overlap".to_owned(),
+            Apart::Single => "single trials have no interval".to_owned(),
             Apart::Unlike => {
-                "not told apart: one is for each busy CPU, the other for the threads' CPU time"
-                    .to_owned()
+                "one is for each busy CPU, the other for the threads' CPU time".to_owned()
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::apart::Apart;
 use crate::bench::{Section, name, sections};
 use crate::course::jobs;
 use crate::disturbed;
-use crate::quantity::{median, number, range};
+use crate::quantity::{iops, median, number, range};
 use q2c_result::bench::{BenchCell, BenchResult, Curve, Measure};
 use std::cmp::Ordering;
 
@@ -14,7 +14,10 @@ use std::cmp::Ordering;
 pub(crate) struct Conclusion {
     /// The part: block size, pattern, depth.
     pub of: String,
+    /// The verdict, a sentence.
     pub words: String,
+    /// The figures that it stands on, a sentence for each point that the best one is set against.
+    pub evidence: Vec<String>,
     /// Whether the trials tell the best point from those of every other line, and nothing disturbed
     /// them.
     pub sure: bool,
@@ -36,17 +39,17 @@ fn on(result: &BenchResult, section: &Section) -> Vec<Conclusion> {
     let compared = cells.filter(|cell| section.holds(&cell.point) && cell.is_comparable());
     let compared: Vec<&BenchCell> = compared.collect();
     let undisturbed = caveats(result).is_empty();
-    let conclusion = |words: String, contest: &Contest<'_>| Conclusion {
+    let conclusion = |contest: &Contest<'_>, does: &str, more: &str| Conclusion {
         of: section.title(),
-        words,
+        words: contest.words(does) + more,
+        evidence: contest.evidence(),
         sure: undisturbed && contest.is_sure(),
     };
     let Some(fastest) = Contest::of(&compared, Measure::Iops) else {
         return Vec::new();
     };
-    let words =
-        fastest.words("reaches most", "has the highest median") + &shape(result, fastest.first);
-    let mut all = vec![conclusion(words, &fastest)];
+    let shape = shape(result, fastest.first);
+    let mut all = vec![conclusion(&fastest, "reaches most", &shape)];
     // Where it is not known of a line, nobody can say which does most.
     let known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
     let known: Vec<String> = compared
@@ -59,9 +62,9 @@ fn on(result: &BenchResult, section: &Section) -> Vec<Conclusion> {
         .all(|cell| known.contains(&name(&cell.point)));
     let most = Contest::of(&compared, Measure::KiopsPerCore).filter(|_| of_all);
     if let Some(most) = most {
-        let words = most.words("does most for a core", "has the highest median")
-            + &price(most.first, fastest.first);
-        all.push(conclusion(words, &most));
+        let mut of_core = conclusion(&most, "does most for a core", "");
+        of_core.evidence.extend(price(most.first, fastest.first));
+        all.push(of_core);
     }
     all
 }
@@ -124,61 +127,90 @@ impl<'a> Contest<'a> {
         self.told.iter().all(|told| *told == Apart::Told)
     }
 
-    /// `does` is said of the first where all its trials lie above all of the others', else
-    /// `may_do`.
-    fn words(&self, does: &str, may_do: &str) -> String {
+    /// The verdict. `does` is said of the first where all its trials lie above all of the others'.
+    /// It is set against the point that leaves most doubt.
+    fn words(&self, does: &str) -> String {
         let does = match self.told.iter().all(|told| told.is_above()) {
             true => does,
-            false => may_do,
+            false => "has the highest median",
         };
-        let unit = match self.measure {
-            Measure::Iops => "KIOPS",
-            Measure::KiopsPerCore => "KIOPS/core",
-        };
-        let mut words = format!(
+        let words = format!(
             "{} {does}: {} with {}",
             name(&self.first.point),
-            figure(self.first, self.measure, &format!(" {unit}")),
-            place(self.first)
+            self.median(self.first),
+            jobs(self.first.point.jobs)
         );
+        let doubted = |cell: &&BenchCell| !self.apart(cell).is_above();
+        let strongest = self.elsewhere.or(self.here);
+        let against = self.named().find(doubted).or(strongest);
+        against.map_or(words.clone(), |other| {
+            format!(
+                "{words}, {} times {} with {} ({})",
+                self.times(other),
+                name(&other.point),
+                jobs(other.point.jobs),
+                self.apart(other).in_short()
+            )
+        })
+    }
+
+    fn evidence(&self) -> Vec<String> {
+        let mut all = Vec::new();
         match self.here {
-            Some(here) => words += &self.against("the next there", here),
-            None if self.elsewhere.is_some() => words += "; no other has a figure there",
+            Some(here) => all.push(self.against("the next there", here)),
+            None if self.elsewhere.is_some() => {
+                all.push("no other interface or method has a figure there".to_owned());
+            }
             None => {}
         }
-        if let Some(other) = self.elsewhere {
-            words += &self.against("the best of the others", other);
-        }
-        words + &self.not_told_from()
+        let elsewhere = self.elsewhere.into_iter();
+        all.extend(elsewhere.map(|other| self.against("the best of the others", other)));
+        all.extend(self.not_told_from());
+        all
     }
 
     fn against(&self, role: &str, other: &BenchCell) -> String {
-        let median = |cell: &BenchCell| cell.figure(self.measure).median;
         format!(
-            "; {} times {role}, {} with {}, {} ({})",
-            number(median(self.first) / median(other)),
+            "{} with {} is {role}: {} where the first has {}; {}",
             name(&other.point),
-            place(other),
-            figure(other, self.measure, ""),
-            Apart::of(self.first, other, self.measure).words()
+            jobs(other.point.jobs),
+            figure(other, self.measure),
+            figure(self.first, self.measure),
+            self.apart(other).words()
         )
     }
 
-    fn not_told_from(&self) -> String {
-        let Some((first, more)) = self.also.split_first() else {
-            return String::new();
-        };
+    fn not_told_from(&self) -> Option<String> {
+        let (first, more) = self.also.split_first()?;
         let more = match more.len() {
             0 => String::new(),
             1 => format!(", and from {}", name(&more[0].point)),
             n => format!(", and from {n} others"),
         };
-        format!(
-            "; not told apart from {} with {}, {}, either{more}",
+        Some(format!(
+            "not told apart from {} with {} either, {}{more}",
             name(&first.point),
-            place(first),
-            figure(first, self.measure, "")
-        )
+            jobs(first.point.jobs),
+            figure(first, self.measure)
+        ))
+    }
+
+    fn apart(&self, other: &BenchCell) -> Apart {
+        Apart::of(self.first, other, self.measure)
+    }
+
+    fn times(&self, other: &BenchCell) -> String {
+        let median = |cell: &BenchCell| cell.figure(self.measure).median;
+        number(median(self.first) / median(other))
+    }
+
+    /// The median with its unit.
+    fn median(&self, cell: &BenchCell) -> String {
+        let of = cell.figure(self.measure).median;
+        match self.measure {
+            Measure::Iops => format!("{} IOPS", iops(of)),
+            Measure::KiopsPerCore => format!("{} KIOPS/core", number(of)),
+        }
     }
 }
 
@@ -188,33 +220,29 @@ fn falling(a: &BenchCell, b: &BenchCell, measure: Measure) -> Ordering {
         .total_cmp(&a.figure(measure).median)
 }
 
-/// Median and range as the table has them, with `unit` between.
-fn figure(cell: &BenchCell, measure: Measure, unit: &str) -> String {
-    let scale = match measure {
-        Measure::Iops => 1e-3,
-        Measure::KiopsPerCore => 1.0,
+/// Median and range as the table has them.
+fn figure(cell: &BenchCell, measure: Measure) -> String {
+    let (scale, unit) = match measure {
+        Measure::Iops => (1e-3, "KIOPS"),
+        Measure::KiopsPerCore => (1.0, "KIOPS/core"),
     };
     let of = cell.figure(measure);
-    let words = format!("{}{unit} {}", median(&of, scale), range(&of, scale));
-    words.trim_end().to_owned()
-}
-
-fn place(cell: &BenchCell) -> String {
-    format!("{} x depth {}", jobs(cell.point.jobs), cell.point.depth)
+    let range = range(&of, scale);
+    let blank = if range.is_empty() { "" } else { " " };
+    format!("{} {unit}{blank}{range}", median(&of, scale))
 }
 
 /// What the fastest point does for a core, where another one does more.
-fn price(most: &BenchCell, fastest: &BenchCell) -> String {
-    let unknown = fastest.kiops_per_core.trials == 0;
-    if unknown || most.point == fastest.point {
-        return String::new();
-    }
-    format!(
-        "; {} with {}, first in IOPS, has {}",
-        name(&fastest.point),
-        place(fastest),
-        figure(fastest, Measure::KiopsPerCore, "")
-    )
+fn price(most: &BenchCell, fastest: &BenchCell) -> Option<String> {
+    let known = fastest.kiops_per_core.trials > 0;
+    (known && most.point != fastest.point).then(|| {
+        format!(
+            "{} with {}, first in IOPS, has {}",
+            name(&fastest.point),
+            jobs(fastest.point.jobs),
+            figure(fastest, Measure::KiopsPerCore)
+        )
+    })
 }
 
 /// Where the curve over the jobs bends and falls, behind the sentence.

@@ -41,6 +41,7 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
     for told in conclusion::of(result) {
         let tone = if told.sure { Tone::Good } else { Tone::Caution };
         text += &screen.note(tone, &format!("▸ {}:", told.of), &told.words);
+        text.extend(told.evidence.iter().map(|of| screen.item(of)));
     }
     for sentence in conclusion::caveats(result) {
         text += &screen.note(Tone::Caution, "caveat:", &sentence);
