@@ -2,8 +2,8 @@
 
 use crate::quantity::{NOTHING, count, duration, number};
 use crate::rates::Rates;
-use q2c_model::Bytes;
 use q2c_model::facts::ONE_PROCESS;
+use q2c_model::{Bytes, Layer};
 use q2c_result::analyze::{
     AnalyzeResult, Balance, DeviceQueues, Group, LoadClass, MapFit, MapVerdict, NoMapFit, QueueUse,
     Seeks, StageStats,
@@ -27,6 +27,14 @@ const DEVICES: usize = 4;
 /// A time in ns with a fitting unit.
 pub(crate) fn time(ns: f64) -> String {
     duration(ns)
+}
+
+/// The name of the whole latency in this layer.
+pub(crate) fn latency_name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Block => "Q2C",
+        Layer::User => "U2C",
+    }
 }
 
 /// The trace in a line: number of I/Os, length, layer and source.

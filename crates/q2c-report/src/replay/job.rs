@@ -1,6 +1,6 @@
 //! The replayed trace and the replay's settings in words.
 
-use crate::analysis::time;
+use crate::analysis::{latency_name, time};
 use crate::label::ranges;
 use crate::quantity::{count, number, size};
 use crate::said::Said;
@@ -107,8 +107,10 @@ fn trace_facts(trace: &TraceFacts) -> String {
 fn load(trace: &TraceFacts) -> String {
     let idle = trace.idle_share;
     let idle = idle.map(|share| format!("; idle {} % of its time", number(share * 100.0)));
+    let of_kind = |layer| format!("{} adds", latency_name(layer));
+    let latencies = trace.layer.map_or("latencies add".to_owned(), of_kind);
     let sum = trace.sum_latency_s;
-    let sum = sum.map(|s| format!("; recorded latencies add up to {}", time(s * 1e9)));
+    let sum = sum.map(|s| format!("; recorded {latencies} up to {}", time(s * 1e9)));
     idle.into_iter().chain(sum).collect()
 }
 
