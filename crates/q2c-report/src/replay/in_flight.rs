@@ -24,6 +24,9 @@ pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial)
         return Said::new(Weight::Bad, "invalid", reasons_of(trial));
     }
     let mut words = kept(job, trial) + "; it can be compared with other runs";
+    if left_out(job, trace).is_some() {
+        words += " that leave the idle time out, too";
+    }
     if !matches!(job.mode, Mode::Outstanding { .. }) {
         words += &other_load(trace, trial).unwrap_or_default();
     }
@@ -91,13 +94,20 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
             let how = if longer { "longer" } else { "less time" };
             format!("{numbers}, because requests took {how}: {each}")
         }
-        false => format!("{numbers}, at {each}{}", not_alike(here.kind, there.kind)),
+        false => format!(
+            "{numbers}, at {each}{}",
+            not_alike(here.kind, there.kind, trial)
+        ),
     })
 }
 
 /// Why latencies of two kinds do not tell whether requests took longer, and what would.
-fn not_alike(here: Option<Layer>, there: Option<Layer>) -> &'static str {
+fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> &'static str {
     match (here, there) {
+        (Some(Layer::User), Some(Layer::Block)) if trial.sum_q2c_s.is_some() => {
+            ", which lacks the time outside of the block layer; the capture does not have one Q2C \
+             for each request"
+        }
         (Some(Layer::User), Some(Layer::Block)) => {
             ", which lacks the time outside of the block layer; run with --capture to compare Q2C \
              with Q2C"
@@ -399,7 +409,8 @@ mod tests {
         // A capture that lacks many is not set beside the recording.
         let lacking = validity(&timed, &block, &captured(0.04, 90.0, 21)).words;
         assert!(
-            lacking.contains("5.86 were in flight on average by U2C"),
+            lacking.contains("5.86 were in flight on average by U2C")
+                && lacking.ends_with("does not have one Q2C for each request"),
             "{lacking}"
         );
     }
@@ -430,7 +441,12 @@ mod tests {
         assert_eq!(
             validity(&squeezed, &trace(), &kept).words,
             "it kept the recorded number in flight, 0.36 % off request by request; it can be \
-             compared with other runs"
+             compared with other runs that leave the idle time out, too"
+        );
+        let kept_idle = validity(&outstanding(Idle::Keep), &trace(), &kept).words;
+        assert!(
+            kept_idle.ends_with("compared with other runs"),
+            "{kept_idle}"
         );
         let off = validity(&squeezed, &trace(), &trial(0.9, Some(0.6), 20.0)).words;
         assert!(off.starts_with("the replayer was not what held it up, though"));

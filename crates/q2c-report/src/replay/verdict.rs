@@ -114,7 +114,9 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             let [idle, with_idle] = [*device_idle, *with_idle].map(percent);
             format!(
                 "completion time cannot tell (ratio {:.4}): \
-                 the trace leaves {with} idle {with_idle} and {device} {idle} of the time",
+                 the trace leaves {with} idle {with_idle} and {device} {idle} of the time, and \
+                 timed replay keeps that; by completion time --mode outstanding compares them, \
+                 which leaves idle time out",
                 ratio.ratio
             )
         }
@@ -183,9 +185,10 @@ fn trace_idles(share: f64, idle: Idle) -> String {
     let share = percent(share);
     match idle {
         Idle::Squeeze => format!(
-            "outstanding replay does not reproduce a trace that idles: \
-             its devices have nothing in flight {share} of their time, \
-             which was left out; timed replay reproduces it"
+            "outstanding replay keeps the number in flight and leaves out the time with nothing \
+             in flight, {share} of the trace's: completion time compares how fast the devices do \
+             the work without its pauses; with them --mode timed compares the devices by their \
+             sums of latencies"
         ),
         Idle::Keep => format!(
             "outstanding replay: the trace's devices have nothing in flight {share} of their time, \
