@@ -47,7 +47,8 @@ fn why_lost(unmatched: &BTreeMap<String, u64>) -> String {
             }
             "queued again, its end not seen" => {
                 "the kernel did not run q2c's program at its end; record with --by tracefs, which \
-                 sees such ends"
+                 sees such ends (first mount -t tracefs none /sys/kernel/tracing, where that is \
+                 not mounted)"
             }
             "lost: ring full" => {
                 "its CPU's ring had no room; record less with --op, --pid or --min-size"
@@ -152,7 +153,8 @@ mod tests {
             "lost: ring full (3): its CPU's ring had no room; record less with --op, --pid or \
              --min-size. never completed (1): in flight at the end, or its end was not shown; \
              record until the device is idle. queued again, its end not seen (655): the kernel did \
-             not run q2c's program at its end; record with --by tracefs, which sees such ends"
+             not run q2c's program at its end; record with --by tracefs, which sees such ends \
+             (first mount -t tracefs none /sys/kernel/tracing, where that is not mounted)"
         );
     }
 
