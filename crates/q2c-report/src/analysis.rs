@@ -190,7 +190,7 @@ pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
 fn rates(result: &AnalyzeResult) -> Vec<(String, String)> {
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
-    let told = Rates::of(ops, result.requests, result.span_ns).told();
+    let told = Rates::of(ops, result.requests, result.span_ns).told(&result.input.facts);
     let named = |(head, words): (&str, String)| (head.to_owned(), words);
     told.into_iter().map(named).collect()
 }

@@ -58,7 +58,7 @@ fn records(info: &TraceInfo) -> Vec<(String, String)> {
         ("lanes", lanes),
         ("from first to last", summary.span_ns.to_string()),
     ];
-    let told = told.into_iter().chain(rates(summary).told());
+    let told = told.into_iter().chain(rates(summary).told(&meta.facts));
     let named = |(name, value): (&str, String)| (name.to_owned(), value);
     told.map(named).collect()
 }
