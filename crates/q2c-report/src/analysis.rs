@@ -356,11 +356,12 @@ pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
 }
 
 /// A load class: its range of I/Os in flight (`4-7`), and a sentence on its I/Os with the shares of
-/// all stages.
-pub(crate) fn load(class: &LoadClass) -> (String, String) {
-    let range = match class.from == class.to {
-        true => class.from.to_string(),
-        false => format!("{}-{}", class.from, class.to),
+/// all stages. `most` is the most that was in flight, where it is known.
+pub(crate) fn load(class: &LoadClass, most: Option<u64>) -> (String, String) {
+    let (from, to) = load_range(class, most);
+    let range = match from == to {
+        true => from.to_string(),
+        false => format!("{from}-{to}"),
     };
     let words = format!(
         "{} I/Os, mean Q2C {}: {}",
@@ -371,6 +372,12 @@ pub(crate) fn load(class: &LoadClass) -> (String, String) {
     (range, words)
 }
 
+/// The ends of a load class, of which the upper one is not above the most that was in flight.
+pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
+    let to = most.map_or(class.to, |most| class.to.min(most));
+    (class.from, to.max(class.from))
+}
+
 /// Events and I/Os that could not be used, by reason; `None` when all could be.
 pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
     let reasons: Vec<String> = unmatched
@@ -378,4 +385,21 @@ pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
         .map(|(why, n)| format!("{why} ({n})"))
         .collect();
     (!reasons.is_empty()).then(|| reasons.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A class of 4 to 7 in a trace that never had more than 4 is one of 4.
+    #[test]
+    fn no_load_class_goes_above_the_most_in_flight() {
+        let class = LoadClass {
+            from: 4,
+            to: 7,
+            ..LoadClass::default()
+        };
+        let range = |most| load(&class, most).0;
+        assert_eq!([Some(4), Some(6), None].map(range), ["4", "4-6", "4-7"]);
+    }
 }

@@ -74,6 +74,7 @@ fn rates(summary: &TraceSummary) -> Rates {
 fn whole(info: &TraceInfo) -> Vec<(String, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
+    let slept = (summary.slept > 0).then_some(("slept", slept));
     let latencies = [("U2C", &summary.u2c), ("Q2C", &summary.q2c)];
     let latencies = latencies
         .into_iter()
@@ -82,13 +83,12 @@ fn whole(info: &TraceInfo) -> Vec<(String, String)> {
     let told = losses(meta).is_some();
     let apart = |reason: &str| !told || !Losses::counts(reason);
     let rest = [
-        ("slept", slept),
         ("failed", summary.failed.to_string()),
         ("lost by the source", lost(meta)),
         ("left out", left_out(&meta.unmatched, apart)),
     ];
     let file = meta.file.iter().map(|file| ("file", file.clone()));
-    let told = latencies.chain(rest).chain(file);
+    let told = latencies.chain(slept).chain(rest).chain(file);
     told.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -205,6 +205,19 @@ mod tests {
             text.contains("lost: ring full (7)") && !text.contains("To do"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn sleeps_are_told_where_there_are_any() {
+        let screen = Screen {
+            width: 400,
+            colour: false,
+        };
+        let mut info = info();
+        assert!(!trace_info(&info, screen).contains("slept"));
+        (info.summary.slept, info.summary.missed) = (9, 2);
+        let text = trace_info(&info, screen);
+        assert!(text.contains("9, 2 of them too long"), "{text}");
     }
 
     #[test]
