@@ -308,8 +308,8 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
         ),
         ("a_us,size_kib,b", "'submit_ns=a_us' --op read --bs 4k ("),
         (
-            "x,io_start_s,finish_s,lba,at_offset",
-            "'submit_ns=io_start_s,reap_ns=finish_s,sector=lba' --op read --bs 4k, guessed by \
+            "x,io_start_s,lba,at_offset,pages",
+            "'submit_ns=io_start_s,sector=lba' --op read --bs 4k, guessed by \
              `start`",
         ),
     ] {
