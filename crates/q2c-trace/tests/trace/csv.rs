@@ -292,9 +292,8 @@ fn usual_names_need_no_map() {
 fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     let told = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
     for words in [
-        "--columns 'submit_ns=when,latency=took' --unit us --op read --bs 4k, guessed by `when`, \
-         `took` in the headers",
-        "(fields: device, op,",
+        "--columns 'submit_ns=when,latency=took' --unit us --op read --bs 4k \
+         (guessed by `when`, `took` in the headers; fields: device, op,",
         "found the headers `when, took`",
     ] {
         assert!(told.contains(words), "{words}: {told}");
@@ -303,13 +302,16 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     for (headers, options) in [
         (
             "when_us,kind,where_bytes,how_long_bytes,took_us",
-            "'submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us', \
-             guessed",
+            "'submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us' \
+             (guessed by `when`, `where`, `long`, `took` in the headers; fields: ",
         ),
-        ("a_us,size_kib,b", "'submit_ns=a_us' --op read --bs 4k ("),
+        (
+            "a_us,size_kib,b",
+            "'submit_ns=a_us' --op read --bs 4k (fields: ",
+        ),
         (
             "x,io_start_s,lba,at_offset,pages",
-            "'submit_ns=io_start_s,sector=lba' --op read --bs 4k, guessed by \
+            "'submit_ns=io_start_s,sector=lba' --op read --bs 4k (guessed by \
              `start`",
         ),
     ] {

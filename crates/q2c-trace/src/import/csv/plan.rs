@@ -98,9 +98,9 @@ fn no_start(by_name: bool, fields: &[(Field, usize)], header: &Cells) -> Wrong {
         return (expected.to_owned(), "none".to_owned());
     }
     let headers: Vec<&str> = header.iter().collect();
+    let (options, why) = to_begin_with(fields, header);
     let expected = format!(
-        "a column with the start of each request, such as {} (fields: {})",
-        to_begin_with(fields, header),
+        "a column with the start of each request, such as {options} ({why}fields: {})",
         Field::names()
     );
     (

@@ -5,7 +5,6 @@ use super::cells::Cells;
 use super::field::{BLOCK, Field};
 use super::guess::{typed, unit_of, words};
 use crate::Column;
-use std::fmt::Write as _;
 
 /// Fields by a word that a header has among others. The first field that fits is told.
 const LIKELY: [(Field, &[&str]); 6] = [
@@ -54,8 +53,9 @@ const LIKELY: [(Field, &[&str]); 6] = [
 const OTHER_UNITS: [&str; 8] = ["k", "kb", "kib", "mb", "mib", "sectors", "blocks", "pages"];
 
 /// Options that map the headers that no field of `fields` has by their words, and state what no
-/// header says; with the words that they were guessed by.
-pub(super) fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> String {
+/// header says; and the words that they were guessed by, in the form `guessed by ...; `, empty
+/// where there are none.
+pub(super) fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> (String, String) {
     let mut fields = fields.to_vec();
     let mut reasons = Vec::new();
     for (at, name) in header.iter().enumerate() {
@@ -83,11 +83,12 @@ pub(super) fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> String
     ] {
         options += if lacks { option } else { "" };
     }
-    if !reasons.is_empty() {
-        let words: Vec<String> = reasons.iter().map(|word| format!("`{word}`")).collect();
-        let _ = write!(options, ", guessed by {} in the headers", words.join(", "));
-    }
-    options
+    let words: Vec<String> = reasons.iter().map(|word| format!("`{word}`")).collect();
+    let why = match words.is_empty() {
+        true => String::new(),
+        false => format!("guessed by {} in the headers; ", words.join(", ")),
+    };
+    (options, why)
 }
 
 fn has_start(fields: &[(Field, usize)]) -> bool {
