@@ -1,7 +1,7 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
 
 use q2c_model::Layer;
-use q2c_model::lost::Losses;
+use q2c_model::lost::{Losses, without_record};
 use q2c_result::Warning;
 use q2c_result::analyze::AnalyzeResult;
 
@@ -27,7 +27,7 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
             let causes = why.as_ref().map(|why| format!(": {}", why.causes));
             Some(Warning::new(
                 "lost-ios",
-                format!("{lost} I/Os have no record{}", causes.unwrap_or_default()),
+                without_record(lost) + &causes.unwrap_or_default(),
                 "counts are too low by these, whose times are not known; the others are whole",
                 why.as_ref().map_or("", |why| &why.remedies),
             ))
@@ -128,7 +128,7 @@ mod tests {
         let told = &warnings(&result)[0];
         assert_eq!(
             told.found,
-            "656 I/Os have no record: 656 found no room in the ring of their CPU"
+            "656 I/Os have no record: 656 without room in the ring of their CPU"
         );
         assert_eq!(told.todo, "record less with --op, --pid or --min-size");
     }

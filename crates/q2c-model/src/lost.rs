@@ -23,22 +23,22 @@ struct Loss {
 const IOS: [Loss; 4] = [
     Loss {
         reason: "never completed",
-        cause: "were in flight at the end, or their end was not shown",
+        cause: "in flight at the end, or with an end that was not shown",
         remedy: "record until the device is idle",
     },
     Loss {
         reason: "queued again, its end not seen",
-        cause: "have no end, as the kernel did not run q2c's program there",
+        cause: "without an end, as the kernel did not run q2c's program there",
         remedy: BY_TRACEFS,
     },
     Loss {
         reason: "lost: ring full",
-        cause: "found no room in the ring of their CPU",
+        cause: "without room in the ring of their CPU",
         remedy: "record less with --op, --pid or --min-size",
     },
     Loss {
         reason: "lost: too many in flight",
-        cause: "were queued while 65,536 others were in flight",
+        cause: "queued while 65,536 others were in flight",
         remedy: "record fewer disks, or less with --op or --pid",
     },
 ];
@@ -46,9 +46,18 @@ const IOS: [Loss; 4] = [
 /// The loss of events, of which a recording by tracefs consists. It counts no I/Os.
 const EVENTS: Loss = Loss {
     reason: "lost: event overwritten in the kernel's buffer",
-    cause: "were written over before q2c had read them",
+    cause: "written over before q2c had read them",
     remedy: "record while the disk and the CPUs do less, or by BPF",
 };
+
+/// How many I/Os have no record, in words.
+#[must_use]
+pub fn without_record(ios: u64) -> String {
+    match ios {
+        1 => "1 I/O has no record".to_owned(),
+        n => format!("{n} I/Os have no record"),
+    }
+}
 
 /// The losses of a recording.
 pub struct Losses {
@@ -109,8 +118,8 @@ mod tests {
         assert!(found.of_ios);
         assert_eq!(
             found.causes,
-            "655 have no end, as the kernel did not run q2c's program there; 3 found no room in \
-             the ring of their CPU; 1 were in flight at the end, or their end was not shown"
+            "655 without an end, as the kernel did not run q2c's program there; 3 without room in \
+             the ring of their CPU; 1 in flight at the end, or with an end that was not shown"
         );
         assert_eq!(
             found.remedies,
@@ -119,6 +128,10 @@ mod tests {
              --min-size; record until the device is idle"
         );
         assert!(losses(&[("completion without queue", 7)]).is_none());
+        assert_eq!(
+            [1, 2].map(without_record),
+            ["1 I/O has no record", "2 I/Os have no record"]
+        );
     }
 
     /// What is in flight at the end of a recording by tracefs is none of its lost events.
@@ -130,9 +143,6 @@ mod tests {
         ]);
         let found = found.unwrap();
         assert!(!found.of_ios);
-        assert_eq!(
-            found.causes,
-            "90 were written over before q2c had read them"
-        );
+        assert_eq!(found.causes, "90 written over before q2c had read them");
     }
 }

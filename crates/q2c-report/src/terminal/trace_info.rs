@@ -194,7 +194,7 @@ mod tests {
         let text = trace_info(&info, screen);
         assert!(
             text.contains(
-                "7: 7 found no room in the ring of their CPU. To do: record less with --op"
+                "7: 7 without room in the ring of their CPU. To do: record less with --op"
             ) && text.contains("left out               completion without queue (17), in flight"),
             "{text}"
         );

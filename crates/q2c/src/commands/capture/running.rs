@@ -8,7 +8,7 @@ use crate::output::say;
 use q2c_capture::{CaptureTarget, Description, Missing, Pace, Recorder};
 use q2c_host::{Roots, machine};
 use q2c_model::Bytes;
-use q2c_model::lost::Losses;
+use q2c_model::lost::{Losses, without_record};
 use q2c_trace::recording::Recording;
 use std::sync::atomic::AtomicBool;
 
@@ -114,11 +114,11 @@ fn lost(missing: &Missing) -> String {
     let Some(why) = Losses::of(&missing.reasons) else {
         return format!("{lost} I/Os or events were lost");
     };
-    let means = match why.of_ios {
-        true => "I/Os have no record, and no percentile has them",
-        false => "events were lost, so that I/Os are missing or lack stages",
+    let told = match why.of_ios {
+        true => without_record(lost) + ", so that counts are too low",
+        false => format!("{lost} events lost, so that I/Os are missing or lack stages"),
     };
-    format!("{lost} {means}: {}. To do: {}", why.causes, why.remedies)
+    format!("{told}: {}. To do: {}", why.causes, why.remedies)
 }
 
 /// The I/Os of a capture, and their description.
