@@ -110,16 +110,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             ratio,
             device_idle,
             with_idle,
-        } => {
-            let [idle, with_idle] = [*device_idle, *with_idle].map(percent);
-            format!(
-                "completion time cannot tell (ratio {:.4}): \
-                 the trace leaves {with} idle {with_idle} and {device} {idle} of the time, and \
-                 timed replay keeps that; by completion time --mode outstanding compares them, \
-                 which leaves idle time out",
-                ratio.ratio
-            )
-        }
+        } => time_cannot_tell([device, with], ratio, [*device_idle, *with_idle]),
         CompareFinding::TraceIdles { share, idle } => trace_idles(*share, *idle),
         CompareFinding::SumsOfU2c {
             some_have_q2c,
@@ -160,6 +151,17 @@ fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &Ratio, scope: 
             "{device} and {with} cannot be told apart by their {name}{scope}: ratio {ratio}"
         ),
     }
+}
+
+fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2]) -> String {
+    let [idle, with_idle] = idle.map(percent);
+    format!(
+        "completion time cannot tell (ratio {:.4}): \
+         the trace leaves {with} idle {with_idle} and {device} {idle} of the time, and \
+         timed replay keeps that; by completion time --mode outstanding compares them, \
+         which leaves idle time out",
+        ratio.ratio
+    )
 }
 
 fn few_trials([device, with]: [&String; 2], by: CompareMetric) -> String {
