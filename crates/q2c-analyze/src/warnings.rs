@@ -1,9 +1,9 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
 
 use q2c_model::Layer;
+use q2c_model::lost::{Losses, without_record};
 use q2c_result::Warning;
 use q2c_result::analyze::AnalyzeResult;
-use std::collections::BTreeMap;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
@@ -22,12 +22,16 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     match (result.lost, capture.is_some_and(|by| by == "bpf")) {
         (0, _) => None,
-        (lost, true) => Some(Warning::new(
-            "lost-ios",
-            format!("{lost} I/Os have no record"),
-            "counts are too low by these, whose times are not known; the others are whole",
-            &why_lost(&result.unmatched),
-        )),
+        (lost, true) => {
+            let why = Losses::of(&result.unmatched);
+            let causes = why.as_ref().map(|why| format!(": {}", why.causes));
+            Some(Warning::new(
+                "lost-ios",
+                without_record(lost) + &causes.unwrap_or_default(),
+                "counts are too low by these, whose times are not known; the others are whole",
+                why.as_ref().map_or("", |why| &why.remedies),
+            ))
+        }
         (lost, false) => Some(Warning::new(
             "lost-events",
             format!("the source lost {lost} events"),
@@ -35,32 +39,6 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
             "record with larger or more buffers, or fewer events",
         )),
     }
-}
-
-/// What the reasons for which I/Os have no record mean, and what to do about each. Reasons that
-/// count something else are left out.
-fn why_lost(unmatched: &BTreeMap<String, u64>) -> String {
-    let told = |(reason, n): (&String, &u64)| {
-        let what = match reason.as_str() {
-            "never completed" => {
-                "in flight at the end, or its end was not shown; record until the device is idle"
-            }
-            "queued again, its end not seen" => {
-                "the kernel did not run q2c's program at its end; record with --by tracefs, which \
-                 sees such ends"
-            }
-            "lost: ring full" => {
-                "its CPU's ring had no room; record less with --op, --pid or --min-size"
-            }
-            "lost: too many in flight" => {
-                "65,536 others were in flight; record fewer disks, or less with --op or --pid"
-            }
-            _ => return None,
-        };
-        Some(format!("{reason} ({n}): {what}"))
-    };
-    let told: Vec<String> = unmatched.iter().filter_map(told).collect();
-    told.join(". ")
 }
 
 /// `cut` names of processes are longer than any of the kernel's, and `nameless` processes came when
@@ -139,21 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_for_a_loss_says_what_to_do() {
-        let unmatched = [
-            ("completion without queue", 7),
-            ("lost: ring full", 3),
-            ("never completed", 1),
-            ("queued again, its end not seen", 655),
-        ];
-        let unmatched = unmatched.map(|(why, n)| (why.to_owned(), n)).into();
+    fn lost_ios_say_why_and_what_to_do() {
+        let mut result = AnalyzeResult {
+            lost: 656,
+            unmatched: [("lost: ring full".to_owned(), 656)].into(),
+            ..AnalyzeResult::default()
+        };
+        let bpf = ("capture".to_owned(), "bpf".to_owned());
+        result.input.facts.extend([bpf]);
+        let told = &warnings(&result)[0];
         assert_eq!(
-            why_lost(&unmatched),
-            "lost: ring full (3): its CPU's ring had no room; record less with --op, --pid or \
-             --min-size. never completed (1): in flight at the end, or its end was not shown; \
-             record until the device is idle. queued again, its end not seen (655): the kernel did \
-             not run q2c's program at its end; record with --by tracefs, which sees such ends"
+            told.found,
+            "656 I/Os have no record: 656 without room in the ring of their CPU"
         );
+        assert_eq!(told.todo, "record less with --op, --pid or --min-size");
     }
 
     #[test]

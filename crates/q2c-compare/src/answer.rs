@@ -3,10 +3,13 @@
 use super::trial::median;
 use super::{Ran, Variant, words};
 use q2c_host::{Roots, cpu_time, machine};
+use q2c_model::lost::BY_TRACEFS;
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
-use q2c_result::replay::{ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
+use q2c_result::replay::{
+    CapturedBy, ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts,
+};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Length of a look at the machine before a run.
@@ -168,18 +171,30 @@ pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
             "compare sums of U2C, or name whole devices of which requests are one I/O each",
         ));
     }
-    if trial.q2c_lost > 0 {
-        warnings.push(Warning::new(
+    warnings.extend(capture_lost(trial));
+    warnings
+}
+
+/// The warning that the capture lost I/Os; `None` where it lost none.
+fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
+    let lost = trial.q2c_lost;
+    let are = if lost == 1 { "I/O is" } else { "I/Os are" };
+    let todo = match trial.q2c_source {
+        Some(CapturedBy::Tracefs) => "go by the sum of U2C, which has all".to_owned(),
+        _ => format!("{BY_TRACEFS}, or go by the sum of U2C, which has all"),
+    };
+    let warning = || {
+        Warning::new(
             "capture-lost",
             format!(
-                "{} I/Os are missing from the sum of Q2C, which has {}",
-                trial.q2c_lost, trial.q2c_ios
+                "{lost} {are} missing from the sum of Q2C, which has {}",
+                trial.q2c_ios
             ),
             "the sum is too low by these",
-            "",
-        ));
-    }
-    warnings
+            &todo,
+        )
+    };
+    (lost > 0).then(warning)
 }
 
 /// The warning about a change by which the device does less work than the trace asks for; `None`

@@ -33,6 +33,7 @@ pub(super) fn trace(facts: &ReplayFacts, path: &str, source: &str) -> TraceFacts
         idle_share: facts.idle_share(),
         back_in_time: facts.back_in_time,
         sum_latency_s: known.then_some(facts.latency_sum_ns as f64 / 1e9),
+        layer: facts.layer,
     }
 }
 

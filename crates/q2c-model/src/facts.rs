@@ -12,6 +12,9 @@ pub const STATED_OP: &str = "stated.op";
 /// Name of the fact that the source has no lengths, and which one was stated for all requests.
 pub const STATED_BYTES: &str = "stated.bytes";
 
+/// Name of the fact that holds the columns of a source that its import read nothing of.
+pub const COLUMNS_NOT_TAKEN: &str = "columns_not_taken";
+
 /// Name of the fact that an analysis is of the I/Os of one process, and of which.
 pub const ONE_PROCESS: &str = "analyzed.process";
 

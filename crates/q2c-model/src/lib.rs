@@ -6,6 +6,7 @@
 mod cost;
 pub mod facts;
 mod fleet;
+pub mod lost;
 mod op;
 mod parts;
 mod rates;

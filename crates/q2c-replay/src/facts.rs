@@ -1,7 +1,7 @@
 //! Facts about a trace, found in one pass before it is replayed.
 
 use crate::{ReplayError, Wanted};
-use q2c_model::{Bytes, DevId, Nanos, Op};
+use q2c_model::{Bytes, DevId, Layer, Nanos, Op};
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Span, TraceReader};
 use std::collections::{BTreeMap, HashMap};
@@ -58,6 +58,8 @@ pub struct ReplayFacts {
     pub idle: Nanos,
     /// Sum of latencies.
     pub latency_sum_ns: u128,
+    /// The layer in which all times were taken; `None` where they are of both.
+    pub layer: Option<Layer>,
     /// Requests whose time lies before that of the request before them.
     pub back_in_time: u64,
     /// Writes and discards.
@@ -178,6 +180,9 @@ impl FactsCounter {
         if facts.requests == 0 {
             (facts.first, self.previous_ns, self.busy_until_ns) =
                 (Nanos(start_ns), start_ns, start_ns);
+            facts.layer = Some(span.layer);
+        } else if facts.layer != Some(span.layer) {
+            facts.layer = None;
         }
         facts.requests += 1;
         facts.back_in_time += u64::from(start_ns < self.previous_ns);
@@ -235,5 +240,35 @@ impl FactsCounter {
             devices,
             ..self.facts
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{IoRecord, Layer, Sectors};
+
+    fn span(layer: Layer) -> Span {
+        let device = DevId::default();
+        Span::of(&IoRecord {
+            queue_ns: Some(Nanos(1)),
+            submit_ns: Some(Nanos(1)),
+            ..IoRecord::new(0, layer, device, Op::Read, Sectors(0), Bytes(512))
+        })
+    }
+
+    #[test]
+    fn the_layer_is_that_of_all_requests() {
+        let of = |layers: &[Layer]| {
+            let mut counter = FactsCounter::default();
+            for layer in layers {
+                counter.add(&span(*layer));
+            }
+            counter.finish(Path::new("t")).layer
+        };
+        let (user, block) = (Layer::User, Layer::Block);
+        assert_eq!(of(&[user, user]), Some(user));
+        assert_eq!(of(&[block]), Some(block));
+        assert_eq!(of(&[block, user, user]), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::quantity::{NOTHING, count, duration, number};
 use crate::rates::Rates;
-use q2c_model::Bytes;
 use q2c_model::facts::ONE_PROCESS;
+use q2c_model::{Bytes, Layer};
 use q2c_result::analyze::{
     AnalyzeResult, Balance, DeviceQueues, Group, LoadClass, MapFit, MapVerdict, NoMapFit, QueueUse,
     Seeks, StageStats,
@@ -27,6 +27,14 @@ const DEVICES: usize = 4;
 /// A time in ns with a fitting unit.
 pub(crate) fn time(ns: f64) -> String {
     duration(ns)
+}
+
+/// The name of the whole latency in this layer.
+pub(crate) fn latency_name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Block => "Q2C",
+        Layer::User => "U2C",
+    }
 }
 
 /// The trace in a line: number of I/Os, length, layer and source.
@@ -182,7 +190,7 @@ pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
 fn rates(result: &AnalyzeResult) -> Vec<(String, String)> {
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
-    let told = Rates::of(ops, result.requests, result.span_ns).told();
+    let told = Rates::of(ops, result.requests, result.span_ns).told(&result.input.facts);
     let named = |(head, words): (&str, String)| (head.to_owned(), words);
     told.into_iter().map(named).collect()
 }
@@ -348,11 +356,12 @@ pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
 }
 
 /// A load class: its range of I/Os in flight (`4-7`), and a sentence on its I/Os with the shares of
-/// all stages.
-pub(crate) fn load(class: &LoadClass) -> (String, String) {
-    let range = match class.from == class.to {
-        true => class.from.to_string(),
-        false => format!("{}-{}", class.from, class.to),
+/// all stages. `most` is the most that was in flight, where it is known.
+pub(crate) fn load(class: &LoadClass, most: Option<u64>) -> (String, String) {
+    let (from, to) = load_range(class, most);
+    let range = match from == to {
+        true => from.to_string(),
+        false => format!("{from}-{to}"),
     };
     let words = format!(
         "{} I/Os, mean Q2C {}: {}",
@@ -363,6 +372,12 @@ pub(crate) fn load(class: &LoadClass) -> (String, String) {
     (range, words)
 }
 
+/// The ends of a load class, of which the upper one is not above the most that was in flight.
+pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
+    let to = most.map_or(class.to, |most| class.to.min(most));
+    (class.from, to.max(class.from))
+}
+
 /// Events and I/Os that could not be used, by reason; `None` when all could be.
 pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
     let reasons: Vec<String> = unmatched
@@ -370,4 +385,21 @@ pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
         .map(|(why, n)| format!("{why} ({n})"))
         .collect();
     (!reasons.is_empty()).then(|| reasons.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A class of 4 to 7 in a trace that never had more than 4 is one of 4.
+    #[test]
+    fn no_load_class_goes_above_the_most_in_flight() {
+        let class = LoadClass {
+            from: 4,
+            to: 7,
+            ..LoadClass::default()
+        };
+        let range = |most| load(&class, most).0;
+        assert_eq!([Some(4), Some(6), None].map(range), ["4", "4-6", "4-7"]);
+    }
 }

@@ -219,10 +219,10 @@ fn trials(device: &DeviceRun) -> String {
 /// Which metrics separate the devices; `None` when there is nothing to compare.
 pub(crate) fn separations(one: &Comparison) -> Option<Table> {
     let row = |of: &Separation| {
-        let says = match (&of.ratio, of.separates) {
+        let separates = match (&of.ratio, of.separates) {
             (None, _) => "unknown",
-            (Some(_), true) => "separates",
-            (Some(_), false) => "does not",
+            (Some(_), true) => "yes",
+            (Some(_), false) => "no",
         };
         let ratio = of.ratio.as_ref().map_or_else(few, |r| Field {
             text: ratio(r.ratio),
@@ -232,9 +232,14 @@ pub(crate) fn separations(one: &Comparison) -> Option<Table> {
             text: of.device.clone(),
             below: format!("against {}", of.with),
         };
-        vec![name, replay::metric(of.metric).into(), ratio, says.into()]
+        vec![
+            name,
+            replay::metric(of.metric).into(),
+            ratio,
+            separates.into(),
+        ]
     };
-    let head = ["device", "metric", "ratio", "says"];
+    let head = ["device", "metric", "ratio", "separates"];
     let table = Table {
         head: head.map(String::from).to_vec(),
         rows: one.separations.iter().map(row).collect(),

@@ -111,22 +111,29 @@ impl Words<'_> {
 
     fn run(&self) -> String {
         let run = self.run;
-        let mut text = format!(
+        let text = format!(
             "a run of {} IOPS with the capture ({}; its reader took {} % of a CPU); mean U2C by the threads alone {}",
             iops(run.iops),
             run.captured_by,
             number(run.reader_cpu_pct),
             duration(run.u2c_mean_ns),
         );
-        if run.lost + run.not_kept > 0 {
-            text += &format!(
-                "; the capture lost {} I/Os, and for {} there was no memory",
-                count(run.lost),
-                count(run.not_kept)
-            );
-        }
-        text
+        text + &lacks(run.lost, run.not_kept)
     }
+}
+
+/// What a capture lacks, in words that follow others; empty where it lacks nothing.
+fn lacks(lost: u64, not_kept: u64) -> String {
+    let told = [
+        (lost, "the capture lost", ""),
+        (not_kept, "there was no memory for", " of the device"),
+    ];
+    let told = told.into_iter().filter(|(ios, ..)| *ios > 0);
+    let told = told.map(|(ios, what, which)| {
+        let name = if ios == 1 { "I/O" } else { "I/Os" };
+        format!("; {what} {} {name}{which}", count(ios))
+    });
+    told.collect()
 }
 
 /// Other requests on the device: `1.20 requests (77.0 KiB)`.
@@ -195,10 +202,9 @@ pub(crate) fn watched(late: &LateWatch) -> String {
             lost,
             not_kept,
         } => format!(
-            "the block layer was captured ({captured_by}), which slows each I/O; its reader took {} % of a CPU; lost {}, no memory for {}",
+            "the block layer was captured ({captured_by}), which slows each I/O; its reader took {} % of a CPU{}",
             number(*reader_cpu_pct),
-            count(*lost),
-            count(*not_kept)
+            lacks(*lost, *not_kept)
         ),
     }
 }
@@ -313,5 +319,15 @@ mod tests {
         );
         let none = super::told(&LateTime::Unseen(Unseen::NoDevice));
         assert_eq!(none, ["none: no block device stands under the target"]);
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_is_not_lacking() {
+        assert_eq!(lacks(0, 0), "");
+        assert_eq!(lacks(1, 0), "; the capture lost 1 I/O");
+        assert_eq!(
+            lacks(2, 1),
+            "; the capture lost 2 I/Os; there was no memory for 1 I/O of the device"
+        );
     }
 }

@@ -21,7 +21,13 @@ pub(crate) fn told(result: &AnalyzeResult) -> Option<(bool, String)> {
         number(lack.share * 100.0),
         reasons.join("; ")
     );
-    Some((true, told))
+    let warned = result.warnings.iter().any(|of| of.id == "lost-ios");
+    let more = if warned {
+        "; the warning lost-ios says what to do"
+    } else {
+        ""
+    };
+    Some((true, told + more))
 }
 
 /// A reason for which an I/O was not wholly seen, in words that follow a number.

@@ -1,6 +1,7 @@
 //! A recorded program as the workload of `q2c tune`, in words: what it did, what the workload has
 //! of that, how like the two are, and what the answer is worth to the program.
 
+use crate::analysis::latency_name;
 use crate::label;
 use crate::quantity::{count, duration, iops, number, seconds, size};
 use crate::said::{Field, Said, Table, Weight};
@@ -63,7 +64,7 @@ pub(crate) fn worth(program: &Program) -> Vec<Said> {
 /// Program and workload side by side, a row for each figure of each block size; `None` without a
 /// figure.
 pub(crate) fn table(program: &Program) -> Option<Table> {
-    let layer = layer(program.pattern.layer);
+    let layer = latency_name(program.pattern.layer);
     let thinks = program.copied.think_ns.is_some();
     let rows = program.likeness.iter().flat_map(|like| {
         let row = move |likened: &Likened| row(like, likened, layer, thinks);
@@ -168,7 +169,7 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
         count(kind.ios),
         sizes.join(", "),
         number(kind.in_flight.mean),
-        layer(layer_of),
+        latency_name(layer_of),
         duration(kind.latency.p50_ns),
         duration(kind.latency.p99_ns)
     )
@@ -393,13 +394,6 @@ fn figure_name(figure: LikenedFigure) -> &'static str {
         LikenedFigure::InFlight => "I/Os in flight",
         LikenedFigure::LatencyP50 => "p50",
         LikenedFigure::LatencyP99 => "p99",
-    }
-}
-
-fn layer(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Block => "Q2C",
-        Layer::User => "U2C",
     }
 }
 

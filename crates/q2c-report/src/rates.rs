@@ -2,6 +2,8 @@
 //! words.
 
 use crate::quantity::{duration, iops, number};
+use q2c_model::facts::{STATED_BYTES, STATED_OP};
+use std::collections::BTreeMap;
 
 /// I/Os of a trace by operation, and the time that they took together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,11 +45,22 @@ impl Rates {
         all
     }
 
-    /// The rates as headings with a sentence each; none without an I/O.
-    pub(crate) fn told(&self) -> Vec<(&'static str, String)> {
+    /// The rates as headings with a sentence each; none without an I/O. The facts of the trace tell
+    /// what was stated for all of its I/Os.
+    pub(crate) fn told(&self, facts: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
+        let size = facts.get(STATED_BYTES).map_or("", |_| {
+            "; the size of the I/Os was stated, not read from the source, so bytes are no finding"
+        });
+        let op = facts.get(STATED_OP).map_or(
+            "",
+            |_| "; the operation of the I/Os was stated, not read from the source",
+        );
         match self.ios {
             0 => Vec::new(),
-            _ => vec![("rate", self.rate()), ("reads and writes", self.shares())],
+            _ => vec![
+                ("rate", self.rate() + size),
+                ("reads and writes", self.shares() + op),
+            ],
         }
     }
 
@@ -106,7 +119,7 @@ mod tests {
             ("read", 600, 600 * 4096),
             ("write", 300, 300 * 8192),
         ];
-        let told = Rates::of(ops.into_iter(), 1_000, 500_000_000).told();
+        let told = Rates::of(ops.into_iter(), 1_000, 500_000_000).told(&BTreeMap::new());
         let rate = "2.00 K I/Os and 9.38 MiB per second, over the 500 ms from the trace's first \
                     event to its last";
         let shares = "of the I/Os 60.0 % are reads and 30.0 % writes (10.0 % other operations); \
@@ -121,9 +134,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_stated_is_no_finding() {
+        let rates = Rates::of([("read", 10, 40_960)].into_iter(), 10, 1_000);
+        let facts = [STATED_BYTES, STATED_OP].map(|name| (name.to_owned(), "4096".to_owned()));
+        let told = rates.told(&facts.into());
+        assert!(
+            told[0].1.ends_with("so bytes are no finding"),
+            "{}",
+            told[0].1
+        );
+        assert!(
+            told[1].1.contains("; the operation of the I/Os was stated"),
+            "{}",
+            told[1].1
+        );
+    }
+
+    #[test]
     fn what_cannot_be_known_is_not_made_up() {
-        assert!(Rates::of(std::iter::empty(), 0, 7).told().is_empty());
-        let told = Rates::of([("flush", 3, 0)].into_iter(), 3, 0).told();
+        assert!(
+            Rates::of(std::iter::empty(), 0, 7)
+                .told(&BTreeMap::new())
+                .is_empty()
+        );
+        let told = Rates::of([("flush", 3, 0)].into_iter(), 3, 0).told(&BTreeMap::new());
         assert_eq!(told[0].1, "unknown: all times of the trace are equal");
         assert_eq!(
             told[1].1,

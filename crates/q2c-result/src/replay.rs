@@ -9,7 +9,7 @@ pub use invalid::Invalid;
 pub use job::ReplayJob;
 
 use crate::{Machine, Target, Warning};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Layer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,6 +80,10 @@ pub struct TraceFacts {
     pub back_in_time: u64,
     /// Sum of the recorded latencies, seconds; `None` where too few requests have a completion.
     pub sum_latency_s: Option<f64>,
+    /// The layer that the recorded latencies are of; `None` where they are of both, and in results
+    /// of before 2026-11-27.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<Layer>,
 }
 
 /// One trial of a replay.

@@ -56,7 +56,7 @@ fn verdict(result: &CompareResult) -> Vec<String> {
 }
 
 fn notices(one: &Comparison, named: bool) -> Vec<Said> {
-    let lost = replay::does_not_reproduce(&one.job, &one.trace);
+    let lost = replay::without_idle_time(&one.job, &one.trace);
     let lost = lost.map(|lost| Said::new(Weight::Caution, "outstanding", lost));
     let all = lost.into_iter().chain(compare::profile(one));
     let all = all.chain(compare::words(one));

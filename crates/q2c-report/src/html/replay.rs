@@ -41,7 +41,7 @@ pub fn replay(result: &ReplayResult) -> Result<String, RenderError> {
 /// Sentences to repeat at the top of the page so that no reader misses them: lost idle time,
 /// cautions, invalid trials.
 fn notices(result: &ReplayResult, words: &[Said]) -> Vec<Said> {
-    let lost = replay::does_not_reproduce(&result.job, &result.trace);
+    let lost = replay::without_idle_time(&result.job, &result.trace);
     let lost = lost.map(|lost| Said::new(Weight::Caution, "outstanding", lost));
     let heavy = |said: &&Said| matches!(said.weight, Weight::Caution | Weight::Bad);
     let heavy = words.iter().filter(heavy).cloned();

@@ -3,9 +3,10 @@
 
 use super::invalid::reasons_of;
 use super::job::left_out;
-use crate::analysis::time;
+use crate::analysis::{latency_name, time};
 use crate::quantity::{bare, count, duration, number};
 use crate::said::{Said, Weight};
+use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
 
@@ -13,6 +14,9 @@ use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
 const KEPT: f64 = 0.1;
 /// Means in flight are told apart when the larger is above the other by more than this share.
 const ALIKE: f64 = 0.1;
+/// A capture is set beside the recording when at most this share of the requests is missing from it
+/// or is several I/Os there.
+const OTHERS: f64 = 0.02;
 
 /// Whether a trial can be compared with others: what it kept of the recording, or why it cannot.
 pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Said {
@@ -20,6 +24,9 @@ pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial)
         return Said::new(Weight::Bad, "invalid", reasons_of(trial));
     }
     let mut words = kept(job, trial) + "; it can be compared with other runs";
+    if left_out(job, trace).is_some() {
+        words += " that leave the idle time out, too";
+    }
     if !matches!(job.mode, Mode::Outstanding { .. }) {
         words += &other_load(trace, trial).unwrap_or_default();
     }
@@ -53,66 +60,177 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
 
 /// How the requests in flight were others than the recorded ones; `None` where they were alike or
 /// are not known. With the times kept, that comes from how long the requests took, in the device
-/// and on the way to it.
+/// and on the way to it. This is said only where latencies of one kind show it.
 fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
-    let (here, there) = (trial.in_flight.mean, trial.in_flight.recorded_mean?);
-    if here.max(there) <= here.min(there) * (1.0 + ALIKE) {
+    let (here, there) = (Load::replayed(trace, trial), Load::recorded(trace, trial)?);
+    if here.mean.max(there.mean) <= here.mean.min(there.mean) * (1.0 + ALIKE) {
         return None;
     }
-    let mut words = format!(
-        "; {} were in flight on average where the recording had {}",
-        number(here),
-        number(there)
+    let [mean, recorded] = [&here, &there].map(|load| number(load.mean));
+    let alike = here.kind == there.kind;
+    let numbers = match alike {
+        true => format!("; {mean} were in flight on average where the recording had {recorded}"),
+        false => format!(
+            "; {mean} were in flight on average{}, and {recorded} in the recording{}",
+            by(here.kind),
+            by(there.kind)
+        ),
+    };
+    let (Some(took_ns), Some(recorded_ns)) = (here.took_ns, there.took_ns) else {
+        return Some(numbers);
+    };
+    let each = format!(
+        "{}{} each, {}{} recorded",
+        time(took_ns),
+        name(here.kind),
+        time(recorded_ns),
+        name(there.kind)
     );
-    let recorded_ns = trace.sum_latency_s.unwrap_or_default() * 1e9 / trace.completed as f64;
-    let took_ns = trial.u2c_ns.mean;
     let longer = took_ns > recorded_ns;
-    if trace.sum_latency_s.is_some() && trace.completed > 0 && longer == (here > there) {
-        let how = if longer { "longer" } else { "less time" };
-        let (took, recorded) = (time(took_ns), time(recorded_ns));
-        words += &format!(", because requests took {how}: {took} each, {recorded} recorded");
+    // U2C contains Q2C: when it is the shorter one, the request took less time by either.
+    let tells = alike || here.kind == Some(Layer::User) && there.kind.is_some() && !longer;
+    Some(match tells && longer == (here.mean > there.mean) {
+        true => {
+            let how = if longer { "longer" } else { "less time" };
+            format!("{numbers}, because requests took {how}: {each}")
+        }
+        false => format!(
+            "{numbers}, at {each}{}",
+            not_alike(here.kind, there.kind, trial)
+        ),
+    })
+}
+
+/// Why latencies of two kinds do not tell whether requests took longer, and what would.
+fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> &'static str {
+    match (here, there) {
+        (Some(Layer::User), Some(Layer::Block)) if trial.sum_q2c_s.is_some() => {
+            ", which lacks the time outside of the block layer; the capture does not have one Q2C \
+             for each request"
+        }
+        (Some(Layer::User), Some(Layer::Block)) => {
+            ", which lacks the time outside of the block layer; run with --capture to compare Q2C \
+             with Q2C"
+        }
+        (_, None) => "; this result does not tell whether that is U2C or Q2C",
+        _ => "",
     }
-    Some(words)
+}
+
+/// How many requests were in flight, by one kind of latency.
+struct Load {
+    /// The layer of the latencies; `None` where it is not known.
+    kind: Option<Layer>,
+    /// Mean number in flight.
+    mean: f64,
+    /// Mean latency, ns; `None` where it is not known.
+    took_ns: Option<f64>,
+}
+
+impl Load {
+    fn recorded(trace: &TraceFacts, trial: &ReplayTrial) -> Option<Load> {
+        let sum_s = trace.sum_latency_s.filter(|_| trace.completed > 0);
+        Some(Load {
+            kind: trace.layer,
+            mean: trial.in_flight.recorded_mean?,
+            took_ns: sum_s.map(|s| s * 1e9 / trace.completed as f64),
+        })
+    }
+
+    /// That of the trial by the kind that was recorded, where the trial has it, else by U2C.
+    fn replayed(trace: &TraceFacts, trial: &ReplayTrial) -> Load {
+        let block = trace.layer == Some(Layer::Block);
+        let by_q2c = block.then(|| Load::by_q2c(trial)).flatten();
+        by_q2c.unwrap_or(Load {
+            kind: Some(Layer::User),
+            mean: trial.in_flight.mean,
+            took_ns: Some(trial.u2c_ns.mean),
+        })
+    }
+
+    /// `None` unless nearly each request is one I/O of the capture.
+    fn by_q2c(trial: &ReplayTrial) -> Option<Load> {
+        let (sum_s, spread) = (trial.sum_q2c_s?, trial.q2c_ns.as_ref()?);
+        let others = trial.q2c_lost.max(trial.q2c_excess.unsigned_abs());
+        let whole = others as f64 <= OTHERS * trial.issued as f64;
+        (whole && trial.completion_s > 0.0).then(|| Load {
+            kind: Some(Layer::Block),
+            mean: sum_s / trial.completion_s,
+            took_ns: Some(spread.mean),
+        })
+    }
+}
+
+/// The kind behind a number of requests: ` by U2C`.
+fn by(kind: Option<Layer>) -> String {
+    kind.map_or(String::new(), |layer| {
+        format!(" by {}", latency_name(layer))
+    })
+}
+
+/// The kind behind a time: ` U2C`.
+fn name(kind: Option<Layer>) -> String {
+    kind.map_or(String::new(), |layer| format!(" {}", latency_name(layer)))
 }
 
 /// The requests in flight against those of the recording. An outstanding replay keeps the number
 /// that each request finds, so this figure is the first one there.
 pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
+    let over_time = over_time(job, trace, trial);
+    let Some(error) = trial.in_flight.error else {
+        return over_time;
+    };
+    let (here, there) = match trace.layer {
+        Some(Layer::Block) => (by(Some(Layer::User)), by(trace.layer)),
+        _ => Default::default(),
+    };
+    let off = format!(
+        "{}, comparing the number{here} before each request with that{there} before the same \
+         request of the recording",
+        off(error)
+    );
+    match job.mode {
+        Mode::Outstanding { .. } => format!("{off}; over the whole time {over_time}"),
+        _ => format!("{over_time}; {off}"),
+    }
+}
+
+/// The mean and the most in flight, each beside that of the recording. Numbers are of U2C where
+/// nothing else is said.
+fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
     let of = &trial.in_flight;
+    let user = Some(Layer::User);
+    let recorded = match trace.layer {
+        Some(Layer::Block) => by(trace.layer),
+        _ => String::new(),
+    };
     let idle = left_out(job, trace).map_or(String::new(), |share| {
         let percent = number(share * 100.0);
         format!(", {percent} % of whose time nothing is in flight")
     });
-    let mean = of.recorded_mean.map_or(String::new(), |mean| {
-        format!(" ({} in the recording{idle})", number(mean))
+    let like = Load::replayed(trace, trial);
+    let other = if like.kind == user { &*recorded } else { "" };
+    let there = of.recorded_mean.map_or(String::new(), |mean| {
+        format!(" ({}{other} in the recording{idle})", number(mean))
     });
+    let mean = number(of.mean);
+    let means = match like.kind == user {
+        true => format!("{mean} on average{}{there}", by(user)),
+        false => format!(
+            "{} on average{}{there}, {mean}{}",
+            number(like.mean),
+            by(like.kind),
+            by(user)
+        ),
+    };
     let most = of.recorded_most.map_or(String::new(), |most| {
-        format!(" ({} in the recording)", count(most))
+        format!(" ({}{recorded} in the recording)", count(most))
     });
-    let device = if trace.devices.len() > 1 {
-        " on one device"
-    } else {
-        ""
+    let device = match trace.devices.len() {
+        0 | 1 => "",
+        _ => " on one device",
     };
-    let over_time = format!(
-        "{} on average{mean}, {} at most{device}{most}",
-        number(of.mean),
-        count(of.most)
-    );
-    let Some(error) = of.error else {
-        return over_time;
-    };
-    let off = off(error);
-    match job.mode {
-        Mode::Outstanding { .. } => format!(
-            "{off}, comparing the number before each request with that before the same request of \
-             the recording; over the whole time {over_time}"
-        ),
-        _ => format!(
-            "{over_time}; {off}, comparing the number before each request with that before the \
-             same request of the recording"
-        ),
-    }
+    format!("{means}, {} at most{device}{most}", count(of.most))
 }
 
 /// How far the number in flight was off, given the error relative to the recorded number.
@@ -130,9 +248,10 @@ mod tests {
     use q2c_model::replay::{Count, Idle};
     use q2c_result::replay::{InFlight, Lateness, Spread};
 
-    /// A trace of 1000 requests of 60 us each, which idles a tenth of its time.
+    /// A trace of 1000 requests of 60 us U2C each, which idles a tenth of its time.
     fn trace() -> TraceFacts {
         TraceFacts {
+            layer: Some(Layer::User),
             requests: 1_000,
             completed: 1_000,
             idle_share: Some(0.1),
@@ -191,7 +310,7 @@ mod tests {
             told(&trial(5.86, Some(2.86), 132.0)),
             format!(
                 "{KEPT}; 5.86 were in flight on average where the recording had 2.68, because \
-                 requests took longer: 132 us each, 60.0 us recorded"
+                 requests took longer: 132 us U2C each, 60.0 us U2C recorded"
             )
         );
         let faster = told(&trial(1.2, Some(0.5), 30.0));
@@ -209,6 +328,93 @@ mod tests {
         assert!(!other.contains("because"), "{other}");
     }
 
+    /// A trace of the block layer has Q2C, so that only a captured replay shows what made the
+    /// difference.
+    #[test]
+    fn q2c_and_u2c_are_not_compared() {
+        let timed = job(Mode::default());
+        let of = |layer| TraceFacts { layer, ..trace() };
+        let block = of(Some(Layer::Block));
+        let told = |trace: &TraceFacts, trial: &ReplayTrial| {
+            let words = validity(&timed, trace, trial).words;
+            let (_, load) = words.split_once("with other runs").unwrap();
+            load.to_owned()
+        };
+        let longer = trial(5.86, Some(2.86), 132.0);
+        assert_eq!(
+            told(&block, &longer),
+            "; 5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at 132 us \
+             U2C each, 60.0 us Q2C recorded, which lacks the time outside of the block layer; run \
+             with --capture to compare Q2C with Q2C"
+        );
+        let over_time = in_flight(&timed, &block, &longer);
+        assert_eq!(
+            over_time,
+            "5.86 on average by U2C (2.68 by Q2C in the recording), 287 at most (4 by Q2C in the \
+             recording); off by 2.86 times the recorded number, comparing the number by U2C \
+             before each request with that by Q2C before the same request of the recording"
+        );
+        let shorter = told(&block, &trial(1.2, Some(0.5), 30.0));
+        assert!(
+            shorter.ends_with(
+                ", because requests took less time: 30.0 us U2C each, 60.0 us Q2C recorded"
+            ),
+            "{shorter}"
+        );
+        let unknown = told(&of(None), &longer);
+        assert!(
+            unknown.ends_with(
+                "60.0 us recorded; this result does not tell whether that is U2C or Q2C"
+            ),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn a_captured_replay_compares_q2c_with_q2c() {
+        let timed = job(Mode::default());
+        let block = TraceFacts {
+            layer: Some(Layer::Block),
+            ..trace()
+        };
+        let captured = |sum_s, took_us, lost| ReplayTrial {
+            completion_s: 0.01,
+            issued: 1_000,
+            sum_q2c_s: Some(sum_s),
+            q2c_ns: Some(Spread {
+                mean: took_us * 1e3,
+                ..Spread::default()
+            }),
+            q2c_lost: lost,
+            ..trial(5.86, Some(2.86), 132.0)
+        };
+        let alike = captured(0.0275, 61.0, 0);
+        let told = validity(&timed, &block, &alike).words;
+        assert!(told.ends_with("compared with other runs"), "{told}");
+        let over_time = in_flight(&timed, &block, &alike);
+        assert!(
+            over_time.starts_with(
+                "2.75 on average by Q2C (2.68 in the recording), 5.86 by U2C, 287 at most (4 by"
+            ),
+            "{over_time}"
+        );
+        let longer = validity(&timed, &block, &captured(0.04, 90.0, 20)).words;
+        assert!(
+            longer.ends_with(
+                "; 4.00 were in flight on average where the recording had 2.68, because requests \
+                 took longer: 90.0 us Q2C each, 60.0 us Q2C recorded"
+            ),
+            "{longer}"
+        );
+        // A capture that lacks many is not set beside the recording.
+        let lacking = validity(&timed, &block, &captured(0.04, 90.0, 21)).words;
+        assert!(
+            lacking.contains("5.86 were in flight on average by U2C")
+                && lacking.ends_with("does not have one Q2C for each request"),
+            "{lacking}"
+        );
+    }
+
     #[test]
     fn what_is_compared_with_what_is_said_by_the_mode() {
         const COMPARED: &str = ", comparing the number before each request with that before the \
@@ -217,7 +423,7 @@ mod tests {
         assert_eq!(
             in_flight(&job(Mode::default()), &trace(), &shown),
             format!(
-                "5.86 on average (2.68 in the recording), 287 at most (4 in the recording); \
+                "5.86 on average by U2C (2.68 in the recording), 287 at most (4 in the recording); \
                  off by 2.86 times the recorded number{COMPARED}"
             )
         );
@@ -226,7 +432,7 @@ mod tests {
         assert_eq!(
             in_flight(&squeezed, &trace(), &kept),
             format!(
-                "0.36 % off the recording{COMPARED}; over the whole time 3.89 on average (2.68 in the recording, \
+                "0.36 % off the recording{COMPARED}; over the whole time 3.89 on average by U2C (2.68 in the recording, \
                  10.0 % of whose time nothing is in flight), 287 at most (4 in the recording)"
             )
         );
@@ -235,7 +441,12 @@ mod tests {
         assert_eq!(
             validity(&squeezed, &trace(), &kept).words,
             "it kept the recorded number in flight, 0.36 % off request by request; it can be \
-             compared with other runs"
+             compared with other runs that leave the idle time out, too"
+        );
+        let kept_idle = validity(&outstanding(Idle::Keep), &trace(), &kept).words;
+        assert!(
+            kept_idle.ends_with("compared with other runs"),
+            "{kept_idle}"
         );
         let off = validity(&squeezed, &trace(), &trial(0.9, Some(0.6), 20.0)).words;
         assert!(off.starts_with("the replayer was not what held it up, though"));

@@ -1,6 +1,6 @@
 //! The replayed trace and the replay's settings in words.
 
-use crate::analysis::time;
+use crate::analysis::{latency_name, time};
 use crate::label::ranges;
 use crate::quantity::{count, number, size};
 use crate::said::Said;
@@ -46,12 +46,14 @@ pub(super) fn left_out(job: &ReplayJob, trace: &TraceFacts) -> Option<f64> {
     trace.idle_share.filter(|share| squeezed && *share > 0.0)
 }
 
-/// Says that a mode without idle time does not reproduce a trace that idles; `None` when idle time
-/// is kept or there is none.
-pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
+/// What a mode without idle time keeps and leaves out of a trace that idles, and what to type for
+/// the rest; `None` when idle time is kept or there is none.
+pub(crate) fn without_idle_time(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
     let share = left_out(job, trace)?;
     Some(format!(
-        "does not reproduce a trace that idles: nothing is in flight for {} % of this one's time",
+        "keeps the number in flight and leaves out the time with nothing in flight, {} % of this \
+         trace's: completion time and IOPS are of the workload without its pauses; --idle keep \
+         has the pauses, --mode timed has the recorded times",
         number(share * 100.0)
     ))
 }
@@ -107,8 +109,10 @@ fn trace_facts(trace: &TraceFacts) -> String {
 fn load(trace: &TraceFacts) -> String {
     let idle = trace.idle_share;
     let idle = idle.map(|share| format!("; idle {} % of its time", number(share * 100.0)));
+    let of_kind = |layer| format!("{} adds", latency_name(layer));
+    let latencies = trace.layer.map_or("latencies add".to_owned(), of_kind);
     let sum = trace.sum_latency_s;
-    let sum = sum.map(|s| format!("; recorded latencies add up to {}", time(s * 1e9)));
+    let sum = sum.map(|s| format!("; recorded {latencies} up to {}", time(s * 1e9)));
     idle.into_iter().chain(sum).collect()
 }
 
@@ -177,16 +181,12 @@ mod tests {
             let count = Count::Requests;
             job(Mode::Outstanding { count, idle })
         };
-        let told = does_not_reproduce(&outstanding(Idle::Squeeze), &trace);
-        assert!(told.is_some_and(|told| told.contains("43.1 % of")));
+        let told = without_idle_time(&outstanding(Idle::Squeeze), &trace);
+        assert!(told.is_some_and(|told| told.contains("43.1 % of this trace's: completion time")));
         let keeps = [outstanding(Idle::Keep), job(Mode::default())];
-        assert!(
-            keeps
-                .iter()
-                .all(|j| does_not_reproduce(j, &trace).is_none())
-        );
+        assert!(keeps.iter().all(|j| without_idle_time(j, &trace).is_none()));
         let busy = TraceFacts::default();
         let squeezed = outstanding(Idle::Squeeze);
-        assert_eq!(does_not_reproduce(&squeezed, &busy), None);
+        assert_eq!(without_idle_time(&squeezed, &busy), None);
     }
 }

@@ -9,7 +9,7 @@ mod verdict;
 mod words;
 
 pub(crate) use invalid::reasons;
-pub(crate) use job::{does_not_reproduce, job, mode, timed, trace};
+pub(crate) use job::{job, mode, timed, trace, without_idle_time};
 pub(crate) use tables::{latencies, spread, sums, trials};
 pub use verdict::not_captured;
 pub(crate) use verdict::{metric, overall, verdict};

@@ -110,14 +110,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             ratio,
             device_idle,
             with_idle,
-        } => {
-            let [idle, with_idle] = [*device_idle, *with_idle].map(percent);
-            format!(
-                "completion time cannot tell (ratio {:.4}): \
-                 the trace leaves {with} idle {with_idle} and {device} {idle} of the time",
-                ratio.ratio
-            )
-        }
+        } => time_cannot_tell([device, with], ratio, [*device_idle, *with_idle]),
         CompareFinding::TraceIdles { share, idle } => trace_idles(*share, *idle),
         CompareFinding::SumsOfU2c {
             some_have_q2c,
@@ -160,6 +153,17 @@ fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &Ratio, scope: 
     }
 }
 
+fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2]) -> String {
+    let [idle, with_idle] = idle.map(percent);
+    format!(
+        "completion time cannot tell (ratio {:.4}): \
+         the trace leaves {with} idle {with_idle} and {device} {idle} of the time, and \
+         timed replay keeps that; by completion time --mode outstanding compares them, \
+         which leaves idle time out",
+        ratio.ratio
+    )
+}
+
 fn few_trials([device, with]: [&String; 2], by: CompareMetric) -> String {
     let their = match by {
         CompareMetric::CompletionTime => "",
@@ -183,9 +187,10 @@ fn trace_idles(share: f64, idle: Idle) -> String {
     let share = percent(share);
     match idle {
         Idle::Squeeze => format!(
-            "outstanding replay does not reproduce a trace that idles: \
-             its devices have nothing in flight {share} of their time, \
-             which was left out; timed replay reproduces it"
+            "outstanding replay keeps the number in flight and leaves out the time with nothing \
+             in flight, {share} of the trace's: completion time compares how fast the devices do \
+             the work without its pauses; with them --mode timed compares the devices by their \
+             sums of latencies"
         ),
         Idle::Keep => format!(
             "outstanding replay: the trace's devices have nothing in flight {share} of their time, \

@@ -96,33 +96,38 @@ fn captured(trial: &ReplayTrial) -> Option<Said> {
         let parts = count(trial.q2c_parts);
         words += &format!(", which the block layer split to {parts} and which count as whole");
     }
-    if trial.q2c_excess != 0 {
-        words += &format!("; {}", excess(trial.q2c_excess));
-        weight = Weight::Caution;
-    }
-    if let Some(lost) = lost(trial) {
-        words += &lost;
+    if let Some(lacks) = lacks(trial) {
+        words += &lacks;
         weight = Weight::Caution;
     }
     Some(Said::new(weight, "Q2C", words))
 }
 
-/// The I/Os that the capture lost, in words that follow those on [`excess`]. Where reads and writes
-/// are fewer than were submitted, lost ones are among those that lack; others are more.
-fn lost(trial: &ReplayTrial) -> Option<String> {
-    let lacking = trial.q2c_excess.min(0).unsigned_abs();
-    let told = trial.q2c_lost.min(lacking);
-    let more = trial.q2c_lost - told;
-    let told = match told {
-        0 => String::new(),
-        n if n == lacking => ", as the capture lost them".to_owned(),
-        n => format!(", of which the capture lost {}", count(n)),
+/// How the sum of Q2C differs from one term for each request; `None` where nothing is known to.
+/// Where reads and writes are fewer than were submitted, lost ones are among those that lack, and
+/// one number tells both.
+fn lacks(trial: &ReplayTrial) -> Option<String> {
+    let (lost, differ) = (trial.q2c_lost, trial.q2c_excess);
+    let lacking = differ.min(0).unsigned_abs();
+    let missing = match lost {
+        0 => None,
+        n if n >= lacking => Some(format!(
+            "; {} I/O{} from the sum, as the capture lost {}",
+            count(n),
+            if n == 1 {
+                " is missing"
+            } else {
+                "s are missing"
+            },
+            if n == 1 { "it" } else { "them" }
+        )),
+        n => Some(format!(", of which the capture lost {}", count(n))),
     };
-    let more = match more {
-        0 => String::new(),
-        n => format!("; {} more are missing from the sum", count(n)),
-    };
-    (trial.q2c_lost > 0).then(|| told + &more)
+    let told = (differ > 0 || lost < lacking).then(|| format!("; {}", excess(differ)));
+    match (told, missing) {
+        (None, None) => None,
+        (told, missing) => Some(told.unwrap_or_default() + &missing.unwrap_or_default()),
+    }
 }
 
 /// The difference between the I/Os in the sum of Q2C and the requests, in words.
@@ -186,12 +191,22 @@ mod tests {
             let (_, after) = said.words.split_once("; ").unwrap();
             after.to_owned()
         };
+        const MISSING: &str = "I/Os are missing from the sum, as the capture lost them";
         const FEWER: &str = "8 fewer than the reads and writes submitted";
-        assert_eq!(told(-8, 8), format!("{FEWER}, as the capture lost them"));
+        assert_eq!(told(-8, 8), format!("8 {MISSING}"));
         assert_eq!(told(-8, 3), format!("{FEWER}, of which the capture lost 3"));
         assert_eq!(told(-8, 0), FEWER);
-        let flushes = "as the capture lost them; 2 more are missing from the sum";
-        assert_eq!(told(-8, 10), format!("{FEWER}, {flushes}"));
-        assert_eq!(told(0, 8), "8 more are missing from the sum");
+        // Two of them are no reads and writes. The number is that of the warning.
+        assert_eq!(told(-8, 10), format!("10 {MISSING}"));
+        assert_eq!(told(0, 8), format!("8 {MISSING}"));
+        assert_eq!(
+            told(-1, 1),
+            "1 I/O is missing from the sum, as the capture lost it"
+        );
+        let more = told(8, 2);
+        assert!(
+            more.starts_with("8 more than") && more.ends_with(&format!("; 2 {MISSING}")),
+            "{more}"
+        );
     }
 }

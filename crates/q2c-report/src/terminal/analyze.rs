@@ -40,7 +40,7 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
     }
     text += &queues(result, screen);
     if let Some(found) = &result.bottleneck {
-        text += &time_spent(found, screen);
+        text += &time_spent(found, result.in_flight.most, screen);
     }
     text + &qualified(result, screen)
 }
@@ -105,7 +105,7 @@ fn queues(result: &AnalyzeResult, screen: Screen) -> String {
     text
 }
 
-fn time_spent(found: &Bottleneck, screen: Screen) -> String {
+fn time_spent(found: &Bottleneck, most: Option<u64>, screen: Screen) -> String {
     let told = most_time::told(found).into_iter();
     let mut text: String = told
         .map(|(head, words)| screen.note(Tone::Strong, &format!("{head}:"), &words))
@@ -113,7 +113,7 @@ fn time_spent(found: &Bottleneck, screen: Screen) -> String {
     text += &screen.note(Tone::Dim, "shares:", &analysis::shares(&found.shares));
     if found.over_load.len() > 1 {
         for class in &found.over_load {
-            let (range, words) = analysis::load(class);
+            let (range, words) = analysis::load(class, most);
             text += &screen.note(Tone::Dim, &format!("  {range} in flight:"), &words);
         }
     }

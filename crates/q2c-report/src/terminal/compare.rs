@@ -26,7 +26,7 @@ pub fn compare(result: &CompareResult, screen: Screen) -> String {
 /// A run's only comparison.
 fn alone(one: &Comparison, screen: Screen) -> String {
     let mut text = String::new();
-    if let Some(lost) = replay::does_not_reproduce(&one.job, &one.trace) {
+    if let Some(lost) = replay::without_idle_time(&one.job, &one.trace) {
         text += &screen.note(Tone::Caution, "outstanding:", &lost);
     }
     text += &said::all(&replay::job(&one.job, &one.trace), screen);

@@ -16,7 +16,7 @@ pub fn replay(result: &ReplayResult, screen: Screen) -> String {
         let what = "the run was stopped early; what is shown is valid, the rest is missing";
         text += &screen.note(Tone::Bad, "incomplete:", what);
     }
-    if let Some(lost) = replay::does_not_reproduce(job, trace) {
+    if let Some(lost) = replay::without_idle_time(job, trace) {
         text += &screen.note(Tone::Caution, "outstanding:", &lost);
     }
     text += &said::all(&replay::job(job, trace), screen);

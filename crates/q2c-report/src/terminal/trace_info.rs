@@ -3,7 +3,8 @@
 use super::pieces;
 use super::screen::{Screen, printable};
 use crate::rates::Rates;
-use q2c_model::{FleetMeta, Nanos, TraceLatency, TraceSummary};
+use q2c_model::lost::Losses;
+use q2c_model::{FleetMeta, Nanos, TraceLatency, TraceMeta, TraceSummary};
 use q2c_result::trace::TraceInfo;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -33,7 +34,7 @@ pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
         ("source", fleet.source.clone()),
         ("clock", fleet.clock.clone()),
         ("lost by the source", fleet.lost.to_string()),
-        ("left out", left_out(&fleet.unmatched)),
+        ("left out", left_out(&fleet.unmatched, |_| true)),
     ];
     let lines = told.iter().map(|(name, value)| line(name, value, screen));
     screen.wrapped(&printable(&head), "  ") + "\n" + &lines.collect::<String>()
@@ -57,7 +58,7 @@ fn records(info: &TraceInfo) -> Vec<(String, String)> {
         ("lanes", lanes),
         ("from first to last", summary.span_ns.to_string()),
     ];
-    let told = told.into_iter().chain(rates(summary).told());
+    let told = told.into_iter().chain(rates(summary).told(&meta.facts));
     let named = |(name, value): (&str, String)| (name.to_owned(), value);
     told.map(named).collect()
 }
@@ -73,19 +74,35 @@ fn rates(summary: &TraceSummary) -> Rates {
 fn whole(info: &TraceInfo) -> Vec<(String, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
+    let slept = (summary.slept > 0).then_some(("slept", slept));
     let latencies = [("U2C", &summary.u2c), ("Q2C", &summary.q2c)];
     let latencies = latencies
         .into_iter()
         .filter_map(|(name, of)| Some((name, latency(of.as_ref()?))));
+    // A loss is told with its reasons.
+    let told = losses(meta).is_some();
+    let apart = |reason: &str| !told || !Losses::counts(reason);
     let rest = [
-        ("slept", slept),
         ("failed", summary.failed.to_string()),
-        ("lost by the source", meta.lost.to_string()),
-        ("left out", left_out(&meta.unmatched)),
+        ("lost by the source", lost(meta)),
+        ("left out", left_out(&meta.unmatched, apart)),
     ];
     let file = meta.file.iter().map(|file| ("file", file.clone()));
-    let told = latencies.chain(rest).chain(file);
+    let told = latencies.chain(slept).chain(rest).chain(file);
     told.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Why a recording by q2c lost I/Os or events; `None` where none is lost, or the source does not
+/// say it like q2c.
+fn losses(meta: &TraceMeta) -> Option<Losses> {
+    let own = meta.lost > 0 && meta.facts.contains_key("capture");
+    own.then(|| Losses::of(&meta.unmatched)).flatten()
+}
+
+/// What the source lost, with the reasons and what to do where they are known.
+fn lost(meta: &TraceMeta) -> String {
+    let why = losses(meta).map(|why| format!(": {}. To do: {}", why.causes, why.remedies));
+    format!("{}{}", meta.lost, why.unwrap_or_default())
 }
 
 /// A line of the description; further ones begin below the value.
@@ -96,11 +113,13 @@ fn line(name: &str, value: &str, screen: Screen) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Counts by reason; `0` where nothing was left out.
-fn left_out(unmatched: &BTreeMap<String, u64>) -> String {
-    match unmatched.is_empty() {
+/// Counts of the wanted reasons; `0` where nothing was left out for any.
+fn left_out(unmatched: &BTreeMap<String, u64>, wanted: impl Fn(&str) -> bool) -> String {
+    let all = unmatched.iter().filter(|(reason, _)| wanted(reason));
+    let all: BTreeMap<&String, u64> = all.map(|(reason, n)| (reason, *n)).collect();
+    match all.is_empty() {
         true => "0".to_owned(),
-        false => counts(unmatched),
+        false => counts(&all),
     }
 }
 
@@ -131,7 +150,7 @@ fn latency(latency: &TraceLatency) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{Bytes, TraceMeta};
+    use q2c_model::Bytes;
 
     fn info() -> TraceInfo {
         let reasons = [
@@ -161,6 +180,44 @@ mod tests {
                 ..TraceSummary::default()
             },
         }
+    }
+
+    #[test]
+    fn a_loss_of_a_recording_has_its_reason_and_remedy() {
+        let screen = Screen {
+            width: 400,
+            colour: false,
+        };
+        let mut info = info();
+        (info.meta.lost, info.meta.facts) = (7, [("capture".to_owned(), "bpf".to_owned())].into());
+        info.meta.unmatched.insert("lost: ring full".to_owned(), 7);
+        let text = trace_info(&info, screen);
+        assert!(
+            text.contains(
+                "7: 7 without room in the ring of their CPU. To do: record less with --op"
+            ) && text.contains("left out               completion without queue (17), in flight"),
+            "{text}"
+        );
+        // The reasons of another source are its own.
+        info.meta.facts.clear();
+        let text = trace_info(&info, screen);
+        assert!(
+            text.contains("lost: ring full (7)") && !text.contains("To do"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn sleeps_are_told_where_there_are_any() {
+        let screen = Screen {
+            width: 400,
+            colour: false,
+        };
+        let mut info = info();
+        assert!(!trace_info(&info, screen).contains("slept"));
+        (info.summary.slept, info.summary.missed) = (9, 2);
+        let text = trace_info(&info, screen);
+        assert!(text.contains("9, 2 of them too long"), "{text}");
     }
 
     #[test]

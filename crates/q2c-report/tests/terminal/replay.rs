@@ -127,7 +127,7 @@ fn empty_things_of_a_replay_are_left_out() {
         assert!(!text.contains(absent), "{absent}: {text}");
     }
     assert!(
-        text.contains("does not reproduce a trace that idles: nothing is in flight for 19.2 % of"),
+        text.contains("leaves out the time with nothing in flight, 19.2 % of this trace's"),
         "{text}"
     );
 }

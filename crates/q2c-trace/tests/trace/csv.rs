@@ -277,9 +277,14 @@ fn usual_names_need_no_map() {
         meta.facts["columns_by_name"],
         "submit_ns=Timestamp_us,latency=Response Time (us),op=Op,offset=Offset,bytes=Size"
     );
+    assert_eq!(meta.facts["columns_not_taken"], "Host");
     // A map that is given is the only one.
     let given = options("submit_ns=Timestamp_us", TimeUnit::Microseconds);
-    let (records, _) = import(text, &given).unwrap();
+    let (records, meta) = import(text, &given).unwrap();
+    assert_eq!(
+        meta.facts["columns_not_taken"],
+        "Response Time (us), Op, Offset, Size, Host"
+    );
     assert_eq!((records[1].bytes, records[1].u2c()), (Bytes(4096), None));
 }
 
@@ -287,11 +292,32 @@ fn usual_names_need_no_map() {
 fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     let told = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
     for words in [
-        "--columns 'submit_ns=when' --unit us --op read --bs 4k",
-        "(fields: device, op,",
+        "--columns 'submit_ns=when,latency=took' --unit us --op read --bs 4k \
+         (guessed by `when`, `took` in the headers; fields: device, op,",
         "found the headers `when, took`",
     ] {
         assert!(told.contains(words), "{words}: {told}");
+    }
+    // All that the words say is suggested; a size in KiB is not read as bytes.
+    for (headers, options) in [
+        (
+            "when_us,kind,where_bytes,how_long_bytes,took_us",
+            "'submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us' \
+             (guessed by `when`, `where`, `long`, `took` in the headers; fields: ",
+        ),
+        (
+            "a_us,size_kib,b",
+            "'submit_ns=a_us' --op read --bs 4k (fields: ",
+        ),
+        (
+            "x,io_start_s,lba,at_offset,pages",
+            "'submit_ns=io_start_s,sector=lba' --op read --bs 4k (guessed by \
+             `start`",
+        ),
+    ] {
+        let rows = format!("{headers}\n1,2,3,4,5\n");
+        let told = import(rows.as_bytes(), &ImportOptions::default()).unwrap_err();
+        assert!(told.contains(options), "{options}: {told}");
     }
     let told = import(b"time,lat_us\n1,2\n", &ImportOptions::default()).unwrap_err();
     assert!(

@@ -465,8 +465,8 @@ fn options_that_an_error_suggests_work_as_pasted() {
     assert_eq!(number(&info, "/summary/span_ns"), 122_300.0);
 
     for (name, start) in [
-        ("own.csv", "submit_ns=when_us"),
-        ("bare.csv", "submit_ns=id"),
+        ("own.csv", map),
+        ("bare.csv", "submit_ns=when,latency=took"),
     ] {
         let out = format!("{name}.trace");
         let import = ["trace", "import", name, "-o", &out];
@@ -474,7 +474,7 @@ fn options_that_an_error_suggests_work_as_pasted() {
         let told = ended.stderr.clone();
         ended.refused(2, &["say with --columns", start]);
         let (_, suggested) = told.split_once("such as ").unwrap();
-        let (suggested, _) = suggested.split_once(" (fields").unwrap();
+        let (suggested, _) = suggested.split_once(" (").unwrap();
         let pasted: Vec<String> = suggested
             .split_whitespace()
             .map(|word| word.trim_matches('\'').to_owned())

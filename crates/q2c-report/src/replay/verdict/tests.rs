@@ -82,7 +82,9 @@ fn completion_time_has_its_own_sentences() {
     assert_says(
         &cannot_tell,
         "completion time cannot tell (ratio 1.0001): \
-         the trace leaves /dev/sda idle 80 % and /dev/sdb 95 % of the time",
+         the trace leaves /dev/sda idle 80 % and /dev/sdb 95 % of the time, and \
+         timed replay keeps that; by completion time --mode outstanding compares them, \
+         which leaves idle time out",
     );
     let alike = CompareFinding::Alike {
         device: device.clone(),
@@ -150,9 +152,10 @@ fn what_the_figures_do_not_show_is_told() {
     let idles = |idle| CompareFinding::TraceIdles { share: 0.951, idle };
     assert_says(
         &idles(Idle::Squeeze),
-        "outstanding replay does not reproduce a trace that idles: \
-         its devices have nothing in flight 95 % of their time, \
-         which was left out; timed replay reproduces it",
+        "outstanding replay keeps the number in flight and leaves out the time with nothing \
+         in flight, 95 % of the trace's: completion time compares how fast the devices do \
+         the work without its pauses; with them --mode timed compares the devices by their \
+         sums of latencies",
     );
     assert_says(
         &idles(Idle::Keep),

@@ -136,7 +136,7 @@ fn named(header: &str) -> Option<Field> {
 }
 
 /// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
-fn words(header: &str) -> Vec<String> {
+pub(super) fn words(header: &str) -> Vec<String> {
     let small = header.to_lowercase();
     let words = small.split(|c: char| !c.is_alphanumeric());
     words

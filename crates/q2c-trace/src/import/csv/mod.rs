@@ -9,6 +9,7 @@ mod field;
 mod guess;
 mod plan;
 mod row;
+mod suggest;
 mod unit;
 
 use super::ImportFormat;

@@ -2,13 +2,14 @@
 
 use super::cells::Cells;
 use super::field::{BLOCK, Field, USER};
-use super::guess::{guess, typed, unit_of};
+use super::guess::{guess, typed};
+use super::suggest::to_begin_with;
 use super::unit::{Mapped, with_units};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
 use crate::import::run::needed;
-use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
+use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
 use std::path::Path;
 
@@ -60,6 +61,7 @@ impl Plan {
         let mapped = with_units(&fields, header, options.unit, path)?;
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
         stated.extend(taken.map(|map| ("columns_by_name", map)));
+        stated.extend(not_taken(&fields, header).map(|names| (COLUMNS_NOT_TAKEN, names)));
         Ok(Plan {
             fields: mapped,
             width: header.count(),
@@ -80,6 +82,14 @@ impl Plan {
     }
 }
 
+/// The headers of the columns that nothing is read of; `None` where all are read.
+fn not_taken(fields: &[(Field, usize)], header: &Cells) -> Option<String> {
+    let taken = |at: usize| fields.iter().any(|(_, of)| *of == at);
+    let free = header.iter().enumerate().filter(|(at, _)| !taken(*at));
+    let names: Vec<&str> = free.map(|(_, name)| name).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// What is told where no column is mapped to a start. Where the names were to say it: options that
 /// import the file as they stand, with the headers.
 fn no_start(by_name: bool, fields: &[(Field, usize)], header: &Cells) -> Wrong {
@@ -88,38 +98,15 @@ fn no_start(by_name: bool, fields: &[(Field, usize)], header: &Cells) -> Wrong {
         return (expected.to_owned(), "none".to_owned());
     }
     let headers: Vec<&str> = header.iter().collect();
+    let (options, why) = to_begin_with(fields, header);
     let expected = format!(
-        "a column with the start of each request, such as {} (fields: {})",
-        to_begin_with(fields, header),
+        "a column with the start of each request, such as {options} ({why}fields: {})",
         Field::names()
     );
     (
         expected,
         format!("the headers {}", shown(&headers.join(", "))),
     )
-}
-
-/// Options that map a header that no field has to the start, and state what no header says.
-fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> String {
-    let mut free: Vec<usize> = (0..header.count())
-        .filter(|at| fields.iter().all(|(_, taken)| taken != at))
-        .collect();
-    // A header with a unit is that of a time.
-    free.sort_by_key(|at| unit_of(header.get(*at).unwrap_or_default()).is_none());
-    let start = (Field::Column(Column::SubmitNs), *free.first().unwrap_or(&0));
-    let fields: Vec<(Field, usize)> = [&[start], fields].concat();
-    let mut options = format!("--columns '{}'", typed(&fields, header));
-    let bare = |(field, at): &(Field, usize)| {
-        field.is_time() && unit_of(header.get(*at).unwrap_or_default()).is_none()
-    };
-    for (lacks, option) in [
-        (fields.iter().any(bare), " --unit us"),
-        (!has(&fields, Field::Column(Column::Op)), " --op read"),
-        (!has(&fields, Field::Column(Column::Bytes)), " --bs 4k"),
-    ] {
-        options += if lacks { option } else { "" };
-    }
-    options
 }
 
 fn has(fields: &[(Field, usize)], field: Field) -> bool {

@@ -5,9 +5,10 @@ use super::{CaptureEnd, Child, Watch};
 use crate::args::{CaptureArgs, temporary};
 use crate::failure::Failure;
 use crate::output::say;
-use q2c_capture::{CaptureTarget, Description, Pace, Recorder};
+use q2c_capture::{CaptureTarget, Description, Missing, Pace, Recorder};
 use q2c_host::{Roots, machine};
 use q2c_model::Bytes;
+use q2c_model::lost::{Losses, without_record};
 use q2c_trace::recording::Recording;
 use std::sync::atomic::AtomicBool;
 
@@ -107,6 +108,19 @@ fn recording(roots: &Roots, args: &CaptureArgs) -> Recording {
     Recording::new(Bytes(memory), &folder)
 }
 
+/// What a recording lost, why, and what to do.
+fn lost(missing: &Missing) -> String {
+    let lost = missing.lost;
+    let Some(why) = Losses::of(&missing.reasons) else {
+        return format!("{lost} I/Os or events were lost");
+    };
+    let told = match why.of_ios {
+        true => without_record(lost) + ", so that counts are too low",
+        false => format!("{lost} events lost, so that I/Os are missing or lack stages"),
+    };
+    format!("{told}: {}. To do: {}", why.causes, why.remedies)
+}
+
 /// The I/Os of a capture, and their description.
 pub struct Captured {
     pub recording: Recording,
@@ -118,10 +132,7 @@ impl Captured {
     pub fn tell_missing(&self) {
         let missing = self.description.missing();
         if missing.lost > 0 {
-            let lost = missing.lost;
-            say(&format!(
-                "{lost} I/Os or events were lost; the trace says why"
-            ));
+            say(&lost(missing));
         }
         if missing.unqueued > 0 {
             say(&format!(

@@ -1,6 +1,7 @@
 //! Charts of the stages: their shares in Q2C, and their percentiles.
 
 use super::STAGES;
+use crate::analysis::load_range;
 use crate::html::chart::{Chart, View, axis, value, values};
 use q2c_model::Layer;
 use q2c_result::analyze::{AnalyzeResult, StageStats};
@@ -36,12 +37,9 @@ pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
         let names: Vec<String> = found
             .over_load
             .iter()
-            .map(|l| {
-                if l.from == l.to {
-                    l.from.to_string()
-                } else {
-                    format!("{} to {}", l.from, l.to)
-                }
+            .map(|l| match load_range(l, result.in_flight.most) {
+                (from, to) if from == to => from.to_string(),
+                (from, to) => format!("{from} to {to}"),
             })
             .collect();
         let mut loads = axis::titled("I/Os in flight when queued, itself included");

@@ -27,7 +27,8 @@ const IN_FLIGHT: Measure = Measure {
     recorded: |window| window.recorded_in_flight,
     replayed: |window| window.in_flight,
     unit: "in flight",
-    note: "Mean over each window.",
+    note: "Mean over each window: by U2C in the replay; in a recording of the block layer by Q2C, \
+           which lacks the time outside of it.",
 };
 
 const IOPS: Measure = Measure {

@@ -1,0 +1,148 @@
+//! Why a recording by q2c lacks I/Os or events, and what to do about it, in words. The reasons are
+//! keys of [`TraceMeta::unmatched`](crate::TraceMeta::unmatched).
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What lets a recording see the ends that the kernel does not show to BPF programs. Tracefs is
+/// often not mounted.
+pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown \
+                              (first mount -t tracefs none /sys/kernel/tracing, where that is not \
+                              mounted)";
+
+/// A reason for which I/Os, or events, are lost.
+struct Loss {
+    /// The key in `unmatched`.
+    reason: &'static str,
+    /// The reason in words that follow a number of I/Os or events.
+    cause: &'static str,
+    remedy: &'static str,
+}
+
+/// Losses of I/Os. Other reasons in `unmatched` count something that is not lost.
+const IOS: [Loss; 4] = [
+    Loss {
+        reason: "never completed",
+        cause: "in flight at the end, or with an end that was not shown",
+        remedy: "record until the device is idle",
+    },
+    Loss {
+        reason: "queued again, its end not seen",
+        cause: "without an end, as the kernel did not run q2c's program there",
+        remedy: BY_TRACEFS,
+    },
+    Loss {
+        reason: "lost: ring full",
+        cause: "without room in the ring of their CPU",
+        remedy: "record less with --op, --pid or --min-size",
+    },
+    Loss {
+        reason: "lost: too many in flight",
+        cause: "queued while 65,536 others were in flight",
+        remedy: "record fewer disks, or less with --op or --pid",
+    },
+];
+
+/// The loss of events, of which a recording by tracefs consists. It counts no I/Os.
+const EVENTS: Loss = Loss {
+    reason: "lost: event overwritten in the kernel's buffer",
+    cause: "written over before q2c had read them",
+    remedy: "record while the disk and the CPUs do less, or by BPF",
+};
+
+/// How many I/Os have no record, in words.
+#[must_use]
+pub fn without_record(ios: u64) -> String {
+    match ios {
+        1 => "1 I/O has no record".to_owned(),
+        n => format!("{n} I/Os have no record"),
+    }
+}
+
+/// The losses of a recording.
+pub struct Losses {
+    /// Whether they are I/Os; else they are events.
+    pub of_ios: bool,
+    /// The reasons, each with its number, the largest number first.
+    pub causes: String,
+    /// What to do, in the same order.
+    pub remedies: String,
+}
+
+impl Losses {
+    /// The losses among the reasons of a recording; `None` without any.
+    #[must_use]
+    pub fn of(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
+        let of_ios = !unmatched.contains_key(EVENTS.reason);
+        let known = if of_ios { &IOS[..] } else { &[EVENTS][..] };
+        let counted = known.iter().map(|loss| (loss, unmatched.get(loss.reason)));
+        let counted = counted.filter_map(|(loss, n)| Some((loss, *n?)));
+        let mut found: Vec<(&Loss, u64)> = counted.collect();
+        found.sort_by_key(|(_, n)| Reverse(*n));
+        let causes = found.iter().map(|(loss, n)| format!("{n} {}", loss.cause));
+        let remedies = found.iter().map(|(loss, _)| loss.remedy);
+        (!found.is_empty()).then(|| Losses {
+            of_ios,
+            causes: causes.collect::<Vec<_>>().join("; "),
+            remedies: remedies.collect::<Vec<_>>().join("; "),
+        })
+    }
+
+    /// Whether a reason counts lost I/Os or events.
+    #[must_use]
+    pub fn counts(reason: &str) -> bool {
+        IOS.iter()
+            .chain([&EVENTS])
+            .any(|loss| loss.reason == reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(unmatched: &[(&str, u64)]) -> Option<Losses> {
+        let all = unmatched.iter().map(|(why, n)| ((*why).to_owned(), *n));
+        Losses::of(&all.collect())
+    }
+
+    #[test]
+    fn each_loss_says_why_and_what_to_do() {
+        let found = losses(&[
+            ("completion without queue", 7),
+            ("lost: ring full", 3),
+            ("never completed", 1),
+            ("queued again, its end not seen", 655),
+        ]);
+        let found = found.unwrap();
+        assert!(found.of_ios);
+        assert_eq!(
+            found.causes,
+            "655 without an end, as the kernel did not run q2c's program there; 3 without room in \
+             the ring of their CPU; 1 in flight at the end, or with an end that was not shown"
+        );
+        assert_eq!(
+            found.remedies,
+            "take --by tracefs, which sees ends that a BPF program is not shown (first mount -t \
+             tracefs none /sys/kernel/tracing, where that is not mounted); record less with --op, --pid or \
+             --min-size; record until the device is idle"
+        );
+        assert!(losses(&[("completion without queue", 7)]).is_none());
+        assert_eq!(
+            [1, 2].map(without_record),
+            ["1 I/O has no record", "2 I/Os have no record"]
+        );
+    }
+
+    /// What is in flight at the end of a recording by tracefs is none of its lost events.
+    #[test]
+    fn lost_events_are_told_alone() {
+        let found = losses(&[
+            ("never completed", 5),
+            ("lost: event overwritten in the kernel's buffer", 90),
+        ]);
+        let found = found.unwrap();
+        assert!(!found.of_ios);
+        assert_eq!(found.causes, "90 written over before q2c had read them");
+    }
+}
