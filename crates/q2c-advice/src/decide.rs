@@ -55,8 +55,8 @@ pub(crate) const EQUAL: f64 = 0.01;
 const DOUBT: f64 = 0.15;
 /// Fewest trials that have an interval. The answer needs as many, whatever the user asked for.
 const WITH_INTERVAL: u32 = 2;
-/// The floor is settled as kept, although some trials lie below it, where so few would do so with at
-/// most this probability if the median of all possible trials were on the floor (a sign test).
+/// The floor is settled as kept, although some trials lie below it, where so few would do so with
+/// at most this probability if the median of all possible trials were on the floor (a sign test).
 const BY_CHANCE: f64 = 0.05;
 /// Seed of the bootstrap: a fixed number, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
@@ -248,8 +248,8 @@ impl Decision {
         single.into_iter().chain(untried).chain(within).collect()
     }
 
-    /// Whether the floor lies within the interval of the chosen method's trials, and too many of them
-    /// are below it. The interval alone widens with every trial, and so would never settle.
+    /// Whether the floor lies within the interval of the chosen method's trials, and too many of
+    /// them are below it. The interval alone widens with every trial, and so would never settle.
     fn floor_within(&self, contenders: &[Contender]) -> Option<Undecided> {
         let ratios = contenders[self.chosen?].trials.iter();
         let ratios: Vec<f64> = ratios.map(Trial::relative_iops).collect();

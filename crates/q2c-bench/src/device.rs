@@ -181,7 +181,7 @@ const MEANINGS: [[&str; 3]; 5] = [
     [
         "one-queue-scheduler",
         "the kernel's choice for a device with one hardware queue is mq-deadline: its lock and its sorting are in the figures",
-        "write none to queue/scheduler, and run again",
+        "set the scheduler none (q2c doctor with the target names the line to type), and run again",
     ],
     [
         "depth-cut",

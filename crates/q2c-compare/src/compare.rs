@@ -72,25 +72,56 @@ fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Ve
     all.iter().zip(comparisons).flat_map(of_one).collect()
 }
 
-/// Each warning once. One that does not hold for all trials names those that it holds for.
+/// Each kind of warning once. What was found for some trials alone is told with their names.
 fn named(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
     let all = trials.len();
-    let mut found: Vec<(Warning, Vec<String>)> = Vec::new();
+    let mut kinds: Vec<(Warning, Vec<Found>)> = Vec::new();
     for (key, warnings) in trials {
         for warning in warnings {
-            match found.iter_mut().find(|(known, _)| *known == warning) {
-                Some((_, whose)) => whose.push(key.clone()),
-                None => found.push((warning, vec![key.clone()])),
+            let kind = kinds
+                .iter()
+                .position(|(known, _)| is_alike(known, &warning));
+            let at = kind.unwrap_or(kinds.len());
+            if kind.is_none() {
+                kinds.push((warning.clone(), Vec::new()));
+            }
+            let of_kind = &mut kinds[at].1;
+            match of_kind.iter_mut().find(|known| known.what == warning.found) {
+                Some(known) => known.whose.push(key.clone()),
+                None => of_kind.push(Found {
+                    what: warning.found,
+                    whose: vec![key.clone()],
+                }),
             }
         }
     }
-    let name = |(mut warning, whose): (Warning, Vec<String>)| {
-        if whose.len() < all {
-            warning.found = format!("{}: {}", whose.join(" and "), warning.found);
-        }
-        warning
+    let worded = |(warning, found): (Warning, Vec<Found>)| {
+        let each = found.into_iter().map(|found| found.of(all));
+        let found = each.collect::<Vec<String>>().join("; ");
+        Warning { found, ..warning }
     };
-    found.into_iter().map(name).collect()
+    kinds.into_iter().map(worded).collect()
+}
+
+/// What a warning found, and for which trials.
+struct Found {
+    what: String,
+    whose: Vec<String>,
+}
+
+impl Found {
+    /// In words, among the warnings of so many trials.
+    fn of(self, all: usize) -> String {
+        match self.whose.len() < all {
+            true => format!("{}: {}", self.whose.join(" and "), self.what),
+            false => self.what,
+        }
+    }
+}
+
+/// Whether two warnings say the same but for what was found.
+fn is_alike(a: &Warning, b: &Warning) -> bool {
+    (&a.id, &a.means, &a.todo) == (&b.id, &b.means, &b.todo)
 }
 
 /// Compares the devices by one trace and mode.
@@ -238,7 +269,7 @@ fn separations(runs: &[DeviceRun], sum: CompareMetric, seed: u64) -> Vec<Separat
             let (a, b) = (values(run, metric), values(first, metric));
             let enough = a.len() > 1 && b.len() > 1;
             let ratio = ratio_of_medians(&a, &b, seed).filter(|_| enough);
-            let sure = |r: Ratio| (r.low > 1.0 || r.high < 1.0) && (r.ratio - 1.0).abs() > SAME;
+            let sure = |r: Ratio| r.low > 1.0 + SAME || r.high < 1.0 - SAME;
             let separates = ratio.is_some_and(sure) && different_work(run, first).is_none();
             separations.push(Separation {
                 device: run.target.path.clone(),

@@ -6,7 +6,7 @@ use q2c_result::compare::{
     CompareFinding, CompareMetric, DeviceRun, NoneValid, NotCaptured, Profile, Separation, WorkDone,
 };
 use q2c_result::replay::{ChangeKind, ReplayJob, ReplayTrial};
-use q2c_stats::Ratio;
+use q2c_stats::{CLEAR_TRIALS, Ratio};
 use std::collections::BTreeMap;
 
 /// The findings in the order in which they are told. `separations` holds two entries for each
@@ -31,7 +31,9 @@ pub(super) fn verdict(
         }
         found.push(of_sum(by_sum));
         found.push(of_time(by_time, by_sum, runs, timed));
+        found.extend(one_disk(run, &runs[0]));
     }
+    found.extend(few_to_be_sure(runs, separations));
     if let Mode::Outstanding { idle, .. } = job.mode {
         let share = facts.idle_share_of_devices().unwrap_or(0.0);
         found.push(CompareFinding::TraceIdles { share, idle });
@@ -50,6 +52,30 @@ pub(super) fn verdict(
         why: none_valid(run),
     }));
     found
+}
+
+/// The finding that two targets lie on one disk; `None` where they do not, or nobody knows.
+fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
+    let disk = |run: &DeviceRun| Some(run.target.device.as_ref()?.name.clone());
+    let on = disk(run).filter(|on| disk(first).as_ref() == Some(on))?;
+    Some(CompareFinding::OneDisk {
+        device: run.target.path.clone(),
+        with: first.target.path.clone(),
+        disk: on,
+    })
+}
+
+/// The finding that what separates the devices stands on few trials; `None` where nothing does, or
+/// where there are enough.
+fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
+    let valid = runs.iter().map(|run| run.completion_s);
+    let compared = valid.filter(|of| of.trials > 1);
+    let fewest = compared.min_by_key(|of| of.trials)?;
+    let few = fewest.trials < CLEAR_TRIALS && separations.iter().any(|by| by.separates);
+    few.then(|| CompareFinding::FewToBeSure {
+        trials: fewest.trials,
+        chance: fewest.above_by_chance(&fewest),
+    })
 }
 
 /// The finding that a device's sum of Q2C has not one term for each request, by more than a

@@ -243,8 +243,8 @@ pub(crate) fn separations(one: &Comparison) -> Option<Table> {
     let table = Table {
         head: head.map(String::from).to_vec(),
         rows: one.separations.iter().map(row).collect(),
-        legend: "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the interval leaves 1 \
-                 out and the medians differ by more than 1 %.",
+        legend: "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
+                 whole interval lies more than 1 % from 1.",
     };
     (!one.separations.is_empty()).then_some(table)
 }

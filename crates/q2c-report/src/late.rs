@@ -99,12 +99,18 @@ impl Words<'_> {
             duration(told.p99_ns),
             duration(told.max_ns),
         );
-        text += &format!(
-            "; at their completion the device had {} more",
-            beside(all.beside_misses)
-        );
-        if all.beside_others.is_some() {
-            text += &format!(", at that of the others {}", beside(all.beside_others));
+        let all_beside = [all.beside_misses, all.beside_others];
+        let none = all_beside.iter().flatten().all(|of| of.requests == 0.0);
+        match (none, all.beside_others.is_some()) {
+            (true, _) => text += "; the device had no other request when they completed",
+            (false, with_others) => {
+                let misses = beside(all.beside_misses);
+                text += &format!("; when they completed, the device had {misses} besides");
+                if with_others {
+                    let others = beside(all.beside_others);
+                    text += &format!(", and when the other I/Os did, {others}");
+                }
+            }
         }
         Some(text)
     }
@@ -311,7 +317,9 @@ mod tests {
                       wake-up 3.00 us + reap 5.00 us";
         assert_eq!(told[0], wanted);
         assert!(told[2].contains("290 misses of 990 I/Os were late by 50.0 us"));
-        assert!(told[2].contains("0.50 requests (32 KiB) more, at that of the others 2.00"));
+        assert!(
+            told[2].contains("0.50 requests (32 KiB) besides, and when the other I/Os did, 2.00")
+        );
         assert!(told[3].starts_with("10 of 1\u{202f}000 I/Os"), "{told:?}");
         assert!(
             told[4].contains("5.00 K IOPS with the capture (bpf"),

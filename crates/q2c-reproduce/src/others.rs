@@ -190,7 +190,7 @@ mod tests {
         let told = ids(&[1.9], 0.9);
         assert_eq!(
             told,
-            ["busy-at-rest: 0.90 CPUs were busy before anything was measured"]
+            ["busy-at-rest: 0.90 CPUs were busy with other work before anything was measured"]
         );
     }
 }

@@ -117,7 +117,8 @@ fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
             found: format!(
                 "{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"
             ),
-            means: "methods are told apart by their intervals only, and the sweep's recording is one moment of many"
+            means: "methods are told apart by their intervals only, and the recording that rules are simulated on is \
+                    one moment of many"
                 .to_owned(),
             todo: "take more --trials, or find out what else uses the disk".to_owned(),
         })

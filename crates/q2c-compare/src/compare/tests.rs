@@ -88,7 +88,14 @@ fn comparisons_are_counted_by_the_answer_of_their_sums() {
 
 #[test]
 fn warnings_name_the_trials_that_they_hold_for() {
-    let warning = |found: &str| Warning::new("capture-lost", found.to_owned(), "", "");
+    let warning = |found: &str| {
+        let id = if found == "of the trace" {
+            "taken"
+        } else {
+            "capture-lost"
+        };
+        Warning::new(id, found.to_owned(), "", "")
+    };
     let trial = |key: &str, found: [&str; 2]| (key.to_owned(), found.map(warning).to_vec());
     let told = named(vec![
         trial("t, timed on a", ["of the trace", "873 are missing"]),
@@ -98,8 +105,7 @@ fn warnings_name_the_trials_that_they_hold_for() {
     let told: Vec<String> = told.into_iter().map(|warning| warning.found).collect();
     let wanted = [
         "of the trace",
-        "t, timed on a: 873 are missing",
-        "t, timed on b and t, outstanding on a: 482 are missing",
+        "t, timed on a: 873 are missing; t, timed on b and t, outstanding on a: 482 are missing",
     ];
     assert_eq!(told, wanted);
 }

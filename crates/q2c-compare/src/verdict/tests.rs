@@ -18,10 +18,10 @@ fn device(path: &str, issued: u64) -> DeviceRun {
             path: path.to_owned(),
             ..Target::default()
         },
-        completion_s: Interval::of(&[1.0, 1.0]),
-        sum_u2c_s: Interval::of(&[1.0, 1.0]),
-        sum_u2c_intended_s: Interval::of(&[1.0, 1.0]),
-        sum_q2c_s: Some(Interval::of(&[1.0, 1.0])),
+        completion_s: Interval::of(&[1.0; 5]),
+        sum_u2c_s: Interval::of(&[1.0; 5]),
+        sum_u2c_intended_s: Interval::of(&[1.0; 5]),
+        sum_q2c_s: Some(Interval::of(&[1.0; 5])),
         saturated: false,
         shown: Some(trial.clone()),
         trials: vec![trial.clone(), trial],
@@ -62,6 +62,8 @@ fn kinds(found: &[CompareFinding]) -> Vec<&'static str> {
         CompareFinding::FewTrials { .. } => "few trials",
         CompareFinding::TimeSeparates { .. } => "time separates",
         CompareFinding::TimeCannotTell { .. } => "time cannot tell",
+        CompareFinding::FewToBeSure { .. } => "few to be sure",
+        CompareFinding::OneDisk { .. } => "one disk",
         CompareFinding::TraceIdles { .. } => "trace idles",
         CompareFinding::SumsOfU2c { .. } => "sums of U2C",
         CompareFinding::ReadsOnly { .. } => "reads only",
@@ -107,6 +109,33 @@ fn metrics_that_do_not_separate_say_why() {
     assert_eq!(idle, [0.5, 0.5]);
     let found = findings(&runs, &[by_sum(None, false), by_time(None, false)]);
     assert_eq!(kinds(&found), ["few trials", "few trials"]);
+}
+
+/// With two trials each, 2 of the 6 orders of equal devices separate them.
+#[test]
+fn few_trials_and_one_disk_are_told_beside_the_answer() {
+    let mut runs = [device("a", 100), device("b", 100)];
+    for run in &mut runs {
+        run.target.device = Some(q2c_result::Device {
+            name: "vda".to_owned(),
+            ..q2c_result::Device::default()
+        });
+    }
+    let far = [2.0, 1.5, 2.5];
+    let apart = [by_sum(Some(far), true), by_time(Some(far), true)];
+    let found = findings(&runs, &apart);
+    assert_eq!(kinds(&found), ["better", "time separates", "one disk"]);
+    runs[1].completion_s = Interval::of(&[1.0; 2]);
+    runs[1].target.device = None;
+    let found = findings(&runs, &apart);
+    assert_eq!(kinds(&found)[2..], ["few to be sure"]);
+    let CompareFinding::FewToBeSure { trials, chance } = found[2] else {
+        unreachable!("it is the kind above");
+    };
+    assert_eq!((trials, (chance * 3.0).round()), (2, 1.0));
+    let near = [1.0, 0.9, 1.1];
+    let alike = [by_sum(Some(near), false), by_time(Some(near), false)];
+    assert_eq!(findings(&runs, &alike).len(), 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use q2c_model::replay::{Idle, Writes};
 use q2c_result::compare::{
     CompareFinding, CompareMetric, NoneValid, NotCaptured, Overall, WorkDone,
 };
-use q2c_stats::Ratio;
+use q2c_stats::{CLEAR_TRIALS, Ratio};
 
 /// The name of a metric.
 pub(crate) fn metric(metric: CompareMetric) -> &'static str {
@@ -104,6 +104,12 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
                  ratio of {device} to {with} {ratio}{overloaded}"
             )
         }
+        CompareFinding::FewToBeSure { trials, chance } => format!(
+            "trials are few: with {trials} of each, two equal devices come apart like this in \
+             {:.0} % of the cases; --trials {CLEAR_TRIALS} or more tells more",
+            chance * 100.0
+        ),
+        CompareFinding::OneDisk { device, with, disk } => one_disk([device, with], disk),
         CompareFinding::TimeCannotTell {
             device,
             with,
@@ -131,6 +137,13 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
         }
         CompareFinding::Told(words) => words.clone(),
     }
+}
+
+fn one_disk([device, with]: [&String; 2], disk: &str) -> String {
+    format!(
+        "{device} and {with} lie on one disk, {disk}: a difference is that of their places on it, \
+         or of the moments of the trials"
+    )
 }
 
 fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {

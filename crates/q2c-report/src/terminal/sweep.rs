@@ -9,6 +9,7 @@ use crate::quantity::{count, duration, number};
 use crate::shortlist::{shortlist, sorted};
 use crate::sweep::{conclusions, over_all, references};
 use crate::taken_as;
+use q2c_model::DeviceTime;
 use q2c_result::sweep::{SweepAnswer, SweepInput, SweepResult};
 
 /// The report of a sweep. Of many cells it shows the best of each rule.
@@ -58,9 +59,13 @@ fn about(input: &SweepInput) -> String {
     };
     let [_, p10, p50, p99, _] = input.latency_ns.map(duration);
     let mut about = format!(
-        "{} I/Os, {lanes}, {}; recorded device time p10 {p10}, median {p50}, p99 {p99}",
+        "{} I/Os, {lanes}, {}; {} p10 {p10}, median {p50}, p99 {p99}",
         count(input.ios),
-        input.span_ns
+        input.span_ns,
+        match input.taken_as.latency {
+            DeviceTime::Wait => "recorded wait after the submission",
+            _ => "recorded device time",
+        }
     );
     let taken = taken_as::words(&input.taken_as, input.lanes);
     if !taken.is_empty() {

@@ -65,6 +65,23 @@ pub enum CompareFinding {
         /// All devices of the comparison that the trace overloads.
         overloaded: Vec<String>,
     },
+    /// Something separates devices that have few valid trials.
+    FewToBeSure {
+        /// The fewest valid trials of a device.
+        trials: u32,
+        /// The probability that all trials of one of two equal devices lie above all of the
+        /// other's, 0..1.
+        chance: f64,
+    },
+    /// Two targets lie on one disk.
+    OneDisk {
+        /// The device that is compared.
+        device: String,
+        /// The device that it is compared with.
+        with: String,
+        /// The disk's name.
+        disk: String,
+    },
     /// The completion time cannot separate two devices: a timed replay on a device that idles takes
     /// as long as the trace.
     TimeCannotTell {
