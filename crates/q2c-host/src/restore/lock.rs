@@ -13,7 +13,15 @@ use std::path::{Path, PathBuf};
 /// The lock of one setting. It is held until this value is dropped or the process ends in any way.
 #[derive(Debug)]
 pub(super) struct SettingLock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file is not enough: a child that another thread has just forked has the file open
+/// until it runs its program, and with it the lock.
+impl Drop for SettingLock {
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl SettingLock {
@@ -48,7 +56,7 @@ impl SettingLock {
             Err(TryLockError::Error(source)) => return Err(journal(source)),
         }
         sign(&mut file).map_err(journal)?;
-        Ok(SettingLock { _file: file })
+        Ok(SettingLock { file })
     }
 }
 
@@ -79,6 +87,19 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A second descriptor of the same open file is what a forked child has.
+    #[test]
+    fn a_lock_ends_with_its_holder_although_a_child_has_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = Path::new("/sys/a");
+        let lock = SettingLock::take(folder.path(), setting).unwrap();
+        let child = lock.file.try_clone().unwrap();
+        assert!(SettingLock::take(folder.path(), setting).is_err());
+        drop(lock);
+        SettingLock::take(folder.path(), setting).unwrap();
+        drop(child);
+    }
 
     #[test]
     fn hash_as_published() {

@@ -376,8 +376,16 @@ fn the_usual_folder() {
 #[test]
 fn sweeps_and_runs_at_the_same_time() {
     let bench = Bench::new();
+    /// Ends the sweeper also where the other thread panics, which would else wait for it.
+    struct Ends<'a>(&'a std::sync::atomic::AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|s| {
+        let ends = Ends(&done);
         let sweeper = s.spawn(|| {
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 let report = restore_all(&Roots::live(), &bench.journal).unwrap();
@@ -396,7 +404,7 @@ fn sweeps_and_runs_at_the_same_time() {
             !there || bench.value("sys/a") != "1"
         });
         let lost = lost.count();
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(ends);
         sweeper.join().unwrap();
         assert_eq!(lost, 0);
     });

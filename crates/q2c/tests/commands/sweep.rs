@@ -500,12 +500,11 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     ] {
         assert!(said.contains(what), "{said}");
     }
-    assert_eq!(
-        said.replace("\n  ", " ")
-            .matches("; it breaks the limits")
-            .count(),
-        2
-    );
+    // The sleep of 40 us keeps 30/42 of the IOPS, that of 20 us breaks the limit on the CPU alone.
+    let line = said.replace("\n  ", " ");
+    for broken in ["; it breaks the floor", "; it breaks the limits"] {
+        assert_eq!(line.matches(broken).count(), 1, "{broken}: {said}");
+    }
     let sorted = "most KIOPS/core first in both";
     assert!(said.replace('\n', " ").contains(sorted), "{said}");
 }

@@ -36,13 +36,17 @@ fn devices_of_known_truth_are_compared() {
         assert!((0.2..0.9).contains(&ratio), "{ratio}");
         let better = entry(&result, "verdict", "kind", "better");
         assert_eq!([&better["device"], &better["than"]], [fast, slow]);
-        assert_eq!(
-            kinds(&result),
-            ["better", "time-cannot-tell", "sums-of-u2c"]
-        );
+        let found = [
+            "better",
+            "time-cannot-tell",
+            "few-to-be-sure",
+            "sums-of-u2c",
+        ];
+        assert_eq!(kinds(&result), found);
         let says = told(folder.path(), &done);
         assert!(
             says.contains(&format!("{fast} serves this trace better"))
+                && says.contains("with 3 of each, two equal devices come apart like this in 10 %")
                 && says.contains("completion time cannot tell")
                 && says.contains("by completion time --mode outstanding compares them"),
             "{says}"
