@@ -51,6 +51,11 @@ q2c doctor --fix "/dev/$RAW" -- sleep 600 >/tmp/signal 2>&1 &
 pid=$!
 is_fixed
 expect signal-fixed $? = 0 "$(cat /tmp/signal)"
+# The command starts a moment after the change. A signal before that ends q2c with its own code.
+for _ in $(seq 100); do
+    [ -z "$(cat "/proc/$pid/task/"*/children 2>/dev/null)" ] || break
+    sleep 0.1
+done
 kill -TERM $pid
 status=0
 wait $pid || status=$?
