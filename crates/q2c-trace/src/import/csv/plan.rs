@@ -109,7 +109,8 @@ fn no_start(by_name: bool, fields: &[(Field, usize)], header: &Cells) -> Wrong {
     )
 }
 
-fn has(fields: &[(Field, usize)], field: Field) -> bool {
+/// Whether a map has the field.
+pub(super) fn has(fields: &[(Field, usize)], field: Field) -> bool {
     fields.iter().any(|(known, _)| *known == field)
 }
 

@@ -4,6 +4,7 @@
 use super::cells::Cells;
 use super::field::{BLOCK, Field};
 use super::guess::{typed, unit_of, words};
+use super::plan::has;
 use crate::Column;
 
 /// Fields by a word that a header has among others. The first field that fits is told.
@@ -67,19 +68,18 @@ pub(super) fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> (Strin
             reasons.push(word);
         }
     }
-    if !has_start(&fields) {
+    if !has(&fields, Field::Column(Column::SubmitNs)) {
         fields.extend(first_free(&fields, header).map(|at| (Field::Column(Column::SubmitNs), at)));
     }
     fields.sort_by_key(|(_, at)| *at);
     let mut options = format!("--columns '{}'", typed(&fields, header));
-    let has = |field| fields.iter().any(|(known, _)| *known == field);
     let bare = |(field, at): &(Field, usize)| {
         field.is_time() && unit_of(header.get(*at).unwrap_or_default()).is_none()
     };
     for (lacks, option) in [
         (fields.iter().any(bare), " --unit us"),
-        (!has(Field::Column(Column::Op)), " --op read"),
-        (!has(Field::Column(Column::Bytes)), " --bs 4k"),
+        (!has(&fields, Field::Column(Column::Op)), " --op read"),
+        (!has(&fields, Field::Column(Column::Bytes)), " --bs 4k"),
     ] {
         options += if lacks { option } else { "" };
     }
@@ -89,11 +89,6 @@ pub(super) fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> (Strin
         false => format!("guessed by {} in the headers; ", words.join(", ")),
     };
     (options, why)
-}
-
-fn has_start(fields: &[(Field, usize)]) -> bool {
-    let start = Field::Column(Column::SubmitNs);
-    fields.iter().any(|(field, _)| *field == start)
 }
 
 /// The first header that no field has, one with a unit of time before others.
@@ -117,28 +112,26 @@ fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static st
         true => !is_size,
         false => !is_time,
     };
-    let all = LIKELY
+    let mut all = LIKELY
         .iter()
         .filter(|(field, _)| fits(*field) && goes_with(*field, fields));
-    let found = all.filter_map(|(field, known)| {
+    all.find_map(|(field, known)| {
         let word = known
             .iter()
             .find(|known| words.iter().any(|word| word == **known));
         word.map(|word| (*field, *word))
-    });
-    found.into_iter().next()
+    })
 }
 
 /// Whether a map may have the field beside those there are.
 fn goes_with(field: Field, fields: &[(Field, usize)]) -> bool {
-    let has = |field: Field| fields.iter().any(|(known, _)| *known == field);
-    let column = |column| has(Field::Column(column));
+    let column = |column| has(fields, Field::Column(column));
     let other = match field {
         Field::Latency => column(Column::ReapNs) || column(Column::CompleteNs),
         Field::Offset => column(Column::Sector),
-        Field::Column(Column::Sector) => has(Field::Offset),
+        Field::Column(Column::Sector) => has(fields, Field::Offset),
         Field::Column(Column::SubmitNs) => BLOCK.iter().any(|block| column(*block)),
         Field::Column(_) => false,
     };
-    !has(field) && !other
+    !has(fields, field) && !other
 }
