@@ -181,7 +181,7 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
     let are = if lost == 1 { "I/O is" } else { "I/Os are" };
     let todo = match trial.q2c_source {
         Some(CapturedBy::Tracefs) => "go by the sum of U2C, which has all".to_owned(),
-        _ => format!("{BY_TRACEFS}, or go by the sum of U2C, which has all"),
+        _ => format!("with --capture {BY_TRACEFS}, or go by the sum of U2C, which has all"),
     };
     let warning = || {
         Warning::new(

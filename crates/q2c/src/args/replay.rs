@@ -162,7 +162,7 @@ pub struct HowArgs {
     /// Sum Q2C in the block layer while replaying, and fail where that cannot be done; needs root
     #[arg(long)]
     pub capture: bool,
-    /// Capture by bpf or tracefs [default: BPF, or tracefs where that is refused]
+    /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
     #[arg(long, hide_short_help = true, requires = "capture")]
     pub by: Option<CapturedBy>,
     /// Own lateness (p99) above which a trial is invalid
