@@ -1,4 +1,5 @@
-//! Service times and server queues of simulated devices. There is no clock and no device here: who
+//! Service times and server queues of simulated devices, and the machine ([`SimMachine`]) that
+//! simulated lanes run on. There is no clock and no device here: who
 //! simulates one brings the time at which a request arrives, and waits until it is complete.
 //!
 //! [`ServiceTimes`] says how long a server works on a request, by its direction and length.
@@ -21,11 +22,13 @@
 //! ```
 
 mod empirical;
+mod machine;
 mod recorded;
 mod servers;
 mod times;
 
 pub use empirical::{Class, Empirical, EmpiricalBuilder, MOST_TIMES, NoTimes, RecordedFacts};
+pub use machine::{MOST_CPUS, MachineError, SimMachine};
 pub use recorded::{Measure, RecordedTimes};
 pub use servers::Servers;
 pub use times::{Draws, ServiceTimes};

@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub enum ServiceTimes {
     /// Every request takes the same time.
     Constant(Nanos),
+    /// Times have an exponential distribution with this mean.
+    Exponential(Nanos),
     /// Times are lognormal: their logarithm has a normal distribution.
     Lognormal {
         /// Median of the times.
@@ -53,6 +55,9 @@ impl Draws {
         self.drawn = nth.wrapping_add(1);
         match &self.times {
             ServiceTimes::Constant(time) => *time,
+            ServiceTimes::Exponential(mean) => {
+                Nanos((mean.0 as f64 * -(1.0 - self.rng.unit()).ln()) as u64)
+            }
             ServiceTimes::Lognormal { median, sigma } => {
                 Nanos((median.0 as f64 * (sigma * self.rng.normal()).exp()) as u64)
             }

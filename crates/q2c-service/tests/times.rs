@@ -19,6 +19,26 @@ fn write(bytes: u32) -> Io {
     }
 }
 
+/// Mean and median of an exponential distribution are `m` and `m ln 2`; 1 % is 3 standard errors of
+/// 100,000 draws.
+#[test]
+fn exponential_times_have_their_mean_and_median() {
+    let mut times = drawn(
+        ServiceTimes::Exponential(Nanos(80_000)),
+        3,
+        read(4096),
+        100_000,
+    );
+    let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
+    times.sort_unstable();
+    let median = times[times.len() / 2] as f64;
+    assert!((mean / 80_000.0 - 1.0).abs() < 0.01, "{mean}");
+    assert!(
+        (median / (80_000.0 * 2f64.ln()) - 1.0).abs() < 0.01,
+        "{median}"
+    );
+}
+
 fn drawn(times: ServiceTimes, seed: u64, io: Io, n: usize) -> Vec<u64> {
     let mut draws = Draws::new(times, seed);
     (0..n).map(|_| draws.next(io).0).collect()

@@ -1,4 +1,4 @@
-//! The text of simulated devices: `50us`, `lognormal(50us,0.3),servers=4`,
+//! The text of simulated devices: `50us`, `exp(80us)`, `lognormal(50us,0.3),servers=4`,
 //! `trace=FILE.parquet,time=d2c,servers=8`.
 
 use super::super::sim::{Service, SimSpec};
@@ -10,7 +10,7 @@ use std::fmt::{self, Formatter};
 /// The most servers of a device. Each request looks at all of them for one that is free.
 const MOST_SERVERS: usize = 65_536;
 /// The forms of service times, for messages.
-const FORMS: &str = "a duration such as 50us, lognormal(MEDIAN,SIGMA) or trace=FILE";
+const FORMS: &str = "a duration such as 50us, exp(MEAN), lognormal(MEDIAN,SIGMA) or trace=FILE";
 /// The options behind service times that a text tells by itself.
 const OPTIONS: [&str; 1] = ["servers"];
 /// The options behind those of a recording.
@@ -46,6 +46,9 @@ fn service(text: &str) -> Result<Service, String> {
     if let Some(path) = text.strip_prefix("trace=") {
         return recorded(path);
     }
+    if let Some(mean) = shape("exp").or_else(|| text.strip_prefix("exp=")) {
+        return Ok(Service::Model(ServiceTimes::Exponential(duration(mean)?)));
+    }
     let times = match (shape("lognormal"), text.strip_prefix("lognormal=")) {
         (Some(shape), _) => lognormal(shape.split_once(','))?,
         (None, Some(shape)) => lognormal(shape.split_once('/'))?,
@@ -58,7 +61,7 @@ fn constant(text: &str) -> Result<ServiceTimes, String> {
     let words = |e: &dyn fmt::Display| match text.split_once(['=', '(']) {
         None => format!("{e}; service times are {FORMS}"),
         Some((name, _)) => {
-            let near = nearest(name, &["constant", "lognormal", "trace"]);
+            let near = nearest(name, &["constant", "exp", "lognormal", "trace"]);
             format!("there is no model `{name}`, the nearest is {near}; service times are {FORMS}")
         }
     };
@@ -138,6 +141,7 @@ pub(super) fn write(f: &mut Formatter<'_>, SimSpec { service, servers }: &SimSpe
     match service {
         Service::Recorded(times) => write!(f, "sim:{times}")?,
         Service::Model(ServiceTimes::Constant(time)) => write!(f, "sim:{}ns", time.0)?,
+        Service::Model(ServiceTimes::Exponential(mean)) => write!(f, "sim:exp={}ns", mean.0)?,
         Service::Model(ServiceTimes::Lognormal { median, sigma }) => {
             write!(f, "sim:lognormal={}ns/{sigma}", median.0)?;
         }

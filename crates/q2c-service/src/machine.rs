@@ -1,0 +1,245 @@
+//! The simulated machine: how many CPUs it has, and what each step of an I/O costs there.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The machine that simulated lanes run on. Times are in nanoseconds on a CPU of speed 1; they do
+/// not depend on the machine that simulates.
+///
+/// One I/O of a polling lane of depth 1 takes `turnaround + submission + wait` where `wait` is the
+/// service time, rounded up to a whole number of looks. An I/O by interrupt waits
+/// `service + interrupt_delay`; a sleep of `t` lasts `t + wake_delay`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimMachine {
+    /// What the machine is modelled on, in a few words.
+    #[serde(default)]
+    pub name: String,
+    /// Number of CPUs, each a core of its own.
+    pub cpus: u32,
+    /// Speed of the CPUs: all costs are divided by it.
+    #[serde(default = "one")]
+    pub speed: f64,
+    /// A thread that other threads wait for leaves its CPU after this time.
+    pub slice_ns: u64,
+    /// CPU of a submission. The request reaches the device at its end.
+    pub submission_ns: u64,
+    /// CPU from the reaping of a completion to the next submission.
+    pub turnaround_ns: u64,
+    /// CPU of one look for a completion, which sees what is complete at its end.
+    pub look_ns: u64,
+    /// CPU that a thread takes to leave its CPU and to come back.
+    pub switch_ns: u64,
+    /// CPU of a timer's interrupt.
+    pub timer_ns: u64,
+    /// From the end of a timed sleep until the thread runs, timer and switch included.
+    pub wake_delay_ns: u64,
+    /// CPU of the device's interrupt, on the CPU of the thread that waits.
+    pub interrupt_ns: u64,
+    /// From the device's completion until the waiting thread has reaped it, interrupt and switch
+    /// included.
+    pub interrupt_delay_ns: u64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// Most CPUs of a simulated machine.
+pub const MOST_CPUS: u32 = 4096;
+/// The slowest and the fastest speed.
+const SPEEDS: (f64, f64) = (0.01, 100.0);
+/// The longest cost, one second.
+const MOST_NS: u64 = 1_000_000_000;
+
+/// Why there is no such machine.
+#[derive(Debug, Error)]
+pub enum MachineError {
+    /// The file cannot be read.
+    #[error("read the simulated machine {}: {source}", path.display())]
+    Read {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the read.
+        source: std::io::Error,
+    },
+    /// The file is no description of a machine.
+    #[error("understand the simulated machine {}: {problem}", path.display())]
+    Parse {
+        /// Path of the file.
+        path: PathBuf,
+        /// What is wrong, where, and what would be right.
+        problem: String,
+    },
+    /// A value is out of its range.
+    #[error("simulate a machine with {name} = {found}: expected {expected}")]
+    Range {
+        /// The value's name in a file.
+        name: &'static str,
+        /// The value.
+        found: f64,
+        /// The range.
+        expected: String,
+    },
+}
+
+impl Default for SimMachine {
+    /// The program's own machine, on which `sim:` targets are measured: eight CPUs with costs near
+    /// those of a server of 2020. A switch and an interrupt cost what EHP was calibrated on
+    /// (1.487 us and 1.076 us).
+    fn default() -> Self {
+        SimMachine {
+            name: "q2c's own".to_owned(),
+            cpus: 8,
+            speed: 1.0,
+            slice_ns: 3_000_000,
+            submission_ns: 500,
+            turnaround_ns: 100,
+            look_ns: 50,
+            switch_ns: 1_487,
+            timer_ns: 500,
+            wake_delay_ns: 2_500,
+            interrupt_ns: 1_076,
+            interrupt_delay_ns: 3_000,
+        }
+    }
+}
+
+impl SimMachine {
+    /// Reads a machine from a TOML file, whose keys are the names of the fields.
+    ///
+    /// # Errors
+    /// The file cannot be read, a key is missing, unknown, or out of its range.
+    pub fn read(path: &Path) -> Result<Self, MachineError> {
+        let read = std::fs::read_to_string(path).map_err(|source| MachineError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let parsed = toml::from_str::<SimMachine>(&read).map_err(|e| MachineError::Parse {
+            path: path.to_owned(),
+            problem: e.to_string(),
+        })?;
+        let named = match parsed.name.is_empty() {
+            true => path.display().to_string(),
+            false => parsed.name.clone(),
+        };
+        let machine = SimMachine {
+            name: named,
+            ..parsed
+        };
+        machine.check().map(|()| machine)
+    }
+
+    /// Checks that every value is in its range.
+    ///
+    /// # Errors
+    /// [`MachineError::Range`] names the first one that is not.
+    pub fn check(&self) -> Result<(), MachineError> {
+        let range = |name, found: f64, least: f64, most: f64| {
+            if (least..=most).contains(&found) {
+                return Ok(());
+            }
+            let expected = format!("{least} to {most}");
+            Err(MachineError::Range {
+                name,
+                found,
+                expected,
+            })
+        };
+        range("cpus", self.cpus.into(), 1.0, MOST_CPUS.into())?;
+        range("speed", self.speed, SPEEDS.0, SPEEDS.1)?;
+        for (name, ns, least) in self.costs() {
+            range(name, ns as f64, least as f64, MOST_NS as f64)?;
+        }
+        Ok(())
+    }
+
+    /// Every time with its name and its least value. A look must take time, so that a lane that
+    /// looks makes progress.
+    fn costs(&self) -> [(&'static str, u64, u64); 9] {
+        let wake = self.timer_ns.saturating_add(self.switch_ns);
+        let reap = self.interrupt_ns.saturating_add(self.switch_ns);
+        [
+            ("slice_ns", self.slice_ns, 10_000),
+            ("submission_ns", self.submission_ns, 0),
+            ("turnaround_ns", self.turnaround_ns, 0),
+            ("look_ns", self.look_ns, 1),
+            ("switch_ns", self.switch_ns, 0),
+            ("timer_ns", self.timer_ns, 0),
+            ("wake_delay_ns", self.wake_delay_ns, wake),
+            ("interrupt_ns", self.interrupt_ns, 0),
+            ("interrupt_delay_ns", self.interrupt_delay_ns, reap),
+        ]
+    }
+
+    /// The same machine with its costs as they are at its speed, which becomes 1.
+    #[must_use]
+    pub fn at_speed(&self) -> Self {
+        let cost = |ns: u64| (ns as f64 / self.speed).round() as u64;
+        SimMachine {
+            name: self.name.clone(),
+            cpus: self.cpus,
+            speed: 1.0,
+            slice_ns: self.slice_ns,
+            submission_ns: cost(self.submission_ns),
+            turnaround_ns: cost(self.turnaround_ns),
+            look_ns: cost(self.look_ns).max(1),
+            switch_ns: cost(self.switch_ns),
+            timer_ns: cost(self.timer_ns),
+            wake_delay_ns: cost(self.wake_delay_ns),
+            interrupt_ns: cost(self.interrupt_ns),
+            interrupt_delay_ns: cost(self.interrupt_delay_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_names_of_the_fields_and_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.toml");
+        let text = toml::to_string(&SimMachine::default()).unwrap();
+        let read = |text: String| {
+            std::fs::write(&path, text).unwrap();
+            SimMachine::read(&path).map_err(|e| e.to_string())
+        };
+        assert_eq!(read(text.clone()), Ok(SimMachine::default()));
+        for (from, to, names) in [
+            ("cpus = 8", "cpus = 0", "cpus = 0: expected 1 to 4096"),
+            ("speed = 1.0", "speed = 0.0", "speed = 0: expected 0.01"),
+            ("look_ns = 50", "look_ns = 0", "look_ns = 0: expected 1"),
+            ("look_ns = 50", "look = 50", "unknown field `look`"),
+            (
+                "wake_delay_ns = 2500",
+                "wake_delay_ns = 100",
+                "wake_delay_ns = 100: expected 1987",
+            ),
+            (
+                "submission_ns = 500",
+                "submission_ns = 2000000000",
+                "submission_ns = 2000000000",
+            ),
+        ] {
+            let error = read(text.replace(from, to)).unwrap_err();
+            assert!(error.contains(names), "{error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        let gone = SimMachine::read(&path).unwrap_err().to_string();
+        assert!(gone.starts_with("read the simulated machine"), "{gone}");
+    }
+
+    #[test]
+    fn a_machine_of_twice_the_speed_has_half_the_costs() {
+        let fast = SimMachine {
+            speed: 2.0,
+            ..SimMachine::default()
+        };
+        let costs = fast.at_speed();
+        assert_eq!((costs.submission_ns, costs.look_ns), (250, 25));
+        assert_eq!((costs.slice_ns, costs.speed), (3_000_000, 1.0));
+    }
+}
