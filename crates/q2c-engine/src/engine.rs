@@ -69,6 +69,11 @@ pub enum EngineError {
     /// The engine needs a file or device, and the medium is none. Holds the engine's name.
     #[error("open engine {0}: it needs a file or device as its target")]
     NoTarget(&'static str),
+    /// The engine needs the kernel, and time is simulated. Holds the engine's text.
+    #[error(
+        "open engine {0} in simulated time: it does its I/O in the kernel; name a simulated device, or say --real-time"
+    )]
+    NotSimulated(String),
     /// The engine simulates, and the medium holds no simulated devices. Holds the engine's text.
     #[error(
         "open engine {0}: the target it was given holds no simulated devices; name {0} as the target"
@@ -181,6 +186,11 @@ pub trait Engine {
     /// # Errors
     /// The engine is broken.
     fn wait(&mut self) -> Result<Completion, EngineError>;
+
+    /// When the next completion is there, for an engine that knows it.
+    fn next_due(&self) -> Option<u64> {
+        None
+    }
 
     /// As [`Engine::wait`], but returns `None` at `deadline_ns` of CLOCK_MONOTONIC. It sleeps where
     /// the interface can wait by time, and polls all the while where it cannot. It may be called

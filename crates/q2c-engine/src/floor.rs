@@ -3,6 +3,7 @@
 use crate::engines::{EngineSpec, Medium};
 use crate::pattern::Pattern;
 use crate::run::{Activity, JobPlan, PhaseData, RunError, RunPlan, run};
+use crate::time::TimeSource;
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Wait;
 use q2c_sys::Clock;
@@ -41,22 +42,22 @@ pub fn clock_ns(clock: Clock) -> f64 {
 ///
 /// # Errors
 /// The CPU may not be used.
-pub fn measure(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
-    best(clock, cpu, CAPACITY)
+pub fn measure(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
+    best(time, cpu, CAPACITY)
 }
 
 /// As [`measure`], but with nothing kept: I/Os are counted and not timed.
 ///
 /// # Errors
 /// The CPU may not be used.
-pub fn measure_bare(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
-    best(clock, cpu, 0)
+pub fn measure_bare(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
+    best(time, cpu, 0)
 }
 
-fn best(clock: Clock, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
+fn best(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
     let mut best = PhaseData::default();
     for _ in 0..RUNS {
-        let phase = once(clock, cpu, capacity)?;
+        let phase = once(time, cpu, capacity)?;
         if phase.ios > best.ios {
             best = phase;
         }
@@ -64,7 +65,7 @@ fn best(clock: Clock, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
     Ok((best.end.cpu_ns - best.begin.cpu_ns) as f64 / best.ios as f64)
 }
 
-fn once(clock: Clock, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError> {
+fn once(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError> {
     let job = JobPlan {
         name: "floor".to_owned(),
         engine: EngineSpec::Null,
@@ -91,7 +92,7 @@ fn once(clock: Clock, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError
         jobs: vec![job],
         interval: LENGTH,
         sampler_cpu: None,
-        clock,
+        time: time.clone(),
     };
     let mut data = run(plan, &mut (), &AtomicBool::new(false))?;
     Ok(data.lanes.swap_remove(0).phases.swap_remove(0))

@@ -14,11 +14,9 @@ pub(crate) use think::Think;
 use crate::engine::{Completion, Engine, EngineError, Operation, Request, Waits};
 use crate::pattern::Offsets;
 use crate::sample::{Recorder, Sample, short};
+use crate::time::{Step, Time};
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, Io, Outcome, Token, Wait};
-use q2c_sys::Clock;
-use q2c_sys::clock::monotonic_ns;
-use q2c_sys::thread::sleep_until;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One thread's I/O: an engine with its offsets, its recorder and its state.
@@ -31,13 +29,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// - At most `depth` requests are in flight, and at most one in each slot. At depth 1 the slot is 0
 ///   and nothing is in flight between two I/Os.
 /// - Each finished I/O is recorded exactly once, in the order of reaping.
-pub struct Lane<'a> {
+pub(crate) struct Lane<'a, T> {
     /// The engine, opened in this thread.
-    pub engine: Box<dyn Engine>,
+    pub engine: Box<dyn Engine + 'a>,
     /// The offsets of the requests.
     pub offsets: Offsets,
-    /// The run's clock.
-    pub clock: Clock,
+    /// The run's time.
+    pub time: T,
     /// Takes the samples.
     pub recorder: Recorder,
     /// Whether requests write; otherwise they read.
@@ -71,7 +69,7 @@ pub struct Lane<'a> {
     pub think: Option<Think>,
 }
 
-impl Lane<'_> {
+impl<T: Time> Lane<'_, T> {
     /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight
     /// afterwards, unless the lane carries its requests on.
     ///
@@ -123,6 +121,7 @@ impl Lane<'_> {
 
     #[inline]
     fn next_request(&mut self, slot: u16) -> Request {
+        self.time.spend(Step::Turnaround);
         let offset = self.offsets.next_offset();
         Request {
             operation: Operation::writing(self.write),
@@ -142,9 +141,9 @@ impl Lane<'_> {
     }
 
     fn interrupted(&mut self, request: Request) -> Result<Sample, EngineError> {
-        let submit_ns = self.clock.now();
+        let submit_ns = self.time.now();
         let done = self.engine.submit_and_wait(&[request])?;
-        let wait_ns = self.clock.now() - submit_ns;
+        let wait_ns = self.time.now() - submit_ns;
         Ok(Sample::one_call(
             submit_ns,
             request.offset,
@@ -155,15 +154,15 @@ impl Lane<'_> {
 
     #[inline]
     fn polled(&mut self, request: Request) -> Result<Sample, EngineError> {
-        let submit_ns = self.clock.now();
+        let submit_ns = self.time.now();
         self.engine.submit(&[request])?;
-        let submitted = self.clock.now();
+        let submitted = self.time.now();
         let done = self.spin()?;
         Ok(Sample {
             submit_ns,
             offset: request.offset,
             submit_len_ns: short(submitted - submit_ns),
-            wait_ns: short(self.clock.now() - submitted),
+            wait_ns: short(self.time.now() - submitted),
             result: done.result,
             ..Sample::default()
         })
@@ -174,9 +173,9 @@ impl Lane<'_> {
         rule: &mut dyn q2c_policy::Lane,
         request: Request,
     ) -> Result<Sample, EngineError> {
-        let submit_ns = self.clock.now();
+        let submit_ns = self.time.now();
         let early = self.submit_by(rule, request, submit_ns)?;
-        let submitted = self.clock.now();
+        let submitted = self.time.now();
         let io = self.io();
         let (decision, token) = early.unwrap_or_else(|| rule.decide(io, Nanos(submitted)));
         let mut sample = Sample {
@@ -195,7 +194,7 @@ impl Lane<'_> {
             Decision::Interrupt | Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
             Decision::Sleep(asked) => self.sleep_then_spin(asked, submitted, &mut sample)?,
         };
-        let reaped = self.clock.now();
+        let reaped = self.time.now();
         sample.result = done.result;
         sample.wait_ns = short(reaped - submitted);
         let outcome = Outcome {
@@ -251,10 +250,10 @@ impl Lane<'_> {
         submitted: u64,
         sample: &mut Sample,
     ) -> Result<Completion, EngineError> {
-        let call = self.clock.now();
+        let call = self.time.now();
         // The rule's time began when the submission returned, so the time since then is taken off.
-        sleep_until(monotonic_ns() + asked.0.saturating_sub(call - submitted));
-        let woke = self.clock.now();
+        self.time.sleep(asked.0.saturating_sub(call - submitted));
+        let woke = self.time.now();
         sample.asked_ns = short(asked.0);
         sample.slept_ns = short(woke - call);
         sample.woke_ns = short(woke - submitted);
@@ -275,8 +274,15 @@ impl Lane<'_> {
             if let Some(done) = self.engine.poll()? {
                 return Ok(done);
             }
-            std::hint::spin_loop();
+            self.look_again();
         }
+    }
+
+    /// Between two looks for a completion.
+    #[inline(always)]
+    fn look_again(&self) {
+        let engine = &self.engine;
+        self.time.look_again(|now| engine.next_due().unwrap_or(now));
     }
 }
 

@@ -16,6 +16,8 @@ mod sleeps;
 pub mod spdk;
 pub mod start;
 mod tally;
+mod time;
+mod world;
 
 pub use engines::{EngineSpec, Medium};
 pub use pattern::{Offsets, Pattern};
@@ -27,3 +29,5 @@ pub use run::{
 pub use sample::{Fault, Sample};
 pub use sleeps::SleepCounts;
 pub use tally::Tally;
+pub use time::TimeSource;
+pub use world::{Counters, CpuCounters, World};

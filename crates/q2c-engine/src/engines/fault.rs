@@ -2,9 +2,8 @@
 //! is late.
 
 use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request};
+use crate::time::{Step, Time};
 use q2c_model::Nanos;
-use q2c_sys::clock::monotonic_ns;
-use q2c_sys::thread::sleep_until;
 
 /// EIO (include/uapi/asm-generic/errno-base.h).
 const EIO: i32 = 5;
@@ -21,20 +20,21 @@ pub enum FaultKind {
 }
 
 /// The engine: another engine, of which one completion is spoilt.
-pub struct FaultEngine {
-    inner: Box<dyn Engine>,
+pub(crate) struct FaultEngine<'a, T> {
+    time: T,
+    inner: Box<dyn Engine + 'a>,
     kind: FaultKind,
     /// Completions up to and including the spoilt one that are still to come.
     countdown: u64,
-    /// A completion that is held back, with the instant of CLOCK_MONOTONIC at which it is given
-    /// out.
+    /// A completion that is held back, with the time at which it is given out.
     held: Option<(u64, Completion)>,
 }
 
-impl FaultEngine {
+impl<'a, T: Time> FaultEngine<'a, T> {
     /// Spoils the `nth` completion (from 1) of `inner`.
-    pub fn open(inner: Box<dyn Engine>, kind: FaultKind, nth: u64) -> Self {
+    pub fn open(time: T, inner: Box<dyn Engine + 'a>, kind: FaultKind, nth: u64) -> Self {
         FaultEngine {
+            time,
             inner,
             kind,
             countdown: nth,
@@ -52,7 +52,7 @@ impl FaultEngine {
             FaultKind::Eio => done.result = -EIO,
             FaultKind::Short => done.result /= 2,
             FaultKind::Late(by) => {
-                self.held = Some((monotonic_ns() + by.0, done));
+                self.held = Some((self.time.now() + by.0, done));
                 return None;
             }
         }
@@ -60,13 +60,14 @@ impl FaultEngine {
     }
 
     fn released(&mut self) -> Option<Completion> {
+        let now = self.time.now();
         self.held
-            .take_if(|(due, _)| *due <= monotonic_ns())
+            .take_if(|(due, _)| *due <= now)
             .map(|(_, done)| done)
     }
 }
 
-impl Engine for FaultEngine {
+impl<T: Time> Engine for FaultEngine<'_, T> {
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         self.inner.submit(requests)
     }
@@ -77,6 +78,7 @@ impl Engine for FaultEngine {
 
     fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
         if self.held.is_some() {
+            self.time.spend(Step::Look);
             return Ok(self.released());
         }
         let done = self.inner.poll()?;
@@ -95,8 +97,15 @@ impl Engine for FaultEngine {
                 return Ok(done);
             }
             // It sleeps here, because spinning would charge the lane CPU that no device takes.
-            self.held.iter().for_each(|(due, _)| sleep_until(*due));
+            self.held
+                .iter()
+                .for_each(|(due, _)| self.time.wait_for_completion(*due));
         }
+    }
+
+    fn next_due(&self) -> Option<u64> {
+        let held = self.held.map(|(due, _)| due);
+        held.or_else(|| self.inner.next_due())
     }
 
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
@@ -104,8 +113,8 @@ impl Engine for FaultEngine {
             let done = self.inner.wait_until(deadline_ns)?;
             return Ok(done.and_then(|done| self.spoil(done)));
         }
-        let until = |(due, _): &(u64, Completion)| sleep_until(deadline_ns.min(*due));
-        self.held.iter().for_each(until);
+        let due = self.held.map_or(deadline_ns, |(due, _)| due);
+        self.time.wait_for_completion(due.min(deadline_ns));
         Ok(self.released())
     }
 

@@ -2,9 +2,10 @@
 
 use super::Lane;
 use crate::engine::EngineError;
+use crate::time::Time;
 use std::sync::atomic::Ordering;
 
-impl Lane<'_> {
+impl<T: Time> Lane<'_, T> {
     /// Polls for each completion until the run's clock, which is read once after each I/O, shows
     /// `end`.
     pub(super) fn bare(&mut self, end: u64) -> Result<(), EngineError> {
@@ -16,7 +17,7 @@ impl Lane<'_> {
             if !good && self.stop_on_fault {
                 self.stop.store(true, Ordering::Relaxed);
             }
-            if self.clock.now() >= end || self.stop.load(Ordering::Relaxed) {
+            if self.time.now() >= end || self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
         }

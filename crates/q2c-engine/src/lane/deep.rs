@@ -3,9 +3,10 @@
 use super::{Lane, Wait};
 use crate::engine::{Completion, EngineError};
 use crate::sample::Sample;
+use crate::time::Time;
 use std::sync::atomic::Ordering;
 
-impl Lane<'_> {
+impl<T: Time> Lane<'_, T> {
     /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the one that
     /// they were submitted under.
     ///
@@ -51,14 +52,14 @@ impl Lane<'_> {
         } else {
             self.engine.wait()?
         };
-        let now = self.clock.now();
+        let now = self.time.now();
         self.land(done, now);
         Ok((done.slot, now))
     }
 
     fn launch(&mut self, slot: u16, poll: bool) -> Result<(), EngineError> {
         let request = self.next_request(slot);
-        self.slots[slot as usize] = (self.clock.now(), request.offset);
+        self.slots[slot as usize] = (self.time.now(), request.offset);
         match poll {
             true => self.engine.submit(&[request]),
             false => self.engine.submit_interrupting(&[request]),

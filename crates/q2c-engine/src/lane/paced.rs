@@ -6,9 +6,8 @@
 use super::{Lane, Wait};
 use crate::engine::{EngineError, Request};
 use crate::sample::{Sample, short};
+use crate::time::Time;
 use q2c_stats::Rng;
-use q2c_sys::clock::monotonic_ns;
-use q2c_sys::thread::sleep_until;
 use std::sync::atomic::Ordering;
 
 /// The timer is set this much before the due time, and the rest is spun. It is above the wake-up
@@ -45,7 +44,7 @@ impl Pace {
     }
 }
 
-impl Lane<'_> {
+impl<T: Time> Lane<'_, T> {
     /// Does I/O as an open loop until the run's clock shows `end`, or `stop` is raised.
     pub(super) fn paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.depth > 1 {
@@ -88,7 +87,7 @@ impl Lane<'_> {
     /// was too slow for stay due: they are the first ones of the next stretch.
     fn take_due(&mut self, end: u64) -> Option<u64> {
         let due = self.due();
-        if due >= end || self.clock.now() >= end {
+        if due >= end || self.time.now() >= end {
             self.rest_until(end);
             return None;
         }
@@ -101,7 +100,7 @@ impl Lane<'_> {
 
     /// Due time of the next submission. The first one is due now.
     fn due(&mut self) -> u64 {
-        let now = self.clock.now();
+        let now = self.time.now();
         let Some(pace) = &mut self.pace else {
             return now;
         };
@@ -114,13 +113,13 @@ impl Lane<'_> {
     /// Sleeps, then spins, until the run's clock shows `until` or `stop` is raised.
     fn rest_until(&self, until: u64) {
         loop {
-            let left = until.saturating_sub(self.clock.now());
+            let left = until.saturating_sub(self.time.now());
             if left == 0 || self.stop.load(Ordering::Relaxed) {
                 return;
             }
             match left.checked_sub(MARGIN_NS) {
-                Some(sleep) if sleep > 0 => sleep_until(monotonic_ns() + sleep.min(LOOK_NS)),
-                _ => std::hint::spin_loop(),
+                Some(sleep) if sleep > 0 => self.time.sleep(sleep.min(LOOK_NS)),
+                _ => self.time.spin_until(until),
             }
         }
     }
@@ -129,14 +128,14 @@ impl Lane<'_> {
     /// completions.
     fn deep_paced(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
-            let (now, stops) = (self.clock.now(), self.stop.load(Ordering::Relaxed));
+            let (now, stops) = (self.time.now(), self.stop.load(Ordering::Relaxed));
             let over = now >= end || stops;
             if over && (self.in_flight == 0 || self.carries && !stops) {
                 return Ok(());
             }
             while !over && self.launch_due(now)? {}
             if self.in_flight > 0 {
-                self.land_one()?;
+                self.land_one(end)?;
             } else if !over {
                 let due = self.due();
                 self.rest_until(due.min(end));
@@ -164,14 +163,23 @@ impl Lane<'_> {
         Ok(true)
     }
 
-    fn land_one(&mut self) -> Result<(), EngineError> {
-        if let Some(done) = self.engine.poll()? {
-            let now = self.clock.now();
-            self.land(done, now);
-            self.in_flight -= 1;
-            if let Some(pace) = &mut self.pace {
-                pace.free.push(done.slot);
-            }
+    fn land_one(&mut self, end: u64) -> Result<(), EngineError> {
+        let Some(done) = self.engine.poll()? else {
+            let (engine, pace) = (&self.engine, &self.pace);
+            let free = pace.as_ref().filter(|pace| !pace.free.is_empty());
+            let due = free.map_or(end, |pace| pace.due.min(end));
+            let next = |now| engine.next_due().unwrap_or(now);
+            self.time.look_again(|now| match now < end {
+                true => next(now).min(due),
+                false => next(now),
+            });
+            return Ok(());
+        };
+        let now = self.time.now();
+        self.land(done, now);
+        self.in_flight -= 1;
+        if let Some(pace) = &mut self.pace {
+            pace.free.push(done.slot);
         }
         Ok(())
     }

@@ -17,13 +17,12 @@ use super::Lane;
 use super::flights::HybridFlight;
 use crate::engine::{Completion, EngineError};
 use crate::sample::{Sample, short};
+use crate::time::Time;
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Outcome};
-use q2c_sys::clock::monotonic_ns;
-use q2c_sys::thread::sleep_until;
 use std::sync::atomic::Ordering;
 
-impl Lane<'_> {
+impl<T: Time> Lane<'_, T> {
     /// Keeps `depth` requests in flight, as [`Lane::deep`] does.
     pub(super) fn deep_hybrid(
         &mut self,
@@ -74,9 +73,9 @@ impl Lane<'_> {
 
     fn start(&mut self, rule: &mut dyn q2c_policy::Lane, slot: u16) -> Result<(), EngineError> {
         let request = self.next_request(slot);
-        let submit_ns = self.clock.now();
+        let submit_ns = self.time.now();
         let early = self.submit_by(rule, request, submit_ns)?;
-        let submitted_ns = self.clock.now();
+        let submitted_ns = self.time.now();
         let (decision, token) =
             early.unwrap_or_else(|| rule.decide(self.io(), Nanos(submitted_ns)));
         let (asked, flags) = match decision {
@@ -112,14 +111,14 @@ impl Lane<'_> {
             if !self.flights.found.is_empty() {
                 return Ok(());
             }
-            let now = self.clock.now();
+            let now = self.time.now();
             let Some(oldest) = self.flights.oldest() else {
                 return Ok(());
             };
             match oldest.decision {
                 Decision::Sleep(asked) if oldest.due_ns > now => {
-                    sleep_until(monotonic_ns() + (oldest.due_ns - now));
-                    let woke = self.clock.now();
+                    self.time.sleep(oldest.due_ns - now);
+                    let woke = self.time.now();
                     let sample = &mut oldest.sample;
                     sample.asked_ns = short(asked.0);
                     sample.slept_ns = short(woke - now);
@@ -131,14 +130,20 @@ impl Lane<'_> {
                 }
                 Decision::Interrupt if can_interrupt => {
                     let done = self.engine.wait()?;
-                    let now = self.clock.now();
+                    let now = self.time.now();
                     self.note(done, now);
                     // The wait returned the first completion, so no other request was complete
                     // before.
                     self.flights.looked_ns = now;
                     return Ok(());
                 }
-                _ => std::hint::spin_loop(),
+                _ => {
+                    self.look_again();
+                    if T::SIMULATED {
+                        // The looks that were passed over found nothing.
+                        self.flights.looked_ns = self.time.now();
+                    }
+                }
             }
         }
     }
@@ -148,7 +153,7 @@ impl Lane<'_> {
     fn look(&mut self) -> Result<(), EngineError> {
         let before = self.flights.looked_ns;
         loop {
-            let now = self.clock.now();
+            let now = self.time.now();
             match self.engine.poll()? {
                 Some(done) => self.note(done, before),
                 None => {
@@ -168,7 +173,7 @@ impl Lane<'_> {
 
     /// Records completion number `i` of those found, tells the rule, and returns the time.
     fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
-        let (done, now) = (self.flights.found[i], self.clock.now());
+        let (done, now) = (self.flights.found[i], self.time.now());
         let flight = self.flights.remove(done.slot);
         let observed = now.saturating_sub(flight.submitted_ns);
         self.record(Sample {

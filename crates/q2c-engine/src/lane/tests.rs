@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::engine::EngineFacts;
+use crate::time::Real;
 use q2c_model::Bytes;
 use q2c_policy::Token;
+use q2c_sys::Clock;
 use std::sync::{Arc, Mutex};
 
 /// The calls that one I/O made.
@@ -96,7 +98,7 @@ fn one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) 
     let mut lane = Lane {
         engine: Box::new(Counting(Arc::clone(&calls))),
         offsets: Offsets::new(pattern, bs, span, 1),
-        clock: Clock::new(),
+        time: Real(Clock::new()),
         recorder: Recorder::new(1),
         write: false,
         length: 512,

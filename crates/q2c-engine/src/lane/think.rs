@@ -2,6 +2,7 @@
 
 use super::Lane;
 use crate::rest::rest_until;
+use crate::time::Time;
 use q2c_model::Nanos;
 use std::sync::atomic::Ordering;
 
@@ -29,12 +30,12 @@ impl Think {
     }
 }
 
-impl Lane<'_> {
+impl<T: Time> Lane<'_, T> {
     /// Sleeps for the rest of `think`. Returns whether the next I/O may be submitted: not where the
     /// run's clock shows `end` before it, or where `stop` is raised. What is left of the think time
     /// at `end` belongs to the next stretch, so that stretches may be of any length.
     pub(super) fn has_thought(&self, think: Think, end: u64) -> bool {
-        rest_until(think.until_ns.min(end), self.clock, self.stop);
-        self.clock.now() < end && !self.stop.load(Ordering::Relaxed)
+        rest_until(think.until_ns.min(end), self.time, self.stop);
+        self.time.now() < end && !self.stop.load(Ordering::Relaxed)
     }
 }

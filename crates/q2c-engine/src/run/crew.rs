@@ -3,9 +3,11 @@
 use super::RunError;
 use super::data::LaneData;
 use super::plan::JobPlan;
-use super::thread::{Common, LaneResult, PhasesResult, lane_thread};
+use super::thread::{LaneResult, Meeting, PhasesResult, lane_thread};
 use crate::lane::Lane;
-use crate::start::{HaltsOnPanic, Start, Starter};
+use crate::start::{HaltsOnPanic, Member, Start, Starter};
+use crate::time::{Real, Time, TimeSource};
+use crate::world;
 use q2c_sys::Clock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,40 +18,74 @@ const LEAD_NS: u64 = 3_000_000;
 
 /// The results of a crew: the data of the lanes, the result of the work beside them, and the common
 /// start on the run's clock.
-pub(super) struct Crewed<T> {
+pub(crate) struct Crewed<T> {
     pub lanes: Vec<LaneData>,
     pub beside: T,
     pub start_ns: u64,
 }
 
+/// A lane and what it does.
+pub(crate) type Job<W> = (JobPlan, W);
+
+/// What a lane does between the common start and its end.
+pub(crate) trait Work: Send {
+    fn go<T: Time>(self, lane: &mut Lane<'_, T>, job: JobPlan, begin_ns: u64) -> PhasesResult;
+}
+
+/// What is done beside the lanes, in a thread of its own. It gets the common start on the run's
+/// clock and the lanes' thread ids.
+pub(crate) trait Beside: Send {
+    type Out: Send;
+    fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> Self::Out;
+}
+
 /// Runs every job's `work` in a thread of its own, and once all lanes are set up `beside` in one
 /// more.
 ///
-/// `beside` gets the common start on the run's clock and the lanes' thread ids. It MUST raise
-/// `halt`, unless the lanes end by themselves. The lanes' engines stay open until it has returned.
-/// `name` names it in the error when it panics.
+/// `beside` MUST raise `halt`, unless the lanes end by themselves. The lanes' engines stay open
+/// until it has returned. `name` names it in the error when it panics.
 ///
 /// # Errors
 /// A lane cannot be set up, or a thread breaks or panics. No thread is left behind.
-pub(super) fn crew<W, B, T>(
-    jobs: Vec<(JobPlan, W)>,
+pub(crate) fn crew<W: Work, B: Beside>(
+    jobs: Vec<Job<W>>,
+    time: &TimeSource,
+    halt: &AtomicBool,
+    name: &str,
+    beside: B,
+) -> Result<Crewed<B::Out>, RunError> {
+    match time {
+        TimeSource::Real(clock) => threads(jobs, *clock, halt, name, beside),
+        TimeSource::World(world) => world::crew(jobs, world, halt, name, beside),
+    }
+}
+
+/// The meeting of a lane that is a thread.
+struct Threads<'a> {
+    member: Member<'a>,
+    /// Set when the work beside the lanes is over. Until then the engines stay open, so that the
+    /// CPU of their helpers can be read.
+    over: &'a OnceLock<()>,
+}
+
+impl Meeting for Threads<'_> {
+    fn ready(&self, is_set_up: bool) -> Option<u64> {
+        self.member.ready(is_set_up)
+    }
+
+    fn wait_for_end(&self) {
+        self.over.wait();
+    }
+}
+
+fn threads<W: Work, B: Beside>(
+    jobs: Vec<Job<W>>,
     clock: Clock,
     halt: &AtomicBool,
     name: &str,
     beside: B,
-) -> Result<Crewed<T>, RunError>
-where
-    W: FnOnce(&mut Lane<'_>, JobPlan, u64) -> PhasesResult + Send,
-    B: FnOnce(u64, &[u32]) -> T + Send,
-    T: Send,
-{
+) -> Result<Crewed<B::Out>, RunError> {
     let (start, over) = (&Start::of(jobs.len()), &OnceLock::new());
-    let common = Common {
-        clock,
-        halt,
-        start,
-        over,
-    };
     scope(|scope| {
         let starter = Starter::new(start);
         let ends = TellsEnd(over);
@@ -57,7 +93,10 @@ where
         let mut refused = None;
         for (index, (job, work)) in jobs.into_iter().enumerate() {
             let lane = job.name.clone();
-            let body = move || lane_thread(index, job, common, work);
+            let body = move || {
+                let member = Member::new(start, index, halt);
+                lane_thread(job, Real(clock), halt, &Threads { member, over }, work)
+            };
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => threads.push((lane, thread)),
                 Err(source) => {
@@ -80,7 +119,7 @@ where
         let beside = tids.and_then(|tids| {
             let body = move || {
                 let _halts = HaltsOnPanic(halt);
-                beside(start_ns, &tids)
+                beside.go(Real(clock), start_ns, &tids)
             };
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => Some(thread.join()),
@@ -158,19 +197,33 @@ mod tests {
         }
     }
 
+    struct Nothing;
+
+    impl Work for Nothing {
+        fn go<T: Time>(self, _: &mut Lane<'_, T>, _: JobPlan, _: u64) -> PhasesResult {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Looks which threads there still are.
+    struct Looks;
+
+    impl Beside for Looks {
+        type Out = Vec<bool>;
+        fn go<T: Time>(self, _: T, _: u64, threads: &[u32]) -> Vec<bool> {
+            std::thread::sleep(Duration::from_millis(100));
+            let there = |tid: &u32| PathBuf::from(format!("/proc/self/task/{tid}")).exists();
+            threads.iter().map(there).collect()
+        }
+    }
+
     /// A helper thread of a lane's engine can still be read when the work beside the lanes ends.
     #[test]
     fn lanes_that_are_done_stay_until_the_end_beside_them() {
         let halt = AtomicBool::new(false);
-        let work = |_: &mut Lane<'_>, _: JobPlan, _: u64| -> PhasesResult { Ok(Vec::new()) };
-        let beside = |_, tids: &[u32]| {
-            std::thread::sleep(Duration::from_millis(100));
-            let there = |tid: &u32| PathBuf::from(format!("/proc/self/task/{tid}")).exists();
-            tids.iter().map(there).collect::<Vec<_>>()
-        };
-        let clock = Clock::new();
-        let jobs = vec![(job(), work), (job(), work)];
-        let crewed = crew(jobs, clock, &halt, "beside", beside).expect("the lanes run");
+        let jobs = vec![(job(), Nothing), (job(), Nothing)];
+        let time = Clock::new().into();
+        let crewed = crew(jobs, &time, &halt, "beside", Looks).expect("the lanes run");
         assert_eq!(crewed.beside, [true, true]);
         assert_eq!(crewed.lanes.len(), 2);
     }

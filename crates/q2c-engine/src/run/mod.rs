@@ -1,12 +1,12 @@
 //! A run: lanes on their CPUs, phases in time, one start, one clock, and a sampler beside the
 //! lanes.
 
-mod crew;
+pub(crate) mod crew;
 mod data;
 mod live;
 mod plan;
 mod sampler;
-mod thread;
+pub(crate) mod thread;
 
 pub use data::{LaneData, Mark, PhaseData, RunData};
 pub use live::{Heard, Live, LivePlan, LiveSlice, live};
@@ -14,11 +14,13 @@ pub use plan::{Activity, JobPlan, RunPlan};
 
 use crate::engine::EngineError;
 use crate::lane::Lane;
-use crew::crew;
+use crate::time::Time;
+use crew::{Work, crew};
+use q2c_model::Nanos;
 use sampler::Sampler;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
-use thread::through_phases;
+use thread::{PhasesResult, run_phases};
 
 /// Is told of the phase boundaries, in the sampler's thread.
 pub trait Observer {
@@ -56,6 +58,16 @@ pub enum RunError {
     /// A lane's thread, or the one beside the lanes, panicked: a fault of q2c.
     #[error("run {0}: its thread panicked")]
     Panic(String),
+    /// A simulated run goes on without getting anywhere: no step of its lanes takes time.
+    #[error(
+        "run in simulated time: stuck at {}: no step of the lanes takes time; give the device a service time, or \
+         the machine costs above 0",
+        Nanos(*at_ns)
+    )]
+    Stuck {
+        /// Where time stood still, ns on the run's clock.
+        at_ns: u64,
+    },
     /// A lane's thread could not be started.
     #[error(
         "run {lane}: start its thread: {source}; use fewer jobs or raise the limit of tasks (ulimit -u)"
@@ -83,17 +95,17 @@ pub fn run(
 ) -> Result<RunData, RunError> {
     plan::check_plan(&plan)?;
     let halt = AtomicBool::new(false);
-    let (clock, phases) = (plan.clock, &plan.phases[..]);
+    let phases = &plan.phases[..];
     let sampler = Sampler {
-        clock,
         phases,
         interval: plan.interval,
         cpu: plan.sampler_cpu,
+        observer,
+        stop,
+        halt: &halt,
     };
-    let work = |lane: &mut Lane<'_>, job, begin| through_phases(lane, job, begin, phases);
-    let jobs = plan.jobs.into_iter().map(|job| (job, work)).collect();
-    let sample = |begin, tids: &[u32]| sampler.follow(begin, tids, observer, stop, &halt);
-    let crewed = crew(jobs, clock, &halt, "sampler", sample)?;
+    let jobs = plan.jobs.into_iter().map(|job| (job, Phases(phases)));
+    let crewed = crew(jobs.collect(), &plan.time, &halt, "sampler", sampler)?;
     let mut lanes = crewed.lanes;
     lanes
         .iter_mut()
@@ -104,4 +116,13 @@ pub fn run(
         start_ns: crewed.start_ns,
         stopped: halt.load(Ordering::Relaxed),
     })
+}
+
+/// The phases that a lane goes through.
+struct Phases<'a>(&'a [Nanos]);
+
+impl Work for Phases<'_> {
+    fn go<T: Time>(self, lane: &mut Lane<'_, T>, job: JobPlan, begin_ns: u64) -> PhasesResult {
+        run_phases(lane, job, begin_ns, self.0)
+    }
 }

@@ -3,9 +3,9 @@
 use super::RunError;
 use crate::engines::{EngineSpec, Medium};
 use crate::pattern::Pattern;
+use crate::time::TimeSource;
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Wait;
-use q2c_sys::Clock;
 
 /// The work of a lane in one phase.
 pub enum Activity {
@@ -70,7 +70,7 @@ pub struct RunPlan {
     /// CPU of the sampler, best one without a lane. `None`: the kernel chooses.
     pub sampler_cpu: Option<CpuId>,
     /// The clock of all times in the run.
-    pub clock: Clock,
+    pub time: TimeSource,
 }
 
 pub(super) fn check_plan(plan: &RunPlan) -> Result<(), RunError> {

@@ -3,68 +3,73 @@
 use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
 use crate::engine::EngineError;
+use crate::engines::Memory;
 use crate::lane::{Flights, Lane, Pace, Think};
 use crate::pattern::Offsets;
 use crate::rest::rest_until;
+use crate::run::crew::Work;
 use crate::sample::Recorder;
-use crate::start::{Member, Start};
+use crate::time::Time;
 use q2c_model::Nanos;
 use q2c_policy::Wait;
-use q2c_sys::Clock;
-use q2c_sys::clock::thread_cpu_ns;
-use q2c_sys::thread::{cpu_ns_of, least_timer_slack, pin, switches};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps the draws of due times apart from those of offsets.
 const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 
 /// The phases that a lane has gone through.
-pub(super) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
-pub(super) type LaneResult = Result<LaneData, EngineError>;
+pub(crate) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
+pub(crate) type LaneResult = Result<LaneData, EngineError>;
 
-/// The parts of a run that all its lanes' threads have in common.
-#[derive(Clone, Copy)]
-pub(super) struct Common<'a> {
-    pub clock: Clock,
-    /// When it is raised, all lanes end.
-    pub halt: &'a AtomicBool,
-    pub start: &'a Start,
-    /// Set when the work beside the lanes is over. Until then the engines stay open, so that the
-    /// CPU of their helpers can be read.
-    pub over: &'a OnceLock<()>,
+/// Where the lanes of a run meet before they start and before they end.
+pub(crate) trait Meeting {
+    /// Reports whether this lane is set up, waits for the others, and returns the common start;
+    /// `None` when there is none.
+    fn ready(&self, is_set_up: bool) -> Option<u64>;
+
+    /// Waits until the work beside the lanes is over.
+    fn wait_for_end(&self);
 }
 
-/// Sets the lane up, reports, waits for the common start and calls `work` with the lane, its job
-/// and the start on the run's clock.
-pub(super) fn lane_thread(
-    index: usize,
+/// Sets the lane up, reports, waits for the common start and does `work` with the lane, its job and
+/// the start on the run's clock. Raises `halt` if the work fails, because without this lane the
+/// others no longer do what the plan says.
+pub(crate) fn lane_thread<T: Time>(
     job: JobPlan,
-    common: Common<'_>,
-    work: impl FnOnce(&mut Lane<'_>, JobPlan, u64) -> PhasesResult,
+    time: T,
+    halt: &AtomicBool,
+    meeting: &impl Meeting,
+    work: impl Work,
 ) -> LaneResult {
-    let member = Member::new(common.start, index, common.halt);
-    let set_up = set_up(&job, common.clock, common.halt);
-    let begin_ns = member.ready(set_up.is_ok());
+    let set_up = set_up(&job, time, halt);
+    let begin_ns = meeting.ready(set_up.is_ok());
     let mut lane = set_up?;
     let Some(begin_ns) = begin_ns else {
         return Ok(LaneData::default());
     };
     let name = job.name.clone();
-    // Without this lane the others no longer do what the plan says, so they end too.
-    let phases = member.checked(work(&mut lane, job, begin_ns))?;
-    common.over.wait();
+    let phases = work.go(&mut lane, job, begin_ns);
+    let phases = phases.inspect_err(|_| halt.store(true, Ordering::Relaxed))?;
+    meeting.wait_for_end();
     Ok(left_behind(lane, name, phases))
 }
 
-fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<'a>, EngineError> {
-    let pinned = pin(job.cpu).and_then(|()| least_timer_slack());
-    pinned.map_err(|source| EngineError::Pin {
+fn set_up<'a, T: Time + 'a>(
+    job: &JobPlan,
+    time: T,
+    halt: &'a AtomicBool,
+) -> Result<Lane<'a, T>, EngineError> {
+    time.pin(job.cpu).map_err(|source| EngineError::Pin {
         cpu: job.cpu.0,
         source,
     })?;
-    let (slots, size) = (job.depth as usize, job.bs.0 as usize);
-    let engine = job.engine.open(&job.medium, slots, size, job.seed)?;
+    let slots = job.depth as usize;
+    let memory = Memory {
+        slots,
+        size: job.bs.0 as usize,
+        shared: None,
+    };
+    let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;
     let facts = engine.facts();
     Ok(Lane {
         waits: facts.waits,
@@ -72,7 +77,7 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         helper: facts.helper,
         engine,
         offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed).from(job.base),
-        clock,
+        time,
         recorder: match job.tally {
             true => Recorder::new(job.capacity).tallying(),
             false => Recorder::new(job.capacity),
@@ -94,15 +99,15 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
 }
 
 /// Goes through the phases, which begin at `begin`.
-pub(super) fn through_phases(
-    lane: &mut Lane<'_>,
+pub(super) fn run_phases<T: Time>(
+    lane: &mut Lane<'_, T>,
     job: JobPlan,
     begin: u64,
     phases: &[Nanos],
 ) -> PhasesResult {
     let (mut state, mut end) = (WaitState::default(), begin);
     let mut data = Vec::with_capacity(phases.len());
-    rest_until(begin, lane.clock, lane.stop);
+    rest_until(begin, lane.time, lane.stop);
     let mut activities = job.activities.into_iter().zip(phases).peekable();
     while let Some((activity, length)) = activities.next() {
         end += length.0;
@@ -120,12 +125,12 @@ pub(super) fn through_phases(
 }
 
 /// The data of a lane that has ended.
-fn left_behind(lane: Lane<'_>, name: String, phases: Vec<PhaseData>) -> LaneData {
+fn left_behind<T: Time>(lane: Lane<'_, T>, name: String, phases: Vec<PhaseData>) -> LaneData {
     let (faults, first_fault) = lane.recorder.faults();
     LaneData {
         name,
         phases,
-        tid: q2c_sys::thread::id(),
+        tid: lane.time.thread_id(),
         facts: lane.engine.facts(),
         ios: lane.recorder.ios(),
         samples: lane.recorder.into_samples(),
@@ -154,23 +159,27 @@ impl WaitState {
     }
 
     /// Does I/O, or rests, until the run's clock shows `end` or the lane's `stop` is raised.
-    pub fn go_on(&mut self, lane: &mut Lane<'_>, end: u64) -> Result<(), EngineError> {
+    pub fn go_on<T: Time>(&mut self, lane: &mut Lane<'_, T>, end: u64) -> Result<(), EngineError> {
         match &mut self.wait {
             Some(wait) => lane.run_until(wait, end),
             None => {
-                rest_until(end, lane.clock, lane.stop);
+                rest_until(end, lane.time, lane.stop);
                 Ok(())
             }
         }
     }
 
     /// Reaps the requests that a lane with `carries` has in flight.
-    pub fn drain(&mut self, lane: &mut Lane<'_>) -> Result<(), EngineError> {
+    pub fn drain<T: Time>(&mut self, lane: &mut Lane<'_, T>) -> Result<(), EngineError> {
         self.wait.as_mut().map_or(Ok(()), |wait| lane.drain(wait))
     }
 }
 
-fn phase(lane: &mut Lane<'_>, state: &mut WaitState, end: u64) -> Result<PhaseData, EngineError> {
+fn phase<T: Time>(
+    lane: &mut Lane<'_, T>,
+    state: &mut WaitState,
+    end: u64,
+) -> Result<PhaseData, EngineError> {
     let (begin, ios, first) = (mark(lane), lane.recorder.ios(), lane.recorder.recorded());
     state.go_on(lane, end)?;
     let data = PhaseData {
@@ -186,13 +195,13 @@ fn phase(lane: &mut Lane<'_>, state: &mut WaitState, end: u64) -> Result<PhaseDa
     })
 }
 
-pub(super) fn mark(lane: &Lane<'_>) -> Mark {
+pub(super) fn mark<T: Time>(lane: &Lane<'_, T>) -> Mark {
     // A helper lives as long as its engine, so its CPU can be read.
-    let helper = lane.helper.and_then(|tid| cpu_ns_of(tid).ok());
+    let helper = lane.helper.and_then(|tid| lane.time.cpu_ns_of(tid));
     Mark {
-        t_ns: lane.clock.now(),
-        cpu_ns: thread_cpu_ns(),
+        t_ns: lane.time.now(),
+        cpu_ns: lane.time.cpu_ns(),
         helper_cpu_ns: helper.unwrap_or(0),
-        switches: switches(),
+        switches: lane.time.switches(),
     }
 }

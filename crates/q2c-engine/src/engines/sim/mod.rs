@@ -1,5 +1,5 @@
 //! `sim:` is a simulated device of known truth: service times from a model, a queue with servers,
-//! in real time. The latency of a request is its wait in the queue and its service time; what a
+//! in the time of the run. The latency of a request is its wait in the queue and its service time; what a
 //! thread sees on top is its own lateness.
 //!
 //! A device is one, whoever uses it: lanes, background jobs and a replay's submitting threads on
@@ -15,27 +15,28 @@ mod tests;
 pub use device::{ReadTimes, Service, SimDevice, SimDevices, SimSpec};
 
 use crate::engine::{Completion, Engine, EngineError, EngineFacts, Operation, Request};
+use crate::time::{Step, Time};
 use device::OpenDevice;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
 use q2c_policy::method::Means;
 use q2c_service::Draws;
-use q2c_sys::clock::monotonic_ns;
-use q2c_sys::thread::sleep_until;
 use std::sync::Arc;
 
 /// The engine: one submitter of a simulated device.
-pub struct Sim {
+pub(crate) struct Sim<T> {
+    time: T,
     device: OpenDevice,
     draws: Draws,
-    /// The submitter's own requests, each with its completion time, CLOCK_MONOTONIC ns.
+    /// The submitter's own requests, each with its completion time.
     in_flight: Vec<(u64, Completion)>,
 }
 
-impl Sim {
+impl<T: Time> Sim<T> {
     /// Opens the device with room for `slots` requests in flight. `seed` draws the service times.
-    pub fn open(device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
+    pub fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
         Sim {
+            time,
             draws: Draws::new(device.times.clone(), seed),
             device: OpenDevice::new(device),
             in_flight: Vec::with_capacity(slots),
@@ -53,7 +54,7 @@ impl Sim {
     }
 
     /// Index of the request that completes first, and the time at which it does.
-    fn next_due(&self) -> Option<(usize, u64)> {
+    fn first_due(&self) -> Option<(usize, u64)> {
         let due = self
             .in_flight
             .iter()
@@ -74,31 +75,39 @@ fn io(request: &Request) -> Io {
     }
 }
 
-impl Engine for Sim {
+impl<T: Time> Engine for Sim<T> {
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
-        let now = monotonic_ns();
+        requests
+            .iter()
+            .for_each(|_| self.time.spend(Step::Submission));
+        let now = self.time.now();
         requests.iter().for_each(|request| self.start(request, now));
         Ok(())
     }
 
     fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
-        Ok(match self.next_due() {
-            Some((i, due)) if due <= monotonic_ns() => Some(self.in_flight.swap_remove(i).1),
+        self.time.spend(Step::Look);
+        Ok(match self.first_due() {
+            Some((i, due)) if due <= self.time.now() => Some(self.in_flight.swap_remove(i).1),
             _ => None,
         })
     }
 
     fn wait(&mut self) -> Result<Completion, EngineError> {
         let (i, due) = self
-            .next_due()
+            .first_due()
             .expect("a request is in flight, as the contract says");
-        sleep_until(due);
+        self.time.wait_for_completion(due);
         Ok(self.in_flight.swap_remove(i).1)
     }
 
+    fn next_due(&self) -> Option<u64> {
+        self.first_due().map(|(_, due)| due)
+    }
+
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
-        let due = self.next_due().map_or(u64::MAX, |(_, due)| due);
-        sleep_until(due.min(deadline_ns));
+        let due = self.next_due().unwrap_or(u64::MAX);
+        self.time.wait_for_completion(due.min(deadline_ns));
         self.poll()
     }
 

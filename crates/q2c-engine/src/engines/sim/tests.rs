@@ -3,7 +3,10 @@
 
 use super::*;
 use crate::engines::EngineSpec;
+use crate::time::Real;
 use q2c_service::{Empirical, EmpiricalBuilder, Measure, RecordedTimes};
+use q2c_sys::Clock;
+use q2c_sys::clock::monotonic_ns;
 
 fn request(slot: u16) -> Request {
     Request {
@@ -20,10 +23,10 @@ fn spec(text: &str) -> SimSpec {
 }
 
 /// A submitter with one request at the device, and the time at which that is complete.
-fn busy(devices: &SimDevices, text: &str) -> (Sim, u64) {
-    let mut sim = Sim::open(devices.of(&spec(text)).unwrap(), 4, 1);
+fn busy(devices: &SimDevices, text: &str) -> (Sim<Real>, u64) {
+    let mut sim = Sim::open(Real(Clock::BOOT), devices.of(&spec(text)).unwrap(), 4, 1);
     sim.submit(&[request(0)]).unwrap();
-    let (_, due) = sim.next_due().unwrap();
+    let due = sim.next_due().unwrap();
     (sim, due)
 }
 
@@ -32,7 +35,12 @@ const SECOND: u64 = 1_000_000_000;
 #[test]
 fn one_server_serves_one_after_the_other() {
     let devices = SimDevices::default();
-    let mut sim = Sim::open(devices.of(&spec("sim:200us")).unwrap(), 2, 1);
+    let mut sim = Sim::open(
+        Real(Clock::BOOT),
+        devices.of(&spec("sim:200us")).unwrap(),
+        2,
+        1,
+    );
     let start = monotonic_ns();
     sim.submit(&[request(0), request(1)]).unwrap();
     assert_eq!(sim.wait().unwrap().slot, 0);
@@ -128,7 +136,7 @@ fn a_seed_tells_a_submitters_times() {
         let devices = SimDevices::default();
         let open = |seed| {
             let spec = spec("sim:lognormal(10s,0.5),servers=100");
-            Sim::open(devices.of(&spec).unwrap(), 50, seed)
+            Sim::open(Real(Clock::BOOT), devices.of(&spec).unwrap(), 50, seed)
         };
         let (mut sim, mut other) = (open(seed), open(99));
         let submit_both = |n| {

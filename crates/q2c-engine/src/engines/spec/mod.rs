@@ -21,8 +21,9 @@ use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimDevices, SimSpec};
 use super::uring::Uring;
 use crate::engine::{Engine, EngineError};
+use crate::time::{Real, Time};
 use q2c_sys::aio::ReapFrom;
-use q2c_sys::{RingOptions, SqPoll, VectoredFlags};
+use q2c_sys::{Clock, RingOptions, SqPoll, VectoredFlags};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -122,13 +123,27 @@ impl EngineSpec {
         memory: Memory,
         seed: u64,
     ) -> Result<Box<dyn Engine>, EngineError> {
+        self.open_at(Real(Clock::BOOT), medium, memory, seed)
+    }
+
+    /// As [`EngineSpec::open_in`], in the time of a run.
+    pub(crate) fn open_at<'a, T: Time + 'a>(
+        &self,
+        time: T,
+        medium: &Medium,
+        memory: Memory,
+        seed: u64,
+    ) -> Result<Box<dyn Engine + 'a>, EngineError> {
+        if T::SIMULATED && self.needs_file() {
+            return Err(EngineError::NotSimulated(self.to_string()));
+        }
         let slots = memory.slots;
         let file = |name| match medium {
             Medium::File(file) => Ok(file),
             Medium::Simulated(_) | Medium::None => Err(EngineError::NoTarget(name)),
         };
         Ok(match self {
-            EngineSpec::ByDevice(kind) => kind.by_ring().open_in(medium, memory, seed)?,
+            EngineSpec::ByDevice(kind) => kind.by_ring().open_at(time, medium, memory, seed)?,
             EngineSpec::IoUring(options) => {
                 Box::new(Uring::open(file("io_uring")?, memory.buffers()?, *options)?)
             }
@@ -145,13 +160,16 @@ impl EngineSpec {
             }
             EngineSpec::Null => Box::new(Null::open(slots)),
             EngineSpec::Sim(spec) => match medium {
-                Medium::Simulated(devices) => Box::new(Sim::open(devices.of(spec)?, slots, seed)),
+                Medium::Simulated(devices) => {
+                    Box::new(Sim::open(time, devices.of(spec)?, slots, seed))
+                }
                 Medium::File(_) | Medium::None => {
                     return Err(EngineError::NoDevices(self.to_string()));
                 }
             },
             EngineSpec::Fault { kind, nth, inner } => Box::new(FaultEngine::open(
-                inner.open_in(medium, memory, seed)?,
+                time,
+                inner.open_at(time, medium, memory, seed)?,
                 *kind,
                 *nth,
             )),

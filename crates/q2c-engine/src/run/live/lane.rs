@@ -4,10 +4,12 @@ use super::order::Board;
 use crate::engine::EngineFacts;
 use crate::lane::Lane;
 use crate::rest::rest_until;
+use crate::run::crew::Work;
 use crate::run::data::{Mark, PhaseData};
 use crate::run::plan::{Activity, JobPlan};
 use crate::run::thread::{PhasesResult, WaitState, mark};
 use crate::sample::Sample;
+use crate::time::Time;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -32,6 +34,12 @@ pub(super) struct LaneChannels<'a> {
     pub board: &'a Board,
 }
 
+impl Work for LaneChannels<'_> {
+    fn go<T: Time>(self, lane: &mut Lane<'_, T>, job: JobPlan, begin_ns: u64) -> PhasesResult {
+        in_slices(lane, job, begin_ns, &self)
+    }
+}
+
 /// The begin of the present slice: the lane's state, its I/Os so far, and the order in force.
 struct SliceBegin {
     at: Mark,
@@ -41,8 +49,8 @@ struct SliceBegin {
 
 /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is broken
 /// off then is not handed over.
-pub(super) fn in_slices(
-    lane: &mut Lane<'_>,
+fn in_slices<T: Time>(
+    lane: &mut Lane<'_, T>,
     job: JobPlan,
     begin: u64,
     channels: &LaneChannels<'_>,
@@ -53,7 +61,7 @@ pub(super) fn in_slices(
         .into_iter()
         .for_each(|first| state.take(first));
     lane.carries = true;
-    rest_until(begin, lane.clock, lane.stop);
+    rest_until(begin, lane.time, lane.stop);
     let (at, ios, order) = (mark(lane), 0, 0);
     let mut open = SliceBegin { at, ios, order };
     while !lane.stop.load(Ordering::Relaxed) {
@@ -88,8 +96,8 @@ pub(super) fn in_slices(
 
 impl LaneChannels<'_> {
     /// Number of the slice that contains the present time.
-    fn number(&self, lane: &Lane<'_>, begin: u64) -> u64 {
-        lane.clock.now().saturating_sub(begin) / self.slice_ns
+    fn number<T: Time>(&self, lane: &Lane<'_, T>, begin: u64) -> u64 {
+        lane.time.now().saturating_sub(begin) / self.slice_ns
     }
 
     fn hand_over(

@@ -11,22 +11,20 @@
 mod lane;
 mod order;
 
-use super::crew::crew;
+use super::crew::{Beside, crew};
 use super::plan::{Activity, JobPlan, check_activity, check_jobs};
 use super::{RunData, RunError};
 use crate::engine::EngineFacts;
 use crate::engines::EngineSpec;
-use crate::lane::Lane;
 use crate::measure::{PhaseStats, stats_of};
 use crate::sample::{Sample, touched};
-use lane::{LaneChannels, RawSlice, in_slices};
+use crate::time::{Time, TimeSource};
+use lane::{LaneChannels, RawSlice};
 use order::Board;
 use q2c_model::{CpuId, Nanos};
-use q2c_sys::Clock;
-use q2c_sys::thread::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The plan of a run without a planned end.
 pub struct LivePlan {
@@ -37,7 +35,7 @@ pub struct LivePlan {
     /// CPU of the listener, best one without a lane. `None`: the kernel chooses.
     pub listener_cpu: Option<CpuId>,
     /// The clock of all times in the run.
-    pub clock: Clock,
+    pub time: TimeSource,
     /// Whether slices come with their samples.
     pub samples: bool,
 }
@@ -79,13 +77,18 @@ pub enum Heard {
 /// also returns the buffers to the lanes and passes a raised `stop` on to them, and gives orders
 /// with [`Live::order`] in between. After [`Heard::End`] no more slices come.
 pub struct Live<'a> {
+    time: &'a dyn ListenerTime,
+    start_ns: u64,
+    threads: Vec<u32>,
+    wires: Wires<'a>,
+}
+
+/// The listener's side of the channels between it and the lanes.
+struct Wires<'a> {
     /// Name, engine and depth of each lane.
     plan: Vec<(String, EngineSpec, u16)>,
-    clock: Clock,
     slice_ns: u64,
-    start_ns: u64,
     samples: bool,
-    tids: Vec<u32>,
     board: &'a Board,
     full: Receiver<RawSlice>,
     empty: Vec<SyncSender<Vec<Sample>>>,
@@ -93,11 +96,55 @@ pub struct Live<'a> {
     halt: &'a AtomicBool,
 }
 
+/// The listener's time.
+trait ListenerTime {
+    fn now(&self) -> u64;
+    fn receive(&self, from: &Receiver<RawSlice>, ns: u64) -> Result<RawSlice, RecvTimeoutError>;
+}
+
+impl<T: Time> ListenerTime for T {
+    fn now(&self) -> u64 {
+        Time::now(*self)
+    }
+
+    fn receive(&self, from: &Receiver<RawSlice>, ns: u64) -> Result<RawSlice, RecvTimeoutError> {
+        Time::receive(*self, from, ns)
+    }
+}
+
+/// The listener before the run has begun.
+struct Listener<'a, F> {
+    cpu: Option<CpuId>,
+    wires: Wires<'a>,
+    listen: F,
+}
+
+impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> Beside for Listener<'_, F> {
+    type Out = R;
+
+    fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> R {
+        if let Some(cpu) = self.cpu {
+            // If pinning fails, the listener may cost the lanes a little, but no number changes its
+            // meaning.
+            time.pin(cpu).ok();
+        }
+        let halt = self.wires.halt;
+        let heard = (self.listen)(&mut Live {
+            time: &time,
+            start_ns,
+            threads: threads.to_vec(),
+            wires: self.wires,
+        });
+        halt.store(true, Ordering::Relaxed);
+        heard
+    }
+}
+
 /// Buffers of each lane: one in use, and three in reserve for the time in which the listener is
 /// busy.
 const BUFFERS: usize = 4;
 /// The longest wait of the listener without a look whether to stop.
-const NAP: Duration = Duration::from_millis(20);
+const NAP_NS: u64 = 20_000_000;
 /// An order takes effect at the first cut that is at least this far away, so that every lane has
 /// seen it by then.
 const NOTICE_NS: u64 = 2_000_000;
@@ -119,24 +166,14 @@ pub fn live<T: Send>(
     }
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
-    let (mut ears, lanes) = Live::wired(&plan, &board, stop, &halt);
-    let work =
-        |channels| move |lane: &mut Lane<'_>, job, begin| in_slices(lane, job, begin, &channels);
-    let works = lanes.into_iter().map(work);
-    let jobs = plan.jobs.into_iter().zip(works).collect();
-    let beside = |start_ns, tids: &[u32]| {
-        if let Some(cpu) = plan.listener_cpu {
-            // If pinning fails, the listener may cost the lanes a little, but no number changes its
-            // meaning.
-            pin(cpu).ok();
-        }
-        ears.start_ns = start_ns;
-        ears.tids = tids.to_vec();
-        let heard = listen(&mut ears);
-        halt.store(true, Ordering::Relaxed);
-        heard
+    let (wires, lanes) = wired(&plan, &board, stop, &halt);
+    let listener = Listener {
+        cpu: plan.listener_cpu,
+        wires,
+        listen,
     };
-    let crewed = crew(jobs, plan.clock, &halt, "listener", beside)?;
+    let jobs = plan.jobs.into_iter().zip(lanes).collect();
+    let crewed = crew(jobs, &plan.time, &halt, "listener", listener)?;
     let data = RunData {
         lanes: crewed.lanes,
         start_ns: crewed.start_ns,
@@ -152,51 +189,48 @@ fn wrong(lane: &str, problem: &str) -> RunError {
     }
 }
 
-impl<'a> Live<'a> {
-    /// Makes the listener's side and the lanes' sides of the channels between them.
-    fn wired(
-        plan: &LivePlan,
-        board: &'a Board,
-        stop: &'a AtomicBool,
-        halt: &'a AtomicBool,
-    ) -> (Self, Vec<LaneChannels<'a>>) {
-        let slice_ns = plan.slice.0;
-        let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
-        let mut empty = Vec::with_capacity(plan.jobs.len());
-        let mut wire = |(lane, job): (usize, &JobPlan)| {
-            let (give, spare) = sync_channel(BUFFERS);
-            for _ in 1..BUFFERS {
-                give.try_send(touched(job.capacity))
-                    .expect("there is room for every buffer");
-            }
-            empty.push(give);
-            let out = out.clone();
-            LaneChannels {
-                lane,
-                slice_ns,
-                out,
-                spare,
-                board,
-            }
-        };
-        let lanes = plan.jobs.iter().enumerate().map(&mut wire).collect();
-        let known = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
-        let live = Live {
-            plan: plan.jobs.iter().map(known).collect(),
-            clock: plan.clock,
+/// Makes the listener's side and the lanes' sides of the channels between them.
+fn wired<'a>(
+    plan: &LivePlan,
+    board: &'a Board,
+    stop: &'a AtomicBool,
+    halt: &'a AtomicBool,
+) -> (Wires<'a>, Vec<LaneChannels<'a>>) {
+    let slice_ns = plan.slice.0;
+    let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
+    let mut empty = Vec::with_capacity(plan.jobs.len());
+    let mut wire = |(lane, job): (usize, &JobPlan)| {
+        let (give, spare) = sync_channel(BUFFERS);
+        for _ in 1..BUFFERS {
+            give.try_send(touched(job.capacity))
+                .expect("there is room for every buffer");
+        }
+        empty.push(give);
+        let out = out.clone();
+        LaneChannels {
+            lane,
             slice_ns,
-            start_ns: 0,
-            samples: plan.samples,
-            tids: Vec::new(),
+            out,
+            spare,
             board,
-            full,
-            empty,
-            stop,
-            halt,
-        };
-        (live, lanes)
-    }
+        }
+    };
+    let lanes = plan.jobs.iter().enumerate().map(&mut wire).collect();
+    let known = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
+    let wires = Wires {
+        plan: plan.jobs.iter().map(known).collect(),
+        slice_ns,
+        samples: plan.samples,
+        board,
+        full,
+        empty,
+        stop,
+        halt,
+    };
+    (wires, lanes)
+}
 
+impl Live<'_> {
     /// The common start on the run's clock, ns.
     #[must_use]
     pub fn start_ns(&self) -> u64 {
@@ -206,21 +240,23 @@ impl<'a> Live<'a> {
     /// Ids of the lanes' threads, as the kernel has them, in the order of the plan.
     #[must_use]
     pub fn tids(&self) -> &[u32] {
-        &self.tids
+        &self.threads
     }
 
     /// Waits for the next slice, at most for `patience`.
     pub fn hear(&mut self, patience: Duration) -> Heard {
-        let until = Instant::now() + patience;
+        let wires = &self.wires;
+        let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+        let until = self.time.now().saturating_add(patience_ns);
         loop {
-            if self.stop.load(Ordering::Relaxed) {
-                self.halt.store(true, Ordering::Relaxed);
+            if wires.stop.load(Ordering::Relaxed) {
+                wires.halt.store(true, Ordering::Relaxed);
             }
-            let left = until.saturating_duration_since(Instant::now());
-            match self.full.recv_timeout(left.min(NAP)) {
+            let left = until.saturating_sub(self.time.now());
+            match self.time.receive(&wires.full, left.min(NAP_NS)) {
                 Ok(raw) => return Heard::Slice(Box::new(self.digest(raw))),
                 Err(RecvTimeoutError::Disconnected) => return Heard::End,
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Heard::Nothing,
+                Err(RecvTimeoutError::Timeout) if left == 0 => return Heard::Nothing,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -234,13 +270,13 @@ impl<'a> Live<'a> {
             span: (raw.data.begin.t_ns, raw.data.end.t_ns),
             stats: stats_of(&raw.data, &raw.samples),
             facts: raw.facts,
-            samples: match self.samples {
+            samples: match self.wires.samples {
                 true => raw.samples.clone(),
                 false => Vec::new(),
             },
         };
         // A lane that has ended takes no buffer back.
-        self.empty[raw.lane].try_send(raw.samples).ok();
+        self.wires.empty[raw.lane].try_send(raw.samples).ok();
         slice
     }
 
@@ -251,15 +287,15 @@ impl<'a> Live<'a> {
     /// # Errors
     /// There is not one activity for each lane, or the engine of a lane cannot do its activity.
     pub fn order(&mut self, activities: Vec<Activity>) -> Result<u64, RunError> {
-        if activities.len() != self.plan.len() {
+        if activities.len() != self.wires.plan.len() {
             return Err(wrong("order", "every lane needs an activity"));
         }
-        let mut pairs = self.plan.iter().zip(&activities);
+        let mut pairs = self.wires.plan.iter().zip(&activities);
         pairs.try_for_each(|((name, engine, depth), activity)| {
             check_activity(name, engine, *depth, activity)
         })?;
-        let soon = self.clock.now() + NOTICE_NS;
-        let from = soon.saturating_sub(self.start_ns) / self.slice_ns + 1;
-        Ok(self.board.post(from, activities))
+        let soon = self.time.now() + NOTICE_NS;
+        let from = soon.saturating_sub(self.start_ns) / self.wires.slice_ns + 1;
+        Ok(self.wires.board.post(from, activities))
     }
 }

@@ -1,0 +1,185 @@
+//! Time as a lane sees it: that of the machine that q2c runs on, or that of a simulated machine.
+
+use crate::world::World;
+use q2c_model::CpuId;
+use q2c_sys::Clock;
+use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
+use q2c_sys::thread::{Switches, cpu_ns_of, id, least_timer_slack, pin, sleep_until, switches};
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// A step of a lane that a simulated machine charges for. On a real one the step itself takes its
+/// time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// From the reaping of a completion to the next submission.
+    Turnaround,
+    /// The submission of a request.
+    Submission,
+    /// One look for a completion.
+    Look,
+}
+
+/// The time of a thread and of what it waits for. The lane loop is compiled once for each kind, so
+/// that real time costs no branch.
+pub(crate) trait Time: Copy {
+    /// True if no engine that needs the kernel can be used.
+    const SIMULATED: bool;
+
+    /// Time on the run's clock.
+    fn now(self) -> u64;
+
+    /// Leaves the CPU for `ns`, by a timer.
+    fn sleep(self, ns: u64);
+
+    /// Leaves the CPU until the interrupt of a completion at `at_ns`. Returns at once where that is
+    /// over.
+    fn wait_for_completion(self, at_ns: u64);
+
+    /// Between two looks. `next` says when there will be something to see; simulated time goes on
+    /// to the last look before it.
+    fn look_again(self, next: impl FnOnce(u64) -> u64);
+
+    /// One step of a wait for `at_ns` in which the thread keeps its CPU and looks for nothing.
+    fn spin_until(self, at_ns: u64);
+
+    /// Lets the thread do a step.
+    fn spend(self, step: Step);
+
+    /// Puts the calling thread on `cpu`, with the least timer slack.
+    fn pin(self, cpu: CpuId) -> io::Result<()>;
+
+    /// The calling thread's id.
+    fn thread_id(self) -> u32;
+
+    /// CPU time of the calling thread, ns.
+    fn cpu_ns(self) -> u64;
+
+    /// CPU time of another thread; `None` where it has ended.
+    fn cpu_ns_of(self, thread: u32) -> Option<u64>;
+
+    /// Context switches of the calling thread.
+    fn switches(self) -> Switches;
+
+    /// Waits for a message, at most for `ns`.
+    fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError>;
+}
+
+/// The time of the machine that q2c runs on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Real(pub Clock);
+
+impl Time for Real {
+    const SIMULATED: bool = false;
+
+    #[inline(always)]
+    fn now(self) -> u64 {
+        self.0.now()
+    }
+
+    fn sleep(self, ns: u64) {
+        sleep_until(monotonic_ns() + ns);
+    }
+
+    fn wait_for_completion(self, at_ns: u64) {
+        self.sleep(at_ns.saturating_sub(self.now()));
+    }
+
+    #[inline(always)]
+    fn look_again(self, _next: impl FnOnce(u64) -> u64) {
+        std::hint::spin_loop();
+    }
+
+    #[inline(always)]
+    fn spin_until(self, _at_ns: u64) {
+        std::hint::spin_loop();
+    }
+
+    #[inline(always)]
+    fn spend(self, _step: Step) {}
+
+    fn pin(self, cpu: CpuId) -> io::Result<()> {
+        pin(cpu).and_then(|()| least_timer_slack())
+    }
+
+    fn thread_id(self) -> u32 {
+        id()
+    }
+
+    fn cpu_ns(self) -> u64 {
+        thread_cpu_ns()
+    }
+
+    fn cpu_ns_of(self, thread: u32) -> Option<u64> {
+        cpu_ns_of(thread).ok()
+    }
+
+    fn switches(self) -> Switches {
+        switches()
+    }
+
+    fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError> {
+        from.recv_timeout(Duration::from_nanos(ns))
+    }
+}
+
+/// What a run takes its time from.
+#[derive(Clone, Debug)]
+pub enum TimeSource {
+    /// This machine.
+    Real(Clock),
+    /// A simulated machine.
+    World(World),
+}
+
+impl TimeSource {
+    /// Time since the clock or the world was made, ns.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        match self {
+            TimeSource::Real(clock) => clock.now(),
+            TimeSource::World(world) => world.now(),
+        }
+    }
+
+    /// The time of CLOCK_MONOTONIC, ns, at which this clock shows `ns`; `None` where it is not
+    /// known, see [`Clock::since_boot`].
+    #[must_use]
+    pub fn since_boot(&self, ns: u64) -> Option<u64> {
+        match self {
+            TimeSource::Real(clock) => clock.since_boot(ns),
+            TimeSource::World(_) => None,
+        }
+    }
+
+    /// The name of the time source, as results print it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            TimeSource::Real(clock) => clock.source(),
+            TimeSource::World(_) => "simulated",
+        }
+    }
+
+    /// The simulated machine, where time is simulated.
+    #[must_use]
+    pub fn world(&self) -> Option<&World> {
+        match self {
+            TimeSource::Real(_) => None,
+            TimeSource::World(world) => Some(world),
+        }
+    }
+}
+
+impl From<Clock> for TimeSource {
+    fn from(clock: Clock) -> Self {
+        TimeSource::Real(clock)
+    }
+}
+
+impl From<World> for TimeSource {
+    fn from(world: World) -> Self {
+        TimeSource::World(world)
+    }
+}

@@ -1,0 +1,331 @@
+//! The threads of a run as coroutines on one thread.
+
+use super::World;
+use super::schedule::{Schedule, Wake};
+use crate::run::crew::{Beside, Crewed, Job, Work};
+use crate::run::thread::{LaneResult, Meeting, lane_thread};
+use crate::run::{LaneData, RunError};
+use crate::time::{Step, Time};
+use corosensei::stack::DefaultStack;
+use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
+use q2c_model::CpuId;
+use q2c_sys::thread::Switches;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+
+/// Time from the last set-up to the common start.
+const LEAD_NS: u64 = 3_000_000;
+/// A thread that waits for a message looks this often, ns.
+const LOOK_NS: u64 = 500_000;
+
+/// What the coroutines of a run share.
+struct Stage<'a> {
+    schedule: RefCell<Schedule>,
+    /// The thread that the one that gave way found to be next.
+    next: Cell<Option<usize>>,
+    /// The common start; `None` before it is known, and where there is none.
+    start_ns: Cell<Option<u64>>,
+    world: &'a World,
+    halt: &'a AtomicBool,
+}
+
+/// The time of one coroutine.
+#[derive(Clone, Copy)]
+struct Simulated<'a> {
+    stage: &'a Stage<'a>,
+    yielder: &'a Yielder<(), ()>,
+    thread: usize,
+}
+
+impl Simulated<'_> {
+    /// Lets the others go on until this thread is through with what it waits for.
+    fn give_way(self) {
+        let next = self.stage.schedule.borrow_mut().next();
+        if next != Some(self.thread) {
+            self.stage.next.set(next);
+            self.yielder.suspend(());
+        }
+    }
+
+    fn give_way_if(self, must: bool) {
+        if must {
+            self.give_way();
+        }
+    }
+
+    fn sleep_until(self, at_ns: u64, wake: Wake) {
+        let is_beside = {
+            let mut schedule = self.stage.schedule.borrow_mut();
+            schedule.sleep(self.thread, at_ns, wake);
+            schedule.is_beside(self.thread)
+        };
+        self.give_way();
+        if is_beside {
+            self.stage.publish();
+        }
+    }
+}
+
+impl<'a> Stage<'a> {
+    fn time<'s>(&'s self, yielder: &'s Yielder<(), ()>, thread: usize) -> Simulated<'s>
+    where
+        'a: 's,
+    {
+        Simulated {
+            stage: self,
+            yielder,
+            thread,
+        }
+    }
+
+    /// Lets all threads begin.
+    fn begin(&self) {
+        let mut schedule = self.schedule.borrow_mut();
+        self.start_ns.set(Some(schedule.now() + LEAD_NS));
+        schedule.begin_all();
+        self.next.set(schedule.next());
+    }
+
+    fn end(&self, thread: usize) {
+        let mut schedule = self.schedule.borrow_mut();
+        schedule.end(thread);
+        self.next.set(schedule.next());
+    }
+
+    /// Tells the world its time and counters.
+    fn publish(&self) {
+        *self.world.locked() = self.schedule.borrow().counters();
+    }
+}
+
+impl Time for Simulated<'_> {
+    const SIMULATED: bool = true;
+
+    #[inline]
+    fn now(self) -> u64 {
+        self.stage.schedule.borrow().now()
+    }
+
+    fn sleep(self, ns: u64) {
+        let at = self.now().saturating_add(ns);
+        self.sleep_until(at, Wake::Timer);
+    }
+
+    fn wait_for_completion(self, at_ns: u64) {
+        if at_ns > self.now() {
+            self.sleep_until(at_ns, Wake::Interrupt);
+        }
+    }
+
+    fn look_again(self, next: impl FnOnce(u64) -> u64) {
+        let must = {
+            let mut schedule = self.stage.schedule.borrow_mut();
+            let (now, look) = (schedule.now(), schedule.costs().look_ns);
+            let looks = next(now).saturating_sub(now).div_ceil(look);
+            // The look that finds something is still to come.
+            let blind = looks.saturating_sub(1).saturating_mul(look);
+            blind > 0 && schedule.look_until(self.thread, now.saturating_add(blind))
+        };
+        self.give_way_if(must);
+    }
+
+    fn spin_until(self, at_ns: u64) {
+        let must = {
+            let mut schedule = self.stage.schedule.borrow_mut();
+            schedule.look_until(self.thread, at_ns)
+        };
+        self.give_way_if(must);
+    }
+
+    #[inline]
+    fn spend(self, step: Step) {
+        let (must, is_stuck) = {
+            let mut schedule = self.stage.schedule.borrow_mut();
+            let costs = schedule.costs();
+            let ns = match step {
+                Step::Turnaround => costs.turnaround_ns,
+                Step::Submission => costs.submission_ns,
+                Step::Look => costs.look_ns,
+            };
+            let must = schedule.work(self.thread, ns);
+            (must, schedule.is_stuck())
+        };
+        if is_stuck {
+            self.stage.halt.store(true, Ordering::Relaxed);
+        }
+        self.give_way_if(must);
+    }
+
+    fn pin(self, cpu: CpuId) -> io::Result<()> {
+        if self.stage.schedule.borrow_mut().place(self.thread, cpu) {
+            return Ok(());
+        }
+        let cpus = self.stage.world.machine().cpus;
+        Err(io::Error::other(format!(
+            "the simulated machine has CPUs 0 to {}",
+            cpus - 1
+        )))
+    }
+
+    fn thread_id(self) -> u32 {
+        self.thread as u32 + 1
+    }
+
+    fn cpu_ns(self) -> u64 {
+        self.stage.schedule.borrow().cpu_ns(self.thread)
+    }
+
+    fn cpu_ns_of(self, thread: u32) -> Option<u64> {
+        Some(self.stage.schedule.borrow().cpu_ns(thread as usize - 1))
+    }
+
+    fn switches(self) -> Switches {
+        self.stage.schedule.borrow().switches(self.thread)
+    }
+
+    fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError> {
+        let end = self.now().saturating_add(ns);
+        loop {
+            match from.try_recv() {
+                Ok(message) => return Ok(message),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) if self.now() >= end => {
+                    return Err(RecvTimeoutError::Timeout);
+                }
+                Err(TryRecvError::Empty) => self.sleep((end - self.now()).min(LOOK_NS)),
+            }
+        }
+    }
+}
+
+type Routine<'a> = ScopedCoroutine<'a, (), (), ()>;
+type Open<'a> = ScopedCoroutineRef<'a, (), (), (), DefaultStack>;
+
+impl Meeting for Simulated<'_> {
+    fn ready(&self, is_set_up: bool) -> Option<u64> {
+        if !is_set_up {
+            return None;
+        }
+        self.yielder.suspend(());
+        self.stage.start_ns.get()
+    }
+
+    fn wait_for_end(&self) {}
+}
+
+/// Runs every job's `work` as a lane of `world`, and `beside` beside them, as
+/// [`crew`](crate::run::crew::crew) does with threads.
+///
+/// # Errors
+/// A lane cannot be set up, breaks or panics, or the run makes no progress.
+pub(crate) fn crew<W: Work, B: Beside>(
+    jobs: Vec<Job<W>>,
+    world: &World,
+    halt: &AtomicBool,
+    name: &str,
+    beside: B,
+) -> Result<Crewed<B::Out>, RunError> {
+    let names: Vec<String> = jobs.iter().map(|(job, _)| job.name.clone()).collect();
+    let schedule = Schedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
+    let stage = &Stage {
+        schedule: RefCell::new(schedule),
+        next: Cell::new(None),
+        start_ns: Cell::new(None),
+        world,
+        halt,
+    };
+    let results: Vec<Cell<Option<LaneResult>>> = names.iter().map(|_| Cell::new(None)).collect();
+    let seen = &Cell::new(None);
+    let mut routines: Vec<Routine<'_>> = Vec::with_capacity(jobs.len() + 1);
+    for (thread, ((job, work), result)) in jobs.into_iter().zip(&results).enumerate() {
+        routines.push(Routine::new(move |yielder, ()| {
+            let time = stage.time(yielder, thread);
+            result.set(Some(lane_thread(job, time, halt, &time, work)));
+        }));
+    }
+    let lanes = names.len() as u32;
+    routines.push(Routine::new(move |yielder, ()| {
+        let time = stage.time(yielder, lanes as usize);
+        let threads: Vec<u32> = (1..=lanes).collect();
+        stage.publish();
+        let start_ns = stage.start_ns.get().unwrap_or_default();
+        seen.set(Some(beside.go(time, start_ns, &threads)));
+    }));
+    let mut conducted = Ok(());
+    open_all(routines, Vec::new(), &mut |open| {
+        conducted = conduct(stage, open)
+    });
+    stage.publish();
+    conducted.map_err(|thread| {
+        RunError::Panic(names.get(thread).map_or(name, String::as_str).to_owned())
+    })?;
+    let lane = |(lane, result): (String, Cell<Option<LaneResult>>)| {
+        let result = result
+            .into_inner()
+            .unwrap_or_else(|| Ok(LaneData::default()));
+        result.map_err(|source| RunError::Lane { lane, source })
+    };
+    let lanes = names.into_iter().zip(results).map(lane);
+    let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+    let schedule = stage.schedule.borrow();
+    match (seen.take(), stage.start_ns.get()) {
+        (Some(beside), Some(start_ns)) if !schedule.is_stuck() => Ok(Crewed {
+            lanes,
+            beside,
+            start_ns,
+        }),
+        _ => Err(RunError::Stuck {
+            at_ns: schedule.now(),
+        }),
+    }
+}
+
+/// Opens every coroutine's scope, one within the other, and calls `then` with all of them in their
+/// order.
+fn open_all(
+    mut closed: Vec<Routine<'_>>,
+    mut open: Vec<Open<'_>>,
+    then: &mut dyn FnMut(&mut [Open<'_>]),
+) {
+    match closed.pop() {
+        None => {
+            open.reverse();
+            then(&mut open);
+        }
+        Some(routine) => routine.scope(|routine| {
+            let mut open: Vec<Open<'_>> = open;
+            open.push(routine);
+            open_all(closed, open, then);
+        }),
+    }
+}
+
+/// Sets the lanes up one after the other, then lets whoever is next go on until all have ended.
+/// Where a lane cannot be set up, none begins. The error is the thread that panicked.
+fn conduct(stage: &Stage<'_>, open: &mut [Open<'_>]) -> Result<(), usize> {
+    let beside = open.len() - 1;
+    for (thread, lane) in open[..beside].iter_mut().enumerate() {
+        if resume(lane, thread)? {
+            return Ok(());
+        }
+    }
+    stage.begin();
+    let mut left = open.len();
+    while let (Some(thread), true) = (stage.next.get(), left > 0) {
+        if resume(&mut open[thread], thread)? {
+            left -= 1;
+            stage.end(thread);
+        }
+    }
+    Ok(())
+}
+
+/// Lets the thread go on until it gives way. True if it has ended.
+fn resume(open: &mut Open<'_>, thread: usize) -> Result<bool, usize> {
+    let resumed = catch_unwind(AssertUnwindSafe(|| open.resume(())));
+    let resumed = resumed.map_err(|_| thread)?;
+    Ok(matches!(resumed, CoroutineResult::Return(())))
+}

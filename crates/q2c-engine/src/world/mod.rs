@@ -1,0 +1,90 @@
+//! A world: a simulated machine with a clock of its own.
+//!
+//! Lanes are coroutines on one thread. The schedule always goes on with the earliest event, that of
+//! the lane with the least number among equals, so a run is a function of its plan and its seeds.
+//! A thread that looks for a completion does not step through the time: it goes on to the last look
+//! before the completion and is charged for its CPU.
+//!
+//! What costs what is in [`SimMachine`]. Threads on one CPU take turns of
+//! [`slice_ns`](SimMachine::slice_ns); one that wakes waits until the running thread's turn is over.
+//! An interrupt is only taken for a completion that a thread waits for asleep, on that thread's CPU.
+
+mod coroutines;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use coroutines::crew;
+
+use q2c_model::CpuId;
+use q2c_service::SimMachine;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A simulated machine with its clock and its counters, which go on from one run to the next. All
+/// clones are the same world.
+#[derive(Clone, Debug)]
+pub struct World {
+    machine: Arc<SimMachine>,
+    counters: Arc<Mutex<Counters>>,
+}
+
+/// The counters of a simulated machine at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Time since the world was made, ns.
+    pub now_ns: u64,
+    /// The counters of each CPU, by number.
+    pub cpus: Vec<CpuCounters>,
+}
+
+/// The counters of one CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuCounters {
+    /// Time in which threads ran, ns.
+    pub threads_ns: u64,
+    /// Time in interrupts of timers and devices, ns.
+    pub interrupts_ns: u64,
+    /// Number of the device's interrupts.
+    pub interrupts: u64,
+}
+
+impl World {
+    /// A world on this machine, whose values are in their ranges ([`SimMachine::check`]).
+    #[must_use]
+    pub fn new(machine: SimMachine) -> Self {
+        let cpus = vec![CpuCounters::default(); machine.cpus as usize];
+        World {
+            machine: Arc::new(machine),
+            counters: Arc::new(Mutex::new(Counters { now_ns: 0, cpus })),
+        }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &SimMachine {
+        &self.machine
+    }
+
+    /// All CPUs of the machine.
+    #[must_use]
+    pub fn cpus(&self) -> Vec<CpuId> {
+        (0..self.machine.cpus).map(CpuId).collect()
+    }
+
+    /// Time since the world was made, ns. While a run is under way, only what runs beside its lanes
+    /// may ask.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.locked().now_ns
+    }
+
+    /// The counters; as [`World::now`].
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.locked().clone()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Counters> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

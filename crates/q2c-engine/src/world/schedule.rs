@@ -1,0 +1,357 @@
+//! Which thread of a simulated machine runs when: an event for each thread, CPUs with their queues,
+//! and the time of the event that is under way.
+
+use super::{Counters, CpuCounters};
+use q2c_model::CpuId;
+use q2c_service::SimMachine;
+use q2c_sys::thread::Switches;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A run in which so many steps take no time makes no progress.
+const MOST_STILL: u32 = 1 << 20;
+
+/// What ends a sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// Nothing that costs: the thread begins.
+    Begin,
+    /// A timer.
+    Timer,
+    /// The device's interrupt.
+    Interrupt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// On its CPU since `since`, at work until `until`.
+    Running {
+        since: u64,
+        until: u64,
+        need: Need,
+    },
+    /// Waits for its CPU, with so much work left, or until so late to look.
+    Ready {
+        left: u64,
+        need: Need,
+    },
+    Asleep(Wake),
+    Ended,
+}
+
+/// What a thread needs its CPU for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// For some CPU time.
+    Work,
+    /// Until some moment.
+    Looks,
+}
+
+#[derive(Debug)]
+struct Thread {
+    /// `None` for a thread beside the lanes, which costs nothing.
+    cpu: Option<usize>,
+    state: State,
+    /// Number of its latest event. Earlier ones are void.
+    event: u32,
+    cpu_ns: u64,
+    switches: Switches,
+}
+
+#[derive(Debug, Default)]
+struct Cpu {
+    running: Option<usize>,
+    queue: VecDeque<usize>,
+    turn_from: u64,
+    counters: CpuCounters,
+}
+
+/// Time, thread, number of the event.
+type Event = Reverse<(u64, usize, u32)>;
+
+#[derive(Debug)]
+pub(super) struct Schedule {
+    costs: SimMachine,
+    now: u64,
+    threads: Vec<Thread>,
+    cpus: Vec<Cpu>,
+    events: BinaryHeap<Event>,
+    still: u32,
+}
+
+impl Schedule {
+    /// `lanes` threads that are not placed yet, and one beside them, the last. Time and counters go
+    /// on from `counters`.
+    pub fn new(costs: SimMachine, counters: &Counters, lanes: usize) -> Self {
+        let thread = |_| Thread {
+            cpu: None,
+            state: State::Asleep(Wake::Begin),
+            event: 0,
+            cpu_ns: 0,
+            switches: Switches::default(),
+        };
+        let cpu = |&counters: &CpuCounters| Cpu {
+            counters,
+            ..Cpu::default()
+        };
+        Schedule {
+            costs,
+            now: counters.now_ns,
+            threads: (0..=lanes).map(thread).collect(),
+            cpus: counters.cpus.iter().map(cpu).collect(),
+            events: BinaryHeap::new(),
+            still: 0,
+        }
+    }
+
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub fn costs(&self) -> &SimMachine {
+        &self.costs
+    }
+
+    /// True if the run makes no progress.
+    pub fn is_stuck(&self) -> bool {
+        self.still > MOST_STILL
+    }
+
+    /// True for the thread beside the lanes.
+    pub fn is_beside(&self, thread: usize) -> bool {
+        thread + 1 == self.threads.len()
+    }
+
+    /// Places a lane on a CPU before it begins. False where there is no such CPU.
+    pub fn place(&mut self, thread: usize, cpu: CpuId) -> bool {
+        let cpu = cpu.0 as usize;
+        let exists = cpu < self.cpus.len();
+        if exists && !self.is_beside(thread) {
+            self.threads[thread].cpu = Some(cpu);
+        }
+        exists
+    }
+
+    /// Lets every thread begin now.
+    pub fn begin_all(&mut self) {
+        for thread in 0..self.threads.len() {
+            self.push(thread, self.now);
+        }
+    }
+
+    /// Lets the thread work for `ns`. True if it has to give way to others.
+    #[inline]
+    pub fn work(&mut self, thread: usize, ns: u64) -> bool {
+        let Some(cpu) = self.threads[thread].cpu else {
+            return false;
+        };
+        self.still = if ns == 0 { self.still + 1 } else { 0 };
+        self.occupy(thread, cpu, self.now + ns, Need::Work)
+    }
+
+    /// Lets the thread look until `until`. True if it has to give way to others.
+    #[inline]
+    pub fn look_until(&mut self, thread: usize, until: u64) -> bool {
+        match self.threads[thread].cpu {
+            Some(cpu) => self.occupy(thread, cpu, until.max(self.now), Need::Looks),
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn occupy(&mut self, thread: usize, cpu: usize, end: u64, need: Need) -> bool {
+        let is_next = self
+            .events
+            .peek()
+            .is_none_or(|Reverse(event)| (end, thread) < (event.0, event.1));
+        if is_next && self.cpus[cpu].queue.is_empty() {
+            self.now = end;
+            return false;
+        }
+        if let State::Running {
+            until, need: of, ..
+        } = &mut self.threads[thread].state
+        {
+            (*until, *of) = (end, need);
+        }
+        self.push_running(thread, cpu);
+        true
+    }
+
+    /// Puts the thread to sleep. A timer ends at `at`; an interrupt tells of a completion at `at`.
+    pub fn sleep(&mut self, thread: usize, at: u64, wake: Wake) {
+        let Some(cpu) = self.threads[thread].cpu else {
+            self.threads[thread].state = State::Asleep(Wake::Begin);
+            return self.push(thread, at);
+        };
+        self.leave(thread, cpu, State::Asleep(wake));
+        self.threads[thread].switches.voluntary += 1;
+        let delay = match wake {
+            Wake::Begin => 0,
+            Wake::Timer => self.costs.wake_delay_ns - self.costs.switch_ns,
+            Wake::Interrupt => self.costs.interrupt_delay_ns - self.costs.switch_ns,
+        };
+        self.push(thread, at.max(self.now).saturating_add(delay));
+    }
+
+    /// Ends the thread.
+    pub fn end(&mut self, thread: usize) {
+        match (self.threads[thread].cpu, self.threads[thread].state) {
+            (Some(cpu), State::Running { .. }) => self.leave(thread, cpu, State::Ended),
+            _ => self.threads[thread].state = State::Ended,
+        }
+    }
+
+    /// Goes on in time to the next moment at which a thread is through with what it waited for, and
+    /// returns that thread. `None` when no thread waits for anything.
+    pub fn next(&mut self) -> Option<usize> {
+        while let Some(Reverse((at, thread, number))) = self.events.pop() {
+            if self.threads[thread].event != number {
+                continue;
+            }
+            self.now = at;
+            match (self.threads[thread].state, self.threads[thread].cpu) {
+                (State::Asleep(_), None) => return Some(thread),
+                (State::Asleep(wake), Some(cpu)) => self.wake(thread, cpu, wake),
+                (State::Running { until, .. }, _) if until <= at => return Some(thread),
+                (State::Running { .. }, Some(cpu)) => self.preempt(thread, cpu),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn wake(&mut self, thread: usize, cpu: usize, wake: Wake) {
+        let (handler, switch) = match wake {
+            Wake::Begin => (0, 0),
+            Wake::Timer => (self.costs.timer_ns, self.costs.switch_ns),
+            Wake::Interrupt => (self.costs.interrupt_ns, self.costs.switch_ns),
+        };
+        let counters = &mut self.cpus[cpu].counters;
+        counters.interrupts_ns += handler;
+        counters.interrupts += u64::from(wake == Wake::Interrupt);
+        self.threads[thread].state = State::Ready {
+            left: switch,
+            need: Need::Work,
+        };
+        match self.cpus[cpu].running {
+            None => self.dispatch(thread, cpu),
+            Some(running) => {
+                self.interrupt(running, handler);
+                self.cpus[cpu].queue.push_back(thread);
+                self.push_running(running, cpu);
+            }
+        }
+    }
+
+    /// Takes the time of an interrupt's handler from the thread that runs.
+    fn interrupt(&mut self, running: usize, handler: u64) {
+        if let State::Running { since, until, need } = &mut self.threads[running].state {
+            *since += handler;
+            if *need == Need::Work {
+                *until += handler;
+            }
+        }
+    }
+
+    /// Ends the turn of the running thread, if another one waits.
+    fn preempt(&mut self, thread: usize, cpu: usize) {
+        let State::Running { until, need, .. } = self.threads[thread].state else {
+            return;
+        };
+        if self.cpus[cpu].queue.is_empty() {
+            return self.push_running(thread, cpu);
+        }
+        let left = match need {
+            Need::Work => until - self.now + self.costs.switch_ns,
+            Need::Looks => until,
+        };
+        self.cpus[cpu].queue.push_back(thread);
+        self.threads[thread].switches.involuntary += 1;
+        self.leave(thread, cpu, State::Ready { left, need });
+    }
+
+    /// Takes the thread off its CPU, which the next one gets.
+    fn leave(&mut self, thread: usize, cpu: usize, state: State) {
+        let ran = self.turn_ns(thread);
+        self.threads[thread].cpu_ns += ran;
+        self.threads[thread].state = state;
+        self.threads[thread].event += 1;
+        let place = &mut self.cpus[cpu];
+        place.counters.threads_ns += ran;
+        place.running = None;
+        if let Some(next) = place.queue.pop_front() {
+            self.dispatch(next, cpu);
+        }
+    }
+
+    fn dispatch(&mut self, thread: usize, cpu: usize) {
+        let State::Ready { left, need } = self.threads[thread].state else {
+            return;
+        };
+        let until = match need {
+            Need::Work => self.now + left,
+            Need::Looks => left.max(self.now),
+        };
+        let since = self.now;
+        self.threads[thread].state = State::Running { since, until, need };
+        self.cpus[cpu].running = Some(thread);
+        self.cpus[cpu].turn_from = self.now;
+        self.push_running(thread, cpu);
+    }
+
+    /// Sets the event of the thread that runs on `cpu`: the end of its work, or of its turn where
+    /// others wait.
+    fn push_running(&mut self, thread: usize, cpu: usize) {
+        let State::Running { until, .. } = self.threads[thread].state else {
+            return;
+        };
+        let place = &self.cpus[cpu];
+        let turn = place.turn_from.saturating_add(self.costs.slice_ns);
+        let at = match place.queue.is_empty() {
+            true => until,
+            false => until.min(turn.max(self.now)),
+        };
+        self.push(thread, at);
+    }
+
+    fn push(&mut self, thread: usize, at: u64) {
+        self.threads[thread].event += 1;
+        let number = self.threads[thread].event;
+        self.events.push(Reverse((at, thread, number)));
+    }
+
+    /// CPU time of the thread's present turn.
+    fn turn_ns(&self, thread: usize) -> u64 {
+        match self.threads[thread].state {
+            State::Running { since, .. } => self.now.saturating_sub(since),
+            _ => 0,
+        }
+    }
+
+    /// CPU time of the thread so far.
+    pub fn cpu_ns(&self, thread: usize) -> u64 {
+        self.threads[thread].cpu_ns + self.turn_ns(thread)
+    }
+
+    pub fn switches(&self, thread: usize) -> Switches {
+        self.threads[thread].switches
+    }
+
+    /// The machine's counters now.
+    pub fn counters(&self) -> Counters {
+        let of = |cpu: &Cpu| {
+            let turn = cpu.running.map_or(0, |thread| self.turn_ns(thread));
+            CpuCounters {
+                threads_ns: cpu.counters.threads_ns + turn,
+                ..cpu.counters
+            }
+        };
+        Counters {
+            now_ns: self.now,
+            cpus: self.cpus.iter().map(of).collect(),
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Runs on a simulated machine against arithmetic that is worked out here by hand.
+
+use super::*;
+use crate::engines::SimDevices;
+use crate::measure::phase_stats;
+use crate::{
+    Activity, EngineSpec, JobPlan, LaneData, Medium, RunData, RunError, RunPlan, Sample, Wait, run,
+};
+use q2c_model::{Bytes, Nanos};
+use q2c_policy::LaneMethod;
+use std::sync::atomic::AtomicBool;
+
+fn machine() -> SimMachine {
+    SimMachine {
+        name: "test".to_owned(),
+        cpus: 4,
+        speed: 1.0,
+        slice_ns: 3_000_000,
+        submission_ns: 500,
+        turnaround_ns: 100,
+        look_ns: 50,
+        switch_ns: 1_500,
+        timer_ns: 400,
+        wake_delay_ns: 2_500,
+        interrupt_ns: 1_000,
+        interrupt_delay_ns: 3_000,
+    }
+}
+
+fn wait(method: &str) -> Wait {
+    let method: q2c_policy::Method = method.parse().unwrap();
+    let method: LaneMethod = method.lane().unwrap().clone();
+    method.build(1).remove(0)
+}
+
+/// A lane on `cpu` of the device `target`.
+fn job(target: &str, devices: &SimDevices, cpu: u32, method: &str) -> JobPlan {
+    let engine: EngineSpec = target.parse().unwrap();
+    JobPlan {
+        name: format!("lane on {cpu}"),
+        medium: devices.medium(&engine).unwrap(),
+        engine,
+        pattern: "randread".parse().unwrap(),
+        bs: Bytes(4096),
+        base: Bytes(0),
+        span: Bytes(1 << 30),
+        depth: 1,
+        cpu: CpuId(cpu),
+        seed: u64::from(cpu),
+        activities: vec![Activity::Start(wait(method))],
+        capacity: 200_000,
+        tally: false,
+        rate: None,
+        think: None,
+        stop_on_fault: true,
+    }
+}
+
+fn plan(world: &World, ms: u64, jobs: Vec<JobPlan>) -> RunPlan {
+    RunPlan {
+        phases: vec![Nanos::from_millis(ms)],
+        jobs,
+        interval: Nanos::from_millis(10),
+        sampler_cpu: None,
+        time: world.clone().into(),
+    }
+}
+
+fn go(world: &World, ms: u64, jobs: Vec<JobPlan>) -> Result<RunData, RunError> {
+    run(plan(world, ms, jobs), &mut (), &AtomicBool::new(false))
+}
+
+/// One lane of one device for `ms` milliseconds.
+fn alone(target: &str, method: &str, ms: u64) -> (LaneData, Counters) {
+    let world = World::new(machine());
+    let job = job(target, &SimDevices::default(), 1, method);
+    let mut data = go(&world, ms, vec![job]).unwrap();
+    (data.lanes.remove(0), world.counters())
+}
+
+/// Differences between submissions, all of which must be equal behind the first.
+fn cycle(lane: &LaneData) -> u64 {
+    let cycles = lane.samples.windows(2);
+    let mut cycles: Vec<u64> = cycles
+        .map(|two| two[1].submit_ns - two[0].submit_ns)
+        .collect();
+    cycles.dedup();
+    assert_eq!(cycles.len(), 1, "{cycles:?}");
+    cycles[0]
+}
+
+/// 100 of turnaround, 500 of submission and 80,000 of looks, which is a whole number of them; then
+/// 80,010, for which one look more is needed.
+#[test]
+fn a_polled_request_takes_its_service_and_the_steps_around_it() {
+    let (lane, counters) = alone("sim:80us", "poll", 100);
+    assert_eq!(cycle(&lane), 80_600);
+    assert_eq!(cycle(&alone("sim:80010ns", "poll", 10).0), 80_650);
+    let stats = phase_stats(&lane, 0);
+    assert!(
+        (stats.iops() * 80_600e-9 - 1.0).abs() < 1e-9,
+        "{}",
+        stats.iops()
+    );
+    let phase = &lane.phases[0];
+    assert_eq!(
+        phase.end.cpu_ns - phase.begin.cpu_ns,
+        phase.end.t_ns - phase.begin.t_ns
+    );
+    let busy = counters.cpus[1].threads_ns;
+    assert!(busy >= 100_000_000 && counters.cpus[0] == CpuCounters::default());
+}
+
+/// The thread has 100 + 500 + 1,500 of CPU per I/O, the interrupt 1,000; the completion is reaped
+/// 3,000 behind its time.
+#[test]
+fn an_interrupt_costs_its_handler_and_a_switch() {
+    let (lane, counters) = alone("sim:80us", "interrupt", 100);
+    assert_eq!(cycle(&lane), 83_600);
+    let (first, last) = (lane.phases[0].begin, lane.phases[0].end);
+    let ios = lane.phases[0].ios;
+    assert_eq!(last.cpu_ns - first.cpu_ns, ios * 2_100);
+    assert_eq!(last.switches.voluntary - first.switches.voluntary, ios);
+    assert_eq!(counters.cpus[1].interrupts, ios);
+}
+
+/// One I/O of a fixed sleep, worked out by itself: time from the submission's return to the reaping,
+/// CPU behind the submission, and whether it missed.
+fn slept(asked: u64, service: u64) -> (u64, u64, bool) {
+    let woke = asked + 2_500;
+    let mut at = woke + 50;
+    let missed = at >= service;
+    while at < service {
+        at += 50;
+    }
+    (at, 1_500 + at - woke, missed)
+}
+
+#[test]
+fn a_sleep_is_followed_by_looks_and_may_last_too_long() {
+    for (asked, service) in [
+        (40_000, 80_000),
+        (60_000, 80_010),
+        (78_000, 80_000),
+        (30_000, 20_000),
+    ] {
+        let method = format!("hybrid:fixed:{asked}ns");
+        let (lane, _) = alone(&format!("sim:{service}ns"), &method, 50);
+        let (wait, cpu, missed) = slept(asked, service);
+        assert_eq!(cycle(&lane), 600 + wait, "{asked} {service}");
+        let sample = &lane.samples[5];
+        assert_eq!(u64::from(sample.wait_ns), wait);
+        assert_eq!(sample.is(Sample::MISSED), missed, "{asked} {service}");
+        assert_eq!(u64::from(sample.woke_ns), asked + 2_500);
+        let (first, last) = (lane.phases[0].begin, lane.phases[0].end);
+        let each = (last.cpu_ns - first.cpu_ns) / lane.phases[0].ios;
+        assert_eq!(each, 600 + cpu, "{asked} {service}");
+    }
+}
+
+/// Four lanes keep one server of 80 us busy: each gets every fourth of its completions.
+#[test]
+fn lanes_share_the_servers_of_a_device() {
+    let world = World::new(machine());
+    let devices = SimDevices::default();
+    let jobs = (0..4).map(|cpu| job("sim:80us", &devices, cpu, "poll"));
+    let data = go(&world, 100, jobs.collect()).unwrap();
+    let ios: u64 = data.lanes.iter().map(|lane| lane.phases[0].ios).sum();
+    assert!(ios.abs_diff(100_000_000 / 80_000) <= 4, "{ios}");
+}
+
+/// Two polling lanes take turns of 3 ms on one CPU, a third lane has one for itself. Of the CPU that
+/// two share each has half; while the other one runs, no completion of it is seen.
+#[test]
+fn lanes_on_one_cpu_take_turns() {
+    let world = World::new(machine());
+    let devices = SimDevices::default();
+    let target = "sim:80us,servers=3";
+    let jobs = [0, 0, 1].map(|cpu| job(target, &devices, cpu, "poll"));
+    let data = go(&world, 600, jobs.into()).unwrap();
+    let cpu: Vec<u64> = data
+        .lanes
+        .iter()
+        .map(|lane| lane.phases[0].end.cpu_ns - lane.phases[0].begin.cpu_ns)
+        .collect();
+    assert!(cpu[0].abs_diff(300_000_000) < 4_000_000, "{cpu:?}");
+    assert!(
+        cpu[0] + cpu[1] <= 604_000_000 && cpu[2] >= 600_000_000,
+        "{cpu:?}"
+    );
+    let longest = |lane: &LaneData| lane.samples.iter().map(|s| s.wait_ns).max().unwrap();
+    assert!((3_000_000..3_100_000).contains(&longest(&data.lanes[0])));
+    assert_eq!(longest(&data.lanes[2]), 80_000);
+    assert!(data.lanes[0].phases[0].end.switches.involuntary >= 90);
+}
+
+/// A lane that waits for interrupts leaves its CPU to one that polls, but for what it uses.
+#[test]
+fn a_sleeping_lane_leaves_its_cpu_to_a_polling_one() {
+    let world = World::new(machine());
+    let devices = SimDevices::default();
+    let mut sleeps = job("sim:5ms,servers=2", &devices, 0, "interrupt");
+    sleeps.name = "sleeps".to_owned();
+    let polls = job("sim:80us", &devices, 0, "poll");
+    let data = go(&world, 300, vec![sleeps, polls]).unwrap();
+    let [few, many] = [0, 1].map(|lane: usize| data.lanes[lane].phases[0].ios);
+    assert!(many > 3_650 && (35..=60).contains(&few), "{few} {many}");
+}
+
+#[test]
+fn several_in_flight_are_found_when_they_are_complete() {
+    for method in ["poll", "interrupt", "hybrid:fixed:40us"] {
+        let world = World::new(machine());
+        let deep = JobPlan {
+            depth: 8,
+            ..job("sim:80us,servers=8", &SimDevices::default(), 0, method)
+        };
+        let data = go(&world, 100, vec![deep]).unwrap();
+        let lane = &data.lanes[0];
+        let least = lane.samples.iter().map(|s| s.u2c().0).min().unwrap();
+        assert!((80_000..84_000).contains(&least), "{method} {least}");
+        let ios = lane.phases[0].ios;
+        assert!((8_000..=10_000).contains(&ios), "{method} {ios}");
+    }
+}
+
+#[test]
+fn an_open_loop_submits_when_it_is_due() {
+    for depth in [1, 4] {
+        let world = World::new(machine());
+        let paced = JobPlan {
+            depth,
+            rate: Some(2_000.0),
+            ..job("sim:80us,servers=4", &SimDevices::default(), 0, "poll")
+        };
+        let data = go(&world, 1_000, vec![paced]).unwrap();
+        let lane = &data.lanes[0];
+        let ios = lane.phases[0].ios;
+        assert!((1_850..2_150).contains(&ios), "{ios}");
+        let mut waits: Vec<u64> = lane.samples.iter().map(|s| s.u2c().0).collect();
+        waits.sort_unstable();
+        let median = waits[waits.len() / 2];
+        assert!((80_000..100_000).contains(&median), "{depth}: {median}");
+    }
+}
+
+#[test]
+fn a_run_is_a_function_of_its_seed() {
+    let once = |seed: u64| {
+        let world = World::new(machine());
+        let devices = SimDevices::default();
+        let lanes = [0, 0, 1, 2].map(|cpu| JobPlan {
+            seed: seed + u64::from(cpu),
+            ..job(
+                "sim:lognormal(60us,0.4),servers=2",
+                &devices,
+                cpu,
+                "hybrid:mean:50%,1ms",
+            )
+        });
+        let data = go(&world, 50, lanes.into()).unwrap();
+        let samples = data
+            .lanes
+            .into_iter()
+            .map(|lane| (lane.samples, lane.cpu_readings));
+        (samples.collect::<Vec<_>>(), world.counters())
+    };
+    assert_eq!(once(7), once(7));
+    assert_ne!(once(7).0, once(8).0);
+}
+
+/// The clock goes on from run to run, and so do the counters.
+#[test]
+fn a_world_outlives_its_runs() {
+    let world = World::new(machine());
+    let devices = SimDevices::default();
+    go(&world, 10, vec![job("sim:80us", &devices, 0, "poll")]).unwrap();
+    let first = world.now();
+    let data = go(&world, 10, vec![job("sim:80us", &devices, 0, "poll")]).unwrap();
+    assert!(data.start_ns > first && world.now() >= first + 13_000_000);
+    assert!(world.counters().cpus[0].threads_ns >= 20_000_000);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_by_name() {
+    let devices = SimDevices::default();
+    let refused = |job: JobPlan| {
+        go(&World::new(machine()), 10, vec![job])
+            .unwrap_err()
+            .to_string()
+    };
+    let elsewhere = refused(job("sim:80us", &devices, 4, "poll"));
+    assert!(elsewhere.contains("CPUs 0 to 3"), "{elsewhere}");
+    let real = JobPlan {
+        medium: Medium::None,
+        engine: "io_uring:ring".parse().unwrap(),
+        ..job("sim:80us", &devices, 0, "poll")
+    };
+    let real = refused(real);
+    assert!(real.contains("io_uring:ring in simulated time"), "{real}");
+    let free = SimMachine {
+        turnaround_ns: 0,
+        ..machine()
+    };
+    let null = job("null", &devices, 0, "poll");
+    let stuck = go(&World::new(free), 10, vec![null]).unwrap_err();
+    assert!(matches!(stuck, RunError::Stuck { .. }), "{stuck}");
+}
+
+#[test]
+fn a_lane_that_panics_ends_the_run() {
+    struct Panics;
+    impl q2c_policy::Lane for Panics {
+        fn decide(
+            &mut self,
+            _: q2c_policy::Io,
+            _: Nanos,
+        ) -> (q2c_policy::Decision, q2c_policy::Token) {
+            panic!("as the test wants");
+        }
+        fn complete(
+            &mut self,
+            _: q2c_policy::Io,
+            _: q2c_policy::Token,
+            _: q2c_policy::Outcome,
+            _: Nanos,
+        ) {
+        }
+    }
+    let devices = SimDevices::default();
+    let mut bad = job("sim:80us", &devices, 1, "poll");
+    bad.activities = vec![Activity::Start(Wait::Hybrid(Box::new(Panics)))];
+    let good = job("sim:80us", &devices, 0, "poll");
+    let error = go(&World::new(machine()), 10, vec![good, bad]).unwrap_err();
+    assert!(
+        matches!(&error, RunError::Panic(name) if name == "lane on 1"),
+        "{error}"
+    );
+}
