@@ -252,17 +252,12 @@ mod tests {
         };
         let (spots, left_out) = spots(&spec, can, &media).unwrap();
         assert!(left_out.is_empty(), "{left_out:?}");
-        let site = Site {
-            roots: Roots::live(),
-            target_disk: None,
-            idle_busy_cpus: 0.0,
-        };
+        let site = Site::without_disk(Roots::live(), Clock::BOOT);
         let place = Place {
             media: &media,
             span: Bytes(1 << 20),
             cpus: &[CpuId(0)],
             site: &site,
-            clock: Clock::monotonic(),
             seconds: 1.0,
             warm_up_s: 0.0,
             rate: None,

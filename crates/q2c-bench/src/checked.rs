@@ -6,6 +6,7 @@ use crate::interface::Interface;
 use q2c_engine::Pattern;
 use q2c_model::Bytes;
 use q2c_run::run_dir::{CheckedPlan, PlanFault};
+use q2c_workbench::check_machine;
 use q2c_workbench::workload::Background;
 use std::ops::RangeInclusive;
 
@@ -43,6 +44,7 @@ impl CheckedPlan for BenchSpec {
         }
         let budget = self.budget_s.unwrap_or_default();
         PlanFault::within("budget_s", &budget, BUDGET)?;
+        check_machine(self.machine.as_ref())?;
         self.check_axes()?;
         self.check_named_points()
     }

@@ -42,10 +42,8 @@ use q2c_model::{Bytes, CpuId};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
 use q2c_result::{DoctorReport, Exit, Machine, Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
-use q2c_run::runner::{
-    self, End, Event, Precision, Progress, Runner, Settings, SystemClock, spoken,
-};
-use q2c_sys::Clock;
+use q2c_run::runner::{self, End, Event, Precision, Progress, Runner, Settings, spoken};
+use q2c_workbench::RunnerClock;
 use q2c_workbench::workload::Site;
 use stages::StageRuns;
 use std::cell::OnceCell;
@@ -67,7 +65,7 @@ pub struct Bench<'a> {
     pub media: &'a Media,
     /// Bytes of the target in use.
     pub span: Bytes,
-    /// Where the machine's counters are read.
+    /// The clock, and where the machine's counters are read.
     pub site: &'a Site,
     /// Numbers of jobs after which further jobs run on CPUs of another kind.
     pub borders: &'a [Border],
@@ -86,8 +84,6 @@ pub struct Bench<'a> {
     pub harness_floor_ns: f64,
     /// CPU time per I/O of the null engine with nothing kept, ns.
     pub harness_bare_ns: f64,
-    /// The clock of all times.
-    pub clock: Clock,
     /// Whether all trials of a point are run although the first ones failed for one reason.
     pub all_trials: bool,
     /// Ends the run early when it is set.
@@ -170,7 +166,7 @@ impl Bench<'_> {
         let mut runner = Runner {
             settings: &settings,
             cancel: self.stop,
-            clock: &SystemClock::default(),
+            clock: &RunnerClock::new(&self.site.time),
             progress,
         };
         let searched = search::run(&mut plan, &mut runner, folder)?;
@@ -264,7 +260,6 @@ impl Bench<'_> {
             span: self.span,
             cpus,
             site: self.site,
-            clock: self.clock,
             seconds: self.spec.seconds,
             warm_up_s: self.spec.warm_up_seconds,
             rate: self.spec.rate,

@@ -3,7 +3,7 @@
 use super::interface::Interface;
 use super::media::Media;
 use super::way::{Abilities, Way};
-use q2c_engine::{Activity, EngineSpec, Pattern};
+use q2c_engine::{Activity, EngineSpec, Pattern, SimMachine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::bench::{BenchPoint, LeftOut, Tuned};
@@ -76,6 +76,9 @@ pub struct BenchSpec {
     /// Whether each point gets a run with the block layer captured, after all trials.
     #[serde(default)]
     pub stages: bool,
+    /// The machine on which a simulated target is measured; `None` for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<SimMachine>,
 }
 
 /// Most points of a run: a trial of each of them takes a day and a half.

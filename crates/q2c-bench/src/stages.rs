@@ -9,7 +9,7 @@ use super::plan::{BenchPlan, spot_label};
 use super::spec::Spot;
 use super::timetable::Timetable;
 use super::trial::{NoTrial, Place, SLICE};
-use q2c_engine::{EngineSpec, LaneData};
+use q2c_engine::{EngineSpec, LaneData, TimeSource};
 use q2c_host::cpu_time::Helper;
 use q2c_result::Warning;
 use q2c_result::bench::{BenchPoint, PointStages};
@@ -209,10 +209,11 @@ impl Place<'_> {
         seed: u64,
         stop: &AtomicBool,
     ) -> Result<Result<Vec<PointStages>, Unseen>, NoTrial> {
-        let place = Place {
-            clock: Clock::monotonic(),
-            ..*self
+        let site = &Site {
+            time: Clock::monotonic().into(),
+            ..self.site.clone()
         };
+        let place = Place { site, ..*self };
         let times = place.stages_timetable(spot);
         let beside = Beside::of(&place, spot, seed)?;
         let mut jobs = place.jobs(engine, spot, seed, &times);
@@ -233,7 +234,7 @@ impl Place<'_> {
         let parts = (0..times.phases).map(|n| {
             let phase = times.phase(n);
             let counted = phase.start + times.warm_up..phase.end;
-            part(place.clock, lanes.0, &helpers, counted)
+            part(&site.time, lanes.0, &helpers, counted)
         });
         let ended = capture.end(self.site);
         Ok(ended.map(|captured| parts.map(|part| captured.stages(&part)).collect()))
@@ -254,8 +255,13 @@ fn helpers_of<'h>(
 }
 
 /// The part of a run that lies in `slices`. `own` are the lanes of the jobs.
-fn part(clock: Clock, own: &[LaneData], helpers: &BTreeSet<u32>, slices: Range<usize>) -> Part {
-    let at = |ns| clock.since_boot(ns).expect("CLOCK_MONOTONIC");
+fn part(
+    time: &TimeSource,
+    own: &[LaneData],
+    helpers: &BTreeSet<u32>,
+    slices: Range<usize>,
+) -> Part {
+    let at = |ns| time.since_boot(ns).expect("CLOCK_MONOTONIC");
     let (first, last) = (slices.start, slices.end - 1);
     let time = |lane: &LaneData| {
         let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);
@@ -301,6 +307,7 @@ mod tests {
             roots: Roots::live(),
             target_disk: with_disk.then_some(target_disk),
             idle_busy_cpus: 0.0,
+            time: Clock::BOOT.into(),
         }
     }
 

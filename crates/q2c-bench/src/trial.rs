@@ -19,7 +19,6 @@ use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
 use q2c_result::bench::{PointDevice, Slice};
-use q2c_sys::Clock;
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
 use q2c_workbench::workload::{Site, first_fault};
 use serde::{Deserialize, Serialize};
@@ -114,7 +113,6 @@ pub(super) struct Place<'a> {
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
-    pub clock: Clock,
     pub seconds: f64,
     pub warm_up_s: f64,
     pub rate: Option<f64>,
@@ -178,20 +176,21 @@ pub(super) struct Moment {
 
 pub(super) struct Moments<'a> {
     site: &'a Site,
-    clock: Clock,
     pub all: Vec<Moment>,
 }
 
 impl Observer for Moments<'_> {
     fn boundary(&mut self, _phase: usize) {
-        let (roots, target_disk) = (&self.site.roots, self.site.target_disk.as_ref());
+        let target_disk = self.site.target_disk.as_ref();
         self.all.push(Moment {
-            t_ns: self.clock.now(),
-            cpu: CpuTimes::read(roots).ok(),
-            interrupts: target_disk
-                .and_then(|target_disk| Interrupts::read(roots, target_disk).ok()),
+            t_ns: self.site.time.now(),
+            cpu: self.site.cpu_times(),
+            interrupts: self.site.interrupts(),
             disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
-            helpers: helpers(roots).ok(),
+            helpers: match self.site.time.world() {
+                Some(_) => Some(Vec::new()),
+                None => helpers(&self.site.roots).ok(),
+            },
         });
     }
 }
@@ -304,7 +303,6 @@ impl Place<'_> {
     ) -> Result<(RunData, Vec<Moment>), NoTrial> {
         let mut moments = Moments {
             site: self.site,
-            clock: self.clock,
             all: Vec::with_capacity(slices + 1),
         };
         let plan = RunPlan {
@@ -312,7 +310,7 @@ impl Place<'_> {
             phases: vec![SLICE; slices],
             interval: SLICE,
             sampler_cpu: self.spare(spot),
-            clock: self.clock,
+            time: self.site.time.clone(),
         };
         let data = run(plan, &mut moments, stop).map_err(NoTrial::Run)?;
         if let Some(fault) = first_fault(&data) {

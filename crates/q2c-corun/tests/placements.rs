@@ -20,6 +20,7 @@ const BS: Bytes = Bytes(4_096);
 
 fn simulated(roots: &Roots, stop: &AtomicBool) -> Workbench {
     let request = WorkloadRequest {
+        machine: None,
         target: "sim:200us".to_owned(),
         engine: None,
         pattern: "randread".parse().expect("a pattern"),
@@ -78,7 +79,7 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
         roots: &roots,
         journal: journal.path(),
         hints: &Hints::default(),
-        clock: bench.workload.clock,
+        clock: bench.workload.site.time.real().unwrap(),
     };
     let context = Context {
         trial: 0,

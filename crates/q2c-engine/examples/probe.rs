@@ -70,7 +70,7 @@ fn main() {
         }],
         interval: Nanos::from_millis(100),
         sampler_cpu: Some(CpuId(1 - cpu)),
-        clock: q2c_sys::Clock::new(),
+        time: q2c_sys::Clock::new().into(),
     };
     let data = run(plan, &mut (), &AtomicBool::new(false)).unwrap();
     let lane = &data.lanes[0];

@@ -162,6 +162,15 @@ impl TimeSource {
         }
     }
 
+    /// This machine's clock, where time is real.
+    #[must_use]
+    pub fn real(&self) -> Option<Clock> {
+        match self {
+            TimeSource::Real(clock) => Some(*clock),
+            TimeSource::World(_) => None,
+        }
+    }
+
     /// The simulated machine, where time is simulated.
     #[must_use]
     pub fn world(&self) -> Option<&World> {

@@ -177,7 +177,7 @@ impl FsPlan<'_> {
             jobs,
             interval: INTERVAL,
             sampler_cpu: None,
-            clock: self.clock,
+            time: self.clock.into(),
         };
         let data = q2c_engine::run(plan, &mut readings, context.cancel)
             .map_err(|error| CellError::Trial(error.to_string()))?;

@@ -3,6 +3,7 @@
 use crate::{Roots, attr, cpu_list};
 use q2c_model::{Bytes, CpuId};
 use q2c_result::Machine;
+use q2c_service::SimMachine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,17 @@ pub fn read(roots: &Roots) -> Machine {
         preempt: preempt(roots),
         other: other(roots),
         cpus_online,
+    }
+}
+
+/// The facts of a simulated machine: it has CPUs, and no kernel.
+#[must_use]
+pub fn simulated(_machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
+    Machine {
+        kernel: "simulated".to_owned(),
+        threads_per_core: Some(1),
+        cpus_online: cpus,
+        ..Machine::default()
     }
 }
 

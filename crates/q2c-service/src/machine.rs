@@ -1,5 +1,6 @@
 //! The simulated machine: how many CPUs it has, and what each step of an I/O costs there.
 
+use q2c_model::CostModel;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -129,6 +130,36 @@ impl SimMachine {
             ..parsed
         };
         machine.check().map(|()| machine)
+    }
+
+    /// A machine of `cpus` CPUs with the costs that a calibration measured. Its curves become single
+    /// costs: those of its middle sleep.
+    #[must_use]
+    pub fn with_costs(name: String, cpus: u32, cost: &CostModel) -> Self {
+        let ns = |value: f64| value.max(0.0).round() as u64;
+        let asked = &cost.wake_clear.base_ns.x;
+        let asked = asked.get(asked.len() / 2).copied().unwrap_or(0.0);
+        let beyond = |other: f64| ns(other - cost.other_cpu_poll_ns);
+        let wake_delay_ns = ns(cost.wake_clear.base_ns.at(asked));
+        let interrupt_delay_ns = ns(cost.interrupt_latency_ns);
+        // The delays contain a switch and a handler, so these are no longer than those.
+        let switch_ns = ns(cost.sleep_cpu_clear_ns.at(asked));
+        let switch_ns = switch_ns.min(wake_delay_ns).min(interrupt_delay_ns);
+        let timer_ns = beyond(cost.other_cpu_sleep_ns);
+        let interrupt_ns = beyond(cost.other_cpu_interrupt_ns);
+        SimMachine {
+            name,
+            cpus,
+            submission_ns: ns(cost.submit_ns),
+            turnaround_ns: ns(cost.turnaround_ns),
+            look_ns: ns(cost.reap_hit_ns).max(1),
+            switch_ns,
+            timer_ns: timer_ns.min(wake_delay_ns - switch_ns),
+            wake_delay_ns,
+            interrupt_ns: interrupt_ns.min(interrupt_delay_ns - switch_ns),
+            interrupt_delay_ns,
+            ..SimMachine::default()
+        }
     }
 
     /// Checks that every value is in its range.

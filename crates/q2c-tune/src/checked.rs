@@ -7,6 +7,7 @@ use q2c_model::{Bytes, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_run::run_dir::{CheckedPlan, PlanFault};
 use q2c_sim::{MinIops, Objective};
+use q2c_workbench::check_machine;
 use q2c_workbench::workload::BackgroundSpec;
 use std::ops::RangeInclusive;
 
@@ -48,6 +49,7 @@ impl CheckedPlan for TuneSpec {
         PlanFault::within("budget_s", &self.budget_s.unwrap_or_default(), BUDGET)?;
         PlanFault::each_within("sizes", &self.sizes, &(Bytes(1)..=Bytes(u64::MAX)))?;
         PlanFault::each_once("sizes", &self.sizes)?;
+        check_machine(self.machine.as_ref())?;
         PlanFault::some("cpus", &self.cpus)?;
         PlanFault::within("number of cpus", &(self.cpus.len() as u32), 1..=MOST_JOBS)
     }
@@ -89,6 +91,7 @@ pub(crate) mod tests {
     /// The plan of `q2c tune sim:50us` with its defaults.
     pub(crate) fn good() -> TuneSpec {
         TuneSpec {
+            machine: None,
             target: "sim:50us".to_owned(),
             scratch: false,
             program: false,

@@ -284,6 +284,7 @@ pub(super) fn whole(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_sys::Clock;
     use q2c_host::Roots;
     use q2c_host::block::{Disk, TargetDisk};
     use q2c_model::DevId;
@@ -324,6 +325,7 @@ mod tests {
                 unproved: Vec::new(),
             }),
             idle_busy_cpus: 0.0,
+            time: Clock::BOOT.into(),
         }
     }
 

@@ -72,11 +72,13 @@ fn store(
     wanted: &Wanted,
     path: &Path,
 ) -> Result<(), TuneError> {
-    let since_start = tune.workload.clock.now() - watched.data.start_ns;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = &tune.workload.site.time;
+    let since_start = time.now() - watched.data.start_ns;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    let now = now.filter(|_| time.world().is_none());
     let meta = TraceMeta {
-        start_unix_ns: now.ok().map(|now| now.as_nanos() as u64 - since_start),
-        clock: tune.workload.clock.source().to_owned(),
+        start_unix_ns: now.map(|now| now.as_nanos() as u64 - since_start),
+        clock: time.name().to_owned(),
         lost: watched.unrecorded(),
         facts: facts(tune, wanted.bs, polls_by(watched), wanted.gap_cpu),
         source: "q2c".to_owned(),

@@ -13,9 +13,10 @@ use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::RunDir;
-use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial, spoken};
+use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, Trial, spoken};
 use q2c_sim::Recording;
 use q2c_steer::Steering;
+use q2c_workbench::RunnerClock;
 
 /// Most trials for each block size on average, as a multiple of the trials that an answer needs.
 pub(super) const TRIALS_PER_WANTED: u32 = 6;
@@ -90,7 +91,7 @@ pub(super) fn verify(
         let mut runner = Runner {
             settings: &settings,
             cancel: tune.stop,
-            clock: &SystemClock::default(),
+            clock: &RunnerClock::new(&tune.workload.site.time),
             progress: &mut *progress,
         };
         let summary = runner.run(&mut plan, folder)?;

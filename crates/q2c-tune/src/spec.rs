@@ -1,6 +1,7 @@
 //! The plan of a tune run, as `plan.toml` of its run folder.
 
 use q2c_advice::Goal;
+use q2c_engine::SimMachine;
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::{Limits, Objective};
@@ -62,6 +63,9 @@ pub struct TuneSpec {
     pub budget_s: Option<f64>,
     /// Seed of offsets, of simulations and of the order of trials.
     pub seed: u64,
+    /// The machine on which a simulated target is measured; `None` for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<SimMachine>,
 }
 
 impl TuneSpec {

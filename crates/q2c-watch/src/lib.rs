@@ -144,14 +144,14 @@ pub fn watch<T: Send>(
         jobs,
         slice,
         listener_cpu: workload.sampler_cpu,
-        clock: workload.clock,
+        time: workload.site.time.clone(),
         samples: late.is_some(),
     };
     let lanes = live_plan.jobs.len();
     let (value, data) = live(live_plan, stop, |live| {
         let start_ns = live.start_ns();
         if let Some(late) = &mut late {
-            late.begin(workload.clock.since_boot(start_ns).unwrap_or(start_ns));
+            late.begin(workload.site.time.since_boot(start_ns).unwrap_or(start_ns));
         }
         see(&mut Watch {
             workload,

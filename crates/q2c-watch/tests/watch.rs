@@ -43,12 +43,7 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
         cpus: vec![cpu(0)],
         background,
         sampler_cpu: Some(cpu(1)),
-        site: Site {
-            roots: Roots::live(),
-            target_disk: None,
-            idle_busy_cpus: 0.0,
-        },
-        clock: Clock::new(),
+        site: Site::without_disk(Roots::live(), Clock::BOOT),
     }
 }
 

@@ -100,7 +100,7 @@ pub fn try_cpus(
         return Ok(());
     }
     let request = reads(facts, bs);
-    let cpus = WorkloadCpus::choose(&request, roots, target_disk.as_ref())?;
+    let cpus = WorkloadCpus::choose(&request, roots, target_disk.as_ref(), None)?;
     let medium = Medium::File(Arc::new(file));
     let polling = polling(RingKind::File, &medium, facts);
     let workload = Workload {
@@ -114,11 +114,9 @@ pub fn try_cpus(
         background: Vec::new(),
         sampler_cpu: None,
         site: Site {
-            roots: roots.clone(),
             target_disk,
-            idle_busy_cpus: 0.0,
+            ..Site::without_disk(roots.clone(), Clock::new())
         },
-        clock: Clock::new(),
     };
     let choice = CpuChoice {
         path: path_of(RingKind::File, &polling, Some(bs), facts),
@@ -148,5 +146,6 @@ fn reads(target: &Target, bs: Bytes) -> WorkloadRequest {
         background: Vec::new(),
         allow_write: Vec::new(),
         seed: 1,
+        machine: None,
     }
 }

@@ -107,7 +107,10 @@ impl Workload {
     #[must_use]
     pub fn beside_the_kernel(&self) -> Workload {
         Workload {
-            clock: Clock::monotonic(),
+            site: Site {
+                time: Clock::monotonic().into(),
+                ..self.site.clone()
+            },
             ..self.clone()
         }
     }
@@ -118,7 +121,7 @@ impl Workload {
     /// The workload's clock is not that of [`Workload::beside_the_kernel`].
     #[must_use]
     pub fn user_io(&self, sample: &Sample) -> UserIo {
-        let at = |ns| self.clock.since_boot(ns).expect("CLOCK_MONOTONIC");
+        let at = |ns| self.site.time.since_boot(ns).expect("CLOCK_MONOTONIC");
         let submitted = at(sample.submit_ns) + u64::from(sample.submit_len_ns);
         let after = |ns: u32| submitted + u64::from(ns);
         UserIo {
@@ -178,7 +181,7 @@ fn tally(
     });
     let begin = spans.clone().map(|span| span.0).min().unwrap_or(0);
     let end = spans.map(|span| span.1).min().unwrap_or(begin);
-    let begin_ns = workload.clock.since_boot(begin).unwrap_or(begin);
+    let begin_ns = workload.site.time.since_boot(begin).unwrap_or(begin);
     let length = end.saturating_sub(begin);
     let mut tally = LateTally::new(begin_ns, length, INTERVAL.0.min(length));
     let requests = Requests::new(requests);

@@ -13,6 +13,7 @@ mod examine;
 pub mod lane_file;
 pub mod late;
 pub mod polling;
+mod runner_clock;
 pub mod stages;
 pub mod workbench;
 mod workbench_error;
@@ -22,4 +23,6 @@ mod workload_request;
 mod workload_target;
 
 pub use examine::{examine, facts as doctor_facts};
+pub use runner_clock::RunnerClock;
+pub use workload_request::check_machine;
 pub use workload_target::LEAST_BLOCKS;

@@ -5,19 +5,17 @@ use crate::cpu_choice::{CpuChoice, path_of};
 use crate::examine::examine;
 use crate::polling::{Polling, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
-use crate::workload_cpus::WorkloadCpus;
+use crate::workload_cpus::{WorkloadCpus, allowed_cpus};
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device, wanted};
-use q2c_engine::EngineSpec;
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
+use q2c_engine::{EngineSpec, World};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
 use q2c_host::cpu_time::{QUIET_CPUS, REST_LOOKS};
 use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
-use q2c_host::topology::{
-    AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
-};
+use q2c_host::topology::{ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node};
 use q2c_model::{CpuId, Nanos};
 use q2c_result::{DoctorReport, Machine, Target, TargetKind};
 use q2c_run::Identity;
@@ -136,7 +134,10 @@ impl Workbench {
             .iter()
             .filter_map(|job| job.engine.as_ref());
         others.try_for_each(|engine| simulated.medium(engine).map(drop))?;
-        let cpus = WorkloadCpus::choose(request, roots, target.target_disk.as_ref())?;
+        let world = request.machine.clone().map(World::new);
+        let world = world.filter(|_| engine.simulates().is_some());
+        let disk = target.target_disk.as_ref();
+        let cpus = WorkloadCpus::choose(request, roots, disk, world.as_ref())?;
         let takes_commands =
             target.character_device.is_some() || target.facts.kind == TargetKind::NvmeGeneric;
         let kind = match takes_commands {
@@ -146,6 +147,9 @@ impl Workbench {
         let polling = polling(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
         usable(&request.background, &polling)?;
+        if world.is_some() {
+            all_simulated(&request.background)?;
+        }
         refuse_too_large(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
@@ -164,8 +168,11 @@ impl Workbench {
                 roots: roots.clone(),
                 target_disk: target.target_disk,
                 idle_busy_cpus: 0.0,
+                time: match &world {
+                    Some(world) => world.clone().into(),
+                    None => Clock::new().into(),
+                },
             },
-            clock: Clock::new(),
         };
         let mut facts = target.facts;
         let bs = request.sizes.iter().min().copied();
@@ -185,8 +192,14 @@ impl Workbench {
         // The kernel knows nothing of a controller that it does not drive.
         let known = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
-            machine: q2c_host::machine::read(roots),
-            doctor: examine(roots, known, &workload.cpus, workload.clock),
+            machine: match &world {
+                Some(world) => q2c_host::machine::simulated(world.machine(), world.cpus()),
+                None => q2c_host::machine::read(roots),
+            },
+            doctor: match &world {
+                Some(_) => DoctorReport::default(),
+                None => examine(roots, known, &workload.cpus, &workload.site.time),
+            },
             calibration_target: calibration_target(&facts, scratch.is_some()),
             target: facts,
             target_id: target.id,
@@ -272,19 +285,25 @@ impl Workbench {
     /// A CPU was named that may not be used, or one was named twice.
     pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, CpuChoiceError> {
         let Site {
-            roots, target_disk, ..
+            roots,
+            target_disk,
+            time,
+            ..
         } = &self.workload.site;
         let node = match target_disk {
             Some(target_disk) => device_node(roots, target_disk),
             None => pci_node(roots, &self.target.path),
         };
-        let topology = Topology::read(roots);
+        let topology = match time.world() {
+            Some(world) => Topology::of_cores(&world.cpus()),
+            None => Topology::read(roots),
+        };
         let order = UnnamedCpus::ByTopology {
             topology: &topology,
             node,
             first: self.target.chosen_trial().map(|trial| trial.cpu),
         };
-        AllowedCpus::read()?.choose(named, order)
+        allowed_cpus(time.world())?.choose(named, order)
     }
 
     /// The facts in which two sessions must agree for their trials to belong to one run. `program`
@@ -315,6 +334,16 @@ impl Workbench {
 fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), WorkbenchError> {
     let mut engines = jobs.iter().filter_map(|job| job.engine.clone());
     engines.try_for_each(|engine| settle(engine, polling).map(drop))
+}
+
+/// Checks that all background jobs beside a simulated target are simulated, too: there is no kernel
+/// in simulated time.
+fn all_simulated(jobs: &[BackgroundSpec]) -> Result<(), EngineError> {
+    let mut engines = jobs.iter().filter_map(|job| job.engine.as_ref());
+    match engines.find(|engine| engine.needs_file()) {
+        Some(engine) => Err(EngineError::NotSimulated(engine.to_string())),
+        None => Ok(()),
+    }
 }
 
 /// Checks that no request would be polled for that the block layer may split.

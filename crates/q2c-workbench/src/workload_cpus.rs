@@ -3,12 +3,22 @@
 use crate::cpu_trials::MOST_CPUS;
 use crate::workload::{Background, BackgroundSpec};
 use crate::workload_request::WorkloadRequest;
+use q2c_engine::World;
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
 use q2c_host::topology::{
     AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, interrupted_cpus,
 };
 use q2c_model::CpuId;
+
+/// The CPUs that lanes may run on: those of the world, or those of this machine that the kernel
+/// lets this process have.
+pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, CpuChoiceError> {
+    match world {
+        Some(world) => Ok(AllowedCpus::of(world.cpus())),
+        None => AllowedCpus::read(),
+    }
+}
 
 /// The CPUs of a workload.
 pub(crate) struct WorkloadCpus {
@@ -30,13 +40,17 @@ impl WorkloadCpus {
         request: &WorkloadRequest,
         roots: &Roots,
         disk: Option<&TargetDisk>,
+        world: Option<&World>,
     ) -> Result<Self, CpuChoiceError> {
-        let allowed = AllowedCpus::read()?;
+        let allowed = allowed_cpus(world)?;
         let named = Some(request.cpus.as_slice()).filter(|named| !named.is_empty());
-        let interrupted = interrupted_cpus(roots, disk);
+        let interrupted = match world {
+            Some(_) => Vec::new(),
+            None => interrupted_cpus(roots, disk),
+        };
         let order = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let candidates = match (named, order.cpus.first()) {
-            (None, Some(&first)) => {
+            (None, Some(&first)) if world.is_none() => {
                 let topology = Topology::read(roots);
                 allowed.candidates(&topology, first, &interrupted, MOST_CPUS)
             }

@@ -1,9 +1,19 @@
 //! A workload as it is asked for.
 
 use crate::workload::BackgroundSpec;
-use q2c_engine::{EngineSpec, Pattern};
+use q2c_engine::{EngineSpec, Pattern, SimMachine};
 use q2c_model::{Bytes, CpuId};
+use q2c_run::run_dir::PlanFault;
 use std::path::PathBuf;
+
+/// Checks the simulated machine of a plan that is read back.
+///
+/// # Errors
+/// A value is out of its range.
+pub fn check_machine(machine: Option<&SimMachine>) -> Result<(), PlanFault> {
+    let checked = machine.map_or(Ok(()), SimMachine::check);
+    checked.map_err(|error| PlanFault::new("machine", "values in their ranges", error))
+}
 
 /// The workload that a command asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,4 +37,7 @@ pub struct WorkloadRequest {
     pub allow_write: Vec<PathBuf>,
     /// Seed of the offsets.
     pub seed: u64,
+    /// The machine on which a simulated target is measured, in simulated time; `None` for this
+    /// machine and its time.
+    pub machine: Option<SimMachine>,
 }

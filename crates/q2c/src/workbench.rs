@@ -1,12 +1,13 @@
 //! Opens the workbench of a measuring command: makes the scratch file, names the target, and tells
 //! the user about it.
 
-use crate::args::{RunArgs, WorkloadArgs};
+use crate::args::{MachineArgs, MachineName, RunArgs, WorkloadArgs};
+use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times};
 use crate::progress::Line;
 use crate::requests::workload::{target, workload};
-use q2c_engine::EngineSpec;
+use q2c_engine::{EngineSpec, SimMachine};
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
@@ -47,10 +48,18 @@ pub fn open_for_interfaces(
 pub fn open_new(
     command: &str,
     args: &WorkloadArgs,
+    machine: &MachineArgs,
     jobs: u32,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    rested(open_new_without_rest(command, args, jobs, stop)?, stop)
+    let scratch = scratch(args.scratch, &args.run, stop)?;
+    let target = target(command, args.target.as_deref(), scratch.as_ref())?;
+    let machine = self::machine(machine, &target, args.engine.as_ref())?;
+    let request = WorkloadRequest {
+        machine,
+        ..workload(args, jobs, target)
+    };
+    open(&request, scratch, stop)
 }
 
 /// As [`open_new`], without the look at the machine at rest.
@@ -73,6 +82,43 @@ pub fn open_without_rest(
 ) -> Result<Workbench, Failure> {
     check_engine(request)?;
     told(opened(request, scratch, stop).map_err(|error| not_opened(&error))?)
+}
+
+/// The machine that `target` is measured on: a simulated one where the target is simulated, unless
+/// real time is asked for; `None` for this machine.
+pub fn machine(
+    args: &MachineArgs,
+    target: &str,
+    engine: Option<&EngineSpec>,
+) -> Result<Option<SimMachine>, Failure> {
+    let engine = EngineSpec::for_target(engine, target).or_exit(Exit::Usage)?;
+    let is_simulated = engine.simulates().is_some();
+    match &args.machine {
+        Some(_) if !is_simulated => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "use --machine with {target}: only simulated devices are measured on a simulated machine; leave \
+                 --machine out, or name a target such as sim:80us"
+            ),
+        )),
+        Some(MachineName::Here) => here().map(Some),
+        Some(MachineName::File(path)) => SimMachine::read(path).map(Some).or_exit(Exit::Input),
+        None => Ok((is_simulated && !args.real_time).then(SimMachine::default)),
+    }
+}
+
+/// This machine with the costs of its newest calibration.
+fn here() -> Result<SimMachine, Failure> {
+    let store = store().ok_or_else(|| {
+        let why = "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
+        Failure::new(Exit::Environment, why)
+    })?;
+    let machine = q2c_host::machine::read(&Roots::live());
+    let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
+    let cpus = machine.cpus_online.len() as u32;
+    let name = format!("this machine, as calibrated with {target}");
+    let simulated = SimMachine::with_costs(name, cpus, &calibration.cost);
+    simulated.check().map(|()| simulated).or_exit(Exit::Input)
 }
 
 /// Refuses an engine that needs a file for a target that is a simulated device.

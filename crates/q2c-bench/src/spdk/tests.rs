@@ -77,17 +77,12 @@ fn a_program_is_run_watched_and_read() {
     assert_eq!(spots.len(), 1, "{why:?}");
     assert!(why[0].contains("no other method"), "{why:?}");
     assert!(why[2].contains("one thread on each CPU"), "{why:?}");
-    let site = Site {
-        roots: stand.roots,
-        target_disk: None,
-        idle_busy_cpus: 0.0,
-    };
+    let site = Site::without_disk(stand.roots, Clock::BOOT);
     let place = Place {
         media: &media,
         span: Bytes(0),
         cpus: &[CpuId(0)],
         site: &site,
-        clock: Clock::new(),
         seconds: 0.5,
         warm_up_s: 0.0,
         rate: None,

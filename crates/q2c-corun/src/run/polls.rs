@@ -99,7 +99,7 @@ impl PollingLanes<'_> {
             jobs,
             slice: SLICE,
             listener_cpu: None,
-            clock: self.workload.clock,
+            time: self.workload.site.time.clone(),
             samples: false,
         }
     }

@@ -144,6 +144,7 @@ fn trials_run_on_this_machine() {
     };
     let roots = Roots::live();
     let request = WorkloadRequest {
+        machine: None,
         target: "sim:200us".to_owned(),
         engine: None,
         pattern: "randread".parse().expect("a pattern"),
@@ -166,7 +167,7 @@ fn trials_run_on_this_machine() {
             roots: &roots,
             journal: journal.path(),
             hints: &Hints::default(),
-            clock: bench.workload.clock,
+            clock: bench.workload.site.time.real().unwrap(),
         },
     );
     for cell in &summary.cells {

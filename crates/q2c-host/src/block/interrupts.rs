@@ -46,6 +46,18 @@ impl Interrupts {
         Ok(Interrupts { lines })
     }
 
+    /// The interrupts of a simulated device, as each CPU took them.
+    #[must_use]
+    pub fn simulated(counts: impl Iterator<Item = u64>) -> Interrupts {
+        let counts = (0..).map(CpuId).zip(counts).collect();
+        let line = IrqLine {
+            irq: 0,
+            name: "simulated".to_owned(),
+            counts,
+        };
+        Interrupts { lines: vec![line] }
+    }
+
     /// Interrupts taken by each CPU.
     #[must_use]
     pub fn per_cpu(&self) -> BTreeMap<CpuId, u64> {

@@ -76,6 +76,28 @@ impl CpuTimes {
         Ok(times)
     }
 
+    /// The counters of a simulated machine at `at`: what threads and interrupts took of each CPU
+    /// since the begin. All threads are this process's.
+    #[must_use]
+    pub fn simulated(at: Nanos, spent: impl Iterator<Item = [Nanos; 2]>) -> CpuTimes {
+        let counters = |(cpu, [threads, irq]): (u32, [Nanos; 2])| {
+            let counters = CpuCounters {
+                idle: at - threads - irq,
+                user: threads,
+                irq,
+                ..CpuCounters::default()
+            };
+            (CpuId(cpu), counters)
+        };
+        let cpus: BTreeMap<CpuId, CpuCounters> = (0..).zip(spent).map(counters).collect();
+        CpuTimes {
+            at,
+            own_user: Some(cpus.values().map(|cpu| cpu.user).sum()),
+            cpus,
+            handlers_outside: false,
+        }
+    }
+
     /// Reads the counters and dates them `at`.
     ///
     /// # Errors

@@ -65,6 +65,23 @@ impl Topology {
         }
     }
 
+    /// CPUs that are a core each, on one socket.
+    #[must_use]
+    pub fn of_cores(cpus: &[CpuId]) -> Topology {
+        let core = |&id: &CpuId| TopologyCpu {
+            id,
+            siblings: vec![id],
+            core: Some(id.0),
+            package: Some(0),
+            node: None,
+            cache: None,
+        };
+        Topology {
+            cpus: cpus.iter().map(core).collect(),
+            ..Topology::default()
+        }
+    }
+
     /// The CPU with this number; `None` when it is not online.
     #[must_use]
     pub fn cpu(&self, id: CpuId) -> Option<&TopologyCpu> {

@@ -9,7 +9,6 @@ use q2c_bench::way::{Abilities, Way};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::{KernelSleep, LaneMethod, Method};
-use q2c_sys::Clock;
 use q2c_workbench::workload::Site;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,14 +30,12 @@ pub struct OpenTarget<'a> {
 pub struct Ground<'a> {
     /// The user's target; `None` where the experiment uses none.
     pub target: Option<OpenTarget<'a>>,
-    /// Where the machine's counters are read.
+    /// The clock, and where the machine's counters are read.
     pub site: &'a Site,
     /// CPUs in the order in which jobs take them.
     pub cpus: &'a [CpuId],
     /// Makes the devices of the file.
     pub maker: Maker,
-    /// The clock of all times.
-    pub clock: Clock,
     /// Folder of the journal of changed settings; `None` where there is none, and no setting can be
     /// changed.
     pub restore_dir: Option<PathBuf>,

@@ -5,7 +5,6 @@ use super::lanes::{Course, Strand, activities, plans};
 use super::series::Heap;
 use q2c_engine::{Heard, Live, LivePlan, RunError, live};
 use q2c_model::{CpuId, Nanos};
-use q2c_sys::Clock;
 use q2c_workbench::workload::{Boundary, Site, first_fault};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,7 +22,6 @@ pub(crate) struct Trial<'a> {
     /// CPU of the thread that listens.
     pub listener: Option<CpuId>,
     pub site: &'a Site,
-    pub clock: Clock,
     pub seed: u64,
 }
 
@@ -101,7 +99,7 @@ impl Trial<'_> {
             jobs: plans(strands, self.courses, self.names, capacity, self.seed),
             slice: self.slice,
             listener_cpu: self.listener,
-            clock: self.clock,
+            time: self.site.time.clone(),
             samples: false,
         };
         let listen = |ears: &mut Live<'_>| self.listen(ears, strands, (kernel, stop));
@@ -171,8 +169,8 @@ impl Trial<'_> {
             }
         }
         let late = start + end * self.slice.0 + PATIENCE;
-        while !ran.heap.all_reached(end) && self.clock.now() < late {
-            let time = self.clock.now() + self.slice.0 / 4;
+        while !ran.heap.all_reached(end) && self.site.time.now() < late {
+            let time = self.site.time.now() + self.slice.0 / 4;
             if !self.hear_until(time, ears, &mut ran, &mut beside) {
                 break;
             }
@@ -191,7 +189,7 @@ impl Trial<'_> {
         beside: &mut Beside<'_>,
     ) -> bool {
         loop {
-            let now = self.clock.now();
+            let now = self.site.time.now();
             let due = beside.look(now).unwrap_or(until);
             let left = until.saturating_sub(now);
             if left == 0 {

@@ -132,18 +132,17 @@ impl JobsPlan<'_> {
             .collect();
         let strands = strands(&courses);
         // Times of the kernel's capture are those of CLOCK_MONOTONIC.
-        let clock = match self.experiment.capture {
-            true => Clock::monotonic(),
-            false => self.ground.clock,
-        };
+        let mut site = self.ground.site.clone();
+        if self.experiment.capture {
+            site.time = Clock::monotonic().into();
+        }
         let trial = Trial {
             courses: &courses,
             names: &names,
             phases: &self.phases(),
             slice: self.slice(),
             listener: self.listener(&courses),
-            site: self.ground.site,
-            clock,
+            site: &site,
             seed: context.seed >> 1,
         };
         let capture = Capture::begin(self.experiment.capture, &trial)?;
@@ -184,7 +183,7 @@ impl JobsPlan<'_> {
         if let Some(kernel) = &kernel {
             kernel.tell(&mut phases, self.slice(), &run);
         }
-        capture.end(&mut phases, &ran.heap, &run, clock)?;
+        capture.end(&mut phases, &ran.heap, &run, &site.time)?;
         Ok(PointTrial {
             trial: context.trial,
             phases,

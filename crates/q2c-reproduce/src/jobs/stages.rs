@@ -3,12 +3,12 @@
 
 use super::live::Trial;
 use super::series::{Heap, Run};
+use q2c_engine::TimeSource;
 use q2c_result::analyze::QueueUse;
 use q2c_result::bench::{PointStages, StageRun, TagWaits};
 use q2c_result::late::Unseen;
 use q2c_result::reproduce::PhaseTrial;
 use q2c_run::runner::CellError;
-use q2c_sys::Clock;
 use q2c_workbench::stages::{Part, StageCapture};
 use q2c_workbench::workload::Site;
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl<'a> Capture<'a> {
         phases: &mut [PhaseTrial],
         heap: &Heap,
         run: &Run<'_>,
-        clock: Clock,
+        time: &TimeSource,
     ) -> Result<(), CellError> {
         let Some(capture) = self.capture else {
             return Ok(());
@@ -72,7 +72,7 @@ impl<'a> Capture<'a> {
                 let nth = run.names.iter().position(|name| *name == job.job);
                 let spans = nth.map_or_else(Vec::new, |nth| heap.spans(nth, n, run));
                 let thread = |&(lane, (begin, end), _): &(usize, (u64, u64), u64)| {
-                    let range = clock.since_boot(begin)?..clock.since_boot(end)?;
+                    let range = time.since_boot(begin)?..time.since_boot(end)?;
                     Some((heap.tids[lane], range))
                 };
                 let part = Part {

@@ -72,11 +72,7 @@ pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> Re
         .unwrap()
         .cpus;
     let cpus: Vec<CpuId> = own.iter().copied().cycle().take(cpus).collect();
-    let site = Site {
-        roots: Roots::live(),
-        target_disk: None,
-        idle_busy_cpus: 0.0,
-    };
+    let site = Site::without_disk(Roots::live(), Clock::BOOT);
     let simulated = SimDevices::default();
     let engine: EngineSpec = target.parse().unwrap();
     let medium: Medium = simulated.medium(&engine).unwrap();
@@ -98,7 +94,6 @@ pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> Re
             1,
             simulated.clone(),
         ),
-        clock: Clock::new(),
         restore_dir: None,
     };
     let jobs = JobsPlan {

@@ -13,7 +13,7 @@ mod point;
 mod store;
 mod unfit;
 
-pub use store::{Kept, Store, StoreError, identity};
+pub use store::{Kept, NoCalibration, Store, StoreError, identity};
 pub use unfit::Unfit;
 
 use crate::workload::{Stages, Step, Watched, Workload};
@@ -26,7 +26,6 @@ use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{Event, Progress, spoken};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 use thiserror::Error;
 
 /// The reasons for which there is no calibration.
@@ -218,7 +217,8 @@ impl Bench<'_> {
     }
 
     fn one(&self, bs: Bytes, shared: &[Point]) -> Result<Calibration, CalibrateError> {
-        let begun = Instant::now();
+        let time = &self.workload.site.time;
+        let begun_ns = time.now();
         let ladder = Ladder::around(self.look(bs)?.wait(0.5));
         let points = self.points(bs, &ladder)?;
         let interrupt = self.interrupt(bs)?;
@@ -227,7 +227,7 @@ impl Bench<'_> {
             cpu: self.workload.cpus[0],
             irq_cpu: interrupt.irq_cpu,
             reused: false,
-            seconds: begun.elapsed().as_secs_f64(),
+            seconds: Nanos(time.now() - begun_ns).as_secs_f64(),
             cost: fit::fit(bs, &points, shared, &interrupt),
             points: std::iter::once(point::polled(&points))
                 .chain(points.iter().map(Point::summary))

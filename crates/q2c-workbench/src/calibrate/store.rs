@@ -13,6 +13,7 @@ use std::fs;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
@@ -27,6 +28,39 @@ pub struct StoreError {
     pub path: String,
     /// Error of the write.
     pub source: io::Error,
+}
+
+/// There is no calibration of this machine that can be used.
+#[derive(Debug, Error)]
+#[error(
+    "find a calibration of this machine in {folder}: expected one of this version, kernel and processor, found \
+     {found} others; make one with q2c calibrate TARGET"
+)]
+pub struct NoCalibration {
+    /// The folder.
+    pub folder: String,
+    /// Number of calibrations there.
+    pub found: usize,
+}
+
+/// A stored calibration, and when it was stored.
+fn read(file: &fs::DirEntry) -> Option<(SystemTime, Stored)> {
+    let text = whole_file::read_text(&file.path(), whole_file::SMALL).ok()?;
+    let changed = file.metadata().and_then(|facts| facts.modified()).ok()?;
+    Some((changed, serde_json::from_str(&text).ok()?))
+}
+
+/// True if the calibration was made by this version of the fit on this machine.
+fn is_of(identity: &Identity, machine: &Machine) -> bool {
+    let facts = [
+        ("fit", FIT.to_string()),
+        ("kernel", machine.kernel.clone()),
+        ("cpu_model", machine.cpu_model.clone().unwrap_or_default()),
+        ("cpus_online", machine.cpus_online.len().to_string()),
+    ];
+    facts
+        .iter()
+        .all(|(name, fact)| identity.0.get(*name) == Some(fact))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -103,6 +137,27 @@ impl Store {
             },
             unfit: stored.unfit,
         })
+    }
+
+    /// The newest usable calibration of this machine, and its target.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn newest(&self, machine: &Machine) -> Result<(String, Calibration), NoCalibration> {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut stored: Vec<(SystemTime, Stored)> = files.filter_map(|file| read(&file)).collect();
+        let found = stored.len();
+        let none = || NoCalibration {
+            folder: self.folder.display().to_string(),
+            found,
+        };
+        stored.retain(|(_, stored)| stored.unfit.is_none() && is_of(&stored.identity, machine));
+        let newest = stored.into_iter().max_by_key(|(changed, _)| *changed);
+        let (_, newest) = newest
+            .filter(|(_, newest)| newest.calibration.cost.check().is_ok())
+            .ok_or_else(none)?;
+        let target = newest.identity.0.get("target").cloned();
+        Ok((target.unwrap_or_default(), newest.calibration))
     }
 
     /// Stores a calibration, and why it must not be used again where there is a reason. The file
@@ -197,6 +252,34 @@ mod tests {
             let read = store.load(&id, Bytes(4096)).unwrap();
             assert_eq!((read.unfit, read.calibration.reused), (unfit, true));
         }
+    }
+
+    /// Of another version's fit and of another kernel there is nothing to take.
+    #[test]
+    fn the_newest_calibration_of_this_machine_is_found() {
+        let own = tempfile::tempdir().unwrap();
+        let store = Store::new(own.path());
+        let here = Machine {
+            kernel: "6.1.0".to_owned(),
+            ..Machine::default()
+        };
+        let id = |fit: u32, kernel: &str, target: &str| {
+            let id = Identity::default().with("fit", fit.to_string());
+            let id = id.with("kernel", kernel).with("cpu_model", "");
+            id.with("cpus_online", "0").with("target", target)
+        };
+        store
+            .save(&id(FIT - 1, "6.1.0", "old"), &calibration(), None)
+            .unwrap();
+        store
+            .save(&id(FIT, "5.10.0", "other"), &calibration(), None)
+            .unwrap();
+        let none = store.newest(&here).unwrap_err().to_string();
+        assert!(none.contains("found 2 others"), "{none}");
+        store
+            .save(&id(FIT, "6.1.0", "mine"), &calibration(), None)
+            .unwrap();
+        assert_eq!(store.newest(&here).unwrap().0, "mine");
     }
 
     #[test]

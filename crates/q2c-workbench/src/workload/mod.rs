@@ -16,7 +16,6 @@ use crate::busy::Others;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
-use q2c_sys::Clock;
 use std::sync::atomic::AtomicBool;
 use watch::Watcher;
 
@@ -42,10 +41,8 @@ pub struct Workload {
     pub background: Vec<BackgroundSpec>,
     /// CPU of the sampler; `None` leaves the choice to the kernel.
     pub sampler_cpu: Option<CpuId>,
-    /// The places where the machine's counters are read.
+    /// The clock, and the places where the machine's counters are read.
     pub site: Site,
-    /// The clock that all times are taken from.
-    pub clock: Clock,
 }
 
 /// Most samples that are kept per foreground lane; each has 48 bytes.
@@ -79,7 +76,7 @@ impl Workload {
             jobs,
             interval: INTERVAL,
             sampler_cpu: self.sampler_cpu,
-            clock: self.clock,
+            time: self.site.time.clone(),
         };
         let mut watcher = Watcher::new(&self.site, stages.iter().len());
         let mut data = run(plan, &mut watcher, stop)?;

@@ -2,13 +2,15 @@
 
 use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
-use q2c_engine::{Fault, Observer, RunData};
+use q2c_engine::{Counters, Fault, Observer, RunData, TimeSource};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
+use q2c_model::Nanos;
 use q2c_stats::mean;
 
-/// The places where the machine's counters are read, and its idle baseline.
+/// The machine that a workload runs on: its clock, the places where its counters are read, and its
+/// idle baseline.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Root folders of sysfs and procfs.
@@ -17,6 +19,47 @@ pub struct Site {
     pub target_disk: Option<TargetDisk>,
     /// Number of busy CPUs while nothing is measured.
     pub idle_busy_cpus: f64,
+    /// What all times are taken from.
+    pub time: TimeSource,
+}
+
+impl Site {
+    /// A machine without a disk under the target, and with nothing else to do.
+    #[must_use]
+    pub fn without_disk(roots: Roots, time: impl Into<TimeSource>) -> Self {
+        Site {
+            roots,
+            target_disk: None,
+            idle_busy_cpus: 0.0,
+            time: time.into(),
+        }
+    }
+
+    /// Busy and idle times of every CPU now; `None` where they cannot be read.
+    #[must_use]
+    pub fn cpu_times(&self) -> Option<CpuTimes> {
+        let Some(world) = self.time.world() else {
+            return CpuTimes::read(&self.roots).ok();
+        };
+        let Counters { now_ns, cpus } = world.counters();
+        let spent = cpus
+            .iter()
+            .map(|cpu| [cpu.threads_ns, cpu.interrupts_ns].map(Nanos));
+        Some(CpuTimes::simulated(Nanos(now_ns), spent))
+    }
+
+    /// Counts of the device's interrupts now; `None` where they cannot be read.
+    #[must_use]
+    pub fn interrupts(&self) -> Option<Interrupts> {
+        match (self.time.world(), &self.target_disk) {
+            (Some(world), _) => {
+                let cpus = world.counters().cpus;
+                Some(Interrupts::simulated(cpus.iter().map(|cpu| cpu.interrupts)))
+            }
+            (None, Some(disk)) => Interrupts::read(&self.roots, disk).ok(),
+            (None, None) => None,
+        }
+    }
 }
 
 /// The machine's counters at one moment. A counter that cannot be read is `None`, and the figures
@@ -37,9 +80,8 @@ impl Boundary {
     pub fn read(site: &Site) -> Self {
         let target_disk = site.target_disk.as_ref();
         Boundary {
-            cpu: CpuTimes::read(&site.roots).ok(),
-            interrupts: target_disk
-                .and_then(|target_disk| Interrupts::read(&site.roots, target_disk).ok()),
+            cpu: site.cpu_times(),
+            interrupts: site.interrupts(),
             disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
         }
     }

@@ -1,5 +1,6 @@
 //! Arguments of `q2c bench`.
 
+use super::MachineArgs;
 use super::time::seconds_within;
 use super::{Counts, Cpus, LimitArgs, Numbers, RunArgs};
 use clap::Args;
@@ -22,6 +23,9 @@ pub struct BenchArgs {
     /// end
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
+    /// The machine of a simulated target.
+    #[command(flatten)]
+    pub machine: MachineArgs,
     /// Points and target from a fio job file; flags win over it, and what q2c does not have is
     /// named with its line
     #[arg(long, value_name = "FILE")]

@@ -11,6 +11,7 @@ mod experiment;
 mod fs;
 mod goal;
 mod limits;
+mod machine;
 mod metrics;
 mod place;
 mod poll;
@@ -47,6 +48,7 @@ pub use experiment::{ExperimentArgs, ExperimentCommand};
 pub use fs::{FsArgs, FsBenchArgs, FsCommand};
 pub use goal::GoalArgs;
 pub use limits::LimitArgs;
+pub use machine::{MachineArgs, MachineName};
 pub use metrics::MetricsArgs;
 pub use place::{
     PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,

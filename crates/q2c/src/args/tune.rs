@@ -1,7 +1,7 @@
 //! Arguments of `q2c tune`.
 
 use super::time::{seconds_within, time_within};
-use super::{Counts, GoalArgs, LimitArgs, RuleArgs, WorkloadArgs};
+use super::{Counts, GoalArgs, LimitArgs, MachineArgs, RuleArgs, WorkloadArgs};
 use crate::failure::Failure;
 use clap::Args;
 use q2c_capture::CapturedBy;
@@ -18,6 +18,9 @@ pub struct TuneArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// The machine of a simulated target.
+    #[command(flatten)]
+    pub machine: MachineArgs,
     /// Numbers of foreground threads, depth 1 each: 1,2,4 or 1..4; several are tuned one after
     /// another, and the answer is told over them
     #[arg(short = 'j', long, value_name = "LIST", default_value = "1")]

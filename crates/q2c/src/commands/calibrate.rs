@@ -14,7 +14,13 @@ use std::sync::atomic::AtomicBool;
 
 /// Calibrates, keeps the calibrations for later runs, and prints them.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let bench = open_new("calibrate", &args.workload, args.jobs.jobs, stop)?;
+    let bench = open_new(
+        "calibrate",
+        &args.workload,
+        &args.machine,
+        args.jobs.jobs,
+        stop,
+    )?;
     tell_cpu_trials(&bench);
     let mut progress = of_trials();
     let calibrations = calibrate(

@@ -57,7 +57,7 @@ pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<
 }
 
 fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {
-    let facts = doctor_facts(roots, target, &[], Clock::new());
+    let facts = doctor_facts(roots, target, &[], &Clock::new().into());
     match restore::folder(args.journal.as_deref()) {
         Ok(journal) => facts.with_journal(&journal),
         // Without a folder nothing can have been left there.

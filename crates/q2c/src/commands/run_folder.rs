@@ -4,12 +4,12 @@
 use crate::config;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
+use q2c_engine::TimeSource;
 use q2c_engine::floor;
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState, whole_file};
-use q2c_sys::Clock;
 use q2c_workbench::workbench::Workbench;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -162,10 +162,10 @@ pub struct Floor {
 }
 
 /// Measures the floor on `cpu`, with an engine that does nothing.
-pub fn floor(clock: Clock, cpu: CpuId) -> Result<Floor, Failure> {
+pub fn floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Failure> {
     Ok(Floor {
-        recorded_ns: floor::measure(clock, cpu).or_exit(Exit::Environment)?,
-        bare_ns: floor::measure_bare(clock, cpu).or_exit(Exit::Environment)?,
+        recorded_ns: floor::measure(time, cpu).or_exit(Exit::Environment)?,
+        bare_ns: floor::measure_bare(time, cpu).or_exit(Exit::Environment)?,
     })
 }
 

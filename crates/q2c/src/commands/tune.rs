@@ -12,7 +12,7 @@ use crate::output::{print, print_json, screen};
 use crate::requests::LONG_S;
 use crate::requests::tune::{for_program, new_job, numbers_of_jobs};
 use crate::requests::workload::{target, workload};
-use crate::workbench::scratch;
+use crate::workbench::{machine, scratch};
 use one::{Job, Place, Ran};
 use program::Recorded;
 use q2c_model::Nanos;
@@ -23,6 +23,7 @@ use q2c_run::run_dir::{PlanFault, RunDirError, read_plan};
 use q2c_sim::start_threads;
 use q2c_tune::{ExpectedTrials, TuneSpec};
 use q2c_workbench::calibrate::Store;
+use q2c_workbench::workbench::WorkloadRequest;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -67,7 +68,11 @@ fn begin(args: &TuneArgs, program: Option<Recorded>, stop: &AtomicBool) -> Resul
     };
     let scratch = scratch(args.workload.scratch, &args.workload.run, stop)?;
     let target = target("tune", args.workload.target.as_deref(), scratch.as_ref())?;
-    let spec = new_job(args, target)?;
+    let machine = machine(&args.machine, &target, args.workload.engine.as_ref())?;
+    let spec = TuneSpec {
+        machine,
+        ..new_job(args, target)?
+    };
     PlanFault::each_once("--bs", &spec.sizes)
         .map_err(|fault| Failure::new(Exit::Usage, format!("tune {fault}")))?;
     worth_it(args, &spec, jobs.len())?;
@@ -75,7 +80,10 @@ fn begin(args: &TuneArgs, program: Option<Recorded>, stop: &AtomicBool) -> Resul
         return over_jobs::begin(jobs, spec, scratch, args, &limits, stop);
     }
     let job = Job {
-        workload: workload(&args.workload, jobs[0], spec.target.clone()),
+        workload: WorkloadRequest {
+            machine: spec.machine.clone(),
+            ..workload(&args.workload, jobs[0], spec.target.clone())
+        },
         spec,
         scratch,
         place: Place::New(&args.workload.run.out),

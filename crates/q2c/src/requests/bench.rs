@@ -112,6 +112,7 @@ pub fn workload(
         background,
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,
+        machine: None,
     })
 }
 
@@ -171,6 +172,7 @@ pub fn plan(
         _ => names(&["io_uring", "libaio", "pvsync2"]),
     });
     BenchSpec {
+        machine: None,
         target,
         scratch: asked.scratch,
         engines,
@@ -232,6 +234,7 @@ mod tests {
     use q2c_host::Roots;
     use q2c_host::block::{Disk, TargetDisk};
     use q2c_model::{CpuId, DevId};
+    use q2c_sys::Clock;
 
     fn planned(words: &str, kind: TargetKind) -> BenchSpec {
         let args = bench(words);
@@ -345,6 +348,7 @@ mod tests {
                 unproved: Vec::new(),
             }),
             idle_busy_cpus: 0.0,
+            time: Clock::BOOT.into(),
         }
     }
 

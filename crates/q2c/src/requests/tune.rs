@@ -94,6 +94,7 @@ pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
         max_cpu_pct: limits.max_cpu_pct,
         budget_s: args.budget.map(|budget| budget.as_secs_f64()),
         seed: workload.run.seed,
+        machine: None,
     })
 }
 
@@ -110,6 +111,7 @@ pub fn stored_workload(spec: &TuneSpec, args: &TuneArgs) -> Result<WorkloadReque
             .map_err(|_| "background")?,
         engine: Some(spec.engine.parse().map_err(|_| "engine")?),
         seed: spec.seed,
+        machine: spec.machine.clone(),
         ..workload(&args.workload, spec.cpus.len() as u32, spec.target.clone())
     })
 }

@@ -19,6 +19,7 @@ pub fn workload(args: &WorkloadArgs, jobs: u32, target: String) -> WorkloadReque
         background: args.background_jobs(),
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,
+        machine: None,
     }
 }
 

@@ -3,6 +3,7 @@ use crate::jobs::lanes::{self, Placed, strands};
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
 use q2c_host::Roots;
+use q2c_sys::Clock;
 
 const SLICE: Nanos = Nanos::from_millis(10);
 
@@ -40,11 +41,7 @@ fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
     ];
     let strands = strands(&courses);
     let names = ["one".to_owned(), "other".to_owned()];
-    let site = Site {
-        roots: Roots::live(),
-        target_disk: None,
-        idle_busy_cpus: 0.0,
-    };
+    let site = Site::without_disk(Roots::live(), Clock::BOOT);
     let mut heap = Heap::new(strands.len(), SLICE, 10);
     slices.iter().for_each(|slice| heap.take(slice));
     heap.phases(&Run {

@@ -12,7 +12,7 @@ use crate::progress::of_trials;
 use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
 use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
-use crate::workbench::{open_for_interfaces, scratch, tell_cpu_trials};
+use crate::workbench::{machine, open_for_interfaces, scratch, tell_cpu_trials};
 use q2c_bench::asked::Asked;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
@@ -26,7 +26,7 @@ use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
 use q2c_run::{RunDir, RunState};
-use q2c_workbench::workbench::Workbench;
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -129,12 +129,17 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
         &backgrounds,
         named,
     );
-    let workload = workload.or_exit(Exit::Usage)?;
+    let machine = machine(&args.machine, &target, None)?;
+    let workload = WorkloadRequest {
+        machine,
+        ..workload.or_exit(Exit::Usage)?
+    };
     let place = open_for_interfaces(&workload, scratch, stop)?;
     let cpus = cpus(&asked, &place).or_exit_of(CpuChoiceError::exit)?;
     let span = span(asked.size, place.target.size, &sizes).or_exit(Exit::Target)?;
     let spec = BenchSpec {
         tuned,
+        machine: workload.machine,
         ..plan(args, asked, target, &place.target, &cpus, span)
     };
     // A job file is an input; what is wrong without one is wrong in the command line.
@@ -174,7 +179,10 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
     let workload = workload(args, target, sizes, pattern, &spec.backgrounds, &spec.cpus);
-    let workload = workload.or_exit(Exit::Input)?;
+    let workload = WorkloadRequest {
+        machine: spec.machine.clone(),
+        ..workload.or_exit(Exit::Input)?
+    };
     let mut place = open_for_interfaces(&workload, None, stop).map_err(Failure::of_plan)?;
     if spec.scratch {
         place.on_scratch();
@@ -265,8 +273,8 @@ fn bench(
 ) -> Result<Done, Failure> {
     let restore_dir = restore::folder(None).ok();
     let media = media(place, &spec.engines)?;
-    let clock = place.workload.clock;
-    let floor = run_folder::floor(clock, CpuId(spec.cpus[0]))?;
+    let time = &place.workload.site.time;
+    let floor = run_folder::floor(time, CpuId(spec.cpus[0]))?;
     let bench = Bench {
         spec,
         media: &media,
@@ -280,7 +288,6 @@ fn bench(
         doctor: &place.doctor,
         harness_floor_ns: floor.recorded_ns,
         harness_bare_ns: floor.bare_ns,
-        clock,
         all_trials,
         stop,
     };

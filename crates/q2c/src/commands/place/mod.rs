@@ -59,6 +59,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
 /// Random reads of a target, as a workload of one job.
 fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
     WorkloadRequest {
+        machine: None,
         target: target.to_owned(),
         engine: None,
         pattern: Pattern {

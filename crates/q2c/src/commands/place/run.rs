@@ -25,7 +25,6 @@ use q2c_run::runner::{End, RunError, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use q2c_scheduler::map::of_topology;
 use q2c_stats::Interval;
-use q2c_sys::Clock;
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
@@ -209,7 +208,9 @@ impl PlacementsRun<'_> {
                 roots: &self.roots,
                 journal: &journal,
                 hints: &hints,
-                clock: workload.map_or_else(Clock::new, |workload| workload.clock),
+                clock: workload
+                    .and_then(|workload| workload.site.time.real())
+                    .unwrap_or_default(),
             },
         };
         let settings = Settings {

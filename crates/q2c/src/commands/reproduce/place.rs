@@ -34,7 +34,6 @@ pub(super) struct Place {
     /// Where counters are read without a target.
     site: Site,
     cpus: Vec<CpuId>,
-    clock: Clock,
     simulated: SimDevices,
     engine: Option<EngineSpec>,
     seed: u64,
@@ -94,9 +93,6 @@ impl Place {
                     .as_ref()
                     .map_or_else(at_rest, |(b, _)| b.workload.site.clone())
             }),
-            clock: target
-                .as_ref()
-                .map_or_else(Clock::new, |(bench, _)| bench.workload.clock),
             simulated: target.as_ref().map_or_else(
                 || SimDevices::new(q2c_study::service_times),
                 |(bench, _)| bench.workload.simulated.clone(),
@@ -130,7 +126,6 @@ impl Place {
                 self.seed,
                 self.simulated.clone(),
             ),
-            clock: self.clock,
             restore_dir,
         }
     }
@@ -212,6 +207,7 @@ fn request(
         sizes.push(Bytes(4096));
     }
     Ok(WorkloadRequest {
+        machine: None,
         target: target.to_owned(),
         engine: engine.cloned(),
         pattern,
@@ -248,9 +244,5 @@ fn at_rest() -> Site {
 
 /// A place for counters without a disk.
 pub(super) fn nowhere() -> Site {
-    Site {
-        roots: Roots::live(),
-        target_disk: None,
-        idle_busy_cpus: 0.0,
-    }
+    Site::without_disk(Roots::live(), Clock::new())
 }

@@ -108,8 +108,9 @@ fn run_in(
     args: &TuneArgs,
     stop: &AtomicBool,
 ) -> Result<(TuneResult, RunState), Failure> {
-    let floor = run_folder::floor(bench.workload.clock, bench.workload.cpus[0])?;
-    let store = super::store();
+    let floor = run_folder::floor(&bench.workload.site.time, bench.workload.cpus[0])?;
+    // Simulated costs are those of the plan's machine, and none that were stored.
+    let store = super::store().filter(|_| spec.machine.is_none());
     let restore_dir = restore::folder(None).ok();
     let tune = Tune {
         spec,

@@ -34,7 +34,10 @@ pub(super) fn begin(
     // The largest number is looked at first: what is wrong with it ends the run before anything is
     // measured, and its CPUs are those of the others.
     let largest = jobs.last().copied().unwrap_or(1);
-    let request = workload(&args.workload, largest, each.target.clone());
+    let request = WorkloadRequest {
+        machine: each.machine.clone(),
+        ..workload(&args.workload, largest, each.target.clone())
+    };
     let bench = open_without_rest(&request, scratch.clone(), stop)?;
     each.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());

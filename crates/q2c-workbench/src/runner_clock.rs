@@ -1,0 +1,38 @@
+//! The clock of the runner: that of the machine on which trials run.
+
+use q2c_engine::TimeSource;
+use q2c_run::runner::{Clock, SystemClock};
+use std::time::Duration;
+
+/// The clock that budgets and lengths of trials are counted by. In a world it shows simulated time.
+pub struct RunnerClock {
+    time: TimeSource,
+    system: SystemClock,
+}
+
+impl RunnerClock {
+    /// The clock of a run whose trials take their times from `time`.
+    #[must_use]
+    pub fn new(time: &TimeSource) -> Self {
+        RunnerClock {
+            time: time.clone(),
+            system: SystemClock::default(),
+        }
+    }
+}
+
+impl Clock for RunnerClock {
+    fn monotonic(&self) -> Duration {
+        match self.time.world() {
+            Some(world) => Duration::from_nanos(world.now()),
+            None => self.system.monotonic(),
+        }
+    }
+
+    fn unix(&self) -> Duration {
+        match self.time.world() {
+            Some(world) => Duration::from_nanos(world.now()),
+            None => self.system.unix(),
+        }
+    }
+}
