@@ -9,7 +9,7 @@ use crate::workload_cpus::{WorkloadCpus, allowed_cpus};
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device, wanted};
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
-use q2c_engine::{EngineSpec, World};
+use q2c_engine::{EngineSpec, TimeSource, World};
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
 use q2c_host::cpu_time::{QUIET_CPUS, REST_LOOKS};
@@ -134,10 +134,9 @@ impl Workbench {
             .iter()
             .filter_map(|job| job.engine.as_ref());
         others.try_for_each(|engine| simulated.medium(engine).map(drop))?;
-        let world = request.machine.clone().map(World::new);
-        let world = world.filter(|_| engine.simulates().is_some());
+        let time = time_of(request, &engine)?;
         let disk = target.target_disk.as_ref();
-        let cpus = WorkloadCpus::choose(request, roots, disk, world.as_ref())?;
+        let cpus = WorkloadCpus::choose(request, roots, disk, time.world())?;
         let takes_commands =
             target.character_device.is_some() || target.facts.kind == TargetKind::NvmeGeneric;
         let kind = match takes_commands {
@@ -147,9 +146,6 @@ impl Workbench {
         let polling = polling(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
         usable(&request.background, &polling)?;
-        if world.is_some() {
-            all_simulated(&request.background)?;
-        }
         refuse_too_large(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
@@ -168,10 +164,7 @@ impl Workbench {
                 roots: roots.clone(),
                 target_disk: target.target_disk,
                 idle_busy_cpus: 0.0,
-                time: match &world {
-                    Some(world) => world.clone().into(),
-                    None => Clock::new().into(),
-                },
+                time,
             },
         };
         let mut facts = target.facts;
@@ -192,11 +185,8 @@ impl Workbench {
         // The kernel knows nothing of a controller that it does not drive.
         let known = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
-            machine: match &world {
-                Some(world) => q2c_host::machine::simulated(world.machine(), world.cpus()),
-                None => q2c_host::machine::read(roots),
-            },
-            doctor: match &world {
+            machine: machine_of(&workload.site),
+            doctor: match workload.site.time.world() {
                 Some(_) => DoctorReport::default(),
                 None => examine(roots, known, &workload.cpus, &workload.site.time),
             },
@@ -336,13 +326,31 @@ fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), WorkbenchErr
     engines.try_for_each(|engine| settle(engine, polling).map(drop))
 }
 
-/// Checks that all background jobs beside a simulated target are simulated, too: there is no kernel
-/// in simulated time.
-fn all_simulated(jobs: &[BackgroundSpec]) -> Result<(), EngineError> {
-    let mut engines = jobs.iter().filter_map(|job| job.engine.as_ref());
+/// The time of a workload: a new world where its target is simulated on a machine of the request,
+/// else a clock. In a world there is no kernel, so that its background jobs are simulated, too.
+fn time_of(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
+    let Some(machine) = request
+        .machine
+        .clone()
+        .filter(|_| engine.simulates().is_some())
+    else {
+        return Ok(Clock::new().into());
+    };
+    let mut engines = request
+        .background
+        .iter()
+        .filter_map(|job| job.engine.as_ref());
     match engines.find(|engine| engine.needs_file()) {
         Some(engine) => Err(EngineError::NotSimulated(engine.to_string())),
-        None => Ok(()),
+        None => Ok(World::new(machine).into()),
+    }
+}
+
+/// Facts of the machine that a workload runs on.
+fn machine_of(site: &Site) -> Machine {
+    match site.time.world() {
+        Some(world) => q2c_host::machine::simulated(world.machine(), world.cpus()),
+        None => q2c_host::machine::read(&site.roots),
     }
 }
 

@@ -34,7 +34,7 @@ pub struct StoreError {
 #[derive(Debug, Error)]
 #[error(
     "find a calibration of this machine in {folder}: expected one of this version, kernel and processor, found \
-     {found} others; make one with q2c calibrate TARGET"
+     {found} of another kind; make one with q2c calibrate TARGET"
 )]
 pub struct NoCalibration {
     /// The folder.
@@ -275,7 +275,7 @@ mod tests {
             .save(&id(FIT, "5.10.0", "other"), &calibration(), None)
             .unwrap();
         let none = store.newest(&here).unwrap_err().to_string();
-        assert!(none.contains("found 2 others"), "{none}");
+        assert!(none.contains("found 2 of another"), "{none}");
         store
             .save(&id(FIT, "6.1.0", "mine"), &calibration(), None)
             .unwrap();

@@ -1,15 +1,20 @@
 //! The command `q2c calibrate`.
 
 use crate::args::CalibrateArgs;
+use crate::commands::run_folder;
 use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use crate::progress::of_trials;
 use crate::workbench::{open_new, tell_cpu_trials};
+use q2c_engine::SimMachine;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
+use q2c_run::run_dir::RunDirError;
+use q2c_run::{RunDir, RunState};
 use q2c_workbench::calibrate::{CalibrateError, Unfit, calibrate, identity};
+use q2c_workbench::workbench::Workbench;
 use std::sync::atomic::AtomicBool;
 
 /// Calibrates, keeps the calibrations for later runs, and prints them.
@@ -32,18 +37,9 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     );
     drop(progress);
     let calibrations = calibrations.or_exit_of(CalibrateError::exit)?;
-    let unfit = Unfit::now(&bench.workload);
-    if let Some(why) = unfit {
-        say(&format!("q2c: the next run calibrates anew: {why}"));
-    }
-    let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
-    for (store, calibration) in store()
-        .iter()
-        .flat_map(|s| calibrations.iter().map(move |c| (s, c)))
-    {
-        if let Err(error) = store.save(&identity, calibration, unfit) {
-            say(&format!("q2c: failed to {error}"));
-        }
+    match bench.workload.site.time.world() {
+        Some(world) => keep_simulated(args, &bench, world.machine(), &calibrations)?,
+        None => store_for_later(&bench, &calibrations),
     }
     match args.workload.run.json {
         true => print_json(&calibrations)?,
@@ -56,6 +52,42 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         )?,
     }
     Ok(Exit::Done)
+}
+
+/// Keeps calibrations for later runs on this machine.
+fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
+    let unfit = Unfit::now(&bench.workload);
+    if let Some(why) = unfit {
+        say(&format!("q2c: the next run calibrates anew: {why}"));
+    }
+    let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
+    let Some(store) = store() else {
+        return;
+    };
+    for calibration in calibrations {
+        if let Err(error) = store.save(&identity, calibration, unfit) {
+            say(&format!("q2c: failed to {error}"));
+        }
+    }
+}
+
+/// Leaves calibrations of a simulated machine in a run folder, and nowhere else: they say nothing of
+/// this machine.
+fn keep_simulated(
+    args: &CalibrateArgs,
+    bench: &Workbench,
+    machine: &SimMachine,
+    calibrations: &[Calibration],
+) -> Result<(), Failure> {
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    let folder = RunDir::create(&args.workload.run.out, "calibrate", machine, &identity);
+    let folder = folder.or_exit_of(RunDirError::exit)?;
+    let kept = folder.publish_json("calibration.json", &calibrations);
+    kept.or_exit_of(RunDirError::exit)?;
+    say(&format!("run folder {}", folder.path().display()));
+    folder
+        .finish(RunState::Complete)
+        .or_exit_of(RunDirError::exit)
 }
 
 fn in_words(calibration: &Calibration) -> String {
