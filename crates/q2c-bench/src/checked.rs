@@ -107,6 +107,7 @@ pub(crate) mod tests {
     /// The plan of `q2c bench sim:50us` with its defaults.
     pub(crate) fn good() -> BenchSpec {
         BenchSpec {
+            machine: None,
             target: "sim:50us".to_owned(),
             scratch: false,
             engines: vec!["sim:50us".to_owned()],

@@ -318,7 +318,7 @@ mod tests {
                 unproved: Vec::new(),
             }),
             idle_busy_cpus: 0.0,
-            time: Clock::BOOT.into(),
+            time: Default::default(),
         };
         let read = || fs::read_to_string(&file).unwrap().trim().to_owned();
         let mut point = point();

@@ -307,7 +307,7 @@ mod tests {
             roots: Roots::live(),
             target_disk: with_disk.then_some(target_disk),
             idle_busy_cpus: 0.0,
-            time: Clock::BOOT.into(),
+            time: Default::default(),
         }
     }
 

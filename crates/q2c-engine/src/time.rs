@@ -181,6 +181,13 @@ impl TimeSource {
     }
 }
 
+/// CLOCK_MONOTONIC.
+impl Default for TimeSource {
+    fn default() -> Self {
+        TimeSource::Real(Clock::BOOT)
+    }
+}
+
 impl From<Clock> for TimeSource {
     fn from(clock: Clock) -> Self {
         TimeSource::Real(clock)

@@ -284,10 +284,10 @@ pub(super) fn whole(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_engine::TimeSource;
     use q2c_host::Roots;
     use q2c_host::block::{Disk, TargetDisk};
     use q2c_model::DevId;
-    use q2c_sys::Clock;
     use std::fs;
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
                 unproved: Vec::new(),
             }),
             idle_busy_cpus: 0.0,
-            time: Clock::BOOT.into(),
+            time: TimeSource::default(),
         }
     }
 

@@ -230,11 +230,11 @@ pub fn check_stages(spec: &BenchSpec, site: &Site) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::args::tests::bench;
+    use q2c_engine::TimeSource;
     use q2c_fio::Size;
     use q2c_host::Roots;
     use q2c_host::block::{Disk, TargetDisk};
     use q2c_model::{CpuId, DevId};
-    use q2c_sys::Clock;
 
     fn planned(words: &str, kind: TargetKind) -> BenchSpec {
         let args = bench(words);
@@ -348,7 +348,7 @@ mod tests {
                 unproved: Vec::new(),
             }),
             idle_busy_cpus: 0.0,
-            time: Clock::BOOT.into(),
+            time: TimeSource::default(),
         }
     }
 
