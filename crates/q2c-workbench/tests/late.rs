@@ -23,6 +23,7 @@ const LONG_NS: f64 = 5e6;
 /// Random reads of 4 KiB by one job on `target`.
 fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workbench {
     let request = WorkloadRequest {
+        machine: None,
         target: target.to_owned(),
         engine: None,
         pattern: Pattern {
