@@ -37,6 +37,7 @@ pub use trial::BenchTrial;
 
 use media::Media;
 use plan::BenchPlan;
+use q2c_host::machine::host;
 use q2c_host::topology::Border;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
@@ -49,7 +50,7 @@ use stages::StageRuns;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use thiserror::Error;
 use trial::Place;
 use way::Abilities;
@@ -141,7 +142,6 @@ impl Bench<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Done, BenchError> {
         let begun = Instant::now();
-        let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let (spots, left_out) =
             spec::spots(self.spec, self.abilities, self.media).map_err(BenchError::Axis)?;
         if spots.is_empty() {
@@ -192,8 +192,7 @@ impl Bench<'_> {
         let result = BenchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_unix_s: started.map_or(0, |t| t.as_secs()),
-            seconds: begun.elapsed().as_secs_f64(),
+            provenance: folder.provenance(begun, host(&self.site.roots)),
             complete: matches!(end, End::Complete),
             job: self.job(),
             machine: self.machine.clone(),

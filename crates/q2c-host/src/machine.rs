@@ -73,6 +73,14 @@ pub fn simulated(_machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
     }
 }
 
+/// Host name and kernel release, as `node7, Linux 6.18.0`; `None` where either cannot be read.
+#[must_use]
+pub fn host(roots: &Roots) -> Option<String> {
+    let name = attr::text(&roots.proc("sys/kernel/hostname"))?;
+    let kernel = attr::text(&roots.proc("sys/kernel/osrelease"))?;
+    Some(format!("{name}, Linux {kernel}"))
+}
+
 /// The CPUs that are online; empty when sysfs does not tell.
 #[must_use]
 pub fn online(roots: &Roots) -> Vec<CpuId> {

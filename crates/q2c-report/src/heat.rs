@@ -155,10 +155,10 @@ impl Grid {
 mod tests {
     use super::*;
 
-    /// A result of an earlier version, with points of two queues, two requests and two numbers of
+    /// A kept result, with points of two queues, two requests and two numbers of
     /// jobs; the last one was not measured.
     fn result() -> BenchResult {
-        let text = include_str!("../../q2c/tests/kept/bench-1.json");
+        let text = include_str!("../../q2c/tests/kept/bench-4.json");
         let mut result: BenchResult = serde_json::from_str(text).unwrap();
         let one = result.cells[0].clone();
         let axes =

@@ -38,7 +38,7 @@ use thiserror::Error;
 const KINDS: &[&dyn Kind] = &[
     &KindOf {
         schema: tune::SCHEMA,
-        earlier: &tune::EARLIER,
+        earlier: &[],
         read: |text| serde_json::from_str::<TuneResult>(text),
         schema_of: |result| &mut result.schema,
         page: |result| html::tune(result).map_err(DrawError::from),
@@ -56,7 +56,7 @@ const KINDS: &[&dyn Kind] = &[
     },
     &KindOf {
         schema: bench::SCHEMA,
-        earlier: &bench::EARLIER,
+        earlier: &[],
         read: |text| serde_json::from_str::<BenchResult>(text),
         schema_of: |result| &mut result.schema,
         page: |result| html::bench(result).map_err(DrawError::from),

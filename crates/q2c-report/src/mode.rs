@@ -16,7 +16,6 @@ pub fn words(mode: &Mode) -> String {
         return looked;
     };
     match note {
-        ModeNote::Told(words) => words.clone(),
         ModeNote::Failed(reason) => format!("{kind}: {reason}"),
         ModeNote::PollIgnored => format!("{kind}: the kernel ignored the request to poll"),
         ModeNote::Interrupted(asked) => {
@@ -67,10 +66,7 @@ pub(crate) enum Kept {
 /// Compares the method that was asked for with the kind of waiting that ran.
 pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
     let Mode { kind, means, note } = &effective.was;
-    let bare = match note {
-        Some(ModeNote::Told(words)) => words == kind.text(),
-        note => note.is_none() && means.is_none(),
-    };
+    let bare = note.is_none() && means.is_none();
     match (ModeKind::asked_for(&effective.asked) == *kind, bare) {
         (false, _) => Kept::Differs,
         (true, true) => Kept::AsAsked,
@@ -152,7 +148,6 @@ mod tests {
                 Mode::of(ModeKind::NotRun).noted(ModeNote::Failed("no memory".to_owned())),
                 "not run: no memory",
             ),
-            (Mode::told("poll (spinning)"), "poll (spinning)"),
         ] {
             assert_eq!(words(&mode), wanted);
         }
@@ -172,9 +167,7 @@ mod tests {
             of("interrupt", Mode::of(ModeKind::Interrupt)),
             Kept::AsAsked
         );
-        assert_eq!(of("interrupt", Mode::told("interrupt")), Kept::AsAsked);
         assert_eq!(of("poll", poll()), Kept::ByOtherMeans);
-        assert_eq!(of("poll", Mode::told("poll (ring)")), Kept::ByOtherMeans);
         let slept = Mode::by(ModeKind::Hybrid, Some(Means::Ring));
         assert_eq!(of("hybrid:min:70%,10ms", slept.clone()), Kept::ByOtherMeans);
         assert_eq!(of("hybrid-uring", slept), Kept::Differs);

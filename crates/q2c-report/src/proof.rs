@@ -1,20 +1,15 @@
 //! The proof of an effective mode, in words.
 
-use q2c_result::proof::{Evidence, Proof};
+use q2c_result::proof::Evidence;
 
 /// Name and value of each piece of a proof, in the order of the names.
-pub(crate) fn words(proof: &Proof) -> Vec<(String, String)> {
-    match proof {
-        Proof::Told(map) => map.iter().map(|(n, v)| (n.clone(), v.clone())).collect(),
-        Proof::Seen(all) => {
-            let named = all
-                .iter()
-                .map(|evidence| (name(evidence).to_owned(), value(evidence)));
-            let mut named: Vec<(String, String)> = named.collect();
-            named.sort();
-            named
-        }
-    }
+pub(crate) fn words(proof: &[Evidence]) -> Vec<(String, String)> {
+    let named = proof
+        .iter()
+        .map(|evidence| (name(evidence).to_owned(), value(evidence)));
+    let mut named: Vec<(String, String)> = named.collect();
+    named.sort();
+    named
 }
 
 fn name(evidence: &Evidence) -> &'static str {
@@ -73,10 +68,9 @@ fn value(evidence: &Evidence) -> String {
 mod tests {
     use super::*;
 
-    /// The words of q2c 0.1's results for the same facts.
     #[test]
-    fn words_are_those_of_earlier_versions() {
-        let proof = Proof::Seen(vec![
+    fn a_proof_is_told_in_the_order_of_its_names() {
+        let proof = [
             Evidence::Requests(None),
             Evidence::SleptByProbe {
                 slept: 9,
@@ -84,7 +78,7 @@ mod tests {
             },
             Evidence::Ios(12),
             Evidence::SwitchesPerWait(0.25),
-        ]);
+        ];
         let told: Vec<String> = words(&proof)
             .into_iter()
             .map(|(n, v)| format!("{n} {v}"))

@@ -22,7 +22,7 @@ pub(crate) fn about(result: &TuneJobsResult) -> String {
     format!(
         "{rw}, {} jobs{trials} · took {}",
         list(&result.jobs),
-        seconds(result.seconds)
+        seconds(result.provenance.seconds)
     )
 }
 

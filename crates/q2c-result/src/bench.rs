@@ -1,4 +1,4 @@
-//! The result of `q2c bench`: `result.json`, schema `q2c.bench/3`.
+//! The result of `q2c bench`: `result.json`, schema `q2c.bench/4`.
 
 mod background;
 mod compared;
@@ -19,7 +19,7 @@ pub use tuned::{Tuned, TunedMethod};
 
 use crate::mode::EffectiveMode;
 use crate::tune::PerCore;
-use crate::{DoctorReport, Machine, Target, Warning};
+use crate::{DoctorReport, Machine, Provenance, Target, Warning};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_stats::Interval;
@@ -27,9 +27,7 @@ use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.bench/3";
-/// Schemas of earlier versions that can be read.
-pub const EARLIER: [&str; 2] = ["q2c.bench/1", "q2c.bench/2"];
+pub const SCHEMA: &str = "q2c.bench/4";
 
 /// One run of `q2c bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,10 +36,8 @@ pub struct BenchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Start, Unix time in seconds.
-    pub started_unix_s: u64,
-    /// Wall time of the whole run, seconds.
-    pub seconds: f64,
+    /// When, where and how long it ran.
+    pub provenance: Provenance,
     /// False when the run was stopped early. The figures that it has are valid then.
     pub complete: bool,
     /// Settings that all trials had in common.
@@ -64,15 +60,11 @@ pub struct BenchResult {
     /// pattern with at least three numbers of jobs.
     pub scaling: Vec<Curve>,
     /// The methods that lead over the number of jobs, for each interface, depth, block size,
-    /// pattern and background with at least two methods at two numbers of jobs; empty in results
-    /// of versions that did not look for them.
-    #[serde(default)]
+    /// pattern and background with at least two methods at two numbers of jobs.
     pub leads: Vec<Lead>,
     /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
     pub harness_floor_ns: f64,
-    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns; 0 in
-    /// results of versions that did not measure it.
-    #[serde(default)]
+    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns.
     pub harness_bare_ns: f64,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
@@ -99,13 +91,11 @@ pub struct BenchJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
     /// Whether the backgrounds are phases of one trial, through which the jobs run on.
-    #[serde(default)]
     pub phases: bool,
     /// The methods that a run of `q2c tune` recommends; `None` where none was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuned: Option<Tuned>,
     /// Whether each point got a run with the block layer captured.
-    #[serde(default)]
     pub stages: bool,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
@@ -153,8 +143,8 @@ pub struct BenchCell {
     /// The place of the point.
     #[serde(flatten)]
     pub point: BenchPoint,
-    /// The block device as the kernel had it during the first trial; `None` without a device,
-    /// without a trial, and in results of versions that read it once.
+    /// The block device as the kernel had it during the first trial; `None` without a device, and
+    /// without a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<PointDevice>,
     /// I/Os per second, all jobs.
@@ -175,7 +165,7 @@ pub struct BenchCell {
     pub miss_rate: Option<Interval>,
     /// I/Os that slept / I/Os that a sleep rule handled, 0..1: a thread sleeps for its oldest
     /// request alone, so that at depths above 1 others complete meanwhile. `None` when no sleep
-    /// rule of q2c's own threads handled an I/O, and in results of versions that did not tell.
+    /// rule of q2c's own threads handled an I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_share: Option<Interval>,
     /// Effective sleep: sum of sleeps asked over all I/Os that a sleep rule handled, ns; `None`

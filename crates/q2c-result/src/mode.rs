@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 /// The method that was asked for, the mode that really ran, and its proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "AnyVersion")]
 pub struct EffectiveMode {
     /// The method that was asked for, as on the command line.
     pub asked: Method,
@@ -90,8 +89,6 @@ pub enum ModeNote {
     StayedOnCpu,
     /// The kernel thread that should submit was not seen.
     NoHelper,
-    /// The words of a result of an earlier version.
-    Told(String),
 }
 
 impl ModeKind {
@@ -155,27 +152,6 @@ impl Mode {
             ..self
         }
     }
-
-    /// Makes a mode from the words of an earlier version. Their first word tells the kind; the
-    /// words are kept as a note.
-    #[must_use]
-    pub fn told(words: &str) -> Self {
-        let is_end = |c| matches!(c, ':' | ' ' | '(' | ',');
-        let first = words.split(is_end).next().unwrap_or_default();
-        let kind = match first {
-            "interrupt" => ModeKind::Interrupt,
-            "poll" => ModeKind::Poll,
-            "hybrid" => ModeKind::Hybrid,
-            "sqpoll" => ModeKind::Sqpoll,
-            "sqpoll-iopoll" => ModeKind::SqpollIopoll,
-            "hybrid-uring" => ModeKind::HybridUring,
-            "hybrid-kernel" => ModeKind::HybridKernel,
-            "at" => ModeKind::AtRest,
-            _ if words.starts_with("not run") => ModeKind::NotRun,
-            _ => ModeKind::NotProved,
-        };
-        Mode::of(kind).noted(ModeNote::Told(words.to_owned()))
-    }
 }
 
 /// The ways in which the methods of q2c's own threads looked for completions; more than one means
@@ -186,40 +162,6 @@ pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet
     let own = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
     let looked = own.filter(|mode| matches!(mode.was.kind, ModeKind::Poll | ModeKind::Hybrid));
     looked.filter_map(|mode| mode.was.means).collect()
-}
-
-/// An effective mode in the form of this version, or in that of earlier ones with the words `was`.
-#[derive(Deserialize)]
-struct AnyVersion {
-    asked: Method,
-    #[serde(default)]
-    was: Option<String>,
-    #[serde(default)]
-    kind: ModeKind,
-    #[serde(default)]
-    means: Option<Means>,
-    #[serde(default)]
-    note: Option<ModeNote>,
-    proof: Proof,
-}
-
-impl From<AnyVersion> for EffectiveMode {
-    fn from(read: AnyVersion) -> Self {
-        let AnyVersion {
-            asked,
-            was,
-            kind,
-            means,
-            note,
-            proof,
-        } = read;
-        let new = Mode { kind, means, note };
-        EffectiveMode {
-            asked,
-            was: was.map_or(new, |words| Mode::told(&words)),
-            proof,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -240,34 +182,6 @@ mod tests {
             r#"{"asked":"poll","kind":"poll","means":"memory","note":{"interrupted":"iopoll"},"proof":[]}"#
         );
         assert_eq!(serde_json::from_str::<EffectiveMode>(&text).unwrap(), mode);
-    }
-
-    /// Texts of results that were written by version 0.1 of q2c.
-    #[test]
-    fn words_of_earlier_versions_are_read() {
-        for (words, kind) in [
-            ("interrupt", ModeKind::Interrupt),
-            (
-                "interrupt: the kernel ignored the request to poll",
-                ModeKind::Interrupt,
-            ),
-            ("poll (ring), no sleep", ModeKind::Poll),
-            (
-                "hybrid (sleep, then spinning on the ring)",
-                ModeKind::Hybrid,
-            ),
-            ("hybrid-kernel (call)", ModeKind::HybridKernel),
-            ("not run: no memory", ModeKind::NotRun),
-            (
-                "not proved: neither polling nor interrupts",
-                ModeKind::NotProved,
-            ),
-        ] {
-            let json = serde_json::json!({ "asked": "poll", "was": words, "proof": {} });
-            let mode: EffectiveMode = serde_json::from_value(json).unwrap();
-            assert_eq!(mode.was.kind, kind, "{words}");
-            assert_eq!(mode.was.note, Some(ModeNote::Told(words.to_owned())));
-        }
     }
 
     #[test]

@@ -3,23 +3,9 @@
 
 use q2c_policy::method::Means;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
-/// The proof of an effective mode.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Proof {
-    /// One entry for each thing that was seen.
-    Seen(Vec<Evidence>),
-    /// Name and value in words, as in results of earlier versions.
-    Told(BTreeMap<String, String>),
-}
-
-impl Default for Proof {
-    fn default() -> Self {
-        Proof::Seen(Vec::new())
-    }
-}
+/// The proof of an effective mode: one entry for each thing that was seen.
+pub type Proof = Vec<Evidence>;
 
 /// A count or a fact that shows how I/Os were waited for. Counts are over all trials of a method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,13 +67,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_are_read() {
-        let seen = Proof::Seen(vec![Evidence::Ios(3), Evidence::Interrupts(None)]);
+    fn what_is_written_is_read_back() {
+        let seen: Proof = vec![Evidence::Ios(3), Evidence::Interrupts(None)];
         let text = serde_json::to_string(&seen).unwrap();
         assert_eq!(text, r#"[{"ios":3},{"interrupts":null}]"#);
         assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), seen);
-        let told = Proof::Told(BTreeMap::from([("polls".to_owned(), "31".to_owned())]));
-        let old: Proof = serde_json::from_str(r#"{"polls":"31"}"#).unwrap();
-        assert_eq!(old, told);
     }
 }

@@ -1,10 +1,10 @@
-//! The result of `q2c tune`: `result.json`, schema `q2c.tune/3`.
+//! The result of `q2c tune`: `result.json`, schema `q2c.tune/4`.
 
 use crate::late::LateTime;
 use crate::mode::EffectiveMode;
 use crate::program::Program;
 use crate::role::CellRole;
-use crate::{DoctorReport, Machine, Target, Warning};
+use crate::{DoctorReport, Machine, Provenance, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Latencies, Nanos, Rates, Simulated};
 use q2c_policy::Method;
 use q2c_policy::method::parts;
@@ -13,9 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.tune/3";
-/// Schemas of earlier versions that can be read.
-pub const EARLIER: [&str; 1] = ["q2c.tune/2"];
+pub const SCHEMA: &str = "q2c.tune/4";
 
 /// One run of `q2c tune`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,10 +22,8 @@ pub struct TuneResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Start, Unix time in seconds.
-    pub started_unix_s: u64,
-    /// Wall time of the whole run, seconds.
-    pub seconds: f64,
+    /// When, where and how long it ran.
+    pub provenance: Provenance,
     /// False when the run was stopped early. The figures that it has are valid then.
     pub complete: bool,
     /// The job that was measured.
@@ -52,9 +48,7 @@ pub struct TuneResult {
     pub fidelity: Fidelity,
     /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
     pub harness_floor_ns: f64,
-    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns; 0 in
-    /// results of versions that did not measure it.
-    #[serde(default)]
+    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns.
     pub harness_bare_ns: f64,
     /// Methods that do not exist here, with their reasons.
     #[serde(default)]
@@ -140,7 +134,7 @@ pub struct Cell {
     /// Distribution of the latency (U2C) over all trials: pairs of quantile (0..1) and nanoseconds.
     pub latency_quantiles: Vec<(f64, f64)>,
     /// The parts of U2C, from a run of its own after the trials; `None` for a cell that has no such
-    /// run, and in results of versions that made none.
+    /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateTime>,
 }
@@ -251,8 +245,6 @@ pub struct Sweep {
     pub bs: Bytes,
     /// I/Os in the recording.
     pub ios: u64,
-    /// Length of the sweep, seconds.
-    pub seconds: f64,
     /// Every simulated configuration.
     pub cells: Vec<SweepCell>,
     /// Indices into `cells`: the Pareto front of IOPS against CPU.
@@ -278,8 +270,8 @@ pub struct SweepCell {
     pub policy: String,
     /// Numeric parameters by name (ratio as a fraction, durations in ns), for heat maps.
     pub params: BTreeMap<String, f64>,
-    /// Whether the figures keep the IOPS floor and the limits; `None` in results of before
-    /// 2026-11-26.
+    /// Whether the figures keep the IOPS floor and the limits; `None` where only the floor is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
     /// The simulated figures.
@@ -397,8 +389,7 @@ pub struct Recommendation {
     /// where its IOPS are within the noise of the floor, and where a single trial of it was run.
     /// Empty when the answer is clear.
     pub open: Vec<MethodName>,
-    /// What the trials do not say about the answer, beside `open`; empty in results of versions
-    /// that did not tell.
+    /// What the trials do not say about the answer, beside `open`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<Undecided>,
     /// Scatter of the relative IOPS of single trials of one method: standard deviation, percent.
@@ -480,7 +471,7 @@ pub struct Fidelity {
     /// Device drift: median of |first prediction - paired prediction| / paired, IOPS, percent.
     pub drift_pct: f64,
     /// The errors by block size, because each verdict is about one; sizes without a sleeping cell
-    /// are left out. Empty in results of versions that did not tell.
+    /// are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_block_size: Vec<SizeFidelity>,
 }

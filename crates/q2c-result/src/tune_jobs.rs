@@ -1,13 +1,15 @@
-//! The result of `q2c tune` over several numbers of jobs: `result.json`, schema `q2c.tune-jobs/1`.
+//! The result of `q2c tune` over several numbers of jobs: `result.json`, schema `q2c.tune-jobs/2`.
 
+use crate::Provenance;
 use crate::lead::{Change, Leader};
 use crate::tune::{Recommendation, TuneResult};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.tune-jobs/1";
+pub const SCHEMA: &str = "q2c.tune-jobs/2";
 
 /// One run of `q2c tune` over several numbers of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,10 +18,9 @@ pub struct TuneJobsResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Start of the first number's run, Unix time in seconds.
-    pub started_unix_s: u64,
-    /// Wall time of the runs together, seconds.
-    pub seconds: f64,
+    /// Start of the first number's run, wall time of the runs together, and their host. The folder
+    /// is that of the whole run.
+    pub provenance: Provenance,
     /// False when a number of jobs is missing, or its run was stopped early. The figures that it
     /// has are valid then.
     pub complete: bool,
@@ -76,8 +77,7 @@ impl TuneJobsResult {
         TuneJobsResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_unix_s: runs.iter().map(|r| r.started_unix_s).min().unwrap_or(0),
-            seconds: runs.iter().map(|run| run.seconds).sum(),
+            provenance: provenance(&runs),
             complete: failed.is_none() && jobs.iter().all(complete),
             recommended: recommended(&runs),
             jobs,
@@ -90,6 +90,18 @@ impl TuneJobsResult {
     #[must_use]
     pub fn run(&self, jobs: u32) -> Option<&TuneResult> {
         self.runs.iter().find(|run| run.job.jobs == jobs)
+    }
+}
+
+/// The provenance of the whole, in whose folder those of `runs` lie.
+fn provenance(runs: &[TuneResult]) -> Provenance {
+    let each = || runs.iter().map(|run| &run.provenance);
+    let folder = each().find_map(|part| Path::new(part.folder.as_deref()?).parent());
+    Provenance {
+        started_unix_s: each().map(|part| part.started_unix_s).min().unwrap_or(0),
+        seconds: each().map(|part| part.seconds).sum(),
+        folder: folder.map(|path| path.display().to_string()),
+        host: each().find_map(|part| part.host.clone()),
     }
 }
 

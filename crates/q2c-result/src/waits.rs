@@ -81,19 +81,17 @@ impl WaitCounts {
     /// by the source that knows it.
     #[must_use]
     pub fn proof_by_sums(&self, slept: Evidence) -> Proof {
-        Proof::Seen(
-            [
-                Evidence::Ios(self.ios),
-                slept,
-                Evidence::Interrupts(self.interrupts),
-                Evidence::Requests(self.requests),
-                Evidence::RingFlags(self.flags.clone()),
-                self.switches.evidence(),
-            ]
-            .into_iter()
-            .chain(self.left_evidence())
-            .collect(),
-        )
+        [
+            Evidence::Ios(self.ios),
+            slept,
+            Evidence::Interrupts(self.interrupts),
+            Evidence::Requests(self.requests),
+            Evidence::RingFlags(self.flags.clone()),
+            self.switches.evidence(),
+        ]
+        .into_iter()
+        .chain(self.left_evidence())
+        .collect()
     }
 
     /// The I/Os that a sleep rule left to the interrupt, where there are any.
@@ -130,7 +128,7 @@ impl WaitCounts {
             when(self.io_workers > 0, Evidence::IoWorkers(self.io_workers)),
         ];
         proof.extend(others.into_iter().flatten());
-        Proof::Seen(proof)
+        proof
     }
 }
 
@@ -152,27 +150,27 @@ mod tests {
 
     #[test]
     fn counts_are_given_as_sums_or_per_io() {
-        let sums = Proof::Seen(vec![
+        let sums = vec![
             Evidence::Ios(1_000),
             Evidence::Slept(250),
             Evidence::Interrupts(Some(900)),
             Evidence::Requests(None),
             Evidence::RingFlags(String::new()),
             Evidence::SwitchesPerWait(2.0),
-        ]);
+        ];
         let per_wait = WaitCounts {
             switches: Switches::PerWait(2.0),
             ..counts()
         };
         assert_eq!(per_wait.proof_by_sums(Evidence::Slept(250)), sums);
-        let per_io = Proof::Seen(vec![
+        let per_io = vec![
             Evidence::Engine("io_uring".to_owned()),
             Evidence::InterruptsPerIo(Some(0.9)),
             Evidence::RequestsPerIo(None),
             Evidence::SwitchesPerIo(0.5),
             Evidence::SleepsPerIo(0.25),
             Evidence::PollsBy(Means::Ring),
-        ]);
+        ];
         assert_eq!(counts().proof_per_io("io_uring".to_owned(), None), per_io);
     }
 
@@ -185,10 +183,7 @@ mod tests {
             ..counts()
         };
         let through = "/dev/ng0n1".to_owned();
-        let Proof::Seen(proof) = all.proof_per_io("io_uring:sqpoll".to_owned(), Some(through))
-        else {
-            panic!("told in words");
-        };
+        let proof = all.proof_per_io("io_uring:sqpoll".to_owned(), Some(through));
         for wanted in [
             Evidence::Through("/dev/ng0n1".to_owned()),
             Evidence::EngineFlags("SQPOLL".to_owned()),

@@ -10,14 +10,13 @@ use super::{Tune, TuneError, fidelity, warn};
 use q2c_advice::{Goal, KernelWay, best_of_kernel, cores_of, predict, relative};
 use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
-use q2c_result::Warning;
 use q2c_result::tune::{
     Calibration, Cell, Job, Lesson, Measured, MethodName, PerCore, Prediction, Recommendation,
     Relative, SCHEMA, Series, Sweep, TuneResult, Unavailable,
 };
+use q2c_result::{Provenance, Warning};
 use q2c_run::runner::{CellRuns, End};
 use q2c_stats::{Interval, median, sorted};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The data that a run has gathered.
 pub(super) struct Gathered {
@@ -26,7 +25,7 @@ pub(super) struct Gathered {
     pub late: Vec<LateCell>,
     pub warnings: Vec<Warning>,
     pub unavailable: Vec<Unavailable>,
-    pub seconds: f64,
+    pub provenance: Provenance,
 }
 
 pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult, TuneError> {
@@ -36,7 +35,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         late,
         mut warnings,
         unavailable,
-        seconds,
+        provenance,
     } = gathered;
     if let End::Aborted { label, error, .. } = &verified.end {
         return Err(TuneError::Io(format!("verify {label} live: {error}")));
@@ -63,8 +62,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: started(seconds),
-        seconds,
+        provenance,
         complete: matches!(verified.end, End::Complete),
         job: job(tune),
         machine: tune.machine.clone(),
@@ -113,12 +111,6 @@ fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> R
         kernel: best.map(|method| MethodName(method.clone())),
         ..recommendation
     }
-}
-
-/// The start of a run that took `seconds` until now, Unix time in seconds.
-fn started(seconds: f64) -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    (now.map_or(0.0, |d| d.as_secs_f64()) - seconds) as u64
 }
 
 fn simulated(tune: &Tune<'_>, case: &Case) -> Sweep {

@@ -37,6 +37,7 @@ pub use outcome::{TrialOutcome, Windows};
 pub use over_jobs::TuneJobsSpec;
 pub use spec::TuneSpec;
 
+use q2c_host::machine::host;
 use q2c_program::compared;
 use q2c_result::program::{self, Program};
 use q2c_result::tune::{Calibration, TuneResult};
@@ -133,7 +134,7 @@ impl Tune<'_> {
                 late,
                 warnings,
                 unavailable: unavailable.into_iter().collect(),
-                seconds: begun.elapsed().as_secs_f64(),
+                provenance: folder.provenance(begun, host(&self.workload.site.roots)),
             },
         )?;
         result.program = program.map(|program| self.beside(&program, &result));

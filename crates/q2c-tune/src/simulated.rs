@@ -11,7 +11,6 @@ use q2c_sim::{
     pareto_front_of, sweep,
 };
 use q2c_stats::{percentile, sorted};
-use std::time::Instant;
 
 /// Simulated time that is dropped: two of the longest periods in the grid.
 const WARM_UP: Nanos = Nanos::from_millis(400);
@@ -31,7 +30,6 @@ pub(super) fn of_first_recording(
     cost: &CostModel,
     lanes: &[Recording],
 ) -> Sweep {
-    let begun = Instant::now();
     let drive = Drive {
         warm_up: WARM_UP,
         measure: MEASURE,
@@ -74,7 +72,6 @@ pub(super) fn of_first_recording(
                 sweep_cell(policy, outcome, keeps)
             })
             .collect(),
-        seconds: begun.elapsed().as_secs_f64(),
     }
 }
 

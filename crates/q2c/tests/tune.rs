@@ -72,7 +72,7 @@ const COMMON: [&str; 6] = [
 fn the_result_has_what_it_promises() {
     let folder = tempfile::tempdir().unwrap();
     let result = tune_with(folder.path(), "sim:200us", &["--jobs", "1,1"]);
-    assert_eq!(result["schema"], "q2c.tune/3");
+    assert_eq!(result["schema"], "q2c.tune/4");
     let entries = |folder: &Path| -> Vec<std::path::PathBuf> {
         let entries = std::fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()

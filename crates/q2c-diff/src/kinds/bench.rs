@@ -2,13 +2,13 @@
 
 use super::figure::{BUSY, FigureKind, IOPS, KIOPS_PER_CORE, MEAN, MISS_RATE, P50, P99, P999};
 use super::{Content, Kind, Of, single, typed};
-use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, EARLIER, SCHEMA};
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, SCHEMA};
 use serde_json::Value;
 
 pub(super) const KIND: Kind = Kind {
     command: "q2c bench",
     schema: SCHEMA,
-    earlier: &EARLIER,
+    earlier: &[],
     figures: FIGURES,
     content,
 };
@@ -20,7 +20,7 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
     Ok(Content {
         figures: result.cells.iter().flat_map(figures).collect(),
         version: result.version,
-        started_unix_s: Some(result.started_unix_s),
+        started_unix_s: Some(result.provenance.started_unix_s),
         complete: result.complete,
         facts: &["job", "machine", "target"],
     })

@@ -4,13 +4,13 @@ use super::figure::{
     CPU, EFFECTIVE_SLEEP, FigureKind, IOPS, KIOPS_PER_CORE, MEAN, MISS_RATE, P50, P99, P999,
 };
 use super::{Content, Kind, Of, typed};
-use q2c_result::tune::{Cell, EARLIER, SCHEMA, TuneResult};
+use q2c_result::tune::{Cell, SCHEMA, TuneResult};
 use serde_json::Value;
 
 pub(super) const KIND: Kind = Kind {
     command: "q2c tune",
     schema: SCHEMA,
-    earlier: &EARLIER,
+    earlier: &[],
     figures: FIGURES,
     content,
 };
@@ -33,7 +33,7 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
     Ok(Content {
         figures: figures(&result, ""),
         version: result.version,
-        started_unix_s: Some(result.started_unix_s),
+        started_unix_s: Some(result.provenance.started_unix_s),
         complete: result.complete,
         facts: &["job", "machine", "target"],
     })

@@ -20,7 +20,7 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
     Ok(Content {
         figures: result.runs.iter().flat_map(of).collect(),
         version: result.version,
-        started_unix_s: Some(result.started_unix_s),
+        started_unix_s: Some(result.provenance.started_unix_s),
         complete: result.complete,
         // The runs differ in their number of jobs alone.
         facts: &["jobs", "runs.0.job", "runs.0.machine", "runs.0.target"],

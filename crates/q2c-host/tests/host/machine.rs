@@ -30,6 +30,15 @@ const FULL: &str = "
 ";
 
 #[test]
+fn a_host_has_a_name_and_a_kernel() {
+    let tree = "proc/sys/kernel/osrelease = 6.13.2-test";
+    assert_eq!(machine::host(&Tree::new(tree).roots()), None);
+    let tree = Tree::new(&format!("{tree}\nproc/sys/kernel/hostname = node7"));
+    let host = machine::host(&tree.roots());
+    assert_eq!(host.as_deref(), Some("node7, Linux 6.13.2-test"));
+}
+
+#[test]
 fn every_fact() {
     let facts = machine::read(&Tree::new(FULL).roots());
     assert_eq!(

@@ -190,7 +190,6 @@ fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     Sweep {
         bs: input.sizes.last().copied().unwrap_or_default(),
         ios: input.ios,
-        seconds: result.speed.seconds,
         cells: own.map(cell).collect(),
         pareto: answer.pareto.iter().map(|i| i - first).collect(),
         best: answer.best.map(|i| i - first),

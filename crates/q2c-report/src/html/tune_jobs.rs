@@ -30,7 +30,7 @@ pub fn tune_jobs(result: &TuneJobsResult) -> Result<String, RenderError> {
         result: Made {
             version: &result.version,
             schema: &result.schema,
-            started_unix_s: result.started_unix_s,
+            started_unix_s: result.provenance.started_unix_s,
             complete: result.complete,
             warnings: &[],
         },

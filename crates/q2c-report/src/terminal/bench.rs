@@ -31,7 +31,7 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
             "· {} · CPUs {} · took {}",
             trials(result),
             job.cpu_order,
-            seconds(result.seconds)
+            seconds(result.provenance.seconds)
         ),
     );
     if !result.complete {

@@ -49,7 +49,7 @@ fn head(result: &TuneResult, screen: Screen) -> String {
         &format!(
             "· {} · took {}",
             label::job(result),
-            seconds(result.seconds)
+            seconds(result.provenance.seconds)
         ),
     );
     if let Some(words) = cpu_trials::words(&result.target) {

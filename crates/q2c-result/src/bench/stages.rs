@@ -56,7 +56,7 @@ pub struct StageRun {
     /// The hardware queues of each device, reads apart from writes; empty where the capture does
     /// not tell queues, as that by tracefs.
     pub queues: Vec<DeviceQueues>,
-    /// Sleeps of the jobs for a request; `None` in results of versions that did not watch them.
+    /// Sleeps of the jobs for a request; `None` where they were not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_waits: Option<TagWaits>,
 }

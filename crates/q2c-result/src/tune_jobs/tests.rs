@@ -19,8 +19,12 @@ fn run(jobs: u32, recommendation: Vec<Recommendation>) -> TuneResult {
     TuneResult {
         schema: crate::tune::SCHEMA.to_owned(),
         version: "0.1.0".to_owned(),
-        started_unix_s: 1_000 + u64::from(jobs),
-        seconds: 10.0,
+        provenance: Provenance {
+            started_unix_s: 1_000 + u64::from(jobs),
+            seconds: 10.0,
+            folder: Some(format!("runs/a/jobs-{jobs}")),
+            host: Some("node7, Linux 6.18.0".to_owned()),
+        },
         complete: true,
         job: Job {
             jobs,
@@ -68,7 +72,13 @@ fn the_recommendation_changes_where_the_method_does() {
     let result = TuneJobsResult::new(&[4, 1, 2], made, None);
     assert_eq!(result.jobs, [1, 2, 4]);
     assert!(result.complete);
-    assert_eq!((result.started_unix_s, result.seconds), (1_001, 30.0));
+    let whole = Provenance {
+        started_unix_s: 1_001,
+        seconds: 30.0,
+        folder: Some("runs/a".to_owned()),
+        host: Some("node7, Linux 6.18.0".to_owned()),
+    };
+    assert_eq!(result.provenance, whole);
     let leaders = result.recommended[0].leaders.iter();
     let told: Vec<(u32, String, bool)> = leaders
         .map(|l| (l.jobs, l.method.to_string(), l.clear))
@@ -148,5 +158,8 @@ fn a_number_that_is_missing_or_failed_is_told() {
         failed
     );
     let none = TuneJobsResult::new(&[1, 2], Vec::new(), None);
-    assert_eq!((none.started_unix_s, none.complete), (0, false));
+    assert_eq!(
+        (none.provenance, none.complete),
+        (Provenance::default(), false)
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::{Switches, WaitCounts};
 use crate::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
-use crate::proof::{Evidence, Proof};
+use crate::proof::Evidence;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 
@@ -181,7 +181,7 @@ impl EffectiveMode {
                 true => Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver)),
                 false => Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus)),
             },
-            proof: Proof::Seen(through.into_iter().chain(told).collect()),
+            proof: through.into_iter().chain(told).collect(),
         }
     }
 }

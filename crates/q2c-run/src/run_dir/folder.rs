@@ -7,11 +7,12 @@ use super::log::Log;
 use super::publish::{check_final_name, publish};
 use super::record::{RunRecord, RunState};
 use super::utc;
+use q2c_result::Provenance;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 /// An open run folder. No other process can open the folder while this value lives.
 ///
@@ -42,6 +43,18 @@ impl RunDir {
     #[must_use]
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// The provenance of a result in this folder, of work that began at `begun` and ends now.
+    #[must_use]
+    pub fn provenance(&self, begun: Instant, host: Option<String>) -> Provenance {
+        let took = begun.elapsed();
+        Provenance {
+            started_unix_s: utc::unix_s(SystemTime::now() - took),
+            seconds: took.as_secs_f64(),
+            folder: Some(self.path.display().to_string()),
+            host,
+        }
     }
 
     /// Reads the plan with which the run was started.

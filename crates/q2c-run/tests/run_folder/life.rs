@@ -5,6 +5,7 @@ use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, Torn, re
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_run_from_start_to_end() {
@@ -28,6 +29,19 @@ fn a_run_from_start_to_end() {
     assert!(text("log.txt").contains("Z two\n    lines\n"));
     let again = RunDir::resume(&path, &identity());
     assert!(matches!(again, Err(RunDirError::AlreadyComplete { .. })));
+}
+
+#[test]
+fn a_provenance_names_the_folder_and_the_start() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = new(root.path());
+    let begun = Instant::now().checked_sub(Duration::from_secs(20)).unwrap();
+    let made = folder.provenance(begun, Some("node7".to_owned()));
+    let before = folder.record().started_unix_s - made.started_unix_s;
+    assert!((15..=20).contains(&before), "{made:?}");
+    assert!((20.0..25.0).contains(&made.seconds), "{made:?}");
+    assert_eq!(made.folder.as_deref(), folder.path().to_str());
+    assert_eq!(made.host.as_deref(), Some("node7"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use q2c_result::role::Role;
 use q2c_result::tune::{
     Calibration, Cell, Fidelity, Job, Measured, PerCore, Recommendation, SCHEMA, Series, TuneResult,
 };
-use q2c_result::{DoctorReport, Machine, Target};
+use q2c_result::{DoctorReport, Machine, Provenance, Target};
 use q2c_stats::Interval;
 use serde_json::Value;
 
@@ -57,8 +57,7 @@ fn result(cells: Vec<Cell>, recommendation: Recommendation) -> TuneResult {
     TuneResult {
         schema: SCHEMA.to_owned(),
         version: String::new(),
-        started_unix_s: 0,
-        seconds: 0.0,
+        provenance: Provenance::default(),
         complete: true,
         job: Job {
             engine: "io_uring".to_owned(),

@@ -69,10 +69,12 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
 
 /// The result of `q2c bench` in a run folder or a file.
 fn measured(run: &Path) -> Result<BenchResult, Failure> {
-    let schemas = [&[bench::SCHEMA], &bench::EARLIER[..]].concat();
-    run_folder::result(run, "q2c bench", &schemas, |result: &BenchResult| {
-        &result.schema
-    })
+    run_folder::result(
+        run,
+        "q2c bench",
+        &[bench::SCHEMA],
+        |result: &BenchResult| &result.schema,
+    )
 }
 
 fn given(path: &Path) -> Result<Parameters, Failure> {

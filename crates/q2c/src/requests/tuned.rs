@@ -2,7 +2,7 @@
 
 use q2c_model::Bytes;
 use q2c_result::bench::{Tuned, TunedMethod};
-use q2c_result::tune::{EARLIER, SCHEMA, TuneResult};
+use q2c_result::tune::{SCHEMA, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
 use q2c_run::whole_file;
 use serde::Deserialize;
@@ -42,7 +42,7 @@ fn read(text: &str, sizes: &[Bytes], jobs: &[u32]) -> Result<(String, Vec<TunedM
     let head: Head = parsed(text)?;
     match head.schema.as_str() {
         tune_jobs::SCHEMA => over_jobs(&parsed(text)?, sizes, jobs),
-        schema if schema == SCHEMA || EARLIER.contains(&schema) => {
+        SCHEMA => {
             let result: TuneResult = parsed(text)?;
             let methods = methods(&result, sizes, None)?;
             Ok((result.target.path, methods))
@@ -117,14 +117,14 @@ mod tests {
     /// The kept run on a simulated device recommends `hybrid:uring` for 4 KiB, and nothing else.
     #[test]
     fn a_run_recommends_one_method_for_each_block_size() {
-        let found = tuned(&kept("tune-2.json"), &[Bytes(4096)], &[1, 8]).unwrap();
+        let found = tuned(&kept("tune-4.json"), &[Bytes(4096)], &[1, 8]).unwrap();
         assert_eq!(found.target, "sim:200us");
         assert_eq!(found.methods.len(), 1);
         for jobs in [1, 8] {
             let method = found.method(Bytes(4096), jobs).unwrap();
             assert_eq!(method.to_string(), "hybrid:uring");
         }
-        let missing = tuned(&kept("tune-2.json"), &[Bytes(4096), Bytes(8192)], &[1]).unwrap_err();
+        let missing = tuned(&kept("tune-4.json"), &[Bytes(4096), Bytes(8192)], &[1]).unwrap_err();
         assert!(
             missing.contains("no answer for 8 KiB, but for 4 KiB"),
             "{missing}"
@@ -134,7 +134,7 @@ mod tests {
     /// The kept run at 1 job, and the same with polling recommended at 4 jobs.
     #[test]
     fn a_run_over_jobs_recommends_one_method_for_each_number() {
-        let text = std::fs::read_to_string(kept("tune-2.json")).unwrap();
+        let text = std::fs::read_to_string(kept("tune-4.json")).unwrap();
         let one: TuneResult = serde_json::from_str(&text).unwrap();
         let mut four = one.clone();
         four.job.jobs = 4;
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_no_run_of_tune_is_refused() {
-        let bench = tuned(&kept("bench-1.json"), &[Bytes(4096)], &[1]).unwrap_err();
+        let bench = tuned(&kept("bench-4.json"), &[Bytes(4096)], &[1]).unwrap_err();
         assert!(bench.contains("expected the result of q2c tune"), "{bench}");
         let gone = tuned(&kept("nowhere.json"), &[Bytes(4096)], &[1]).unwrap_err();
         assert!(gone.contains("nowhere.json"), "{gone}");

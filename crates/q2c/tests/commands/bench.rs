@@ -50,7 +50,7 @@ fn throughput_is_that_of_the_device() {
         let mut runs = std::iter::repeat_with(slow_device).take(4);
         let result = runs.find(undisturbed);
         let result = result.expect("one of four runs in which the device is not slower than told");
-        assert_eq!(result["schema"], "q2c.bench/3");
+        assert_eq!(result["schema"], "q2c.bench/4");
         assert_eq!(result["cells"].as_array().unwrap().len(), 9);
         for (jobs, depth, wanted) in POINTS {
             let cell = cell(&result, "interrupt", jobs, depth);

@@ -193,7 +193,7 @@ fn a_background_that_cannot_run_is_told() {
 #[test]
 fn a_tuned_method_is_measured_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
-    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-2.json");
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-4.json");
     let words = [
         "bench",
         "sim:5ms",

@@ -127,7 +127,7 @@ fn what_is_no_result_is_refused() {
         "{\"schema\": \"q2c.tune/99\"}",
     )
     .unwrap();
-    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/3", "q2c.tune/99"]);
+    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/4", "q2c.tune/99"]);
     fs::write(folder.path().join("result.json"), "[]").unwrap();
     q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c"]);
     q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);
@@ -139,8 +139,6 @@ fn what_is_no_result_is_refused() {
 fn results_of_earlier_versions_are_drawn_as_then() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
     for name in [
-        "tune-2",
-        "bench-1",
         "replay-1",
         "replay-2",
         "compare-1",
@@ -263,7 +261,7 @@ fn a_watch_is_drawn_again() {
 fn results_that_need_a_kernel_of_their_own_are_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-4.json");
     let kept = read(Path::new(kept));
     let interval = |end_s: f64| {
         serde_json::json!({

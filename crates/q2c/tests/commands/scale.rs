@@ -38,7 +38,7 @@ fn cell(jobs: u32, from: &Value) -> Value {
 
 /// A run of bench on a machine of so many cores, with two threads each.
 fn run(folder: &Path, cores: u32) {
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-1.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-4.json");
     let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
     let first = result["cells"][0].clone();
     let cells = (1..=8).map(|jobs| cell(jobs, &first));

@@ -52,7 +52,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     assert_eq!(state_of(&first), "complete");
     assert_eq!(state_of(&second), "interrupted");
     let part = result(&run);
-    assert_eq!(part["schema"], "q2c.tune-jobs/1");
+    assert_eq!(part["schema"], "q2c.tune-jobs/2");
     assert_eq!(
         (&part["complete"], &part["jobs"]),
         (&json!(false), &json!([1, 2]))
@@ -122,7 +122,7 @@ fn is_whole(run: &Path, whole: &Value) {
     assert_eq!(cpus.map(Vec::len), [1, 2]);
     assert_eq!(cpus[0][0], cpus[1][0]);
     for (run, most) in runs.iter().zip([2_500.0, 5_000.0]) {
-        assert_eq!(run["schema"], "q2c.tune/3");
+        assert_eq!(run["schema"], "q2c.tune/4");
         for cell in run["cells"].as_array().unwrap() {
             let iops = cell["measured"]["iops"]["max"].as_f64().unwrap();
             assert!(iops > 0.0 && iops < most * 1.02, "{iops}: {cell}");

@@ -103,7 +103,7 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
     }
 }
 
-/// Whether a cell keeps the limits; results of before 2026-11-26 know the IOPS floor alone.
+/// Whether a cell keeps the limits; where it is not said, the IOPS floor alone counts.
 fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
     let floor = cell.gives.rates.iops >= floor_iops;
     cell.keeps_limits.unwrap_or(floor)

@@ -45,10 +45,9 @@ fn note(sweep: Option<&Sweep>, measured: bool) -> String {
     }
     if let Some(sweep) = sweep {
         note += &format!(
-            " Small dots: {} configurations simulated on a recording of {} I/Os in {}. Dashed: the IOPS floor",
+            " Small dots: {} configurations simulated on a recording of {} I/Os. Dashed: the IOPS floor",
             sweep.cells.len(),
             crate::quantity::count(sweep.ios),
-            crate::quantity::seconds(sweep.seconds),
         );
         note += &match sweep.floor.as_str() {
             "" => ".".to_owned(),
