@@ -58,6 +58,7 @@ pub fn read(roots: &Roots) -> Machine {
         tsc_invariant: tsc_invariant(&cpuinfo),
         preempt: preempt(roots),
         other: other(roots),
+        simulated: None,
         cpus_online,
     }
 }

@@ -1,7 +1,7 @@
 //! Facts about the machine, the device and the target, which every result contains.
 
 use q2c_model::{Bytes, CpuId, DevId};
-use q2c_service::RecordedFacts;
+use q2c_service::{RecordedFacts, SimMachine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -40,6 +40,9 @@ pub struct Machine {
     pub preempt: Option<String>,
     /// Further facts (mitigations, items of the kernel's command line), name to value.
     pub other: BTreeMap<String, String>,
+    /// The machine that was simulated, in virtual time; `None` for a real machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimMachine>,
 }
 
 /// Facts of a block device from sysfs. A fact that could not be read is `None`.
