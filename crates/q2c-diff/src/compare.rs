@@ -127,6 +127,7 @@ pub(crate) mod tests {
                 version: "0".to_owned(),
                 started_unix_s: None,
                 complete: true,
+                simulated: false,
             },
             figures: values.iter().map(figure).collect(),
             facts: BTreeMap::new(),

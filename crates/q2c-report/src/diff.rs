@@ -33,6 +33,15 @@ pub(crate) fn verdict(result: &DiffResult) -> String {
     format!("{first}; of {all} figures {worse} worse, {better} better")
 }
 
+/// What stands before all else where one side was simulated and the other measured.
+pub(crate) fn one_simulated(result: &DiffResult) -> Option<&'static str> {
+    match (result.a.simulated, result.b.simulated) {
+        (true, false) => Some("A was simulated, B was measured on a real machine."),
+        (false, true) => Some("A was measured on a real machine, B was simulated."),
+        _ => None,
+    }
+}
+
 /// The figure that changed most in a direction.
 fn most(result: &DiffResult, says: DiffSays) -> String {
     let change = |of: &&ComparedFigure| of.ratio.map_or(0.0, |ratio| ratio.ln().abs());
@@ -110,6 +119,9 @@ pub(crate) fn side(side: &DiffSide) -> String {
     let started = side.started_unix_s.map(crate::html::started);
     let mut words = format!("{}, q2c {}", side.path, side.version);
     words += &started.map_or_else(String::new, |at| format!(", {at}"));
+    if side.simulated {
+        words += ", simulated";
+    }
     if !side.complete {
         words += ", stopped early";
     }
@@ -169,7 +181,9 @@ pub(crate) fn unpaired(result: &DiffResult) -> Vec<String> {
 #[must_use]
 pub fn markdown(result: &DiffResult, all: bool) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    let mut text = format!("**{}**\n\n", cell(&verdict(result)));
+    let lead = one_simulated(result).map(|words| format!("**{words}**\n\n"));
+    let mut text = lead.unwrap_or_default();
+    text += &format!("**{}**\n\n", cell(&verdict(result)));
     text += &format!(
         "- A: {}\n- B: {}\n",
         cell(&side(&result.a)),

@@ -40,6 +40,9 @@ pub struct DiffSide {
     pub started_unix_s: Option<u64>,
     /// Whether its run had all of its trials.
     pub complete: bool,
+    /// Whether its machine was simulated, in virtual time.
+    #[serde(default)]
+    pub simulated: bool,
 }
 
 /// In which direction a figure is better.

@@ -23,6 +23,7 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
         version: result.version,
         started_unix_s: None,
         complete: true,
+        simulated: false,
         facts: &["input", "layer"],
     })
 }

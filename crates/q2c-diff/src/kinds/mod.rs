@@ -67,6 +67,7 @@ struct Content {
     version: String,
     started_unix_s: Option<u64>,
     complete: bool,
+    simulated: bool,
     /// The parts of the result that hold settings and facts: `machine`, `runs.0.machine`.
     facts: &'static [&'static str],
 }
@@ -130,6 +131,7 @@ pub fn measured(path: &str, value: &Value) -> Result<Measured, ReadError> {
             version: content.version,
             started_unix_s: content.started_unix_s,
             complete: content.complete,
+            simulated: content.simulated,
         },
         figures: content.figures,
         facts: crate::facts::of(value, content.facts),
@@ -186,5 +188,37 @@ mod tests {
             assert_eq!(figures(kind.schema), kind.figures);
         }
         assert!(figures("q2c.poll-sim/1").is_empty());
+    }
+
+    /// The kept benchmark on this machine, or on a simulated one whose look takes `look_ns`.
+    fn bench(look_ns: Option<u64>) -> Measured {
+        let text = include_str!("../../../q2c/tests/kept/bench-4.json");
+        let mut result: Value = serde_json::from_str(text).unwrap();
+        if let Some(look_ns) = look_ns {
+            result["machine"]["simulated"] = serde_json::json!({
+                "name": "mine", "cpus": 8, "speed": 1.0, "slice_ns": 3_000_000, "submission_ns": 500,
+                "turnaround_ns": 100, "look_ns": look_ns, "switch_ns": 1_487, "timer_ns": 500,
+                "wake_delay_ns": 2_500, "interrupt_ns": 1_076, "interrupt_delay_ns": 3_000
+            });
+        }
+        measured("result.json", &result).unwrap()
+    }
+
+    #[test]
+    fn a_side_tells_whether_its_machine_was_simulated() {
+        let result = crate::diff(&bench(Some(50)), &bench(None), &[], "0").unwrap();
+        assert_eq!((result.a.simulated, result.b.simulated), (true, false));
+    }
+
+    #[test]
+    fn simulated_machines_that_differ_are_among_what_changed() {
+        let result = crate::diff(&bench(Some(50)), &bench(Some(60)), &[], "0").unwrap();
+        let changed: Vec<_> = result
+            .changed
+            .iter()
+            .map(|fact| fact.name.as_str())
+            .collect();
+        assert_eq!(changed, ["machine.simulated.look_ns"]);
+        assert!(result.a.simulated && result.b.simulated);
     }
 }

@@ -23,6 +23,7 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
         version: result.version,
         started_unix_s: Some(result.started_unix_s),
         complete: result.complete,
+        simulated: result.machine.simulated.is_some(),
         facts: &["job", "trace", "machine", "targets"],
     })
 }

@@ -35,6 +35,7 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
         version: result.version,
         started_unix_s: Some(result.provenance.started_unix_s),
         complete: result.complete,
+        simulated: result.machine.simulated.is_some(),
         facts: &["job", "machine", "target"],
     })
 }

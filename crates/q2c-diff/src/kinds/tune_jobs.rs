@@ -22,6 +22,10 @@ fn content(value: &Value) -> Result<Content, serde_json::Error> {
         version: result.version,
         started_unix_s: Some(result.provenance.started_unix_s),
         complete: result.complete,
+        simulated: result
+            .runs
+            .iter()
+            .any(|run| run.machine.simulated.is_some()),
         // The runs differ in their number of jobs alone.
         facts: &["jobs", "runs.0.job", "runs.0.machine", "runs.0.target"],
     })

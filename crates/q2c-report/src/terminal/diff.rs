@@ -2,7 +2,9 @@
 
 use super::screen::{Screen, Tone};
 use super::table::{Column, Field, Table};
-use crate::diff::{HEAD, LEGEND, changed, limit, row, shown, side, unpaired, verdict};
+use crate::diff::{
+    HEAD, LEGEND, changed, limit, one_simulated, row, shown, side, unpaired, verdict,
+};
 use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays};
 
 /// Most changed facts that are told.
@@ -14,7 +16,9 @@ const FACTS: usize = 20;
 pub fn diff(result: &DiffResult, all: bool, screen: Screen) -> String {
     let worse = result.figures.iter().any(|of| of.says == DiffSays::Worse);
     let tone = if worse { Tone::Caution } else { Tone::Good };
-    let mut text = screen.painted(tone, &format!("▸ {}", verdict(result)));
+    let lead = one_simulated(result).map(|words| screen.painted(Tone::Caution, words));
+    let mut text = lead.unwrap_or_default();
+    text += &screen.painted(tone, &format!("▸ {}", verdict(result)));
     for of in &result.limits {
         let tone = if of.broken.is_empty() {
             Tone::Good
