@@ -58,6 +58,7 @@ mod said;
 mod scale;
 mod service;
 mod shortlist;
+mod sim_machine;
 mod stages;
 mod sweep;
 mod taken_as;

@@ -11,10 +11,9 @@ use crate::bench::{
 };
 use crate::bench_remarks::{remarks, tuned};
 use crate::conclusion::{self, Conclusion};
-use crate::label;
 use crate::lead::leads;
 use crate::mode::{self, Kept};
-use crate::{proof, stages};
+use crate::{proof, sim_machine, stages};
 use askama::Template;
 use q2c_result::bench::{BenchCell, BenchResult};
 
@@ -50,6 +49,8 @@ struct Page<'a> {
     result: &'a BenchResult,
     shell: Shell,
     target_name: String,
+    /// Kernel and processor, or the simulated machine.
+    ran_on: Vec<String>,
     columns: [String; 10],
     legend: String,
     conclusions: Vec<Conclusion>,
@@ -96,7 +97,8 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
                 .chain(panels.iter().flat_map(|panel| &panel.charts))
                 .chain(&phases),
         ),
-        target_name: label::target(&result.target),
+        target_name: sim_machine::title(&result.target, &result.machine),
+        ran_on: sim_machine::about(&result.machine),
         columns: head(result),
         legend: {
             let modes = result.cells.iter().map(|cell| &cell.effective_mode.was);

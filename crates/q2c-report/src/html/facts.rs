@@ -5,6 +5,7 @@ use crate::cpu_trials;
 use crate::label::ranges;
 use crate::quantity::{duration, seconds, size};
 use crate::service::service_times;
+use crate::sim_machine;
 use q2c_model::CpuId;
 use q2c_result::tune::Calibration;
 use q2c_result::{Device, Machine, Target};
@@ -36,6 +37,10 @@ fn yes(value: bool) -> &'static str {
 
 /// The facts of the machine.
 pub(super) fn machine(m: &Machine) -> Vec<Fact> {
+    if let Some(facts) = sim_machine::facts(m) {
+        let facts = facts.into_iter();
+        return facts.map(|(name, value)| fact(name, value)).collect();
+    }
     let states = m
         .idle_states
         .iter()

@@ -11,6 +11,7 @@ use crate::label;
 use crate::program;
 use crate::quantity;
 use crate::said::Said;
+use crate::sim_machine;
 use askama::Template;
 use q2c_model::Bytes;
 use q2c_result::Warning;
@@ -66,6 +67,8 @@ struct Page<'a> {
     result: &'a TuneResult,
     shell: Shell,
     target_name: String,
+    /// Kernel and processor, or the simulated machine.
+    ran_on: Vec<String>,
     started: String,
     took: String,
     advice: Vec<Advice>,
@@ -99,7 +102,8 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
                 .iter()
                 .flat_map(|panel| panel.charts.iter().chain(&panel.knowledge)),
         ),
-        target_name: label::target(&result.target),
+        target_name: sim_machine::title(&result.target, &result.machine),
+        ran_on: sim_machine::about(&result.machine),
         started: started(result.provenance.started_unix_s),
         took: quantity::seconds(result.provenance.seconds),
         advice: summary::advice(result),

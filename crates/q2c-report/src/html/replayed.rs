@@ -6,6 +6,7 @@ use super::page::{RenderError, started};
 use super::shell::Shell;
 use crate::label;
 use crate::said::{self, Weight};
+use crate::sim_machine;
 use askama::Template;
 use q2c_result::{Machine, Target, Warning};
 
@@ -82,15 +83,10 @@ impl Facts {
     }
 
     pub fn machine(machine: &Machine) -> Self {
-        let kernel = Some(&machine.kernel).filter(|kernel| !kernel.is_empty());
-        let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
         Facts {
             title: "Machine".to_owned(),
             facts: facts::machine(machine),
-            of: kernel
-                .into_iter()
-                .chain(machine.cpu_model.clone())
-                .collect(),
+            of: sim_machine::about(machine),
         }
     }
 }

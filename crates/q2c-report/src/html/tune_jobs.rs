@@ -3,6 +3,7 @@
 use super::chart;
 use super::page::RenderError;
 use super::replayed::{self, Content, Facts, Made, Table, Told};
+use crate::sim_machine;
 use crate::tune_jobs;
 use q2c_result::tune_jobs::TuneJobsResult;
 
@@ -34,7 +35,9 @@ pub fn tune_jobs(result: &TuneJobsResult) -> Result<String, RenderError> {
             complete: result.complete,
             warnings: &[],
         },
-        title: tune_jobs::target(result),
+        title: first.map_or_else(String::new, |run| {
+            sim_machine::title(&run.target, &run.machine)
+        }),
         about: tune_jobs::about(result),
         seed: first.map_or(0, |run| run.job.seed),
         notices: tune_jobs::cautions(result),

@@ -34,6 +34,7 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
             seconds(result.provenance.seconds)
         ),
     );
+    text += &screen.simulated(&result.machine);
     if !result.complete {
         let what = "the run was stopped early; what is shown is valid, points are missing";
         text += &screen.note(Tone::Bad, "incomplete:", what);

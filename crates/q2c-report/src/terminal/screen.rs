@@ -1,8 +1,9 @@
 //! The terminal that a report is written for, and how text is made harmless for it.
 
 use super::pieces;
+use crate::sim_machine;
 use anstyle::{AnsiColor, Style};
-use q2c_result::Warning;
+use q2c_result::{Machine, Warning};
 
 /// The terminal or file that a report is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,14 @@ impl Screen {
     /// A sentence in one tone, with further lines indented by two.
     pub(super) fn painted(self, tone: Tone, text: &str) -> String {
         self.lines_in(tone, text, "  ")
+    }
+
+    /// The line that says that a run was simulated; nothing for a run on a real machine.
+    pub(super) fn simulated(self, machine: &Machine) -> String {
+        let words = sim_machine::headline(machine);
+        words.map_or_else(String::new, |words| {
+            self.note(Tone::Strong, "simulated:", &words)
+        })
     }
 
     /// A legend or another remark on what stands above it.

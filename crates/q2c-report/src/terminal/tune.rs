@@ -52,6 +52,7 @@ fn head(result: &TuneResult, screen: Screen) -> String {
             seconds(result.provenance.seconds)
         ),
     );
+    text += &screen.simulated(&result.machine);
     if let Some(words) = cpu_trials::words(&result.target) {
         text += &screen.note(Tone::Dim, "tried from:", &words);
     }

@@ -11,6 +11,8 @@ use q2c_result::tune_jobs::TuneJobsResult;
 pub fn tune_jobs(result: &TuneJobsResult, screen: Screen) -> String {
     let about = format!("· {}", tune_jobs::about(result));
     let mut text = screen.note(Tone::Strong, &tune_jobs::target(result), &about);
+    let machine = result.runs.first().map(|run| &run.machine);
+    text += &machine.map_or_else(String::new, |machine| screen.simulated(machine));
     for bs in tune_jobs::block_sizes(result) {
         let title = tune_jobs::title(result, bs);
         text += &format!("\n{}", screen.paint(Tone::Strong, &title));

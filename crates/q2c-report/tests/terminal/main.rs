@@ -27,6 +27,7 @@ mod bench_rivals;
 mod doctor;
 mod replay;
 mod rules;
+mod simulated;
 mod tune;
 
 use q2c_report::terminal::Screen;

@@ -1,0 +1,137 @@
+//! The machine of a result where it was simulated, in words.
+
+use crate::label;
+use crate::quantity::{duration, number};
+use q2c_result::{Machine, Target};
+use q2c_service::SimMachine;
+
+/// What stands first in a report of a simulated run: `8 CPUs of q2c's own machine, in virtual
+/// time`. `None` for a run on a real machine.
+pub(crate) fn headline(machine: &Machine) -> Option<String> {
+    let sim = machine.simulated.as_ref()?;
+    let plural = if sim.cpus == 1 { "" } else { "s" };
+    let name = match sim.name.as_str() {
+        own if own == SimMachine::default().name => "q2c's own machine",
+        other => other,
+    };
+    Some(format!(
+        "{} CPU{plural} of {name}, in virtual time",
+        sim.cpus
+    ))
+}
+
+/// The title of a page: the target, and whether it was simulated.
+pub(crate) fn title(target: &Target, machine: &Machine) -> String {
+    let target = label::target(target);
+    match machine.simulated {
+        Some(_) => format!("{target}, simulated"),
+        None => target,
+    }
+}
+
+/// The machine in a line below a title: kernel and processor, or what was simulated.
+pub(crate) fn about(machine: &Machine) -> Vec<String> {
+    if let Some(words) = headline(machine) {
+        return vec![format!("simulated: {words}")];
+    }
+    let kernel = Some(&machine.kernel).filter(|kernel| !kernel.is_empty());
+    let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
+    kernel
+        .into_iter()
+        .chain(machine.cpu_model.clone())
+        .collect()
+}
+
+/// The facts of a simulated machine, names and values; `None` for a real one.
+pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
+    let sim = machine.simulated.as_ref()?;
+    let listed = |times: &[(&str, u64)]| {
+        let each = times.iter();
+        let each = each.map(|(what, ns)| format!("{what} {}", duration(*ns as f64)));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let costs = [
+        ("submission", sim.submission_ns),
+        ("turnaround", sim.turnaround_ns),
+        ("look", sim.look_ns),
+        ("switch", sim.switch_ns),
+        ("timer", sim.timer_ns),
+        ("interrupt", sim.interrupt_ns),
+    ];
+    let delays = [
+        ("wake-up", sim.wake_delay_ns),
+        ("interrupt", sim.interrupt_delay_ns),
+    ];
+    Some(vec![
+        ("Simulated", headline(machine)?),
+        ("Speed of its CPUs", number(sim.speed)),
+        ("CPU costs at speed 1", listed(&costs)),
+        ("Delays at speed 1", listed(&delays)),
+        ("Slice of a thread", duration(sim.slice_ns as f64)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(cpus: u32, name: &str) -> Machine {
+        Machine {
+            simulated: Some(SimMachine {
+                name: name.to_owned(),
+                cpus,
+                ..SimMachine::default()
+            }),
+            ..Machine::default()
+        }
+    }
+
+    #[test]
+    fn a_simulated_machine_is_named_with_its_cpus() {
+        let own = machine(8, &SimMachine::default().name);
+        let words = headline(&own).unwrap();
+        assert_eq!(words, "8 CPUs of q2c's own machine, in virtual time");
+        assert_eq!(about(&own), [format!("simulated: {words}")]);
+        let other = headline(&machine(1, "EPYC 9354P")).unwrap();
+        assert_eq!(other, "1 CPU of EPYC 9354P, in virtual time");
+    }
+
+    #[test]
+    fn a_real_machine_is_not_told_as_simulated() {
+        let real = Machine {
+            kernel: "6.18.0".to_owned(),
+            cpu_model: Some("a CPU".to_owned()),
+            ..Machine::default()
+        };
+        assert_eq!(headline(&real), None);
+        assert_eq!(about(&real), ["Linux 6.18.0", "a CPU"]);
+        let of = |machine| title(&Target::default(), &machine).contains("simulated");
+        assert!(!of(real) && of(machine(8, "x")));
+    }
+
+    /// Every time of the machine is told: their values are unlike each other.
+    #[test]
+    fn facts_have_all_costs() {
+        let sim = SimMachine {
+            slice_ns: 901,
+            submission_ns: 902,
+            turnaround_ns: 903,
+            look_ns: 904,
+            switch_ns: 905,
+            timer_ns: 906,
+            wake_delay_ns: 907,
+            interrupt_ns: 908,
+            interrupt_delay_ns: 909,
+            ..SimMachine::default()
+        };
+        let sim = Machine {
+            simulated: Some(sim),
+            ..Machine::default()
+        };
+        let facts = facts(&sim).unwrap().into_iter();
+        let told: String = facts.map(|(_, value)| value + ";").collect();
+        for ns in 901..=909 {
+            assert!(told.contains(&format!("{ns} ns")), "{ns}: {told}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Tests that reports of simulated runs say so before any figure.
+
+use crate::{PIPE, bench_fixture, fixture, tune_jobs_fixture};
+use q2c_report::terminal::{self, Screen};
+use q2c_report::{diff, html};
+use q2c_result::Machine;
+use q2c_result::diff::{DiffResult, DiffSide, SCHEMA};
+use q2c_service::SimMachine;
+
+fn machine() -> Machine {
+    Machine {
+        simulated: Some(SimMachine::default()),
+        ..Machine::default()
+    }
+}
+
+#[test]
+fn a_simulated_run_says_so_at_once() {
+    let mut tune = fixture::realistic();
+    tune.machine = machine();
+    let jobs = tune_jobs_fixture::over_jobs(&tune);
+    let mut bench = bench_fixture::result();
+    bench.machine = machine();
+    let wide = Screen {
+        width: 2_000,
+        ..PIPE
+    };
+    for text in [
+        terminal::tune(&tune, wide),
+        terminal::tune_jobs(&jobs, wide),
+        terminal::bench(&bench, wide),
+    ] {
+        let words = "simulated: 8 CPUs of q2c's own machine, in virtual time";
+        assert_eq!(text.lines().nth(1), Some(words), "{text}");
+    }
+    for page in [
+        html::tune(&tune),
+        html::tune_jobs(&jobs),
+        html::bench(&bench),
+    ] {
+        let page = page.unwrap();
+        let head = page.split("</header>").next().unwrap();
+        for part in [", simulated</title>", ", simulated</h1>", "in virtual time"] {
+            assert!(head.contains(part), "{part}");
+        }
+        assert!(!head.contains("Linux"));
+        assert!(page.contains("<dt>Delays at speed 1</dt>") && !page.contains("<dt>Kernel</dt>"));
+    }
+}
+
+#[test]
+fn a_diff_of_a_simulated_and_a_measured_run_says_so_first() {
+    let side = |simulated| DiffSide {
+        path: "result.json".to_owned(),
+        version: "0".to_owned(),
+        started_unix_s: None,
+        complete: true,
+        simulated,
+    };
+    for (a, b) in [(true, false), (false, true), (true, true), (false, false)] {
+        let result = DiffResult {
+            schema: SCHEMA.to_owned(),
+            version: "0".to_owned(),
+            of: "kind".to_owned(),
+            a: side(a),
+            b: side(b),
+            figures: Vec::new(),
+            unpaired: Vec::new(),
+            changed: Vec::new(),
+            limits: Vec::new(),
+        };
+        for text in [
+            terminal::diff(&result, true, PIPE),
+            diff::markdown(&result, true),
+        ] {
+            let first = text.lines().next().unwrap();
+            assert_eq!(first.contains("simulated"), a != b, "{text}");
+        }
+    }
+}
