@@ -65,11 +65,12 @@ pub fn read(roots: &Roots) -> Machine {
 
 /// The facts of a simulated machine: it has CPUs, and no kernel.
 #[must_use]
-pub fn simulated(_machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
+pub fn simulated(machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
     Machine {
         kernel: "simulated".to_owned(),
         threads_per_core: Some(1),
         cpus_online: cpus,
+        simulated: Some(machine.clone()),
         ..Machine::default()
     }
 }
