@@ -132,8 +132,8 @@ impl SimMachine {
         machine.check().map(|()| machine)
     }
 
-    /// A machine of `cpus` CPUs with the costs that a calibration measured. Its curves become single
-    /// costs: those of its middle sleep.
+    /// A machine of `cpus` CPUs with the costs that a calibration measured. Its curves become
+    /// single costs: those of its middle sleep.
     #[must_use]
     pub fn with_costs(name: String, cpus: u32, cost: &CostModel) -> Self {
         let ns = |value: f64| value.max(0.0).round() as u64;

@@ -161,10 +161,8 @@ impl Workbench {
             cpus: Vec::new(),
             sampler_cpu: None,
             site: Site {
-                roots: roots.clone(),
                 target_disk: target.target_disk,
-                idle_busy_cpus: 0.0,
-                time,
+                ..Site::without_disk(roots.clone(), time)
             },
         };
         let mut facts = target.facts;
@@ -186,10 +184,7 @@ impl Workbench {
         let known = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
             machine: machine_of(&workload.site),
-            doctor: match workload.site.time.world() {
-                Some(_) => DoctorReport::default(),
-                None => examine(roots, known, &workload.cpus, &workload.site.time),
-            },
+            doctor: examine(roots, known, &workload.cpus, &workload.site.time),
             calibration_target: calibration_target(&facts, scratch.is_some()),
             target: facts,
             target_id: target.id,

@@ -6,8 +6,9 @@
 //! before the completion and is charged for its CPU.
 //!
 //! What costs what is in [`SimMachine`]. Threads on one CPU take turns of
-//! [`slice_ns`](SimMachine::slice_ns); one that wakes waits until the running thread's turn is over.
-//! An interrupt is only taken for a completion that a thread waits for asleep, on that thread's CPU.
+//! [`slice_ns`](SimMachine::slice_ns); one that wakes waits until the running thread's turn is
+//! over. An interrupt is only taken for a completion that a thread waits for asleep, on that
+//! thread's CPU.
 
 mod coroutines;
 mod schedule;

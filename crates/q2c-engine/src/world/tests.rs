@@ -124,8 +124,8 @@ fn an_interrupt_costs_its_handler_and_a_switch() {
     assert_eq!(counters.cpus[1].interrupts, ios);
 }
 
-/// One I/O of a fixed sleep, worked out by itself: time from the submission's return to the reaping,
-/// CPU behind the submission, and whether it missed.
+/// One I/O of a fixed sleep, worked out by itself: time from the submission's return to the
+/// reaping, CPU behind the submission, and whether it missed.
 fn slept(asked: u64, service: u64) -> (u64, u64, bool) {
     let woke = asked + 2_500;
     let mut at = woke + 50;
@@ -169,8 +169,8 @@ fn lanes_share_the_servers_of_a_device() {
     assert!(ios.abs_diff(100_000_000 / 80_000) <= 4, "{ios}");
 }
 
-/// Two polling lanes take turns of 3 ms on one CPU, a third lane has one for itself. Of the CPU that
-/// two share each has half; while the other one runs, no completion of it is seen.
+/// Two polling lanes take turns of 3 ms on one CPU, a third lane has one for itself. Of the CPU
+/// that two share each has half; while the other one runs, no completion of it is seen.
 #[test]
 fn lanes_on_one_cpu_take_turns() {
     let world = World::new(machine());

@@ -71,8 +71,8 @@ fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
     }
 }
 
-/// Leaves calibrations of a simulated machine in a run folder, and nowhere else: they say nothing of
-/// this machine.
+/// Leaves calibrations of a simulated machine in a run folder, and nowhere else: they say nothing
+/// of this machine.
 fn keep_simulated(
     args: &CalibrateArgs,
     bench: &Workbench,

@@ -1,6 +1,6 @@
 //! `sim:` is a simulated device of known truth: service times from a model, a queue with servers,
-//! in the time of the run. The latency of a request is its wait in the queue and its service time; what a
-//! thread sees on top is its own lateness.
+//! in the time of the run. The latency of a request is its wait in the queue and its service time;
+//! what a thread sees on top is its own lateness.
 //!
 //! A device is one, whoever uses it: lanes, background jobs and a replay's submitting threads on
 //! one target share its servers ([`SimDevices`]). Each of them draws the service times of its own
