@@ -25,7 +25,7 @@ fn live<T: Send>(
         jobs,
         slice: SLICE,
         listener_cpu: Some(cpu(1)),
-        clock: clock(),
+        time: clock().into(),
         samples: false,
     };
     q2c_engine::live(plan, &AtomicBool::new(false), listen)
@@ -277,7 +277,7 @@ fn orders_that_cannot_be_carried_out_are_refused() {
             jobs: vec![first("null", Wait::Poll)],
             slice: Nanos::ZERO,
             listener_cpu: None,
-            clock: clock(),
+            time: clock().into(),
             samples: false,
         };
         let stop = AtomicBool::new(false);
@@ -291,7 +291,7 @@ fn orders_that_cannot_be_carried_out_are_refused() {
             jobs: vec![first("null", Wait::Poll), far],
             slice: SLICE,
             listener_cpu: None,
-            clock: clock(),
+            time: clock().into(),
             samples: false,
         };
         let listened = AtomicBool::new(false);
@@ -336,7 +336,7 @@ fn a_raised_flag_ends_the_run() {
             jobs: vec![first("sim:1ms", Wait::Interrupt)],
             slice: SLICE,
             listener_cpu: None,
-            clock: clock(),
+            time: clock().into(),
             samples: false,
         };
         let (heard, data) = q2c_engine::live(plan, &stop, |live| {
@@ -383,7 +383,7 @@ fn samples_come_when_they_are_asked_for() {
                 jobs: vec![first("sim:100us", Wait::Poll)],
                 slice: SLICE,
                 listener_cpu: None,
-                clock: clock(),
+                time: clock().into(),
                 samples: asked,
             };
             let stop = AtomicBool::new(false);

@@ -62,7 +62,7 @@ pub fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
         jobs,
         interval: Nanos::from_millis(20),
         sampler_cpu: Some(cpu(1)),
-        clock: clock(),
+        time: clock().into(),
     }
 }
 
