@@ -1,9 +1,9 @@
 //! Hybrid polling with several requests in flight, on devices of known truth.
 
-use crate::plan::{BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, job, run_one};
+use crate::plan::{BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, job, plan, run, run_one};
 use q2c_engine::engines::{Service, ServiceTimes, SimDevices, SimSpec};
 use q2c_engine::measure::{PhaseStats, phase_stats};
-use q2c_engine::{Activity, EngineSpec, LaneData, Sample, Wait};
+use q2c_engine::{Activity, EngineSpec, JobPlan, LaneData, Sample, Wait};
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use std::sync::{Arc, Mutex};
@@ -15,6 +15,22 @@ fn four(engine: &str, wait: Wait) -> (LaneData, PhaseStats) {
     let lane = run_one(&[200], job);
     let stats = phase_stats(&lane, 0);
     (lane, stats)
+}
+
+/// A lane of this depth, on a device of as many servers that takes these times in turn.
+fn on_times(ms: &[u64], depth: u16, wait: Wait) -> JobPlan {
+    let times = ms.iter().map(|&ms| Nanos::from_millis(ms)).collect();
+    let engine = EngineSpec::Sim(SimSpec {
+        service: Service::Model(ServiceTimes::Sequence(times)),
+        servers: depth.into(),
+    });
+    let medium = SimDevices::default().medium(&engine);
+    JobPlan {
+        medium: medium.expect("its device"),
+        engine,
+        depth,
+        ..job("null", vec![Activity::Start(wait)])
+    }
 }
 
 /// On four servers of 2 ms the four requests take turns in 2 ms and their steps. The lane sleeps
@@ -48,32 +64,41 @@ fn whoever_sleeps_too_long_misses() {
     }
 }
 
-/// A rule that keeps what it is told: the number that `decide` gave the request, and the outcome.
-struct Hears(u64, Arc<Mutex<Vec<(u64, Outcome)>>>);
+/// What a rule is told: the number that `decide` gave the request, from 0, and the outcome.
+type Heard = Arc<Mutex<Vec<(u64, Outcome)>>>;
+
+/// A rule that keeps what it is told. It sleeps as long as the request's number says, ns.
+struct Hears(u64, fn(u64) -> u64, Heard);
 
 impl Lane for Hears {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
+        let number = self.0;
         self.0 += 1;
-        (Decision::Sleep(Nanos(3_000_000)), Token(self.0))
+        (Decision::Sleep(Nanos((self.1)(number))), Token(number))
     }
 
     fn complete(&mut self, _: Io, token: Token, outcome: Outcome, _: Nanos) {
-        let mut heard = self.1.lock().expect("a lock");
+        let mut heard = self.2.lock().expect("a lock");
         heard.push((token.0, outcome));
     }
+}
+
+fn hears(sleeps: fn(u64) -> u64) -> (Wait, Heard) {
+    let heard = Heard::default();
+    let rule = Hears(0, sleeps, Arc::clone(&heard));
+    (Wait::Hybrid(Box::new(rule)), heard)
 }
 
 /// The rule is told of each request once, with its own token and time. All requests were complete
 /// before their 3 ms were over, also those that were not slept for; so all are told as missed.
 #[test]
 fn a_rule_hears_of_every_request_by_its_token() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let rule = Box::new(Hears(0, Arc::clone(&heard)));
-    let (lane, stats) = four("sim:1ms,servers=4", Wait::Hybrid(rule));
+    let (wait, heard) = hears(|_| 3_000_000);
+    let (lane, stats) = four("sim:1ms,servers=4", wait);
     let heard = heard.lock().expect("a lock");
     let mut tokens: Vec<u64> = heard.iter().map(|(token, _)| *token).collect();
     tokens.sort_unstable();
-    assert_eq!(tokens, (1..=stats.ios).collect::<Vec<_>>());
+    assert_eq!(tokens, (0..stats.ios).collect::<Vec<_>>());
     assert!(heard.iter().all(|(_, outcome)| outcome.missed));
     for (sample, (_, outcome)) in lane.samples.iter().zip(heard.iter()) {
         assert_eq!(u64::from(sample.wait_ns), outcome.observed.0);
@@ -85,14 +110,7 @@ fn a_rule_hears_of_every_request_by_its_token() {
 /// finds the four fast ones one after the other without another sleep. The one behind them is slow.
 #[test]
 fn the_oldest_is_slept_for_once() {
-    let times = ServiceTimes::Sequence([10, 1, 1, 1, 1].map(Nanos::from_millis).into());
-    let engine = EngineSpec::Sim(SimSpec {
-        service: Service::Model(times),
-        servers: 2,
-    });
-    let mut job = job("null", vec![Activity::Start(hybrid("fixed:500us"))]);
-    job.medium = SimDevices::default().medium(&engine).expect("its device");
-    (job.engine, job.depth) = (engine, 2);
+    let job = on_times(&[10, 1, 1, 1, 1], 2, hybrid("fixed:500us"));
     let samples = run_one(&[100], job).samples;
     // In the order of reaping the fast ones come first, and then the first slow one.
     assert!(samples[..4].iter().all(|s| s.flags == Sample::HYBRID));
@@ -128,4 +146,23 @@ fn every_answer_is_carried_out() {
         (sleeps - 1..=sleeps).contains(&stats.sleeps.slept),
         "{stats:?}"
     );
+}
+
+/// Three requests are in flight, of which the oldest is polled for and takes 10 ms. The others are
+/// due after 2.5 and 3.5 ms and complete at 4 ms. From 3 to 6 ms another lane has the CPU: there is a
+/// look between the first one's due time and its completion, and none for the second one.
+#[test]
+fn a_lane_that_lost_its_cpu_did_not_look_meanwhile() {
+    let (wait, heard) = hears(|n| [0, 2_500_000, 3_500_000][n as usize % 3]);
+    let looks = on_times(&[10, 4, 4], 3, wait);
+    let other = job("sim:1ms", vec![Activity::Start(Wait::Poll)]);
+    run(plan(&[6], vec![looks, other])).expect("a run");
+    let heard = heard.lock().expect("a lock");
+    let missed = |token: u64| {
+        heard
+            .iter()
+            .find(|(n, _)| *n == token)
+            .map(|(_, o)| o.missed)
+    };
+    assert_eq!([1, 2].map(missed), [Some(false), Some(true)]);
 }
