@@ -154,6 +154,7 @@ impl Workbench {
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
         }
+        let simulated_time = world.clone().map(World::into);
         let mut workload = Workload {
             engine,
             medium: target.medium,
@@ -168,10 +169,7 @@ impl Workbench {
                 roots: roots.clone(),
                 target_disk: target.target_disk,
                 idle_busy_cpus: 0.0,
-                time: match &world {
-                    Some(world) => world.clone().into(),
-                    None => Clock::new().into(),
-                },
+                time: simulated_time.unwrap_or_else(|| Clock::new().into()),
             },
         };
         let mut facts = target.facts;
