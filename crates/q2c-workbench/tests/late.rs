@@ -35,6 +35,7 @@ fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workben
         background: background.iter().map(|job| job.parse().unwrap()).collect(),
         allow_write: Vec::new(),
         seed: 1,
+        machine: None,
     };
     Workbench::open(&Roots::live(), &request, scratch, &GO).unwrap()
 }
