@@ -82,6 +82,32 @@ fn a_phase_starts_continues_or_rests() {
     }
 }
 
+/// Requests in flight stay there, a rule keeps its state, and a cut takes no time: the I/Os are those
+/// of one phase.
+#[test]
+fn a_phase_that_goes_on_changes_no_io() {
+    let methods = [
+        || Wait::Poll,
+        || Wait::Interrupt,
+        || hybrid("mean:50%,1ms"),
+        || hybrid("ehp"),
+    ];
+    for (depth, method) in [1, 4].into_iter().flat_map(|n| methods.map(|m| (n, m))) {
+        let samples = |phases_ms: &[u64]| {
+            let mut activities = vec![Activity::Start(method())];
+            activities.resize_with(phases_ms.len(), || Activity::Continue);
+            let job = JobPlan {
+                depth,
+                ..job("sim:lognormal(80us,0.4),servers=3", activities)
+            };
+            run_one(phases_ms, job).samples
+        };
+        let whole = samples(&[30]);
+        assert!(whole.len() > 200);
+        assert_eq!(samples(&[11, 2, 17]), whole, "depth {depth}");
+    }
+}
+
 /// The lane sleeps for 50 ms at a time, so that it sees a stop.
 #[test]
 fn an_idle_lane_does_no_io_and_takes_no_cpu() {
