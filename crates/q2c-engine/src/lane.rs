@@ -278,11 +278,11 @@ impl<T: Time> Lane<'_, T> {
         }
     }
 
-    /// Between two looks for a completion.
+    /// Between two looks for a completion; see [`Time::look_again`].
     #[inline(always)]
-    fn look_again(&self) {
+    fn look_again(&self) -> u64 {
         let engine = &self.engine;
-        self.time.look_again(|now| engine.next_due().unwrap_or(now));
+        self.time.look_again(|now| engine.next_due().unwrap_or(now))
     }
 }
 

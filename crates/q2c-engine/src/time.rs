@@ -38,8 +38,9 @@ pub(crate) trait Time: Copy {
     fn wait_for_completion(self, at_ns: u64);
 
     /// Between two looks. `next` says when there will be something to see; simulated time goes on
-    /// to the last look before it.
-    fn look_again(self, next: impl FnOnce(u64) -> u64);
+    /// to the last look before it. Returns when the last look was that is passed over so; 0 where
+    /// none is.
+    fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64;
 
     /// One step of a wait for `at_ns` in which the thread keeps its CPU and looks for nothing.
     fn spin_until(self, at_ns: u64);
@@ -87,8 +88,9 @@ impl Time for Real {
     }
 
     #[inline(always)]
-    fn look_again(self, _next: impl FnOnce(u64) -> u64) {
+    fn look_again(self, _next: impl FnOnce(u64) -> u64) -> u64 {
         std::hint::spin_loop();
+        0
     }
 
     #[inline(always)]

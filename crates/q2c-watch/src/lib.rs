@@ -30,7 +30,7 @@ use q2c_result::late::{LateMisses, LateNumbers, LateWatch};
 use q2c_workbench::late::LateCapture;
 use q2c_workbench::workload::{BackgroundSpec, Stages, Step, Workload, first_fault};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One interval over all lanes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -170,14 +170,14 @@ pub fn watch<T: Send>(
 }
 
 impl Watch<'_, '_> {
-    /// Waits for the next interval, at most for `patience`.
+    /// Waits for the next interval, at most for `patience` of the workload's time.
     pub fn see(&mut self, patience: Duration) -> Seen {
-        let until = Instant::now() + patience;
+        let until = Duration::from_nanos(self.live.now()) + patience;
         loop {
             if let Some(interval) = self.interval() {
                 return Seen::Interval(Box::new(interval));
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_sub(Duration::from_nanos(self.live.now()));
             match self.live.hear(left) {
                 Heard::Slice(slice) => {
                     self.counters.hear();

@@ -1,38 +1,29 @@
-//! A workload on simulated devices is watched while it runs.
+//! A workload on simulated devices is watched while it runs in a world.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 use q2c_engine::engines::SimDevices;
-use q2c_engine::{EngineSpec, RunError};
+use q2c_engine::{EngineSpec, RunError, SimMachine, World};
 use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
 use q2c_result::mode::{Mode, ModeKind};
-use q2c_sys::Clock;
-use q2c_testkit::alone;
 use q2c_watch::{Seen, Watch, WatchEnd, WatchInterval, WatchPlan, mode, numbers};
-use q2c_workbench::workload::{Site, Workload};
+use q2c_workbench::workload::{BackgroundSpec, Site, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const INTERVAL: Nanos = Nanos::from_millis(50);
 
-fn cpu(n: usize) -> CpuId {
-    let cpus = q2c_sys::thread::allowed_cpus().unwrap();
-    cpus[n % cpus.len()]
-}
-
 /// A workload of one foreground lane on `engine`, and of these background jobs.
 fn workload(engine: &str, background: &[&str]) -> Workload {
-    let mut background: Vec<q2c_workbench::workload::BackgroundSpec> = background
-        .iter()
-        .map(|text| text.parse().unwrap())
-        .collect();
-    background
-        .iter_mut()
-        .for_each(|job| job.cpus = vec![cpu(1)]);
+    let on_cpu_1 = |text: &&str| BackgroundSpec {
+        cpus: vec![CpuId(1)],
+        ..text.parse().unwrap()
+    };
     let engine: EngineSpec = engine.parse().unwrap();
     let simulated = SimDevices::default();
+    let world = World::new(SimMachine::default());
     Workload {
         medium: simulated.medium(&engine).unwrap(),
         simulated,
@@ -40,10 +31,10 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
         pattern: "randread".parse().unwrap(),
         think: None,
         span: Bytes(1 << 30),
-        cpus: vec![cpu(0)],
-        background,
-        sampler_cpu: Some(cpu(1)),
-        site: Site::without_disk(Roots::live(), Clock::BOOT),
+        cpus: vec![CpuId(0)],
+        background: background.iter().map(on_cpu_1).collect(),
+        sampler_cpu: None,
+        site: Site::without_disk(Roots::live(), world),
     }
 }
 
@@ -70,11 +61,13 @@ fn policy(text: &str) -> LaneMethod {
     LaneMethod::Hybrid(text.parse().unwrap())
 }
 
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The intervals that come until `n` of them have this order.
 fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WatchInterval> {
     let mut all: Vec<WatchInterval> = Vec::new();
     while all.iter().filter(|i| i.order == Some(order)).count() < n {
-        match watch.see(Duration::from_secs(10)) {
+        match watch.see(PATIENCE) {
             Seen::Interval(interval) => all.push(*interval),
             other => panic!("{other:?}"),
         }
@@ -82,114 +75,98 @@ fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WatchInterval> {
     all
 }
 
+fn to_the_end(watch: &mut Watch<'_, '_>) {
+    while watch.see(PATIENCE) != Seen::End {}
+}
+
+/// On a device of 1 ms an I/O takes 1000.6 us by polling and by a short sleep, 1003.6 us by an
+/// interrupt, and 1503.15 us by a sleep of 1.5 ms with its wake-up of 2.5 us and its look.
 #[test]
 fn a_change_of_method_is_seen_in_the_numbers() {
-    alone("a_change_of_method_is_seen_in_the_numbers", || {
-        let (intervals, end) = watch(&workload("sim:1ms", &[]), &LaneMethod::Poll, |watch| {
-            let mut all = see(watch, 0, 3);
-            for step in [
-                policy("fixed:200us"),
-                policy("fixed:1500us"),
-                LaneMethod::Interrupt,
-            ] {
-                let order = watch.switch(&step).unwrap();
-                all.extend(see(watch, order, 3));
-            }
-            all
-        })
-        .unwrap();
-        assert!(!end.stopped && end.fault.is_none());
-        for pair in intervals.windows(2) {
-            assert_eq!(pair[0].span.1, pair[1].span.0, "an interval is lost");
+    let methods = [
+        LaneMethod::Poll,
+        policy("fixed:200us"),
+        policy("fixed:1500us"),
+        LaneMethod::Interrupt,
+    ];
+    let (intervals, end) = watch(&workload("sim:1ms", &[]), &methods[0], |watch| {
+        let mut all = see(watch, 0, 3);
+        for step in &methods[1..] {
+            let order = watch.switch(step).unwrap();
+            all.extend(see(watch, order, 3));
         }
-        let of = |order| intervals.iter().filter(move |i| i.order == Some(order));
-        for interval in of(0) {
-            let polled = numbers(interval);
-            assert_eq!(
-                (polled.rates.miss_rate, polled.rates.effective_sleep_ns),
-                (None, None)
-            );
-            assert_eq!(
-                mode(&LaneMethod::Poll, interval),
-                Mode::by(ModeKind::Poll, Some(Means::Memory))
-            );
-        }
-        let asked = |order| of(order).map(|i| numbers(i).rates.effective_sleep_ns.unwrap());
-        assert!(asked(1).all(|ns| ns == 200e3) && asked(2).all(|ns| ns == 1500e3));
-        assert!(of(2).all(|i| numbers(i).rates.miss_rate == Some(1.0)));
-        assert!(of(2).all(|i| numbers(i).slept_ns.unwrap() >= 1490e3));
-        // A device of 1 ms does at most 1000 I/Os a second, and 667 when every sleep lasts 1.5 ms.
-        let below = |stage, most: f64| {
-            of(stage).all(|i| numbers(i).rates.iops.is_some_and(|iops| iops < most))
-        };
-        assert!(below(0, 1_030.0) && below(2, 690.0));
-        assert!(of(3).all(|i| mode(&LaneMethod::Interrupt, i) == Mode::of(ModeKind::Interrupt)));
-        // A change of method may cut an interval short, but no interval is much longer than asked
-        // for.
-        let length = |i: &WatchInterval| i.span.1 - i.span.0;
-        let longer = intervals
-            .iter()
-            .filter(|i| length(i) > 2 * INTERVAL.0)
-            .count();
-        assert!(longer <= 2, "{longer} of {}", intervals.len());
+        all
+    })
+    .unwrap();
+    assert!(!end.stopped && end.fault.is_none());
+    for pair in intervals.windows(2) {
+        assert_eq!(pair[0].span.1, pair[1].span.0, "an interval is lost");
+    }
+    for interval in &intervals {
+        let order = interval.order.unwrap() as usize;
+        let (numbers, rates) = (numbers(interval), numbers(interval).rates);
+        let cycle_us = [1_000.6, 1_000.6, 1_503.15, 1_003.6][order];
+        let iops = rates.iops.unwrap();
+        assert!(
+            (iops * cycle_us / 1e6 - 1.0).abs() < 1e-9,
+            "{order}: {iops}"
+        );
+        let sleeps = [None, Some((0.0, 200e3)), Some((1.0, 1_500e3)), None][order];
+        assert_eq!(rates.miss_rate.zip(rates.effective_sleep_ns), sleeps);
+        let slept = sleeps.map(|(_, asked)| asked + 2_500.0);
+        assert_eq!(numbers.slept_ns, slept);
+        // An interval ends with the first I/O behind its edge, or at a change of method.
+        let length = interval.span.1 - interval.span.0;
+        assert!(length < INTERVAL.0 + 1_600_000, "{length} ns");
+    }
+    let modes = [0, 3].map(|order| {
+        let interval = intervals.iter().find(|i| i.order == Some(order));
+        mode(&methods[order as usize], interval.unwrap())
     });
+    let polled = Mode::by(ModeKind::Poll, Some(Means::Memory));
+    assert_eq!(modes, [polled, Mode::of(ModeKind::Interrupt)]);
 }
 
 #[test]
 fn the_background_comes_and_goes() {
-    alone("the_background_comes_and_goes", || {
-        let workload = workload("sim:1ms", &["depth=4,jobs=2,engine=sim:2ms,bs=8k"]);
-        let (intervals, _) = watch(&workload, &LaneMethod::Interrupt, |watch| {
-            let mut all = see(watch, 0, 3);
-            for on in [false, true] {
-                let order = watch.switch_background(on).unwrap();
-                all.extend(see(watch, order, 3));
-            }
-            all
-        })
-        .unwrap();
-        let behind = |order| {
-            let of = intervals.iter().filter(move |i| i.order == Some(order));
-            of.map(|i| numbers(i).background_iops.unwrap())
-        };
-        assert!(behind(0).all(|iops| iops > 0.0) && behind(2).all(|iops| iops > 0.0));
-        assert!(behind(1).all(|iops| iops == 0.0));
-        assert!(
-            intervals
-                .iter()
-                .all(|i| i.foreground.ios > 0 && i.background.lanes == 2)
-        );
-    });
+    let workload = workload("sim:1ms", &["depth=4,jobs=2,engine=sim:2ms,bs=8k"]);
+    let (intervals, _) = watch(&workload, &LaneMethod::Interrupt, |watch| {
+        let mut all = see(watch, 0, 3);
+        for on in [false, true] {
+            let order = watch.switch_background(on).unwrap();
+            all.extend(see(watch, order, 3));
+        }
+        all
+    })
+    .unwrap();
+    for interval in &intervals {
+        let works = interval.order != Some(1);
+        let iops = numbers(interval).background_iops.unwrap();
+        assert_eq!(iops > 0.0, works, "{interval:?}");
+        assert!(interval.foreground.ios > 0 && interval.background.lanes == 2);
+    }
 }
 
 #[test]
 fn a_fault_ends_it_and_is_told() {
-    alone("a_fault_ends_it_and_is_told", || {
-        let workload = workload("fault:eio@100:sim:1ms", &[]);
-        let to_the_end =
-            |watch: &mut Watch<'_, '_>| while watch.see(Duration::from_secs(10)) != Seen::End {};
-        let ((), end) = watch(&workload, &LaneMethod::Poll, to_the_end).unwrap();
-        let fault = end.fault.unwrap();
-        assert!(
-            fault.contains("I/O 99") && fault.contains("Input/output error"),
-            "{fault}"
-        );
-        assert!(!end.stopped);
-    });
+    let workload = workload("fault:eio@100:sim:1ms", &[]);
+    let ((), end) = watch(&workload, &LaneMethod::Poll, to_the_end).unwrap();
+    let fault = end.fault.unwrap();
+    let (number, errno) = ("I/O 99", "Input/output error");
+    assert!(fault.contains(number) && fault.contains(errno), "{fault}");
+    assert!(!end.stopped);
 }
 
 #[test]
 fn a_signal_ends_it() {
-    alone("a_signal_ends_it", || {
-        let stop = AtomicBool::new(false);
-        let workload = workload("sim:1ms", &[]);
-        let to_the_end = |watch: &mut Watch<'_, '_>| {
-            see(watch, 0, 1);
-            stop.store(true, Ordering::Relaxed);
-            while watch.see(Duration::from_secs(10)) != Seen::End {}
-        };
-        let plan = plan(&LaneMethod::Poll);
-        let (_, end) = q2c_watch::watch(&workload, plan, &stop, to_the_end).unwrap();
-        assert!(end.stopped && end.fault.is_none());
-    });
+    let stop = AtomicBool::new(false);
+    let workload = workload("sim:1ms", &[]);
+    let signal = |watch: &mut Watch<'_, '_>| {
+        see(watch, 0, 1);
+        stop.store(true, Ordering::Relaxed);
+        to_the_end(watch);
+    };
+    let plan = plan(&LaneMethod::Poll);
+    let (_, end) = q2c_watch::watch(&workload, plan, &stop, signal).unwrap();
+    assert!(end.stopped && end.fault.is_none());
 }

@@ -137,13 +137,8 @@ impl<T: Time> Lane<'_, T> {
                     self.flights.looked_ns = now;
                     return Ok(());
                 }
-                _ => {
-                    self.look_again();
-                    if T::SIMULATED {
-                        // The looks that were passed over found nothing.
-                        self.flights.looked_ns = self.time.now();
-                    }
-                }
+                // The looks that are passed over find nothing.
+                _ => self.flights.looked_ns = self.flights.looked_ns.max(self.look_again()),
             }
         }
     }

@@ -120,16 +120,24 @@ impl Time for Simulated<'_> {
         }
     }
 
-    fn look_again(self, next: impl FnOnce(u64) -> u64) {
-        let must = {
+    fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64 {
+        let (last, must) = {
             let mut schedule = self.stage.schedule.borrow_mut();
             let (now, look) = (schedule.now(), schedule.costs().look_ns);
             let looks = next(now).saturating_sub(now).div_ceil(look);
             // The look that finds something is still to come.
             let blind = looks.saturating_sub(1).saturating_mul(look);
-            blind > 0 && schedule.look_until(self.thread, now.saturating_add(blind))
+            let last = now.saturating_add(blind);
+            (last, blind > 0 && schedule.look_until(self.thread, last))
         };
         self.give_way_if(must);
+        let schedule = self.stage.schedule.borrow();
+        // A thread that lost its CPU did not look meanwhile.
+        if schedule.now() > last {
+            schedule.left_ns(self.thread)
+        } else {
+            last
+        }
     }
 
     fn spin_until(self, at_ns: u64) {

@@ -55,6 +55,8 @@ struct Thread {
     state: State,
     /// Number of its latest event. Earlier ones are void.
     event: u32,
+    /// When it left its CPU last.
+    left_ns: u64,
     cpu_ns: u64,
     switches: Switches,
 }
@@ -88,6 +90,7 @@ impl Schedule {
             cpu: None,
             state: State::Asleep(Wake::Begin),
             event: 0,
+            left_ns: 0,
             cpu_ns: 0,
             switches: Switches::default(),
         };
@@ -277,6 +280,7 @@ impl Schedule {
     fn leave(&mut self, thread: usize, cpu: usize, state: State) {
         let ran = self.turn_ns(thread);
         self.threads[thread].cpu_ns += ran;
+        self.threads[thread].left_ns = self.now;
         self.threads[thread].state = state;
         self.threads[thread].event += 1;
         let place = &mut self.cpus[cpu];
@@ -334,6 +338,11 @@ impl Schedule {
     /// CPU time of the thread so far.
     pub fn cpu_ns(&self, thread: usize) -> u64 {
         self.threads[thread].cpu_ns + self.turn_ns(thread)
+    }
+
+    /// When the thread left its CPU last.
+    pub fn left_ns(&self, thread: usize) -> u64 {
+        self.threads[thread].left_ns
     }
 
     pub fn switches(&self, thread: usize) -> Switches {

@@ -1,13 +1,9 @@
 //! Tests of the engine on devices of known truth: it measures what the device was told to do.
 //!
-//! Bounds from below are exact, because nothing completes or wakes early. Bounds from above leave
-//! room for a scheduler that has other work: a lane may lose its CPU for milliseconds now and then,
-//! so medians are bounded and not maxima.
+//! Time is simulated, so the expected values are exact; those that need the machine are in `real`.
 
 mod deep;
-mod disk;
 mod ends;
-mod engines;
 mod faults;
 mod interrupts;
 mod intervals;
@@ -16,6 +12,8 @@ mod methods;
 mod paced;
 mod phases;
 mod plan;
+mod real;
 mod recorded;
+mod reference;
 mod sleeps;
 mod thinks;

@@ -1,35 +1,47 @@
-//! Short plans on simulated devices, of which one is run at a time.
+//! Short plans on simulated devices, each in a world of its own, and what a step costs there.
 
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{
-    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait,
+    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, SimMachine,
+    Wait, World,
 };
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
-use q2c_sys::Clock;
-pub use q2c_testkit::alone;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 pub const BLOCK: u32 = 4096;
+pub const MS: u64 = 1_000_000;
 
-/// Context switches per I/O of a thread that waits for interrupts. There are fewer than one,
-/// because an I/O can be complete before the thread has given up its CPU; this happens more often
-/// where the hypervisor or another task takes the CPU meanwhile. A thread that polls has hardly
-/// any.
-pub const SWITCHES: std::ops::Range<f64> = 0.2..1.5;
+/// From the reaping of a completion to the next submission, ns.
+pub const TURNAROUND: u64 = 100;
+pub const SUBMISSION: u64 = 500;
+/// From the reaping of a completion to the return of the next submission.
+pub const BEFORE: u64 = TURNAROUND + SUBMISSION;
+pub const LOOK: u64 = 50;
+/// CPU that a thread takes to leave its CPU and to come back.
+pub const SWITCH: u64 = 1_500;
+/// From the end of a timed sleep until the thread runs.
+pub const WAKE: u64 = 2_500;
+/// From a completion until the thread that waits for its interrupt has reaped it.
+pub const INTERRUPT: u64 = 3_000;
 
-/// A clock that is fitted once for all tests: a fit takes 30 ms.
-pub fn clock() -> Clock {
-    static CLOCK: OnceLock<Clock> = OnceLock::new();
-    *CLOCK.get_or_init(Clock::new)
+/// A world with these costs.
+pub fn world() -> World {
+    World::new(SimMachine {
+        turnaround_ns: TURNAROUND,
+        submission_ns: SUBMISSION,
+        look_ns: LOOK,
+        switch_ns: SWITCH,
+        wake_delay_ns: WAKE,
+        interrupt_delay_ns: INTERRUPT,
+        ..SimMachine::default()
+    })
 }
 
-/// The `n`th of the CPUs that this process may use; after the last the first comes again.
-pub fn cpu(n: usize) -> CpuId {
-    static CPUS: OnceLock<Vec<CpuId>> = OnceLock::new();
-    let cpus = CPUS.get_or_init(|| q2c_sys::thread::allowed_cpus().expect("the own CPUs"));
-    cpus[n % cpus.len()]
+/// The I/Os of a lane that does one in `cycle` ns, from the start to the end of a run of `ms`. The
+/// lane sleeps until the start, so it begins when it has woken.
+pub fn ios_in(ms: u64, cycle: u64) -> u64 {
+    (ms * MS - WAKE).div_ceil(cycle)
 }
 
 /// One lane of depth 1 on `engine` that keeps every sample. A simulated device is the lane's own.
@@ -44,7 +56,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
         base: Bytes(0),
         span: Bytes(1 << 30),
         depth: 1,
-        cpu: cpu(0),
+        cpu: CpuId(0),
         seed: 5,
         activities,
         capacity: 100_000,
@@ -61,8 +73,8 @@ pub fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
         phases: phases_ms.iter().map(|&ms| Nanos::from_millis(ms)).collect(),
         jobs,
         interval: Nanos::from_millis(20),
-        sampler_cpu: Some(cpu(1)),
-        time: clock().into(),
+        sampler_cpu: None,
+        time: world().into(),
     }
 }
 
@@ -77,11 +89,15 @@ pub fn run_watched(
     q2c_engine::run(plan, observer, &AtomicBool::new(false))
 }
 
+/// The results of one lane.
+pub fn run_one(phases_ms: &[u64], job: JobPlan) -> LaneData {
+    let data = run(plan(phases_ms, vec![job]));
+    data.expect("a run that can be done").lanes.remove(0)
+}
+
 /// The results of one lane in one phase.
 pub fn once(engine: &str, wait: Wait, ms: u64) -> LaneData {
-    let job = job(engine, vec![Activity::Start(wait)]);
-    let mut data = run(plan(&[ms], vec![job])).expect("a run");
-    data.lanes.remove(0)
+    run_one(&[ms], job(engine, vec![Activity::Start(wait)]))
 }
 
 pub fn hybrid(rule: &str) -> Wait {
@@ -92,23 +108,17 @@ pub fn hybrid(rule: &str) -> Wait {
 /// A rule whose decision is a function of the I/O's number, from 1.
 pub struct Scripted<F>(F, u64);
 
-impl<F: Fn(u64) -> Decision + Send + 'static> Scripted<F> {
+impl<F: FnMut(u64) -> Decision + Send + 'static> Scripted<F> {
     pub fn wait(answer: F) -> Wait {
         Wait::Hybrid(Box::new(Scripted(answer, 0)))
     }
 }
 
-impl<F: Fn(u64) -> Decision + Send> Lane for Scripted<F> {
+impl<F: FnMut(u64) -> Decision + Send> Lane for Scripted<F> {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
         self.1 += 1;
         (self.0(self.1), Token::default())
     }
 
     fn complete(&mut self, _: Io, _: Token, _: Outcome, _: Nanos) {}
-}
-
-pub fn median_of(values: impl Iterator<Item = u64>) -> f64 {
-    let values: Vec<f64> = values.map(|v| v as f64).collect();
-    assert!(!values.is_empty(), "nothing to take the median of");
-    q2c_stats::median(&q2c_stats::sorted(&values))
 }

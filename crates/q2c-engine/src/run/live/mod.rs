@@ -237,6 +237,12 @@ impl Live<'_> {
         self.start_ns
     }
 
+    /// The time on the run's clock, ns.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.time.now()
+    }
+
     /// Ids of the lanes' threads, as the kernel has them, in the order of the plan.
     #[must_use]
     pub fn tids(&self) -> &[u32] {

@@ -1,0 +1,144 @@
+//! Tests of how runs begin and end, with threads: they begin together, end when another thread says
+//! so, and none is left behind.
+
+use super::{clock, cpu, here, job};
+use crate::ends::{Breaks, bad_jobs, long, polling, with_bad};
+use crate::plan::{plan, run, run_watched};
+use q2c_engine::engine::EngineError;
+use q2c_engine::{Activity, JobPlan, Medium, RunError, Wait};
+use q2c_model::{CpuId, Nanos};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One lane has 48 MB to touch before it is set up. No lane begins before that.
+#[test]
+fn no_lane_begins_before_the_common_start() {
+    let jobs = (0..4).map(|n| JobPlan {
+        cpu: CpuId(n),
+        capacity: if n == 2 { 1_000_000 } else { 1_000 },
+        ..job("sim:200us", vec![Activity::Start(Wait::Interrupt)])
+    });
+    let data = run(here(plan(&[30], jobs.collect()))).unwrap();
+    for lane in &data.lanes {
+        assert!(lane.samples[0].submit_ns >= data.start_ns);
+    }
+}
+
+/// The plan is a minute long. A sampler that cannot keep up with its interval still looks at the
+/// flag.
+#[test]
+fn another_thread_stops_a_run() {
+    for interval in [Nanos::from_millis(20), Nanos(1)] {
+        let stop = AtomicBool::new(false);
+        let plan = q2c_engine::RunPlan {
+            interval,
+            ..here(long())
+        };
+        let data = thread::scope(|scope| {
+            let run = scope.spawn(|| q2c_engine::run(plan, &mut (), &stop));
+            thread::sleep(Duration::from_millis(30));
+            stop.store(true, Ordering::Relaxed);
+            run.join().expect("no panic").expect("no error")
+        });
+        let ends = data.lanes.iter().map(|lane| lane.phases[0].end.t_ns);
+        assert!(data.stopped && ends.max() < Some(clock().now()));
+        assert!(clock().now() - data.start_ns < 20_000_000_000);
+    }
+}
+
+/// The error of a run whose second of three lanes is `bad`. Panics when the run hangs or leaves a
+/// thread behind.
+fn refused(bad: JobPlan) -> RunError {
+    let plan = here(with_bad(bad));
+    let (sender, receiver) = mpsc::channel();
+    // Threads inherit the name of the thread that starts them.
+    let named = thread::Builder::new().name("q2c-refused".to_owned());
+    let body = move || {
+        let error = run(plan).err();
+        sender
+            .send((error, left_alone("q2c-refused")))
+            .expect("the test waits");
+    };
+    named.spawn(body).expect("a thread");
+    let (error, left) = receiver
+        .recv_timeout(Duration::from_secs(50))
+        .expect("no hang");
+    assert!(left, "threads left behind");
+    error.expect("an error")
+}
+
+/// Whether the calling thread is soon the only one of this name. A thread that was joined may stay
+/// in /proc for a moment, because the kernel wakes the joiner before it removes the thread.
+fn left_alone(name: &str) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while tasks_named(name) != 1 {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+fn tasks_named(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the own tasks");
+    let comm = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    };
+    let names = tasks.filter_map(comm);
+    names.filter(|comm| comm.trim() == name).count()
+}
+
+/// One test, because the threads of two would have the same name.
+#[test]
+fn a_lane_that_cannot_be_set_up_or_breaks_leaves_no_thread() {
+    for (bad, is_right) in bad_jobs() {
+        let error = refused(bad);
+        assert!(is_right(&error), "{error}");
+    }
+    let mut bare = polling("fault:eio@1:io_uring");
+    bare.medium = Medium::None;
+    let RunError::Lane { source, .. } = refused(bare) else {
+        panic!("the lane is refused");
+    };
+    assert!(
+        matches!(source, EngineError::NoTarget("io_uring")),
+        "{source}"
+    );
+}
+
+#[test]
+fn an_observer_that_panics_ends_the_threads() {
+    let plan = here(plan(&[60_000], vec![polling("sim:100us")]));
+    let error = run_watched(plan, &mut Breaks).unwrap_err();
+    assert!(
+        matches!(&error, RunError::Panic(who) if who == "sampler"),
+        "{error}"
+    );
+}
+
+/// The lane's own readings and the sampler's are of one counter, so a reading between two of the
+/// lane's lies between them. Whoever rests takes hardly any CPU.
+#[test]
+fn the_sampler_reads_the_cpu_time_of_the_lanes() {
+    let activities = vec![Activity::Start(Wait::Poll), Activity::Idle];
+    let job = JobPlan {
+        cpu: cpu(0),
+        ..job("sim:100us", activities)
+    };
+    let lane = super::run_one(&[100, 100], job).expect("a run");
+    let mut compared = 0;
+    for phase in &lane.phases {
+        let (begin, end) = (phase.begin, phase.end);
+        let within = |&&(t, _): &&(u64, u64)| (begin.t_ns..=end.t_ns).contains(&t);
+        for &(_, cpu_ns) in lane.cpu_readings.iter().filter(within) {
+            assert!((begin.cpu_ns..=end.cpu_ns).contains(&cpu_ns), "{phase:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 3, "{:?}", lane.cpu_readings);
+    let [work, rest] = [0, 1].map(|n| lane.phases[n].end.cpu_ns - lane.phases[n].begin.cpu_ns);
+    assert!(rest < work / 2, "{rest} of {work} ns");
+}
