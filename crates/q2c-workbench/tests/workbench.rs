@@ -20,7 +20,6 @@ static GO: AtomicBool = AtomicBool::new(false);
 /// Random reads of 4 KiB by one job.
 fn reads(target: &str) -> WorkloadRequest {
     WorkloadRequest {
-        machine: None,
         target: target.to_owned(),
         engine: None,
         pattern: Pattern {
