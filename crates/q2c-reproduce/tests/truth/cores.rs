@@ -84,8 +84,8 @@ fn interfaces() {
     );
 }
 
-/// On this device polling and interrupts have the same IOPS. With 30 servers that take 1 ms for each
-/// core, 1000 requests are done in a second on up to 30 cores, and 250 on 120.
+/// Polling and interrupts have the same IOPS here. 30 servers that take 1 ms for each core do 1000
+/// requests in a second on up to 30 cores, and 250 on 120.
 #[test]
 fn interrupts_and_polling() {
     let with = |make: &str| {
