@@ -109,8 +109,7 @@ pub(crate) fn touched(capacity: usize) -> Vec<Sample> {
     samples
 }
 
-/// A lane's store of samples. Its memory never grows: samples beyond the capacity are counted and
-/// not kept.
+/// A lane's store of samples. Samples beyond the capacity are counted and not kept.
 #[derive(Debug, Default)]
 pub struct Recorder {
     samples: Vec<Sample>,
@@ -127,6 +126,16 @@ impl Recorder {
     pub fn new(capacity: usize) -> Self {
         Recorder {
             samples: touched(capacity),
+            capacity,
+            ..Recorder::default()
+        }
+    }
+
+    /// A recorder for simulated time, in which page faults take none. Its memory grows as needed,
+    /// up to `capacity` samples.
+    #[must_use]
+    pub fn growing(capacity: usize) -> Self {
+        Recorder {
             capacity,
             ..Recorder::default()
         }

@@ -6,7 +6,7 @@ use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{Switches, cpu_ns_of, id, least_timer_slack, pin, sleep_until, switches};
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 /// A step of a lane that a simulated machine charges for. On a real one the step itself takes its
@@ -63,7 +63,10 @@ pub(crate) trait Time: Copy {
     /// Context switches of the calling thread.
     fn switches(self) -> Switches;
 
-    /// Waits for a message, at most for `ns`.
+    /// Sends a message to the thread beside the lanes. The channel has room for it.
+    fn send<M>(self, to: &SyncSender<M>, message: M);
+
+    /// Waits for a message of a lane, at most for `ns`.
     fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError>;
 }
 
@@ -119,6 +122,11 @@ impl Time for Real {
 
     fn switches(self) -> Switches {
         switches()
+    }
+
+    fn send<M>(self, to: &SyncSender<M>, message: M) {
+        // At the end of the run there may be no receiver any more.
+        to.send(message).ok();
     }
 
     fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError> {

@@ -54,7 +54,7 @@ pub fn answer(
     let complete = matches!(summary.end, End::Complete);
     let result = judged(experiment, about, cells.collect());
     let mut warnings = result.warnings.clone();
-    if !predicted {
+    if !predicted && !about.present.simulated {
         warnings.extend(others::warnings(&Load {
             points: &result.points,
             phases: &result.phases,

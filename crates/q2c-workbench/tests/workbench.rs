@@ -1,5 +1,5 @@
-//! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused; and
-//! of the counters of a simulated machine.
+//! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused;
+//! and of the counters of a simulated machine.
 
 use q2c_engine::engines::SimDevice;
 use q2c_engine::{EngineSpec, JobPlan, Medium, Pattern, SimMachine};
@@ -104,9 +104,9 @@ fn a_background_has_a_device_beside_any_target() {
     assert_eq!(refused(&absent).exit(), Exit::Input);
 }
 
-/// By interrupts an I/O of 1 ms takes 3.6 us more, and the CPU is busy for the steps, a switch and the
-/// handler: 600 + 1,487 + 1,076 ns. Whoever rests wakes every 50 ms. The thread of a polling job is at
-/// work all the time.
+/// By interrupts an I/O of 1 ms takes 3.6 us more, and the CPU is busy for the steps, a switch and
+/// the handler: 600 + 1,487 + 1,076 ns. Whoever rests wakes every 50 ms. The thread of a polling
+/// job is at work all the time.
 #[test]
 fn a_stages_counters_are_those_of_its_jobs() {
     let bench = Workbench::open(&Roots::live(), &reads("sim:1ms"), None, &GO).unwrap();

@@ -92,18 +92,31 @@ pub fn machine(
     engine: Option<&EngineSpec>,
 ) -> Result<Option<SimMachine>, Failure> {
     let engine = EngineSpec::for_target(engine, target).or_exit(Exit::Usage)?;
-    let is_simulated = engine.simulates().is_some();
-    match &args.machine {
-        Some(_) if !is_simulated => Err(Failure::new(
-            Exit::Usage,
-            format!(
-                "use --machine with {target}: only simulated devices are measured on a simulated machine; leave \
-                 --machine out, or name a target such as sim:80us"
-            ),
-        )),
-        Some(MachineName::Here) => here().map(Some),
-        Some(MachineName::File(path)) => SimMachine::read(path).map(Some).or_exit(Exit::Input),
-        None => Ok((is_simulated && !args.real_time).then(SimMachine::default)),
+    let real = engine.simulates().is_none().then(|| {
+        format!(
+            "{target}: only simulated devices are measured on a simulated machine; leave --machine out, or name \
+             a target such as sim:80us"
+        )
+    });
+    machine_unless(real, args)
+}
+
+/// The machine that the options name; `None` for this machine. `real` tells, behind the words "use
+/// --machine with", why nothing is simulated.
+pub fn machine_unless(
+    real: Option<String>,
+    args: &MachineArgs,
+) -> Result<Option<SimMachine>, Failure> {
+    match (&args.machine, real) {
+        (Some(_), Some(why)) => {
+            let why = format!("use --machine with {why}");
+            Err(Failure::new(Exit::Usage, why))
+        }
+        (Some(MachineName::Here), None) => here().map(Some),
+        (Some(MachineName::File(path)), None) => {
+            SimMachine::read(path).map(Some).or_exit(Exit::Input)
+        }
+        (None, real) => Ok((real.is_none() && !args.real_time).then(SimMachine::default)),
     }
 }
 

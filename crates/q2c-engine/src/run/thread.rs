@@ -71,6 +71,11 @@ fn set_up<'a, T: Time + 'a>(
     };
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;
     let facts = engine.facts();
+    let recorder = if T::SIMULATED {
+        Recorder::growing(job.capacity)
+    } else {
+        Recorder::new(job.capacity)
+    };
     Ok(Lane {
         waits: facts.waits,
         two_paths: facts.interrupting.is_some(),
@@ -78,9 +83,10 @@ fn set_up<'a, T: Time + 'a>(
         engine,
         offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed).from(job.base),
         time,
-        recorder: match job.tally {
-            true => Recorder::new(job.capacity).tallying(),
-            false => Recorder::new(job.capacity),
+        recorder: if job.tally {
+            recorder.tallying()
+        } else {
+            recorder
         },
         write: job.pattern.write,
         length: job.bs.0 as u32,

@@ -14,12 +14,10 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 
 /// Time from the last set-up to the common start.
 const LEAD_NS: u64 = 3_000_000;
-/// A thread that waits for a message looks this often, ns.
-const LOOK_NS: u64 = 500_000;
 
 /// What the coroutines of a run share.
 struct Stage<'a> {
@@ -28,6 +26,8 @@ struct Stage<'a> {
     next: Cell<Option<usize>>,
     /// The common start; `None` before it is known, and where there is none.
     start_ns: Cell<Option<u64>>,
+    /// True while the thread beside the lanes waits for a message.
+    listens: Cell<bool>,
     world: &'a World,
     halt: &'a AtomicBool,
 }
@@ -194,6 +194,13 @@ impl Time for Simulated<'_> {
         self.stage.schedule.borrow().switches(self.thread)
     }
 
+    fn send<M>(self, to: &SyncSender<M>, message: M) {
+        to.send(message).ok();
+        if self.stage.listens.get() {
+            self.stage.schedule.borrow_mut().wake_beside();
+        }
+    }
+
     fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError> {
         let end = self.now().saturating_add(ns);
         loop {
@@ -203,7 +210,11 @@ impl Time for Simulated<'_> {
                 Err(TryRecvError::Empty) if self.now() >= end => {
                     return Err(RecvTimeoutError::Timeout);
                 }
-                Err(TryRecvError::Empty) => self.sleep((end - self.now()).min(LOOK_NS)),
+                Err(TryRecvError::Empty) => {
+                    self.stage.listens.set(true);
+                    self.sleep(end - self.now());
+                    self.stage.listens.set(false);
+                }
             }
         }
     }
@@ -242,6 +253,7 @@ pub(crate) fn crew<W: Work, B: Beside>(
         schedule: RefCell::new(schedule),
         next: Cell::new(None),
         start_ns: Cell::new(None),
+        listens: Cell::new(false),
         world,
         halt,
     };

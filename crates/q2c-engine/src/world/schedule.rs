@@ -199,6 +199,11 @@ impl Schedule {
         self.push(thread, at.max(self.now).saturating_add(delay));
     }
 
+    /// Ends the sleep of the thread beside the lanes now.
+    pub fn wake_beside(&mut self) {
+        self.push(self.threads.len() - 1, self.now);
+    }
+
     /// Ends the thread.
     pub fn end(&mut self, thread: usize) {
         match (self.threads[thread].cpu, self.threads[thread].state) {

@@ -4,11 +4,13 @@ use super::*;
 use crate::engines::SimDevices;
 use crate::measure::phase_stats;
 use crate::{
-    Activity, EngineSpec, JobPlan, LaneData, Medium, RunData, RunError, RunPlan, Sample, Wait, run,
+    Activity, EngineSpec, Heard, JobPlan, LaneData, Live, LivePlan, Medium, RunData, RunError,
+    RunPlan, Sample, Wait, live, run,
 };
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 fn machine() -> SimMachine {
     SimMachine {
@@ -267,6 +269,49 @@ fn a_run_is_a_function_of_its_seed() {
     };
     assert_eq!(once(7), once(7));
     assert_ne!(once(7).0, once(8).0);
+}
+
+/// A polled I/O takes 80,600 and one by interrupt 83,600. A slice ends with the first I/O that ends
+/// behind its cut, and the listener hears of it then. What it orders then, when slice 5 has begun,
+/// holds from slice 6.
+#[test]
+fn slices_of_a_live_run_are_heard_when_they_end() {
+    let world = World::new(machine());
+    let plan = LivePlan {
+        jobs: vec![job("sim:80us", &SimDevices::default(), 0, "poll")],
+        slice: Nanos::from_millis(10),
+        listener_cpu: None,
+        time: world.clone().into(),
+        samples: false,
+    };
+    let listen = |ears: &mut Live<'_>| {
+        let begun = world.now();
+        assert_eq!(ears.hear(Duration::from_millis(1)), Heard::Nothing);
+        assert_eq!(world.now(), begun + 1_000_000);
+        let mut slices = Vec::new();
+        while slices.len() < 10 {
+            let Heard::Slice(slice) = ears.hear(Duration::from_secs(1)) else {
+                panic!("a slice takes 10 ms");
+            };
+            assert_eq!(world.now(), slice.span.1);
+            if slice.number == 4 {
+                let order = ears.order(vec![Activity::Start(wait("interrupt"))]);
+                assert_eq!(order.unwrap(), 1);
+            }
+            slices.push(slice);
+        }
+        (ears.start_ns(), slices)
+    };
+    let ((start, slices), _) = live(plan, &AtomicBool::new(false), listen).unwrap();
+    let mut begin = start + 2_500;
+    for (number, slice) in (0..).zip(slices) {
+        let (order, cycle) = if number < 6 { (0, 80_600) } else { (1, 83_600) };
+        let ios = (start + (number + 1) * 10_000_000 - begin).div_ceil(cycle);
+        let end = begin + ios * cycle;
+        assert_eq!((slice.number, slice.order), (number, order));
+        assert_eq!((slice.stats.ios, slice.span), (ios, (begin, end)));
+        begin = end;
+    }
 }
 
 /// The clock goes on from run to run, and so do the counters.

@@ -50,8 +50,8 @@ const PLAIN: [&str; 22] = [
     "sim:lognormal(20us,0.5),servers=4",
     "sim:constant(20us),servers=3",
 ];
-/// The engines that faults are put around. A fault knows the engine inside by its trait alone, so one
-/// of each kind is enough.
+/// The engines that faults are put around. A fault knows the engine inside by its trait alone, so
+/// one of each kind is enough.
 const INSIDE: [&str; 7] = [
     "io_uring",
     "io_uring:iopoll",

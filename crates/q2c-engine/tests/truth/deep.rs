@@ -149,8 +149,8 @@ fn every_answer_is_carried_out() {
 }
 
 /// Three requests are in flight, of which the oldest is polled for and takes 10 ms. The others are
-/// due after 2.5 and 3.5 ms and complete at 4 ms. From 3 to 6 ms another lane has the CPU: there is a
-/// look between the first one's due time and its completion, and none for the second one.
+/// due after 2.5 and 3.5 ms and complete at 4 ms. From 3 to 6 ms another lane has the CPU: there is
+/// a look between the first one's due time and its completion, and none for the second one.
 #[test]
 fn a_lane_that_lost_its_cpu_did_not_look_meanwhile() {
     let (wait, heard) = hears(|n| [0, 2_500_000, 3_500_000][n as usize % 3]);

@@ -70,8 +70,8 @@ fn assert_whole(slices: &[LiveSlice]) {
     }
 }
 
-/// A slice ends with the first I/O behind its edge. What the lane did behind the last slice that was
-/// heard is a part of a slice: the listener looks every half millisecond.
+/// A slice ends with the first I/O behind its edge. What the lane did behind the last slice that
+/// was heard is a part of a slice: the listener looks every half millisecond.
 #[test]
 fn slices_come_one_after_the_other_and_lose_nothing() {
     const CYCLE: u64 = BEFORE + 100_000;

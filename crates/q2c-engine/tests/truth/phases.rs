@@ -82,8 +82,8 @@ fn a_phase_starts_continues_or_rests() {
     }
 }
 
-/// Requests in flight stay there, a rule keeps its state, and a cut takes no time: the I/Os are those
-/// of one phase.
+/// Requests in flight stay there, a rule keeps its state, and a cut takes no time: the I/Os are
+/// those of one phase.
 #[test]
 fn a_phase_that_goes_on_changes_no_io() {
     let methods = [

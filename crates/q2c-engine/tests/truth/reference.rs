@@ -1,5 +1,5 @@
-//! Hybrid polling in a few lines of its own, which use nothing of the engine or of its rules, against
-//! the engine: I/O by I/O.
+//! Hybrid polling in a few lines of its own, which use nothing of the engine or of its rules,
+//! against the engine: I/O by I/O.
 
 use crate::plan::{BEFORE, LOOK, MS, WAKE, hybrid, job, run_one};
 use q2c_engine::{Activity, Sample};

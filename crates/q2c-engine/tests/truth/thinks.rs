@@ -66,8 +66,8 @@ fn a_think_time_goes_on_in_the_next_phase() {
     all_gaps_are(&lane, 50 * MS);
 }
 
-/// A sleeping lane looks every 50 ms at what stops it, and the sampler every 20 ms; otherwise it would
-/// sleep for a minute.
+/// A sleeping lane looks every 50 ms at what stops it, and the sampler every 20 ms; otherwise it
+/// would sleep for a minute.
 #[test]
 fn a_think_time_ends_when_the_run_is_stopped() {
     let thinks = JobPlan {

@@ -256,6 +256,35 @@ impl Experiment {
         all.max().filter(|_| !self.jobs.is_empty())
     }
 
+    /// Why the experiment runs in real time; `None` where all its jobs work on simulated devices.
+    /// `target` tells whether the user's target is one.
+    #[must_use]
+    pub fn needs_real_time(&self, target: bool) -> Option<String> {
+        let takes_target = self.takes_target();
+        if self.jobs.is_empty() {
+            Some("it has no jobs".to_owned())
+        } else if self.capture {
+            Some("it captures the block layer of a kernel".to_owned())
+        } else if takes_target && !target {
+            Some("its jobs work on a real target, and not on one such as sim:80us".to_owned())
+        } else if !takes_target && self.devices.is_empty() {
+            Some("its jobs work on no device".to_owned())
+        } else {
+            self.real_device().map(|made| format!("it makes {made}"))
+        }
+    }
+
+    /// A device that is made and not simulated.
+    fn real_device(&self) -> Option<String> {
+        let points = self.points();
+        let mut made = points.iter().flat_map(|at| {
+            let at = self.full(at);
+            let devices = self.devices.iter();
+            devices.map(move |device| filled(&device.make, &at))
+        });
+        made.find(|made| !matches!(made.parse(), Ok(DeviceAsked::Simulated(_))))
+    }
+
     /// Whether a job does its I/O on the user's target.
     #[must_use]
     pub fn takes_target(&self) -> bool {

@@ -206,3 +206,24 @@ fn built_in_experiments_are_sound_and_others_are_refused() {
     let error = crate::file::named("miss").unwrap_err().to_string();
     assert!(error.contains("miss-rate-interference"), "{error}");
 }
+
+#[test]
+fn one_real_device_at_one_point_takes_real_time() {
+    let need = |from: &str, to: &str, target: bool| {
+        let experiment = Experiment::parse(&SOUND.replace(from, to)).unwrap();
+        experiment.needs_real_time(target)
+    };
+    assert_eq!(need("", "", false), None);
+    let axis = "values = [1, 2]\nwith.make = [\"sim:1ms\", \"loop:1g\"]";
+    let mixed = SOUND.replace("sim:50us,servers={n}", "{n.make}");
+    let mixed = Experiment::parse(&mixed.replace("values = [1, 2]", axis)).unwrap();
+    let reason = mixed.needs_real_time(true);
+    assert_eq!(reason.as_deref(), Some("it makes loop:1g"));
+    let target = ("device = \"disk\"", "device = \"target\"");
+    assert_eq!(need(target.0, target.1, true), None);
+    assert!(need(target.0, target.1, false).is_some());
+    let device = "[[device]]\nname = \"disk\"\nmake = \"sim:50us,servers={n}\"\n";
+    let null = SOUND.replace(target.0, "engine = \"null\"");
+    let null = Experiment::parse(&null.replace(device, "")).unwrap();
+    assert!(null.needs_real_time(true).is_some());
+}

@@ -3,10 +3,9 @@
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
 use q2c_engine::engines::SimDevices;
-use q2c_engine::{EngineSpec, Medium};
+use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
-use q2c_host::topology::AllowedCpus;
-use q2c_model::{Bytes, CpuId};
+use q2c_model::Bytes;
 use q2c_reproduce::file::named;
 use q2c_reproduce::jobs::{At, Ground, JobsPlan, OpenTarget};
 use q2c_reproduce::needs::Present;
@@ -14,10 +13,11 @@ use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::{About, Experiment, Maker, answer};
 use q2c_result::reproduce::{JudgedClaim, PointTrial, ReproduceResult, Verdict};
 use q2c_run::runner::progress::SilentProgress;
-use q2c_run::runner::{Plan, Runner, Settings, SystemClock};
+use q2c_run::runner::{Plan, Runner, Settings};
 use q2c_run::{Identity, RunDir, Summary};
-use q2c_sys::Clock;
+use q2c_workbench::RunnerClock;
 use q2c_workbench::workload::Site;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Trials of each point.
@@ -63,21 +63,17 @@ pub fn without_needs(experiment: &Experiment) -> Experiment {
     Experiment::parse(&text.join("\n")).unwrap()
 }
 
-/// Runs an experiment with `cpus` CPUs, which are those of this machine again and again, on the
-/// simulated target `target`.
-pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> ReproduceResult {
-    let own = AllowedCpus::read().unwrap();
-    let own = own
-        .choose(None, q2c_host::topology::UnnamedCpus::AwayFrom(&[]))
-        .unwrap()
-        .cpus;
-    let cpus: Vec<CpuId> = own.iter().copied().cycle().take(cpus).collect();
-    let site = Site::without_disk(Roots::live(), Clock::BOOT);
+/// Runs an experiment on the simulated target `target` of a simulated machine with `cpus` CPUs.
+pub fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) -> ReproduceResult {
+    let world = World::new(SimMachine {
+        cpus,
+        ..SimMachine::default()
+    });
+    let (cpus, folder) = (world.cpus(), tempfile::tempdir().unwrap());
+    let site = Site::without_disk(Roots::live(), world);
     let simulated = SimDevices::default();
     let engine: EngineSpec = target.parse().unwrap();
-    let medium: Medium = simulated.medium(&engine).unwrap();
-    let media = Media::plain(medium);
-    let folder = tempfile::tempdir().unwrap();
+    let media = Media::plain(simulated.medium(&engine).unwrap());
     let ground = Ground {
         target: Some(OpenTarget {
             media: &media,
@@ -87,42 +83,36 @@ pub fn run(experiment: &Experiment, target: &str, cpus: usize, scale: f64) -> Re
         }),
         site: &site,
         cpus: &cpus,
-        maker: Maker::new(
-            Roots::live(),
-            folder.path().into(),
-            None,
-            1,
-            simulated.clone(),
-        ),
+        maker: Maker::new(Roots::live(), folder.path().into(), None, 1, simulated),
         restore_dir: None,
     };
-    let jobs = JobsPlan {
+    let mut plan = JobsPlan {
         experiment,
         ground: &ground,
         scale,
     };
-    let mut plan = JobsPlan { ..jobs };
+    let clock = RunnerClock::new(&site.time);
     let summary = match &experiment.place {
-        Some(setup) => trials(&mut PlacePlan { setup }, folder.path()),
-        None => trials(&mut plan, folder.path()),
+        Some(setup) => trials(&mut PlacePlan { setup }, &clock, folder.path()),
+        None => trials(&mut plan, &clock, folder.path()),
     };
     let about = About {
         present: &Present::default(),
         target: None,
-        scale: 1.0,
+        scale,
         trials: TRIALS,
         seed: 1,
         started_unix_s: 0,
         seconds: 0.0,
         idle_busy_cpus: 0.0,
     };
-    let scaled = About { scale, ..about };
-    answer(experiment, &scaled, &summary, |at| plan.cpus(at))
+    answer(experiment, &about, &summary, |at| plan.cpus(at))
 }
 
 fn trials<P: Plan<Cell = At, Outcome = PointTrial>>(
     plan: &mut P,
-    folder: &std::path::Path,
+    clock: &RunnerClock,
+    folder: &Path,
 ) -> Summary<At, PointTrial> {
     let settings = Settings {
         trials: TRIALS,
@@ -133,7 +123,7 @@ fn trials<P: Plan<Cell = At, Outcome = PointTrial>>(
     let mut runner = Runner {
         settings: &settings,
         cancel: &AtomicBool::new(false),
-        clock: &SystemClock::default(),
+        clock,
         progress: &mut SilentProgress,
     };
     let summary = runner.run(plan, &mut folder).unwrap();
@@ -167,7 +157,7 @@ pub fn others(result: &ReproduceResult, wanted: &[Wanted<'_>]) -> Vec<String> {
 }
 
 /// Checks verdicts.
-pub fn verdicts(run: impl Fn() -> ReproduceResult, wanted: &[Wanted<'_>]) {
-    let others = others(&run(), wanted);
+pub fn verdicts(result: &ReproduceResult, wanted: &[Wanted<'_>]) {
+    let others = others(result, wanted);
     assert!(others.is_empty(), "{}", others.join("\n"));
 }

@@ -15,7 +15,7 @@ fn simulated(experiment: &Experiment) -> ReproduceResult {
 fn between_cores() {
     let literal = changed("placement-between-cores", &[]);
     verdicts(
-        || simulated(&literal),
+        &simulated(&literal),
         &[
             ("scatter beats bunch", CannotJudge),
             ("free balancer is behind", Holds),
@@ -24,7 +24,7 @@ fn between_cores() {
     // Without the fit that forbids it, the figure itself is judged: two on two cores gain 17 %.
     let judged = without_needs(&literal);
     verdicts(
-        || simulated(&judged),
+        &simulated(&judged),
         &[
             ("scatter beats bunch", Holds),
             ("differ by at most 2.4 %", Holds),
@@ -35,30 +35,24 @@ fn between_cores() {
         "placement-between-cores",
         &[("threads = 2", "threads = 1")],
     ));
-    verdicts(
-        || simulated(&alone),
-        &[("scatter beats bunch", DoesNotHold)],
-    );
+    verdicts(&simulated(&alone), &[("scatter beats bunch", DoesNotHold)]);
     assert_eq!(simulated(&judged).claims[0].basis, Basis::Predicted);
 }
 
 #[test]
 fn within_a_core() {
     let literal = changed("placement-within-core", &[]);
-    verdicts(|| simulated(&literal), &[("colocate beats spread", Holds)]);
+    verdicts(&simulated(&literal), &[("colocate beats spread", Holds)]);
     // Without polling tasks there is nothing to colocate.
     let none = changed("placement-within-core", &[("polling = 2", "polling = 0")]);
-    verdicts(
-        || simulated(&none),
-        &[("colocate beats spread", DoesNotHold)],
-    );
+    verdicts(&simulated(&none), &[("colocate beats spread", DoesNotHold)]);
 }
 
 #[test]
 fn balancer() {
     let literal = changed("placement-balancer", &[]);
     verdicts(
-        || simulated(&literal),
+        &simulated(&literal),
         &[
             ("near the best placement", Holds),
             // The model was fitted to these.
@@ -68,7 +62,7 @@ fn balancer() {
     );
     let none = changed("placement-balancer", &[("polling = 8", "polling = 0")]);
     verdicts(
-        || simulated(&none),
+        &simulated(&none),
         &[("beat the free balancer", DoesNotHold)],
     );
 }

@@ -1,6 +1,6 @@
 //! Arguments of `q2c reproduce`.
 
-use super::{Cpus, RunArgs};
+use super::{Cpus, MachineArgs, RunArgs};
 use clap::Args;
 use q2c_engine::EngineSpec;
 use q2c_model::{Bytes, parse_size};
@@ -48,16 +48,20 @@ pub struct ReproduceArgs {
     /// names]
     #[arg(long)]
     pub engine: Option<EngineSpec>,
+    /// The machine of simulated devices.
+    #[command(flatten)]
+    pub machine: MachineArgs,
     /// For an experiment that judges a result of another command: the folder or file of that result
     #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
     pub from: Option<PathBuf>,
-    /// Go on with this interrupted run. It keeps its own target, CPUs, engine, lengths, trials and
-    /// seed
+    /// Go on with this interrupted run. It keeps its own target, machine, CPUs, engine, lengths,
+    /// trials and seed
     #[arg(
         long,
         value_name = "RUN",
         conflicts_with_all = [
-            "all", "target", "scratch", "scale", "trials", "cpus", "engine", "seed"
+            "all", "target", "scratch", "scale", "trials", "cpus", "engine", "seed", "machine",
+            "real_time"
         ]
     )]
     pub resume: Option<PathBuf>,

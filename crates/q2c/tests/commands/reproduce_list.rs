@@ -138,6 +138,7 @@ fn a_resumed_run_refuses_other_settings() {
         ("--seed", "9"),
         ("--target", "sim:1ms"),
         ("--scratch", "1m"),
+        ("--machine", "here"),
         ("--cpus", "0"),
         ("--engine", "libaio"),
     ] {

@@ -85,7 +85,8 @@ fn in_slices<T: Time>(
             order: news.as_ref().map_or(open.order, |&(order, _)| order),
         };
         let full = lane.recorder.swap(empty);
-        channels.hand_over(&open, &now, begin, full, facts.clone());
+        let slice = channels.slice(&open, &now, begin, full, facts.clone());
+        lane.time.send(&channels.out, slice);
         open = now;
         news.into_iter()
             .for_each(|(_, activity)| state.take(activity));
@@ -100,15 +101,15 @@ impl LaneChannels<'_> {
         lane.time.now().saturating_sub(begin) / self.slice_ns
     }
 
-    fn hand_over(
+    fn slice(
         &self,
         from: &SliceBegin,
         to: &SliceBegin,
         begin: u64,
         samples: Vec<Sample>,
         facts: EngineFacts,
-    ) {
-        let slice = RawSlice {
+    ) -> RawSlice {
+        RawSlice {
             lane: self.lane,
             number: (to.at.t_ns.saturating_sub(begin) / self.slice_ns).saturating_sub(1),
             order: from.order,
@@ -121,8 +122,6 @@ impl LaneChannels<'_> {
             },
             samples,
             facts,
-        };
-        // At the end of the run there may be no listener any more.
-        self.out.send(slice).ok();
+        }
     }
 }

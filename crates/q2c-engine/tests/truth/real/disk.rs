@@ -61,8 +61,8 @@ pub fn all_sleep_once(lane: &LaneData, stats: &PhaseStats) {
 
 /// Checks the context switches of a thread that waits for interrupts. There are fewer than one per
 /// I/O, because an I/O can be complete before the thread has given up its CPU; this happens more
-/// often where the hypervisor or another task takes the CPU meanwhile. A thread that polls has hardly
-/// any.
+/// often where the hypervisor or another task takes the CPU meanwhile. A thread that polls has
+/// hardly any.
 pub fn assert_switched(stats: &PhaseStats) {
     let wanted = stats.ios / 5..=stats.ios * 3 / 2 + 3;
     assert!(wanted.contains(&stats.voluntary), "{stats:?}");

@@ -1,5 +1,6 @@
-//! What a world does not have, on the machine that the tests run on: threads of the kernel and their
-//! CPU time, its clock and its timers, its interfaces for I/O, and a stop from another thread.
+//! What a world does not have, on the machine that the tests run on: threads of the kernel and
+//! their CPU time, its clock and its timers, its interfaces for I/O, and a stop from another
+//! thread.
 //!
 //! All bounds hold however busy the machine is: nothing completes or wakes early, what has happened
 //! is counted once, and a thread's own work does not grow with the work of others. Nothing is said

@@ -26,9 +26,9 @@ fn no_request_is_faster_than_its_device() {
     }
 }
 
-/// A sleep is timed by CLOCK_MONOTONIC, and the samples by the run's clock: 500 ppm of slew, and one
-/// reading of each clock. The completion is due 450 us before the earliest wake-up, so every I/O
-/// misses.
+/// A sleep is timed by CLOCK_MONOTONIC, and the samples by the run's clock: 500 ppm of slew, and
+/// one reading of each clock. The completion is due 450 us before the earliest wake-up, so every
+/// I/O misses.
 #[test]
 fn no_sleep_is_short_and_each_gives_up_the_cpu() {
     let lane = once("sim:50us", hybrid("fixed:500us"));

@@ -23,12 +23,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Begins a run of all experiments.
 pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let experiments = file::all().or_exit(Exit::Internal)?;
-    tell_length(&experiments, args.scale, args.trials);
+    let asked = super::plan(args, &experiments, args.target.clone())?;
+    tell_length(&experiments, &asked);
     let scratch = scratch(args.scratch, &args.run, stop)?;
-    let made = scratch
-        .as_ref()
-        .map(|scratch| scratch.path().display().to_string());
-    let plan = super::plan(args, None, made.or_else(|| args.target.clone()));
+    let plan = asked.on(scratch.as_ref());
     let place = Place::open(&plan, &experiments, scratch, args, stop)?;
     let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity());
     let folder = folder.or_exit_of(RunDirError::exit)?;
@@ -46,16 +44,17 @@ pub(super) fn resumed(
     let left = experiments
         .iter()
         .filter(|of| finished(&path.join(&of.name)).is_none());
-    tell_length(&left.cloned().collect::<Vec<_>>(), plan.scale, plan.trials);
+    tell_length(&left.cloned().collect::<Vec<_>>(), plan);
     let place = Place::open(plan, &experiments, None, args, stop).map_err(Failure::of_plan)?;
     let folder = run_folder::resumed(path, &place.identity())?;
     conclude(&experiments, plan, place, folder, args, stop)
 }
 
-/// Says how long these experiments take.
-fn tell_length(experiments: &[Experiment], scale: f64, trials: Option<u32>) {
-    let seconds = |of: &Experiment| of.length_s(scale, trials.unwrap_or(of.trials));
-    let all: f64 = experiments.iter().filter_map(seconds).sum();
+/// Says how long these experiments take. Those in simulated time take none.
+fn tell_length(experiments: &[Experiment], plan: &PlanAsRun) {
+    let seconds = |of: &Experiment| of.length_s(plan.scale, plan.trials.unwrap_or(of.trials));
+    let real = experiments.iter().filter(|of| !plan.simulates(of));
+    let all: f64 = real.filter_map(seconds).sum();
     let count = match experiments.len() {
         1 => "1 experiment".to_owned(),
         n => format!("{n} experiments"),
@@ -100,7 +99,7 @@ fn conclude(
         complete,
         scale: plan.scale,
         target: plan.target.clone(),
-        machine: place.present.machine.clone(),
+        machine: place.machine().clone(),
         experiments: lines,
         missing,
     };

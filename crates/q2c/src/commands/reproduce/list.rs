@@ -17,17 +17,29 @@ use std::sync::atomic::AtomicBool;
 /// Lists the built-in experiments, with what of them can be judged here.
 pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let all = file::all().or_exit(Exit::Internal)?;
-    let present = here(args, &all, stop)?;
+    let plan = super::plan(args, &all, args.target.clone())?;
+    let (place, here) = match &plan.target {
+        Some(_) => {
+            let place = Place::open(&plan, &all, None, args, stop)?;
+            (Some(place), Present::default())
+        }
+        None => (None, here(args)?),
+    };
     let captured = all.iter().any(|experiment| experiment.capture);
     let no_capture = captured.then(|| no_capture(&nowhere())).flatten();
-    let ahead = Ahead {
-        present: &present,
-        target: args.target.is_some(),
-        no_capture: no_capture.as_deref(),
-        scale: args.scale,
-        trials: args.trials,
+    let listed = |of: &Experiment| {
+        let ahead = Ahead {
+            present: place
+                .as_ref()
+                .map_or(&here, |place| &place.seat(of).present),
+            target: args.target.is_some(),
+            no_capture: no_capture.as_deref(),
+            scale: args.scale,
+            trials: args.trials,
+        };
+        ahead.listed(of)
     };
-    let experiments: Vec<ListedExperiment> = all.iter().map(|of| ahead.listed(of)).collect();
+    let experiments: Vec<ListedExperiment> = all.iter().map(listed).collect();
     let result = ListResult {
         schema: LIST_SCHEMA.to_owned(),
         scale: args.scale,
@@ -43,14 +55,10 @@ pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// What the machine has, and the target where one was named.
-fn here(args: &ReproduceArgs, all: &[Experiment], stop: &AtomicBool) -> Result<Present, Failure> {
-    if args.target.is_some() {
-        let plan = super::plan(args, None, args.target.clone());
-        return Ok(Place::open(&plan, all, None, args, stop)?.present);
-    }
+/// What this machine has without a target.
+fn here(args: &ReproduceArgs) -> Result<Present, Failure> {
     let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
-    let cpus = without_target((!named.is_empty()).then_some(named.as_slice()));
+    let cpus = without_target(None, (!named.is_empty()).then_some(named.as_slice()));
     let cpus = cpus.or_exit_of(CpuChoiceError::exit)?.cpus;
     Ok(present(cpus.len(), None))
 }

@@ -13,9 +13,13 @@ use super::run_folder::quoted;
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
+use crate::workbench::machine_unless;
+use q2c_engine::{EngineSpec, SimMachine};
+use q2c_host::target::Scratch;
 use q2c_reproduce::{Experiment, file};
 use q2c_result::Exit;
 use q2c_run::run_dir::{CheckedPlan, PlanFault, RunDirError, read_checked_plan};
+use q2c_workbench::check_machine;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -46,6 +50,9 @@ pub struct PlanAsRun {
     pub cpus: Vec<u32>,
     /// Seed of the run.
     pub seed: u64,
+    /// The machine on which jobs on simulated devices run; `None` for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<SimMachine>,
 }
 
 /// Factors of times that the command line takes.
@@ -55,6 +62,7 @@ impl CheckedPlan for PlanAsRun {
     fn check(&self) -> Result<(), PlanFault> {
         PlanFault::within("scale", &self.scale, SCALES)?;
         PlanFault::within("seed", &self.seed, 0..=(1 << 62) - 1)?;
+        check_machine(self.machine.as_ref())?;
         self.trials.map_or(Ok(()), |trials| {
             PlanFault::within("trials", &trials, 1..=1000)
         })
@@ -105,15 +113,68 @@ fn experiment(name: &str) -> Result<Experiment, Failure> {
     }
 }
 
+impl PlanAsRun {
+    /// True if the target is simulated.
+    fn has_simulated_target(&self) -> bool {
+        let engine = self.engine.as_ref().and_then(|text| text.parse().ok());
+        self.target
+            .as_ref()
+            .and_then(|target| EngineSpec::for_target(engine.as_ref(), target).ok())
+            .is_some_and(|engine| engine.simulates().is_some())
+    }
+
+    /// The same plan on the scratch file, if there is one.
+    fn on(self, scratch: Option<&Scratch>) -> Self {
+        let path = scratch.map(|scratch| scratch.path().display().to_string());
+        PlanAsRun {
+            target: path.or(self.target.clone()),
+            ..self
+        }
+    }
+
+    /// True if the experiment runs on the simulated machine.
+    fn simulates(&self, experiment: &Experiment) -> bool {
+        let target = self.has_simulated_target();
+        self.machine.is_some() && experiment.needs_real_time(target).is_none()
+    }
+}
+
 /// The plan that the arguments ask for.
+///
+/// # Errors
+/// A machine is named that no experiment can run on, or it cannot be read.
 fn plan(
     args: &ReproduceArgs,
-    experiment: Option<&Experiment>,
+    experiments: &[Experiment],
+    target: Option<String>,
+) -> Result<PlanAsRun, Failure> {
+    let plan = real_time_plan(args, experiments, target);
+    let target = plan.has_simulated_target();
+    let is_real = |of: &Experiment| of.needs_real_time(target).is_some();
+    let real = experiments
+        .first()
+        .filter(|_| experiments.iter().all(is_real));
+    let real = real.and_then(|of| {
+        let reason = of.needs_real_time(target)?;
+        Some(format!(
+            "{}: {reason}; only simulated devices are measured on a simulated machine; leave --machine out",
+            of.name
+        ))
+    });
+    let machine = machine_unless(real, &args.machine)?;
+    Ok(PlanAsRun { machine, ..plan })
+}
+
+/// The plan for this machine and its time.
+fn real_time_plan(
+    args: &ReproduceArgs,
+    experiments: &[Experiment],
     target: Option<String>,
 ) -> PlanAsRun {
+    let own = experiments.first().filter(|_| args.name.is_some());
     PlanAsRun {
-        all: experiment.is_none(),
-        experiment: experiment.map_or_else(String::new, |of| of.text.clone()),
+        all: own.is_none(),
+        experiment: own.map_or_else(String::new, |of| of.text.clone()),
         target,
         scratch: args.scratch.is_some(),
         engine: args.engine.as_ref().map(ToString::to_string),
@@ -123,5 +184,6 @@ fn plan(
         all_trials: args.all_trials,
         cpus: args.cpus.0.clone(),
         seed: args.run.seed,
+        machine: None,
     }
 }

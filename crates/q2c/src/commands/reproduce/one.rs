@@ -18,8 +18,9 @@ use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{PointTrial, ReproduceResult};
 use q2c_run::run_dir::{RunDirError, RunState};
-use q2c_run::runner::{End, Plan, RunError, Runner, Settings, SystemClock};
+use q2c_run::runner::{End, Plan, RunError, Runner, Settings};
 use q2c_run::{RunDir, Summary};
+use q2c_workbench::RunnerClock;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -38,13 +39,11 @@ pub(super) fn run(
         );
         return Err(Failure::new(Exit::Usage, why));
     }
+    let only = std::slice::from_ref(experiment);
+    let asked = super::plan(args, only, args.target.clone().filter(|_| takes))?;
     let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
-    let made = scratch
-        .as_ref()
-        .map(|scratch| scratch.path().display().to_string());
-    let target = made.or_else(|| args.target.clone().filter(|_| takes));
-    let plan = super::plan(args, Some(experiment), target);
-    let place = Place::open(&plan, std::slice::from_ref(experiment), scratch, args, stop)?;
+    let plan = asked.on(scratch.as_ref());
+    let place = Place::open(&plan, only, scratch, args, stop)?;
     let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity());
     let folder = folder.or_exit_of(RunDirError::exit)?;
     conclude(experiment, &plan, place, folder, args, stop)
@@ -123,16 +122,17 @@ pub(super) fn measured(
         all_trials: plan.all_trials,
         ..Settings::default()
     };
-    let ground = place.ground(folder.path());
+    let seat = place.seat(experiment);
+    let ground = place.ground(seat, folder.path());
     let about = |seconds: f64| About {
-        present: &place.present,
+        present: &seat.present,
         target: place.target().filter(|_| experiment.takes_target()),
         scale: plan.scale,
         trials,
         seed: plan.seed,
         started_unix_s: started.as_ref().map_or(0, Duration::as_secs),
         seconds,
-        idle_busy_cpus: place.idle_busy_cpus(),
+        idle_busy_cpus: seat.site.idle_busy_cpus,
     };
     if experiment.compare.is_some() {
         let from = plan.from.as_deref().map(compared).transpose()?;
@@ -160,9 +160,10 @@ pub(super) fn measured(
         ground: &ground,
         scale: plan.scale,
     };
+    let clock = RunnerClock::new(&seat.site.time);
     let summary = match &experiment.place {
-        Some(setup) => trials_of(&mut PlacePlan { setup }, &settings, folder, stop)?,
-        None => trials_of(&mut jobs, &settings, folder, stop)?,
+        Some(setup) => trials_of(&mut PlacePlan { setup }, &settings, &clock, folder, stop)?,
+        None => trials_of(&mut jobs, &settings, &clock, folder, stop)?,
     };
     let about = about(begun.elapsed().as_secs_f64());
     let cpus = |at: &At| match experiment.place {
@@ -183,6 +184,7 @@ fn compared(run: &Path) -> Result<CompareResult, Failure> {
 fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
     plan: &mut P,
     settings: &Settings,
+    clock: &RunnerClock,
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<Summary<At, PointTrial>, Failure> {
@@ -190,7 +192,7 @@ fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
     let mut runner = Runner {
         settings,
         cancel: stop,
-        clock: &SystemClock::default(),
+        clock,
         progress: &mut progress,
     };
     runner.run(plan, folder).or_exit_of(RunError::exit)

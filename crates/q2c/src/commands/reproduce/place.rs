@@ -1,6 +1,8 @@
-//! Where experiments run: the target, if there is one, and the CPUs.
+//! Where experiments run: the target, if there is one, and the CPUs of this machine and of the
+//! simulated one.
 
 use super::PlanAsRun;
+use super::present::{present, simulated};
 use crate::args::ReproduceArgs;
 use crate::commands::bench::abilities;
 use crate::failure::{Fails, Failure};
@@ -8,8 +10,8 @@ use crate::media::media;
 use crate::output::say;
 use crate::workbench::{open_for_interfaces, tell_cpu_trials};
 use q2c_bench::media::Media;
-use q2c_engine::EngineSpec;
 use q2c_engine::engines::SimDevices;
+use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::signals::Orderly;
@@ -19,7 +21,7 @@ use q2c_model::{Bytes, CpuId};
 use q2c_reproduce::jobs::{Ground, OpenTarget};
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::{Experiment, Maker};
-use q2c_result::Exit;
+use q2c_result::{Exit, Machine};
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
@@ -31,14 +33,23 @@ use std::time::Duration;
 /// An open place.
 pub(super) struct Place {
     target: Option<(Workbench, Media)>,
-    /// Where counters are read without a target.
-    site: Site,
-    cpus: Vec<CpuId>,
-    simulated: SimDevices,
+    /// For experiments in real time; `None` if there are none.
+    real: Option<Seat>,
+    /// For experiments in simulated time; `None` if there are none.
+    simulated: Option<Seat>,
+    plan: PlanAsRun,
+    devices: SimDevices,
     engine: Option<EngineSpec>,
-    seed: u64,
-    pub present: Present,
     _orderly: Orderly,
+}
+
+/// A machine on which experiments run.
+pub(super) struct Seat {
+    /// Its clock, and where its counters are read.
+    pub site: Site,
+    cpus: Vec<CpuId>,
+    /// What it has.
+    pub present: Present,
 }
 
 /// Length of the look at the machine at rest, where no target is opened.
@@ -61,7 +72,10 @@ impl Place {
         let engine: Option<EngineSpec> = engine.transpose().or_exit(Exit::Input)?;
         let target = match &plan.target {
             Some(target) => {
-                let request = request(target, experiments, engine.as_ref(), args)?;
+                let request = WorkloadRequest {
+                    machine: plan.machine.clone(),
+                    ..request(target, experiments, engine.as_ref(), args)?
+                };
                 let mut bench = open_for_interfaces(&request, scratch, stop)?;
                 if plan.scratch {
                     bench.on_scratch();
@@ -75,39 +89,47 @@ impl Place {
             None => None,
         };
         let named = (!named.is_empty()).then_some(named.as_slice());
-        let cpus = match &target {
-            Some((bench, _)) => bench.cpus_by_topology(named),
-            None => without_target(named),
-        };
-        let cpus = cpus.or_exit_of(CpuChoiceError::exit)?.cpus;
-        let site = match target {
-            Some(_) => None,
-            None => Some(at_rest()),
-        };
-        let of_target = target.as_ref().map(|(bench, media)| (bench, media));
-        let mut present = super::present::present(cpus.len(), of_target);
-        present.cpus = cpus.len() as u32;
+        let machine = plan.machine.as_ref();
+        let machine = machine.filter(|_| experiments.iter().any(|of| plan.simulates(of)));
+        let simulated = machine.map(|machine| Seat::simulated(machine, target.as_ref(), named));
+        let is_real = !experiments.iter().all(|of| plan.simulates(of));
+        let real = is_real.then(|| Seat::real(target.as_ref(), named));
         Ok(Place {
-            site: site.unwrap_or_else(|| {
-                target
-                    .as_ref()
-                    .map_or_else(at_rest, |(b, _)| b.workload.site.clone())
-            }),
-            simulated: target.as_ref().map_or_else(
+            devices: target.as_ref().map_or_else(
                 || SimDevices::new(q2c_study::service_times),
                 |(bench, _)| bench.workload.simulated.clone(),
             ),
+            real: real.transpose()?,
+            simulated: simulated.transpose()?,
+            plan: plan.clone(),
             engine,
-            seed: plan.seed,
             target,
-            cpus,
-            present,
             _orderly: Orderly::begin(),
         })
     }
 
+    /// The machine on which an experiment runs.
+    pub fn seat(&self, experiment: &Experiment) -> &Seat {
+        let seat = match self.plan.simulates(experiment) {
+            true => &self.simulated,
+            false => &self.real,
+        };
+        seat.as_ref().expect("each experiment has a machine")
+    }
+
+    /// This machine, unless everything is simulated.
+    fn first_seat(&self) -> &Seat {
+        let seat = self.real.as_ref().or(self.simulated.as_ref());
+        seat.expect("there is an experiment")
+    }
+
+    /// Facts of the machine.
+    pub fn machine(&self) -> &Machine {
+        &self.first_seat().present.machine
+    }
+
     /// What jobs run on, with files for made devices in `folder`.
-    pub fn ground(&self, folder: &Path) -> Ground<'_> {
+    pub fn ground<'a>(&'a self, seat: &'a Seat, folder: &Path) -> Ground<'a> {
         let target = self.target.as_ref().map(|(bench, media)| OpenTarget {
             media,
             span: bench.workload.span,
@@ -117,14 +139,14 @@ impl Place {
         let restore_dir = crate::commands::restore::folder(None).ok();
         Ground {
             target,
-            site: &self.site,
-            cpus: &self.cpus,
+            site: &seat.site,
+            cpus: &seat.cpus,
             maker: Maker::new(
                 Roots::live(),
                 folder.to_owned(),
                 restore_dir.clone(),
-                self.seed,
-                self.simulated.clone(),
+                self.plan.seed,
+                self.devices.clone(),
             ),
             restore_dir,
         }
@@ -139,21 +161,17 @@ impl Place {
     /// The facts in which two sessions of a run must agree.
     pub fn identity(&self) -> Identity {
         let program = crate::commands::run_folder::program();
+        let Seat { cpus, present, .. } = self.first_seat();
         match &self.target {
-            Some((bench, _)) => bench.identity(&self.cpus, &program),
+            Some((bench, _)) => bench.identity(cpus, &program),
             None => {
-                let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+                let cpus: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
                 Identity::default()
-                    .with("kernel", &self.present.machine.kernel)
+                    .with("kernel", &present.machine.kernel)
                     .with("cpus", cpus.join(","))
                     .with("q2c", program)
             }
         }
-    }
-
-    /// CPUs that were busy before anything ran.
-    pub fn idle_busy_cpus(&self) -> f64 {
-        self.site.idle_busy_cpus
     }
 
     /// Facts of the target.
@@ -178,6 +196,43 @@ impl Place {
             crate::commands::run_folder::tell_no_longer_needed(scratch);
         }
     }
+}
+
+impl Seat {
+    /// This machine.
+    fn real(target: Option<&(Workbench, Media)>, named: Named<'_>) -> Result<Self, Failure> {
+        let target = target.filter(|(bench, _)| world(bench).is_none());
+        let cpus = match target {
+            Some((bench, _)) => bench.cpus_by_topology(named),
+            None => without_target(None, named),
+        };
+        let cpus = cpus.or_exit_of(CpuChoiceError::exit)?.cpus;
+        Ok(Seat {
+            site: target.map_or_else(at_rest, |(bench, _)| bench.workload.site.clone()),
+            present: present(cpus.len(), target.map(|(bench, media)| (bench, media))),
+            cpus,
+        })
+    }
+
+    /// The simulated machine: the one of the target, or one of its own.
+    fn simulated(
+        machine: &SimMachine,
+        target: Option<&(Workbench, Media)>,
+        named: Named<'_>,
+    ) -> Result<Self, Failure> {
+        let world = target.and_then(|(bench, _)| world(bench)).cloned();
+        let world = world.unwrap_or_else(|| World::new(machine.clone()));
+        let cpus = without_target(Some(&world), named).or_exit_of(CpuChoiceError::exit)?;
+        Ok(Seat {
+            present: simulated(&world, cpus.cpus.len()),
+            cpus: cpus.cpus,
+            site: Site::without_disk(Roots::live(), world),
+        })
+    }
+}
+
+fn world(bench: &Workbench) -> Option<&World> {
+    bench.workload.site.time.world()
 }
 
 /// The workload with which the target is opened: all block sizes, and a pattern that writes where
@@ -220,16 +275,24 @@ fn request(
     })
 }
 
+/// CPUs by their numbers, in the order in which jobs take them; `None` for the machine's order.
+type Named<'a> = Option<&'a [CpuId]>;
+
+/// The CPUs of this machine, or of a simulated one.
 pub(super) fn without_target(
-    named: Option<&[CpuId]>,
+    world: Option<&World>,
+    named: Named<'_>,
 ) -> Result<q2c_host::topology::ChosenCpus, CpuChoiceError> {
-    let topology = Topology::read(&Roots::live());
+    let (topology, allowed) = match world.map(World::cpus) {
+        Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::of(cpus)),
+        None => (Topology::read(&Roots::live()), AllowedCpus::read()?),
+    };
     let order = UnnamedCpus::ByTopology {
         topology: &topology,
         node: None,
         first: None,
     };
-    AllowedCpus::read()?.choose(named, order)
+    allowed.choose(named, order)
 }
 
 /// A place for counters without a disk, and the busy CPUs of a moment at rest; 0 where they cannot

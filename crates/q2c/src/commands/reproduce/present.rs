@@ -1,6 +1,7 @@
 //! What this machine has of what claims need.
 
 use q2c_bench::media::Media;
+use q2c_engine::World;
 use q2c_host::Roots;
 use q2c_host::topology::AllowedCpus;
 use q2c_reproduce::needs::Present;
@@ -16,6 +17,7 @@ pub(super) fn present(cpus: usize, place: Option<(&Workbench, &Media)>) -> Prese
     let roots = Roots::live();
     let device = place.and_then(|(place, _)| place.target.device.as_ref());
     Present {
+        simulated: false,
         cpus: AllowedCpus::read().map_or(cpus, |all| all.count().min(cpus)) as u32,
         machine: place.map_or_else(
             || q2c_host::machine::read(&roots),
@@ -34,6 +36,18 @@ pub(super) fn present(cpus: usize, place: Option<(&Workbench, &Media)>) -> Prese
             .map(|&name| name.to_owned())
             .collect(),
         file_systems: file_systems(&roots),
+    }
+}
+
+/// What a simulated machine has: `cpus` CPUs and no kernel.
+pub(super) fn simulated(world: &World, cpus: usize) -> Present {
+    Present {
+        cpus: cpus as u32,
+        machine: q2c_host::machine::simulated(world.machine(), world.cpus()),
+        simulated: true,
+        poll_queues: Some(false),
+        no_spdk: Some("the machine is simulated".to_owned()),
+        ..Present::default()
     }
 }
 
