@@ -63,6 +63,7 @@ impl WorkbenchError {
             | WorkbenchError::NoPolling { .. }
             | WorkbenchError::TooLarge(_) => Exit::Target,
             WorkbenchError::Cpus(error) => error.exit(),
+            WorkbenchError::Device(EngineError::NotSimulated(_)) => Exit::Usage,
             WorkbenchError::Device(_) => Exit::Input,
             WorkbenchError::AtRest(_) => Exit::Environment,
         }

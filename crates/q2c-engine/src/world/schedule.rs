@@ -8,8 +8,9 @@ use q2c_sys::thread::Switches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A run in which so many steps take no time makes no progress.
-const MOST_STILL: u32 = 1 << 20;
+/// A run that goes on by less than [`STEP_SPAN_NS`] in so many steps of each lane makes no progress.
+const MOST_STEPS: usize = 1 << 20;
+const STEP_SPAN_NS: u64 = 1_000_000;
 
 /// What ends a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,9 @@ pub(super) struct Schedule {
     threads: Vec<Thread>,
     cpus: Vec<Cpu>,
     events: BinaryHeap<Event>,
-    still: u32,
+    /// Steps of lanes since time was at `steps_from`.
+    steps: usize,
+    steps_from: u64,
 }
 
 impl Schedule {
@@ -104,7 +107,8 @@ impl Schedule {
             threads: (0..=lanes).map(thread).collect(),
             cpus: counters.cpus.iter().map(cpu).collect(),
             events: BinaryHeap::new(),
-            still: 0,
+            steps: 0,
+            steps_from: counters.now_ns,
         }
     }
 
@@ -119,7 +123,7 @@ impl Schedule {
 
     /// True if the run makes no progress.
     pub fn is_stuck(&self) -> bool {
-        self.still > MOST_STILL
+        self.steps > MOST_STEPS * self.threads.len()
     }
 
     /// True for the thread beside the lanes.
@@ -150,7 +154,10 @@ impl Schedule {
         let Some(cpu) = self.threads[thread].cpu else {
             return false;
         };
-        self.still = if ns == 0 { self.still + 1 } else { 0 };
+        self.steps += 1;
+        if self.now >= self.steps_from + STEP_SPAN_NS {
+            (self.steps, self.steps_from) = (0, self.now);
+        }
         self.occupy(thread, cpu, self.now + ns, Need::Work)
     }
 

@@ -343,13 +343,39 @@ fn what_cannot_be_simulated_is_refused_by_name() {
     };
     let real = refused(real);
     assert!(real.contains("io_uring:ring in simulated time"), "{real}");
+}
+
+/// Steps that cost nothing hold nobody up where the device takes time: a lane does more I/Os here
+/// than the steps that a run may do without getting anywhere. Where the device takes none either,
+/// the run ends, also if a look takes the least that it can.
+#[test]
+fn a_machine_without_costs_is_stuck_where_nothing_else_takes_time() {
     let free = SimMachine {
+        submission_ns: 0,
         turnaround_ns: 0,
+        look_ns: 1,
+        switch_ns: 0,
+        interrupt_ns: 0,
+        interrupt_delay_ns: 0,
         ..machine()
     };
-    let null = job("null", &devices, 0, "poll");
-    let stuck = go(&World::new(free), 10, vec![null]).unwrap_err();
-    assert!(matches!(stuck, RunError::Stuck { .. }), "{stuck}");
+    let run = |target: &str, method: &str, ms: u64| {
+        let lane = job(target, &SimDevices::default(), 0, method);
+        go(&World::new(free.clone()), ms, vec![lane])
+    };
+    let ios = run("sim:1us", "interrupt", 1_100).unwrap().lanes[0].phases[0].ios;
+    assert!((1_099_990..=1_100_000).contains(&ios), "{ios}");
+    for (target, method) in [
+        ("null", "poll"),
+        ("sim:0us", "poll"),
+        ("sim:0us", "interrupt"),
+    ] {
+        let stuck = run(target, method, 1_100).unwrap_err();
+        assert!(
+            matches!(stuck, RunError::Stuck { .. }),
+            "{target} {method}: {stuck}"
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of `q2c bench` on devices whose speed is known.
 
-use crate::program::{number, q2c};
+use crate::program::{number, q2c, run_in};
 use q2c_testkit::{skip, timed};
 use serde_json::Value;
 
@@ -18,193 +18,121 @@ fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value
         .unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
 }
 
-/// Jobs, depth, and the IOPS of a device that serves two requests of 5 ms at once.
-const POINTS: [(u64, u64, f64); 5] = [
-    (1, 1, 200.0),
-    (1, 2, 400.0),
-    (1, 4, 400.0),
-    (2, 1, 400.0),
-    (4, 2, 400.0),
-];
-
-fn slow_device() -> Value {
-    let device = ["sim:5ms,servers=2", "--method", "interrupt", "--json"];
-    let axes = ["--jobs", "1,2,4", "--depth", "1,2,4"];
-    bench(&[&device[..], &axes].concat()).json()
-}
-
-/// Whether no other process held the CPU for long. A timer that wakes late makes the simulated
-/// device slower.
-fn undisturbed(result: &Value) -> bool {
-    POINTS.iter().all(|&(jobs, depth, wanted)| {
-        number(cell(result, "interrupt", jobs, depth), "/iops/median") > wanted * 0.8
-    })
+#[track_caller]
+fn within(found: f64, expected: f64, share: f64) {
+    let off = (found / expected - 1.0).abs();
+    assert!(off <= share, "{found}, expected {expected}");
 }
 
 /// The device serves two requests at once, 5 ms each: 200 per second with one in flight, and 400
-/// with two or more, whether one job has them in flight or several. A run that was disturbed is
-/// repeated.
+/// with two or more, whether one job has them in flight or several. An I/O takes 3,600 ns on top of
+/// that, 2,087 of them on the CPU of its job.
 #[test]
 fn throughput_is_that_of_the_device() {
-    timed("throughput_is_that_of_the_device", || {
-        let mut runs = std::iter::repeat_with(slow_device).take(4);
-        let result = runs.find(undisturbed);
-        let result = result.expect("one of four runs in which the device is not slower than told");
-        assert_eq!(result["schema"], "q2c.bench/4");
-        assert_eq!(result["cells"].as_array().unwrap().len(), 9);
-        for (jobs, depth, wanted) in POINTS {
-            let cell = cell(&result, "interrupt", jobs, depth);
-            let iops = number(cell, "/iops/median");
-            assert!(iops <= wanted * 1.02, "{jobs} x {depth}: {iops}");
-            let mean = number(cell, "/lat_ns/mean");
-            let little = jobs as f64 * depth as f64 / iops * 1e9;
-            assert!(
-                (mean / little - 1.0).abs() < 0.05,
-                "Little's law: {mean} against {little}"
-            );
-            assert_eq!(cell["iops"]["trials"], 2);
-            assert_eq!(cell["effective_mode"]["kind"], "interrupt");
-            assert!(number(cell, "/lat_ns/p99") >= number(cell, "/lat_ns/p50"));
-            assert!(number(cell, "/cpu/job_s/median") < 0.5 * jobs as f64);
+    let device = ["sim:5ms,servers=2", "--method", "interrupt", "--json"];
+    let axes = ["--jobs", "1,2,4", "--depth", "1,2,4"];
+    let result = bench(&[&device[..], &axes].concat()).json();
+    assert_eq!(result["schema"], "q2c.bench/4");
+    assert_eq!(result["cells"].as_array().unwrap().len(), 9);
+    for (jobs, depth, wanted) in [
+        (1, 1, 200.0),
+        (1, 2, 400.0),
+        (1, 4, 400.0),
+        (2, 1, 400.0),
+        (4, 2, 400.0),
+    ] {
+        let cell = cell(&result, "interrupt", jobs, depth);
+        let iops = number(cell, "/iops/median");
+        within(iops, wanted, 0.003);
+        let little = jobs as f64 * depth as f64 / iops * 1e9;
+        within(number(cell, "/lat_ns/mean"), little, 0.003);
+        assert_eq!(cell["iops"]["trials"], 2);
+        assert_eq!(cell["effective_mode"]["kind"], "interrupt");
+        assert!(number(cell, "/lat_ns/p99") >= number(cell, "/lat_ns/p50"));
+        if depth == 1 {
+            within(number(cell, "/cpu/job_s/median"), iops * 2_087e-9, 1e-6);
         }
-        let curves = result["scaling"].as_array().unwrap();
-        assert_eq!(curves.len(), 3, "one per depth");
-        assert_eq!(
-            (&curves[0]["peak"], &curves[0]["collapse"]),
-            (&4.into(), &Value::Null)
-        );
-        let refused = curves[0]["refused"].as_str().unwrap();
-        assert!(
-            refused.contains("point"),
-            "three points are too few for a fit: {refused}"
-        );
-    });
-}
-
-/// IOPS of one job and of four on a device with this many servers of 5 ms.
-fn one_and_four(servers: u32) -> (f64, f64) {
-    let device = format!("sim:5ms,servers={servers}");
-    let axes = ["--jobs", "1,4", "--depth", "1", "--method", "interrupt"];
-    let result = bench(&[&[device.as_str(), "--json"], &axes[..]].concat()).json();
-    let iops = |jobs| number(cell(&result, "interrupt", jobs, 1), "/iops/median");
-    (iops(1), iops(4))
+    }
+    let curves = result["scaling"].as_array().unwrap();
+    assert_eq!(curves.len(), 3, "one per depth");
+    assert_eq!(
+        (&curves[0]["peak"], &curves[0]["collapse"]),
+        (&4.into(), &Value::Null)
+    );
+    let refused = curves[0]["refused"].as_str().unwrap();
+    assert!(
+        refused.contains("point"),
+        "three points are too few for a fit: {refused}"
+    );
 }
 
 /// A device is one, whoever uses it: four jobs on one server have the IOPS of one job, and on four
-/// servers four times as many. That a server does no more than 200 per second holds on any machine.
-/// The rest needs jobs that wake in time: runs in which one job alone has less than 195 IOPS were
-/// disturbed by other work. When nothing but such runs can be had, the test is skipped.
+/// servers four times as many.
 #[test]
 fn jobs_share_the_servers_of_their_device() {
-    timed("jobs_share_the_servers_of_their_device", || {
-        let within = |(one, four): (f64, f64), times: f64| (four / one / times - 1.0).abs() < 0.05;
-        let mut quiet = Vec::new();
-        for _ in 0..6 {
-            let (single, fourfold) = (one_and_four(1), one_and_four(4));
-            assert!(single.1 < 200.0 * 1.02, "one server: {single:?}");
-            assert!(fourfold.1 < 800.0 * 1.02, "four servers: {fourfold:?}");
-            if within(single, 1.0) && within(fourfold, 4.0) {
-                return;
-            }
-            if single.0.min(fourfold.0) >= 195.0 {
-                quiet.push((single, fourfold));
-            }
-        }
-        assert!(quiet.len() < 3, "undisturbed runs: {quiet:?}");
-        let reason = "other work took the CPUs: one job of 5 ms had less than 195 IOPS";
-        skip("jobs_share_the_servers_of_their_device", reason);
-    });
+    for (servers, wanted) in [(1, 200.0), (4, 800.0)] {
+        let device = format!("sim:5ms,servers={servers}");
+        let axes = ["--jobs", "1,4", "--depth", "1", "--method", "interrupt"];
+        let result = bench(&[&[device.as_str(), "--json"], &axes[..]].concat()).json();
+        let iops = |jobs| number(cell(&result, "interrupt", jobs, 1), "/iops/median");
+        within(iops(1), 200.0, 0.001);
+        within(iops(4), wanted, 0.001);
+    }
 }
 
 /// A device that takes its times from a recording: U2C of 1 and 3 ms, of which both are drawn
 /// equally often.
 #[test]
 fn a_device_has_the_times_of_a_recording() {
-    timed("a_device_has_the_times_of_a_recording", || {
-        let folder = tempfile::tempdir().unwrap();
-        let list: String = (0..500)
-            .map(|n| format!("{}\n", 1_000 + n % 2 * 2_000))
-            .collect();
-        std::fs::write(folder.path().join("times.txt"), list).unwrap();
-        let device = "sim:trace=times.txt,unit=us,servers=2";
-        let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "1"];
-        let how = ["bench", device, "--method", "interrupt", "--json"];
-        let ended = q2c(folder.path(), &[&how[..], &short].concat());
-        let told = "service times: U2C of 500 recorded I/Os";
-        assert!(ended.stderr.contains(told), "{}", ended.stderr);
-        let result = ended.json();
-        let times = &result["target"]["service_times"];
-        assert_eq!(times["measure"], "u2c");
-        let class = serde_json::json!({
-            "direction": "read", "from_sectors": 8, "recorded": 500, "kept": 500, "median_ns": 1_000_000,
-        });
-        assert_eq!(times["classes"], serde_json::json!([class]));
-        let cell = cell(&result, "interrupt", 1, 1);
-        let (mean, p99) = (number(cell, "/lat_ns/mean"), number(cell, "/lat_ns/p99"));
-        // The mean of some 500 draws of 1 or 3 ms is 2 ms with a standard error of 45 us; a wake-up
-        // comes on top.
-        assert!((1.8e6..4e6).contains(&mean) && p99 >= 2.95e6, "{cell:#}");
-        let run = std::fs::read_dir(folder.path().join("runs")).unwrap();
-        let run = run.last().unwrap().unwrap().path();
-        let again = ["report", run.to_str().unwrap(), "--html", "again.html"];
-        q2c(folder.path(), &again).done();
-        let page = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
-        assert!(page.contains("U2C of 500 recorded I/Os"));
-        let refused = |device: &str, code, words: &[&str]| {
-            let ended = q2c(folder.path(), &["bench", device, "--method", "interrupt"]);
-            ended.refused(code, words);
-        };
-        refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
-        refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
-        refused("sim:trace=times.txt,unit=us,time=d2c", 3, &["D2C"]);
-        refused("sim:trace=times.txt,unt=us", 2, &["the nearest is unit"]);
+    let folder = tempfile::tempdir().unwrap();
+    let list: String = (0..500)
+        .map(|n| format!("{}\n", 1_000 + n % 2 * 2_000))
+        .collect();
+    std::fs::write(folder.path().join("times.txt"), list).unwrap();
+    let device = "sim:trace=times.txt,unit=us,servers=2";
+    let long = ["--seconds", "20", "--warm-up", "0.25", "--trials", "1"];
+    let how = ["bench", device, "--method", "interrupt", "--json"];
+    let ended = q2c(folder.path(), &[&how[..], &long].concat());
+    let told = "service times: U2C of 500 recorded I/Os";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let result = ended.json();
+    let times = &result["target"]["service_times"];
+    assert_eq!(times["measure"], "u2c");
+    let class = serde_json::json!({
+        "direction": "read", "from_sectors": 8, "recorded": 500, "kept": 500, "median_ns": 1_000_000,
     });
+    assert_eq!(times["classes"], serde_json::json!([class]));
+    let cell = cell(&result, "interrupt", 1, 1);
+    // The mean of 10,000 draws of 1 or 3 ms is 2 ms with a standard error of 10 us.
+    within(number(cell, "/lat_ns/mean"), 2e6, 0.025);
+    within(number(cell, "/lat_ns/p99"), 3_003_500.0, 0.01);
+    let run = run_in(folder.path());
+    let again = ["report", run.to_str().unwrap(), "--html", "again.html"];
+    q2c(folder.path(), &again).done();
+    let page = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
+    assert!(page.contains("U2C of 500 recorded I/Os"));
+    let refused = |device: &str, code, words: &[&str]| {
+        let ended = q2c(folder.path(), &["bench", device, "--method", "interrupt"]);
+        ended.refused(code, words);
+    };
+    refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
+    refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
+    refused("sim:trace=times.txt,unit=us,time=d2c", 3, &["D2C"]);
+    refused("sim:trace=times.txt,unt=us", 2, &["the nearest is unit"]);
 }
 
-/// Runs a benchmark until `share` finds more than `least` of a CPU in it, four times at most:
-/// others may be at work on this machine. After the last one the lack is a counted skip, and
-/// `None`.
-fn with_a_cpu(
-    test: &str,
-    args: &[&str],
-    least: f64,
-    share: impl Fn(&Value) -> f64,
-) -> Option<Value> {
-    let mut found = Vec::new();
-    for _ in 0..4 {
-        let result = bench(args).json();
-        let got = share(&result);
-        if got > least {
-            return Some(result);
-        }
-        found.push(got);
-    }
-    // Others take a share of a CPU, and never all of it four times.
-    assert!(found.iter().any(|got| *got > 0.02), "{found:?} of a CPU");
-    let why = format!("others are at work: {found:.2?} of a CPU were had, {least} are needed");
-    skip(test, &why);
-    None
-}
-
+/// The sleep of 4 ms ends 2,500 ns late, a look of 50 ns and a submission of 500 ns come on top.
 #[test]
 fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
-    timed(
-        "a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu",
-        || {
-            let test = "bench::a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu";
-            let args = ["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"];
-            let polling = |result: &Value| number(cell(result, "poll", 1, 1), "/cpu/job_s/median");
-            let Some(result) = with_a_cpu(test, &args, 0.7, polling) else {
-                return;
-            };
-            let rule = result["cells"][1]["method"].as_str().unwrap().to_owned();
-            let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, &rule, 1, 1));
-            assert_eq!(number(hybrid, "/miss_rate/median"), 1.0);
-            assert_eq!(poll["miss_rate"], Value::Null);
-            assert!(number(hybrid, "/lat_ns/p50") >= 4e6 * 0.99);
-            assert_eq!(hybrid["effective_mode"]["kind"], "hybrid");
-        },
-    );
+    let args = ["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"];
+    let result = bench(&args).json();
+    let rule = result["cells"][1]["method"].as_str().unwrap();
+    let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, rule, 1, 1));
+    assert_eq!(number(poll, "/cpu/job_s/median"), 1.0);
+    assert_eq!(poll["miss_rate"], Value::Null);
+    assert_eq!(number(hybrid, "/miss_rate/median"), 1.0);
+    assert_eq!(number(hybrid, "/lat_ns/p50"), 4_003_050.0);
+    assert_eq!(hybrid["effective_mode"]["kind"], "hybrid");
 }
 
 #[test]
@@ -237,6 +165,31 @@ fn a_failed_request_leaves_no_number() {
     let reason = cell["failures"][0].as_str().unwrap();
     assert!(reason.contains("Input/output error"), "{reason}");
     assert_eq!(result["cells"][1]["iops"]["trials"], 2);
+}
+
+/// Runs a benchmark until `share` finds more than `least` of a CPU in it, four times at most:
+/// others may be at work on this machine. After the last one the lack is a counted skip, and
+/// `None`.
+fn with_a_cpu(
+    test: &str,
+    args: &[&str],
+    least: f64,
+    share: impl Fn(&Value) -> f64,
+) -> Option<Value> {
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        let result = bench(args).json();
+        let got = share(&result);
+        if got > least {
+            return Some(result);
+        }
+        found.push(got);
+    }
+    // Others take a share of a CPU, and never all of it four times.
+    assert!(found.iter().any(|got| *got > 0.02), "{found:?} of a CPU");
+    let why = format!("others are at work: {found:.2?} of a CPU were had, {least} are needed");
+    skip(test, &why);
+    None
 }
 
 /// The kernel thread of a ring spins beside its job. Its time belongs to the cost of the job,
@@ -299,12 +252,7 @@ fn a_run_can_be_drawn_again() {
         printed.contains("4 KiB randread, depth 1") && printed.contains("KIOPS/core"),
         "{printed}"
     );
-    let run = std::fs::read_dir(folder.join("runs"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let run = run_in(folder);
     let run = run.to_str().unwrap();
     assert_eq!(q2c(folder, &["report", run]).done(), printed);
     let result = q2c(folder, &["report", run, "--json"]).json();
@@ -321,7 +269,7 @@ fn a_run_can_be_drawn_again() {
 
 /// A job with eight requests in flight sleeps for its oldest one: the others that are complete by
 /// then never slept. The miss rate is of them all, and the share that slept stands beside it. At
-/// depth 1 as good as all sleep, and nothing is said.
+/// depth 1 all sleep, and nothing is said.
 #[test]
 fn a_miss_rate_says_how_many_ios_slept() {
     let device = ["sim:2ms,servers=8", "--method", "hybrid:fixed:1ms"];
@@ -330,9 +278,8 @@ fn a_miss_rate_says_how_many_ios_slept() {
         let cell = cell(&result, "hybrid:fixed:sleep=1ms", 1, depth);
         number(cell, "/slept_share/median")
     };
-    assert!(share(1) > 0.95, "{}", share(1));
-    let deep = share(8);
-    assert!((0.05..0.95).contains(&deep), "{deep}");
+    assert_eq!(share(1), 1.0);
+    within(share(8), 1.0 / 8.0, 0.01);
     let text = bench(&[&device[..], &["--depth", "1,8"]].concat()).done();
     let text = text.replace("\n ", "");
     assert_eq!(text.matches("of all I/Os, of which").count(), 1, "{text}");
@@ -341,17 +288,12 @@ fn a_miss_rate_says_how_many_ios_slept() {
 /// The lines about trials have a unit.
 #[test]
 fn lines_about_trials_have_a_unit() {
-    let finished = bench(&["sim:5ms", "--method", "interrupt", "--json"]);
+    let finished = bench(&["sim:5ms", "--method", "interrupt"]);
     let took = finished
         .stderr
         .lines()
         .find(|line| line.contains(": took "));
-    let took = took.expect("a line about a trial").to_owned();
-    assert!(took.contains(" IOPS ("), "{took}");
-    let json = finished.json();
-    let proved = crate::program::entry(&json["doctor"], "checks", "id", "target-proved");
-    let found = proved["found"].as_str().unwrap();
-    assert_eq!(found.matches("no device").count(), 1, "{found}");
+    assert!(took.unwrap().contains(" IOPS ("), "{took:?}");
 }
 
 /// With 201 points, a coarse grid is measured, and what lies beside the knee where the budget
@@ -378,8 +320,7 @@ fn of_very_many_points_not_all_are_measured() {
     assert_eq!(all, (1..=201).collect::<Vec<u64>>());
     let warnings = result["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|w| w["id"] == "search-cut"));
-    let run = std::fs::read_dir(folder.path().join("runs")).unwrap();
-    let run = run.last().unwrap().unwrap().path();
+    let run = run_in(folder.path());
     let report = q2c(folder.path(), &["report", run.to_str().unwrap()]).done();
     assert!(report.contains("193 of 201 points"), "{report}");
 }

@@ -1,7 +1,7 @@
 //! Tests of `q2c bench --fio`.
 
 use crate::program::{number, q2c};
-use q2c_testkit::{random_mib, timed};
+use q2c_testkit::random_mib;
 use std::fs;
 use std::path::Path;
 
@@ -15,25 +15,23 @@ fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Finished {
 /// requests at once, 5 ms each, also if two jobs have two in flight each.
 #[test]
 fn sections_are_the_points_and_flags_win() {
-    timed("sections_are_the_points_and_flags_win", || {
-        let folder = tempfile::tempdir().unwrap();
-        let job = "[global]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=/nowhere\nruntime=1\nramp_time=300ms\n\
-               [one]\n[two]\nstonewall\niodepth=2\nnumjobs=2\n";
-        let device = "sim:5ms,servers=2";
-        let result = with(folder.path(), job, &[device, "--engine", device, "--json"]).json();
-        let cells = result["cells"].as_array().unwrap();
-        assert_eq!(cells.len(), 2, "{result:#}");
-        for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
-            assert_eq!(
-                (&cell["jobs"], &cell["depth"]),
-                (&jobs.into(), &depth.into())
-            );
-            let iops = number(cell, "/iops/median");
-            assert!(iops <= wanted * 1.02 && iops > wanted * 0.8, "{iops}");
-        }
-        assert_eq!(number(&result, "/job/trial_seconds"), 1.0);
-        assert_eq!(number(&result, "/job/warm_up_seconds"), 0.3);
-    });
+    let folder = tempfile::tempdir().unwrap();
+    let job = "[global]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=/nowhere\nruntime=1\nramp_time=300ms\n\
+           [one]\n[two]\nstonewall\niodepth=2\nnumjobs=2\n";
+    let device = "sim:5ms,servers=2";
+    let result = with(folder.path(), job, &[device, "--engine", device, "--json"]).json();
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "{result:#}");
+    for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
+        assert_eq!(
+            (&cell["jobs"], &cell["depth"]),
+            (&jobs.into(), &depth.into())
+        );
+        let iops = number(cell, "/iops/median");
+        assert!((iops / wanted - 1.0).abs() < 0.003, "{iops}");
+    }
+    assert_eq!(number(&result, "/job/trial_seconds"), 1.0);
+    assert_eq!(number(&result, "/job/warm_up_seconds"), 0.3);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of `--fail-if` and `--baseline` of the commands that measure, and of limits of `q2c diff`.
 
 use crate::program::{Finished, q2c, run_in};
-use q2c_testkit::{alone, waiting};
+use q2c_testkit::waiting;
 use std::fs;
 use std::path::Path;
 
@@ -15,77 +15,68 @@ fn bench(folder: &Path, words: &str) -> Finished {
 /// A device of 1 ms serves at most 1000 I/Os per second at a depth of 1, and one of 4 ms a quarter.
 #[test]
 fn a_run_is_judged_when_it_is_written_and_printed() {
-    alone(
-        "limits::a_run_is_judged_when_it_is_written_and_printed",
-        || {
-            let folder = tempfile::tempdir().unwrap();
-            let kept = bench(
-                folder.path(),
-                "sim:1ms --fail-if iops>1100 --fail-if p50<0.9ms",
-            );
-            assert_eq!(kept.code, 0, "{}", kept.stderr);
-            assert!(
-                kept.stderr.contains("limit iops>1100: kept by 1 figures"),
-                "{}",
-                kept.stderr
-            );
-            let early = run_in(folder.path());
+    let folder = tempfile::tempdir().unwrap();
+    let kept = bench(
+        folder.path(),
+        "sim:1ms --fail-if iops>1100 --fail-if p50<0.9ms",
+    );
+    assert_eq!(kept.code, 0, "{}", kept.stderr);
+    assert!(
+        kept.stderr.contains("limit iops>1100: kept by 1 figures"),
+        "{}",
+        kept.stderr
+    );
+    let early = run_in(folder.path());
 
-            let limits =
-                "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";
-            let words = format!(
-                "sim:4ms --json --out late {limits} --baseline {}",
-                early.display()
-            );
-            let broken = bench(folder.path(), &words);
-            assert_eq!(broken.code, 7, "{}", broken.stderr);
-            let printed = q2c_testkit::strict_json(&broken.stdout);
-            assert_eq!(printed["complete"], true, "{}", broken.stderr);
-            let told = |limit: &str| {
-                let mut lines = broken.stderr.lines();
-                let line = lines.find(|line| line.starts_with(&format!("limit {limit}: ")));
-                line.unwrap_or_else(|| panic!("{limit}: {}", broken.stderr))
-                    .to_owned()
-            };
-            // The value, the ratio and the baseline's value.
-            let change = told("p50>+100%");
-            assert!(
-                change.contains(": broken by sim poll 4 KiB randread depth 1 jobs 1 (4."),
-                "{change}"
-            );
-            assert!(
-                change.contains(" times 1.") && change.ends_with("ms)"),
-                "{change}"
-            );
-            assert!(told("p50>2ms").contains("broken by"), "{}", told("p50>2ms"));
-            assert!(
-                told("iops<-50%").contains("broken by"),
-                "{}",
-                told("iops<-50%")
-            );
-            assert!(
-                told("iops<100").contains("kept by 1"),
-                "{}",
-                told("iops<100")
-            );
+    let limits = "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";
+    let words = format!(
+        "sim:4ms --json --out late {limits} --baseline {}",
+        early.display()
+    );
+    let broken = bench(folder.path(), &words);
+    assert_eq!(broken.code, 7, "{}", broken.stderr);
+    let printed = q2c_testkit::strict_json(&broken.stdout);
+    assert_eq!(printed["complete"], true, "{}", broken.stderr);
+    let told = |limit: &str| {
+        let mut lines = broken.stderr.lines();
+        let line = lines.find(|line| line.starts_with(&format!("limit {limit}: ")));
+        line.unwrap_or_else(|| panic!("{limit}: {}", broken.stderr))
+            .to_owned()
+    };
+    // The value, the ratio and the baseline's value.
+    let change = told("p50>+100%");
+    assert!(
+        change.contains(": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms"),
+        "{change}"
+    );
+    assert!(change.ends_with(" times 1.00 ms)"), "{change}");
+    assert!(told("p50>2ms").contains("broken by"), "{}", told("p50>2ms"));
+    assert!(
+        told("iops<-50%").contains("broken by"),
+        "{}",
+        told("iops<-50%")
+    );
+    assert!(
+        told("iops<100").contains("kept by 1"),
+        "{}",
+        told("iops<100")
+    );
 
-            // The folder has the result, and diff says the same of it in the same words.
-            let late = fs::read_dir(folder.path().join("late"))
-                .unwrap()
-                .next()
-                .unwrap()
-                .unwrap()
-                .path();
-            let words = format!("diff {} {} {limits}", early.display(), late.display());
-            let diff = q2c(folder.path(), &words.split_whitespace().collect::<Vec<_>>());
-            assert_eq!(diff.code, 7, "{}", diff.stderr);
-            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(
-                words(&diff.stdout).contains(&words(&change)),
-                "{}",
-                diff.stdout
-            );
-        },
+    // The folder has the result, and diff says the same of it in the same words.
+    let late = fs::read_dir(folder.path().join("late"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let words = format!("diff {} {} {limits}", early.display(), late.display());
+    let diff = q2c(folder.path(), &words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(diff.code, 7, "{}", diff.stderr);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words(&diff.stdout).contains(&words(&change)),
+        "{}",
+        diff.stdout
     );
 }
 

@@ -52,6 +52,8 @@ mod reproduce_list;
 mod run_costs;
 mod runs;
 mod scale;
+#[cfg(test)]
+mod simulated;
 mod study;
 mod sweep;
 #[cfg(test)]

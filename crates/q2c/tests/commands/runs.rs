@@ -1,7 +1,6 @@
 //! Tests of `q2c runs`, of the latest run, and of `q2c diff`.
 
 use crate::program::q2c;
-use q2c_testkit::alone;
 use std::fs;
 use std::path::Path;
 
@@ -25,77 +24,75 @@ fn listed(folder: &Path) -> [String; 2] {
     paths
 }
 
-/// A device of 4 ms after one of 1 ms: every latency is four times as long, and a quarter of the
-/// I/Os fit into the time.
+/// A device of 4 ms after one of 1 ms, each with 500 ns of submission: a quarter of the I/Os fit into
+/// the time.
 #[test]
 fn runs_are_listed_and_compared() {
-    alone("runs::runs_are_listed_and_compared", || {
-        let folder = tempfile::tempdir().unwrap();
-        let none = q2c(folder.path(), &["runs"]).done();
-        assert_eq!(none, "no runs in runs\n");
-        let said = q2c(folder.path(), &["report"]);
-        assert_eq!(said.code, 3, "{}", said.stderr);
-        assert!(
-            said.stderr.contains("no run with a result lies in runs"),
-            "{}",
-            said.stderr
-        );
+    let folder = tempfile::tempdir().unwrap();
+    let none = q2c(folder.path(), &["runs"]).done();
+    assert_eq!(none, "no runs in runs\n");
+    let said = q2c(folder.path(), &["report"]);
+    assert_eq!(said.code, 3, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("no run with a result lies in runs"),
+        "{}",
+        said.stderr
+    );
 
-        bench(folder.path(), "sim:1ms");
-        bench(folder.path(), "sim:4ms");
-        let [late, early] = listed(folder.path());
-        let limits = [
-            "--fail-if",
-            "p50>+200%",
-            "--fail-if",
-            "iops<-50%",
-            "--fail-if",
-            "p50>+500%",
-        ];
-        let diff = ["diff", &early, &late, "--json"];
-        let said = q2c(folder.path(), &[&diff[..], &limits].concat());
-        assert_eq!(said.code, 7, "{}", said.stderr);
-        let result = q2c_testkit::strict_json(&said.stdout);
-        let of = |figure: &str| {
-            let mut figures = result["figures"].as_array().unwrap().iter();
-            figures.find(|of| of["figure"] == figure).unwrap().clone()
-        };
-        let ratio = of("p50")["ratio"].as_f64().unwrap();
-        assert!((3.0..5.0).contains(&ratio), "{ratio}");
-        assert_eq!(of("iops")["says"], "worse");
-        let broken: Vec<bool> = result["limits"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|limit| limit["broken"] != serde_json::json!([]))
-            .collect();
-        assert_eq!(broken, [true, true, false]);
-        // What differs besides the figures is the target.
-        let changed = result["changed"].as_array().unwrap();
-        assert!(
-            changed.iter().any(|fact| fact["b"] == "sim:4ms"),
-            "{changed:?}"
-        );
+    bench(folder.path(), "sim:1ms");
+    bench(folder.path(), "sim:4ms");
+    let [late, early] = listed(folder.path());
+    let limits = [
+        "--fail-if",
+        "p50>+200%",
+        "--fail-if",
+        "iops<-50%",
+        "--fail-if",
+        "p50>+500%",
+    ];
+    let diff = ["diff", &early, &late, "--json"];
+    let said = q2c(folder.path(), &[&diff[..], &limits].concat());
+    assert_eq!(said.code, 7, "{}", said.stderr);
+    let result = q2c_testkit::strict_json(&said.stdout);
+    let of = |figure: &str| {
+        let mut figures = result["figures"].as_array().unwrap().iter();
+        figures.find(|of| of["figure"] == figure).unwrap().clone()
+    };
+    let ratio = of("p50")["ratio"].as_f64().unwrap();
+    assert_eq!(ratio, 4_000_500.0 / 1_000_500.0);
+    assert_eq!(of("iops")["says"], "worse");
+    let broken: Vec<bool> = result["limits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|limit| limit["broken"] != serde_json::json!([]))
+        .collect();
+    assert_eq!(broken, [true, true, false]);
+    // What differs besides the figures is the target.
+    let changed = result["changed"].as_array().unwrap();
+    assert!(
+        changed.iter().any(|fact| fact["b"] == "sim:4ms"),
+        "{changed:?}"
+    );
 
-        let none = q2c(
-            folder.path(),
-            &["diff", &early, &late, "--fail-if", "p98>+1%"],
-        );
-        assert_eq!(none.code, 2, "{}", none.stderr);
-        assert!(none.stderr.contains("p50, p99"), "{}", none.stderr);
-        let text = q2c(folder.path(), &["diff", &early, &late]).done();
-        assert!(text.starts_with("▸ B is worse:"), "{text}");
-        let ticket = q2c(folder.path(), &["diff", &early, &late, "--format", "md"]).done();
-        assert!(ticket.contains("| figure | A | B |"), "{ticket}");
-        // It is drawn again from its JSON.
-        fs::write(
-            folder.path().join("diff.json"),
-            serde_json::to_string(&result).unwrap(),
-        )
-        .unwrap();
-        let again = q2c(folder.path(), &["report", "diff.json"]).done();
-        assert!(again.contains("limit p50>+200%: broken by"), "{again}");
-    });
+    let none = q2c(
+        folder.path(),
+        &["diff", &early, &late, "--fail-if", "p98>+1%"],
+    );
+    assert_eq!(none.code, 2, "{}", none.stderr);
+    assert!(none.stderr.contains("p50, p99"), "{}", none.stderr);
+    let text = q2c(folder.path(), &["diff", &early, &late]).done();
+    assert!(text.starts_with("▸ B is worse:"), "{text}");
+    let ticket = q2c(folder.path(), &["diff", &early, &late, "--format", "md"]).done();
+    assert!(ticket.contains("| figure | A | B |"), "{ticket}");
+    // It is drawn again from its JSON.
+    fs::write(
+        folder.path().join("diff.json"),
+        serde_json::to_string(&result).unwrap(),
+    )
+    .unwrap();
+    let again = q2c(folder.path(), &["report", "diff.json"]).done();
+    assert!(again.contains("limit p50>+200%: broken by"), "{again}");
 }
 
 #[test]

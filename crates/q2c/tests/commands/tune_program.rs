@@ -161,7 +161,13 @@ fn think_times_are_copied() {
         (number(like, "/2/program") / 3_333.3 - 1.0).abs() < 0.01,
         "{like}"
     );
-    assert!(number(like, "/2/workload") < 3_700.0, "{like}");
+    // By interrupts an I/O of 100 us takes 3,600 ns more. Of 0.1 s, whole I/Os are counted.
+    let workload = number(like, "/2/workload");
+    let expected = 1e9 / (think_ns + 103_600.0);
+    assert!(
+        (workload / expected - 1.0).abs() < 0.005,
+        "{workload}, expected {expected}"
+    );
     let told = program["copied"]["not_copied"].to_string();
     assert!(!told.contains("think"), "{told}");
     let run_folder = run_in(at);
@@ -259,8 +265,9 @@ fn a_command_is_recorded_and_tuned_for() {
     assert_eq!(program["copied"]["random"], false);
     assert_eq!(number(program, "/copied/jobs"), 1.0);
     assert_eq!(program["pattern"]["submitters"][0]["name"], "dd");
-    let kept = run_in(at).join("program.parquet");
-    assert!(number(program, "/pattern/ios") >= 390.0 && kept.exists());
+    assert!(run_in(at).join("program.parquet").exists());
+    let shown = number(program, "/pattern/ios") + number(program, "/recording/lost");
+    assert!(shown >= 390.0, "{program}");
 
     for (status, words, said) in [
         (2, "tune -- ./no-such-program", "start ./no-such-program"),

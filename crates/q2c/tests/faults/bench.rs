@@ -118,7 +118,11 @@ pub fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-/// The state of a run, from `state.json`.
+/// As [`tune`], for a test that does something while it runs: it lasts as long as its trials.
+pub fn real_tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&tune(target, more)[..], &["--real-time"]].concat()
+}
+
 /// Takes the plan's checksum out of the run's state, as in folders of earlier versions, so that a
 /// test can go on with a plan that it has changed.
 pub fn forget_plan(run: &Path) {
@@ -129,6 +133,7 @@ pub fn forget_plan(run: &Path) {
     fs::write(&path, state.to_string()).unwrap();
 }
 
+/// The state of a run, from `state.json`.
 pub fn state_of(run: &Path) -> String {
     let state: serde_json::Value =
         serde_json::from_slice(&fs::read(run.join("state.json")).unwrap()).unwrap();

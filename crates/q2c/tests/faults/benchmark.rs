@@ -111,6 +111,7 @@ fn an_interrupted_benchmark_goes_on() {
         "--trials",
         "2",
     ];
+    let more = [&more[..], &["--real-time"]].concat();
     let mut running = bench.start(bench.command(Q2C, &args("sim:2ms", &more)));
     running.says(TRIAL_DONE).signal(Signal::INT);
     let outcome = running.end();
@@ -151,6 +152,28 @@ fn an_interrupted_benchmark_goes_on() {
     );
     let again = bench.q2c(&["bench", "--resume", &name]);
     again.fails(Exit::Input, &[&name, "complete", "start a new run"]);
+}
+
+/// The plan keeps the machine, so that a resumed run goes on in simulated time: it has the cells of
+/// a run that nobody stopped.
+#[test]
+fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
+    let bench = Bench::new();
+    let device = "sim:lognormal(80us,0.4)";
+    let words = ["bench", device, "--seconds=20", "--trials=20", "--out"];
+    let words = |out| [&words[..], &[out, "--method=poll"]].concat();
+    bench.q2c(&words("whole")).exits(Exit::Done);
+    let mut running = bench.start(bench.command(Q2C, &words("runs")));
+    running.says(TRIAL_DONE).signal(Signal::INT);
+    running.end().exits(Exit::Interrupted);
+    let run = bench.run_is("interrupted");
+    assert!(lines(&run.join("cells.jsonl")) < 20);
+    bench
+        .q2c(&["bench", "--resume", &run.display().to_string()])
+        .exits(Exit::Done);
+    let whole = fs::read_dir(bench.path("whole")).unwrap().next().unwrap();
+    let whole = whole.unwrap().path();
+    assert_eq!(result(&run)["cells"], result(&whole)["cells"]);
 }
 
 /// The scratch file is kept for the rest of the run. Writing to it needs `--allow-write` then, as
@@ -267,7 +290,8 @@ fn cpus_that_are_not_there() {
     if !works("taskset", &["-c", "0", "true"]) || !works("taskset", &["-c", "1", "true"]) {
         return skip("cpus_that_are_not_there", "no taskset, or one CPU only");
     }
-    let confined = [&["-c", "0", Q2C][..], &args("sim:2ms", &["--cpus", "1"])].concat();
+    let real = args("sim:2ms", &["--cpus", "1", "--real-time"]);
+    let confined = [&["-c", "0", Q2C][..], &real].concat();
     let outcome = bench.start(bench.command("taskset", &confined)).end();
     outcome.fails(Exit::Usage, &["CPU 1", "CPUs 0 here"]);
     bench.left_nothing();

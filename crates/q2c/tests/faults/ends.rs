@@ -1,7 +1,7 @@
 //! Tests of how commands end: exit codes of outputs and of runs that go on, files of a run that are
 //! none, and outputs whose writer is killed.
 
-use crate::bench::{Bench, Q2C, SIM, forget_plan, works};
+use crate::bench::{Bench, Q2C, SIM, forget_plan, real_tune, works};
 use crate::skip;
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -121,11 +121,7 @@ fn a_cpu_named_twice() {
 #[test]
 fn files_of_a_run_that_was_changed() {
     let bench = Bench::new();
-    let run = interrupted(
-        &bench,
-        &["tune", SIM, "--seconds=0.3", "--trials=2"],
-        "recording",
-    );
+    let run = interrupted(&bench, &real_tune(SIM, &[]), "recording");
     let name = run.display().to_string();
     let resume = ["tune", "--resume", &name];
     let trace = run.join("trace-4096.parquet");
@@ -140,7 +136,7 @@ fn files_of_a_run_that_was_changed() {
         "bench",
         SIM,
         "--seconds=1",
-        "--trials=3",
+        "--trials=1000",
         "--method=interrupt",
     ];
     let run = interrupted(&bench, &args, "took");
@@ -174,7 +170,7 @@ fn interrupted(bench: &Bench, args: &[&str], at: &str) -> std::path::PathBuf {
 #[test]
 fn files_of_a_run_that_are_no_files() {
     let bench = Bench::new();
-    let args = ["tune", SIM, "--seconds=0.3", "--trials=1"];
+    let args = ["tune", SIM, "--seconds=0.3", "--trials=1000"];
     let run = interrupted(&bench, &args, "took");
     let name = run.display().to_string();
     for file in [

@@ -1,6 +1,6 @@
 //! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
 
-use crate::bench::{Bench, Q2C, SIM, assert_whole, forget_plan, state_of, tune};
+use crate::bench::{Bench, Q2C, SIM, assert_whole, forget_plan, state_of};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -31,8 +31,8 @@ fn result(run: &Path) -> Value {
 #[test]
 fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     let bench = Bench::new();
-    let jobs = ["--jobs", "2,1"];
-    let mut running = bench.start(bench.command(Q2C, &tune(SIM, &jobs)));
+    let args = ["tune", SIM, "--seconds=5", "--trials=1", "--jobs=2,1"];
+    let mut running = bench.start(bench.command(Q2C, &args));
     running.says("number 1 of 2: --jobs 1");
     running.says("number 2 of 2: --jobs 2").signal(Signal::INT);
     let outcome = running.end();

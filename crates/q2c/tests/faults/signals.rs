@@ -1,8 +1,9 @@
 //! Tests that runs are stopped, killed and resumed.
 
-use crate::bench::{Bench, Outcome, Q2C, SIM, assert_whole, forget_plan, lines, state_of, tune};
+use crate::bench::{
+    Bench, Outcome, Q2C, SIM, assert_whole, forget_plan, lines, real_tune, state_of,
+};
 use q2c_result::Exit;
-use q2c_testkit::timed;
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
@@ -22,7 +23,7 @@ fn stopped(bench: &Bench, args: &[&str], at: &str, signal: Signal) -> Outcome {
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
     let bench = Bench::new();
-    let outcome = stopped(&bench, &tune(SIM, &[]), "calibrating", Signal::INT);
+    let outcome = stopped(&bench, &real_tune(SIM, &[]), "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, &["calibrate", "stopped by a signal"]);
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
@@ -84,16 +85,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
         format!("{time},host,0,Read,{offset},4096,1000\n")
     });
     fs::write(bench.path("msr.csv"), rows.collect::<String>()).unwrap();
-    let words = [
-        "tune",
-        SIM,
-        "--from",
-        "msr.csv",
-        "--seconds",
-        "0.1",
-        "--trials",
-        "1",
-    ];
+    let words = real_tune(SIM, &["--from", "msr.csv"]);
     let outcome = stopped(&bench, &words, "calibrating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
@@ -257,46 +249,44 @@ fn a_stopped_reproduction() {
 /// simulation, and a read from a pipe that nobody writes to.
 #[test]
 fn a_command_that_does_not_look_ends_all_the_same() {
-    timed("a_command_that_does_not_look_ends_all_the_same", || {
-        let bench = Bench::new();
-        let list = bench.file("latencies.csv", &b"31\n30\n40\n".repeat(50));
-        assert!(crate::bench::works("mkfifo", &[&pipe(&bench)]));
-        // 10^7 s of I/Os of 31 us would take hours.
-        let long = ["--unit=us", "--measure=10000000s"];
-        let sim = [&["poll", "sim", &list, "--policy=pas"][..], &long].concat();
-        let sweep = [
-            &["poll", "sweep", &list, "--policy=pas", "--yes"][..],
-            &long,
-        ]
-        .concat();
-        let pipe = pipe(&bench);
-        for args in [
-            &sim[..],
-            &sweep,
-            &["trace", "import", &pipe, "--out", "t.parquet"],
-            &["analyze", &pipe],
-            &["poll", "sim", &pipe, "--policy=pas"],
-            &["bench", SIM, "--fio", &pipe],
-            &["replay", &pipe, SIM],
-            &["compare", &pipe, SIM, SIM],
-        ] {
-            let mut running = bench.start(bench.command(Q2C, args));
-            std::thread::sleep(Duration::from_millis(800));
-            running.signal(Signal::TERM);
-            running
-                .end()
-                .fails(Exit::Interrupted, &["stopped by a signal"]);
-        }
-        // A q2c trace is read from its end on, which a pipe cannot give.
-        bench
-            .q2c(&["trace", "info", &pipe])
-            .refuses(Exit::Input, &["expected a regular file"]);
-        bench.left_nothing();
-        // The list and the pipe, and no trace that is half written.
-        let mut left: Vec<_> = fs::read_dir(bench.path("")).unwrap().collect();
-        left.retain(|e| e.as_ref().unwrap().path().extension().is_some());
-        assert_eq!(left.len(), 1, "{left:?}");
-    });
+    let bench = Bench::new();
+    let list = bench.file("latencies.csv", &b"31\n30\n40\n".repeat(50));
+    assert!(crate::bench::works("mkfifo", &[&pipe(&bench)]));
+    // 10^7 s of I/Os of 31 us would take hours.
+    let long = ["--unit=us", "--measure=10000000s"];
+    let sim = [&["poll", "sim", &list, "--policy=pas"][..], &long].concat();
+    let sweep = [
+        &["poll", "sweep", &list, "--policy=pas", "--yes"][..],
+        &long,
+    ]
+    .concat();
+    let pipe = pipe(&bench);
+    for args in [
+        &sim[..],
+        &sweep,
+        &["trace", "import", &pipe, "--out", "t.parquet"],
+        &["analyze", &pipe],
+        &["poll", "sim", &pipe, "--policy=pas"],
+        &["bench", SIM, "--fio", &pipe],
+        &["replay", &pipe, SIM],
+        &["compare", &pipe, SIM, SIM],
+    ] {
+        let mut running = bench.start(bench.command(Q2C, args));
+        std::thread::sleep(Duration::from_millis(800));
+        running.signal(Signal::TERM);
+        running
+            .end()
+            .fails(Exit::Interrupted, &["stopped by a signal"]);
+    }
+    // A q2c trace is read from its end on, which a pipe cannot give.
+    bench
+        .q2c(&["trace", "info", &pipe])
+        .refuses(Exit::Input, &["expected a regular file"]);
+    bench.left_nothing();
+    // The list and the pipe, and no trace that is half written.
+    let mut left: Vec<_> = fs::read_dir(bench.path("")).unwrap().collect();
+    left.retain(|e| e.as_ref().unwrap().path().extension().is_some());
+    assert_eq!(left.len(), 1, "{left:?}");
 }
 
 fn pipe(bench: &Bench) -> String {
@@ -306,144 +296,130 @@ fn pipe(bench: &Bench) -> String {
 /// A run waits for its requests in flight, which take ten minutes here. The second signal does not.
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
-    timed("a_second_signal_ends_a_run_at_once", || {
-        let bench = Bench::new();
-        let args = [
-            "bench",
-            "sim:600s",
-            "--method=interrupt",
-            "--trials=1",
-            "--seconds=1",
-        ];
-        let mut running = bench.start(bench.command(Q2C, &args));
-        running.says("1 cell");
-        // The trial begins, and with it the first request.
-        std::thread::sleep(Duration::from_secs(2));
-        running.signal(Signal::INT);
-        // Time enough to see the first one; two that come together count as one.
-        std::thread::sleep(Duration::from_millis(300));
-        running.signal(Signal::INT);
-        running
-            .end()
-            .fails(Exit::Interrupted, &["second signal", "q2c restore"]);
-    });
+    let bench = Bench::new();
+    let args = [
+        "bench",
+        "sim:600s",
+        "--method=interrupt",
+        "--trials=1",
+        "--seconds=1",
+        "--real-time",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    running.says("1 cell");
+    // The trial begins, and with it the first request.
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::INT);
+    // Time enough to see the first one; two that come together count as one.
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal(Signal::INT);
+    running
+        .end()
+        .fails(Exit::Interrupted, &["second signal", "q2c restore"]);
 }
 
 /// The rate is a thousand times what the device can do. The run ends with its trial all the same,
 /// and not when what was due in it has been worked off, which would take a quarter of an hour.
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
-    timed("a_rate_above_what_the_device_can_do_ends_in_time", || {
-        let bench = Bench::new();
-        let args = [
-            "bench",
-            "sim:1ms",
-            "--method=poll",
-            "--rate=1000000",
-            "--trials=1",
-            "--seconds=1",
-            "--warm-up=0.25",
-            "--json",
-        ];
-        let outcome = bench.q2c(&args);
-        outcome.exits(Exit::Done);
-        let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-        let iops = result["cells"][0]["iops"]["median"].as_f64().unwrap();
-        // One server of 1 ms; a busy machine may do less.
-        assert!((1.0..=1_010.0).contains(&iops), "{iops}");
-    });
+    let bench = Bench::new();
+    let args = [
+        "bench",
+        "sim:1ms",
+        "--method=poll",
+        "--rate=1000000",
+        "--trials=1",
+        "--seconds=1",
+        "--warm-up=0.25",
+        "--json",
+    ];
+    let outcome = bench.q2c(&args);
+    outcome.exits(Exit::Done);
+    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let iops = result["cells"][0]["iops"]["median"].as_f64().unwrap();
+    // One server of 1 ms, and 600 ns between two of its requests.
+    assert!((iops * 1_000_600e-9 - 1.0).abs() < 1e-6, "{iops}");
 }
 
 /// A trial in which the program stood still has no figures: its I/Os would be spread over the time
 /// in which it could do none.
 #[test]
 fn a_trial_in_which_the_program_was_stopped_does_not_count() {
-    timed(
-        "a_trial_in_which_the_program_was_stopped_does_not_count",
-        || {
-            let bench = Bench::new();
-            let args = [
-                "bench",
-                "sim:1ms",
-                "--method=interrupt",
-                "--trials=1",
-                "--seconds=5",
-            ];
-            let mut running = bench.start(bench.command(Q2C, &args));
-            running.says("1 cell");
-            std::thread::sleep(Duration::from_secs(2));
-            running.signal(Signal::STOP);
-            std::thread::sleep(Duration::from_secs(4));
-            running.signal(Signal::CONT);
-            running
-                .end()
-                .fails(Exit::Environment, &["every trial failed", "stood still"]);
-        },
-    );
+    let bench = Bench::new();
+    let args = [
+        "bench",
+        "sim:1ms",
+        "--method=interrupt",
+        "--trials=1",
+        "--seconds=5",
+        "--real-time",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    running.says("1 cell");
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(4));
+    running.signal(Signal::CONT);
+    running
+        .end()
+        .fails(Exit::Environment, &["every trial failed", "stood still"]);
 }
 
 /// A command that ignores signals is killed, and what was recorded is kept.
 #[test]
 fn a_recorded_command_that_ignores_signals() {
-    timed("a_recorded_command_that_ignores_signals", || {
-        let bench = Bench::new();
-        let target = bench.target();
-        let deaf = "trap '' INT TERM HUP; echo deaf >&2; while :; do sleep 0.1; done";
-        let args = [
-            "trace",
-            "record",
-            &target,
-            "--out",
-            "t.parquet",
-            "--",
-            "sh",
-            "-c",
-            deaf,
-        ];
-        let mut running = bench.start(bench.command(Q2C, &args));
-        std::thread::sleep(Duration::from_secs(2));
-        running.signal(Signal::INT);
-        // A `sleep` of the shell may be left for the tenth of a second that it lasts.
-        let outcome = running.end_with_others();
-        if outcome.status.code() != Some(i32::from(Exit::Interrupted.code())) {
-            assert!(!outcome.stderr.contains("deaf"), "{outcome:#?}");
-            return crate::skip("a_recorded_command_that_ignores_signals", "no capture here");
-        }
-        assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
-    });
+    let bench = Bench::new();
+    let target = bench.target();
+    let deaf = "trap '' INT TERM HUP; echo deaf >&2; while :; do sleep 0.1; done";
+    let args = [
+        "trace",
+        "record",
+        &target,
+        "--out",
+        "t.parquet",
+        "--",
+        "sh",
+        "-c",
+        deaf,
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::INT);
+    // A `sleep` of the shell may be left for the tenth of a second that it lasts.
+    let outcome = running.end_with_others();
+    if outcome.status.code() != Some(i32::from(Exit::Interrupted.code())) {
+        assert!(!outcome.stderr.contains("deaf"), "{outcome:#?}");
+        return crate::skip("a_recorded_command_that_ignores_signals", "no capture here");
+    }
+    assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
 }
 
 /// A second signal does not wait for the recorded command, and does not leave it behind.
 #[test]
 fn a_recorded_command_does_not_outlive_a_second_signal() {
-    timed(
-        "a_recorded_command_does_not_outlive_a_second_signal",
-        || {
-            let bench = Bench::new();
-            let target = bench.target();
-            let deaf = "trap '' INT TERM HUP; echo $$ > pid; while :; do sleep 0.1; done";
-            let args = ["trace", "record", &target, "--", "sh", "-c", deaf];
-            let mut running = bench.start(bench.command(Q2C, &args));
-            std::thread::sleep(Duration::from_secs(2));
-            running.signal(Signal::INT);
-            std::thread::sleep(Duration::from_millis(200));
-            running.signal(Signal::INT);
-            let outcome = running.end_with_others();
-            let Ok(pid) = fs::read_to_string(bench.path("pid")) else {
-                let test = "a_recorded_command_does_not_outlive_a_second_signal";
-                return crate::skip(test, "no capture here");
-            };
-            outcome.exits(Exit::Interrupted);
-            let left = Path::new("/proc").join(pid.trim()).join("cmdline");
-            let begun = std::time::Instant::now();
-            // A process that was killed may need a moment to go, and longer as a zombie without a
-            // parent.
-            while fs::read(&left).is_ok_and(|words| !words.is_empty()) {
-                assert!(begun.elapsed() < Duration::from_secs(20), "it still runs");
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        },
-    );
+    let bench = Bench::new();
+    let target = bench.target();
+    let deaf = "trap '' INT TERM HUP; echo $$ > pid; while :; do sleep 0.1; done";
+    let args = ["trace", "record", &target, "--", "sh", "-c", deaf];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    let outcome = running.end_with_others();
+    let Ok(pid) = fs::read_to_string(bench.path("pid")) else {
+        let test = "a_recorded_command_does_not_outlive_a_second_signal";
+        return crate::skip(test, "no capture here");
+    };
+    outcome.exits(Exit::Interrupted);
+    let left = Path::new("/proc").join(pid.trim()).join("cmdline");
+    let begun = std::time::Instant::now();
+    // A process that was killed may need a moment to go, and longer as a zombie without a
+    // parent.
+    while fs::read(&left).is_ok_and(|words| !words.is_empty()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it still runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Where a recording is refused, nothing is left of it.
@@ -460,20 +436,18 @@ fn a_refused_recording_leaves_no_run_folder() {
 /// result. More points than any run can measure are refused.
 #[test]
 fn a_run_of_very_many_points_ends_all_the_same() {
-    timed("a_run_of_very_many_points_ends_all_the_same", || {
-        let bench = Bench::new();
-        let args = ["bench", SIM, "--method=interrupt", "--trials=1"];
-        let stopped = |axes: &[&str], says: &str| {
-            let mut running = bench.start(bench.command(Q2C, &[&args[..], axes].concat()));
-            running.says(says).signal(Signal::INT);
-            running.end().exits(Exit::Interrupted);
-        };
-        // Up to eight numbers of jobs are all measured; of more, a coarse grid is.
-        stopped(&["--jobs=1..8", "--depth=1..1000"], "8000 cells");
-        stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
-        let axes = ["--jobs=1..1001", "--depth=1..100"];
-        bench
-            .q2c(&[&args[..], &axes].concat())
-            .fails(Exit::Usage, &["100000 points", "found 100100"]);
-    });
+    let bench = Bench::new();
+    let args = ["bench", SIM, "--method=interrupt", "--trials=1"];
+    let stopped = |axes: &[&str], says: &str| {
+        let mut running = bench.start(bench.command(Q2C, &[&args[..], axes].concat()));
+        running.says(says).signal(Signal::INT);
+        running.end().exits(Exit::Interrupted);
+    };
+    // Up to eight numbers of jobs are all measured; of more, a coarse grid is.
+    stopped(&["--jobs=1..8", "--depth=1..1000"], "8000 cells");
+    stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
+    let axes = ["--jobs=1..1001", "--depth=1..100"];
+    bench
+        .q2c(&[&args[..], &axes].concat())
+        .fails(Exit::Usage, &["100000 points", "found 100100"]);
 }

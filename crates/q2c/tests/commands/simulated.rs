@@ -1,0 +1,265 @@
+//! Tests of runs in simulated time. What they find is worked out here, and each is a function of
+//! its seed.
+
+use crate::program::{Finished, entry, number, q2c, run_in};
+use q2c_testkit::strict_json;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+/// Steps of an I/O on q2c's own machine, s: turnaround and submission.
+const STEPS_S: f64 = 0.6e-6;
+/// A machine's file, in which tests change single values.
+const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
+    turnaround_ns = 100\nlook_ns = 50\nswitch_ns = 1487\ntimer_ns = 500\nwake_delay_ns = 2500\n\
+    interrupt_ns = 1076\ninterrupt_delay_ns = 3000\n";
+
+fn run(folder: &Path, words: &str) -> Finished {
+    q2c(folder, &words.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Runs q2c in a folder of its own.
+fn result(words: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), words).json()
+}
+
+/// `result.json` of a run, without the times of the machine that simulated it.
+fn result_file(words: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), words).done();
+    let text = fs::read_to_string(run_in(folder.path()).join("result.json")).unwrap();
+    let mut result = strict_json(&text);
+    let fields = result.as_object_mut().unwrap();
+    for time in ["provenance", "started_unix_s", "seconds"] {
+        fields.remove(time);
+    }
+    for sweep in fields
+        .get_mut("sweeps")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        sweep.as_object_mut().unwrap().remove("seconds");
+    }
+    result.to_string()
+}
+
+#[test]
+fn a_result_is_a_function_of_its_seed() {
+    for words in [
+        "tune sim:lognormal(80us,0.4) --bs 4k --seconds 0.2 --trials 2 --seed",
+        "bench sim:lognormal(80us,0.4),servers=2 --jobs 1,3 --depth 1,4 --seconds 0.5 --trials 2 --seed",
+    ] {
+        let [first, second, third, other] =
+            [7, 7, 7, 8].map(|seed| result_file(&format!("{words} {seed}")));
+        assert!(first == second && second == third, "{words} 7");
+        assert_ne!(first, other, "{words} 8");
+    }
+}
+
+/// Median IOPS of each number of jobs.
+fn iops(result: &Value) -> Vec<(u64, f64)> {
+    let cells = result["cells"].as_array().unwrap().iter();
+    cells
+        .map(|cell| (cell["jobs"].as_u64().unwrap(), number(cell, "/iops/median")))
+        .collect()
+}
+
+#[track_caller]
+fn within(found: f64, expected: f64, share: f64) {
+    assert!(
+        (found / expected - 1.0).abs() <= share,
+        "{found}, expected {expected}"
+    );
+}
+
+/// 80 us of service, 500 ns of submission and 100 ns of turnaround.
+#[test]
+fn polling_takes_the_service_time_and_the_steps_around_it() {
+    let tuned = result("tune sim:80us --bs 4k --seconds 0.2 --trials 1 --json");
+    let mut cells = tuned["cells"].as_array().unwrap().iter();
+    let poll = cells.find(|cell| cell["method"] == "poll").unwrap();
+    within(number(poll, "/measured/iops/median"), 1.0 / 80.6e-6, 1e-3);
+}
+
+/// One job leaves the server idle during its steps; four jobs keep it busy.
+#[test]
+fn one_server_is_the_limit_of_many_jobs() {
+    let found = result("bench sim:80us,servers=1 --jobs 1,4 --method poll --seconds 1 --json");
+    for ((jobs, iops), (expected_jobs, expected)) in iops(&found)
+        .into_iter()
+        .zip([(1, 1.0 / 80.6e-6), (4, 1.0 / 80e-6)])
+    {
+        assert_eq!(jobs, expected_jobs);
+        within(iops, expected, 0.01);
+    }
+}
+
+/// Throughput of a closed network of a station with exponential service times and a delay, for 1 to
+/// `customers` customers, by exact mean value analysis (Reiser and Lavenberg, 1980).
+fn mean_value_analysis(service_s: f64, servers: usize, think_s: f64, customers: usize) -> Vec<f64> {
+    // Probability of each number of customers at the station.
+    let mut at_station = vec![1.0];
+    let rate = |busy: usize| busy.min(servers) as f64 / service_s;
+    let mut throughputs = Vec::new();
+    for n in 1..=customers {
+        let response: f64 = (1..=n)
+            .map(|k| k as f64 / rate(k) * at_station[k - 1])
+            .sum();
+        let throughput = n as f64 / (think_s + response);
+        let mut next: Vec<f64> = (1..=n)
+            .map(|k| throughput / rate(k) * at_station[k - 1])
+            .collect();
+        next.insert(0, 1.0 - next.iter().sum::<f64>());
+        at_station = next;
+        throughputs.push(throughput);
+    }
+    throughputs
+}
+
+#[test]
+fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
+    let expected = mean_value_analysis(80e-6, 4, STEPS_S, 16);
+    let found =
+        result("bench sim:exp(80us),servers=4 --jobs 1,2,4,8,16 --method poll --seconds 2 --json");
+    let found = iops(&found);
+    assert_eq!(found.len(), 5);
+    for (jobs, iops) in found {
+        within(iops, expected[jobs as usize - 1], 0.02);
+    }
+}
+
+/// Each of two jobs has half of a CPU. While one runs, an I/O of the other completes unseen: at most
+/// one for each turn of 3 ms comes on top of what a job does alone.
+#[test]
+fn two_jobs_pinned_to_one_cpu_share_it() {
+    let found =
+        result("bench sim:80us,servers=2 --jobs 1,2 --cpus 0 --method poll --seconds 1 --json");
+    let [(1, single), (2, shared)] = iops(&found)[..] else {
+        panic!("{found:#}");
+    };
+    within(single, 1.0 / 80.6e-6, 0.01);
+    assert!(
+        (single..single + 1.0 / 3e-3).contains(&shared),
+        "{single} {shared}"
+    );
+    for cell in found["cells"].as_array().unwrap() {
+        within(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_machine_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |from: &str, to: &str| {
+        let text = MACHINE.replace(from, to);
+        assert_ne!(text, MACHINE);
+        fs::write(folder.path().join("m.toml"), text).unwrap();
+    };
+    for (from, to, said) in [
+        ("cpus = 2", "cpus = 0", "cpus = 0: expected 1 to 4096"),
+        (
+            "speed = 1.0",
+            "speed = 0",
+            "speed = 0: expected 0.01 to 100",
+        ),
+        (
+            "timer_ns = 500",
+            "timer_ns = 1000000001",
+            "timer_ns = 1000000001",
+        ),
+        ("look_ns = 50", "look = 50", "unknown field `look`"),
+    ] {
+        write(from, to);
+        for command in ["tune", "bench", "calibrate"] {
+            run(
+                folder.path(),
+                &format!("{command} sim:80us --machine m.toml"),
+            )
+            .refused(3, &[said]);
+        }
+    }
+    assert!(!folder.path().join("runs").exists());
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("file"), q2c_testkit::random_mib()).unwrap();
+    fs::write(folder.path().join("m.toml"), MACHINE).unwrap();
+    for (code, words, said) in [
+        (3, "tune sim:80us --machine gone.toml", "gone.toml"),
+        (3, "tune sim:80us --machine here", "q2c calibrate"),
+        (2, "tune file --machine m.toml", "only simulated devices"),
+        (2, "bench file --machine m.toml", "only simulated devices"),
+        (2, "calibrate file --machine here", "only simulated devices"),
+        (
+            2,
+            "tune sim:80us --machine m.toml --real-time",
+            "--real-time",
+        ),
+        (2, "tune sim:80us --cpus 9", "CPU 9"),
+        (2, "bench sim:80us --machine m.toml --cpus 2", "CPU 2"),
+        (2, "tune sim:80us --background engine=io_uring", "io_uring"),
+        (2, "bench sim:80us --background engine=io_uring", "io_uring"),
+        (2, "bench sim:80us --method sqpoll", "no sqpoll"),
+    ] {
+        run(folder.path(), words).refused(code, &[said]);
+    }
+}
+
+/// Where neither the device nor the machine takes time, there is nothing to wait for. A device that
+/// takes time is measured on such a machine.
+#[test]
+fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 0\nturnaround_ns = 0\nlook_ns = 1\nswitch_ns = 0\n\
+        timer_ns = 0\nwake_delay_ns = 0\ninterrupt_ns = 0\ninterrupt_delay_ns = 0\n";
+    fs::write(folder.path().join("free.toml"), free).unwrap();
+    for words in [
+        "tune sim:0us",
+        "calibrate sim:0us",
+        "bench sim:0us --method poll",
+    ] {
+        let ended = run(folder.path(), &format!("{words} --machine free.toml"));
+        assert_eq!(ended.code, 4, "{}", ended.stderr);
+        assert!(ended.stderr.contains("stuck at"), "{}", ended.stderr);
+    }
+    let words = "bench sim:80us --machine free.toml --method poll --seconds 0.2 --out timed --json";
+    let found = run(folder.path(), words).json();
+    assert_eq!(iops(&found), [(1, 12_500.0)]);
+}
+
+/// A round of trials takes longer than 10 s, so the run ends after its first one, and that is soon.
+#[test]
+fn a_budget_is_one_of_simulated_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let words =
+        "bench sim:80us --jobs 1..8 --method poll --seconds 10 --trials 5 --budget 10s --json";
+    let begun = Instant::now();
+    let ended = run(folder.path(), words);
+    let took = begun.elapsed();
+    let found = ended.json();
+    let cells = found["cells"].as_array().unwrap().iter();
+    let trials: Vec<f64> = cells.map(|cell| number(cell, "/iops/trials")).collect();
+    assert_eq!(trials, [1.0; 8]);
+    let simulated_s = 8.0 * 10.0;
+    assert!(took.as_secs_f64() < simulated_s / 2.0, "{took:?}");
+}
+
+/// What needs this machine's kernel is there in real time alone.
+#[test]
+fn real_time_is_that_of_this_machine() {
+    let words = "bench sim:5ms --method interrupt --seconds 0.2 --warm-up 0.2 --trials 1 --json";
+    let (simulated, real) = (result(words), result(&format!("{words} --real-time")));
+    assert_eq!(simulated["machine"]["kernel"], "simulated");
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(real["machine"]["kernel"], kernel.trim());
+    assert_eq!(simulated["doctor"]["checks"], serde_json::json!([]));
+    let proved = entry(&real["doctor"], "checks", "id", "target-proved");
+    let found = proved["found"].as_str().unwrap();
+    assert_eq!(found.matches("no device").count(), 1, "{found}");
+    assert!(number(&real["cells"][0], "/iops/median") < 1.0 / 5e-3);
+}
