@@ -8,7 +8,8 @@ use q2c_sys::thread::Switches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A run that goes on by less than [`STEP_SPAN_NS`] in so many steps of each lane makes no progress.
+/// A run that goes on by less than [`STEP_SPAN_NS`] in so many steps of each lane makes no
+/// progress.
 const MOST_STEPS: usize = 1 << 20;
 const STEP_SPAN_NS: u64 = 1_000_000;
 

@@ -68,8 +68,8 @@ fn a_recording_fits_80_columns() {
     assert!(text.contains("reads and writes"), "{text}");
 }
 
-/// dd does 400 direct reads, and the trace in a new run folder has as many records of that size, but
-/// for what the capture counts as lost. A trace that exists is not written over.
+/// dd does 400 direct reads, and the trace in a new run folder has as many records of that size,
+/// but for what the capture counts as lost. A trace that exists is not written over.
 #[test]
 fn a_command_is_recorded() {
     let test = "record::a_command_is_recorded";

@@ -24,8 +24,8 @@ fn listed(folder: &Path) -> [String; 2] {
     paths
 }
 
-/// A device of 4 ms after one of 1 ms, each with 500 ns of submission: a quarter of the I/Os fit into
-/// the time.
+/// A device of 4 ms after one of 1 ms, each with 500 ns of submission: a quarter of the I/Os fit
+/// into the time.
 #[test]
 fn runs_are_listed_and_compared() {
     let folder = tempfile::tempdir().unwrap();

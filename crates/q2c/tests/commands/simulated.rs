@@ -131,8 +131,8 @@ fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
     }
 }
 
-/// Each of two jobs has half of a CPU. While one runs, an I/O of the other completes unseen: at most
-/// one for each turn of 3 ms comes on top of what a job does alone.
+/// Each of two jobs has half of a CPU. While one runs, an I/O of the other completes unseen: at
+/// most one for each turn of 3 ms comes on top of what a job does alone.
 #[test]
 fn two_jobs_pinned_to_one_cpu_share_it() {
     let found =
