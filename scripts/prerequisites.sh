@@ -9,6 +9,7 @@
 # COMMAND gets these variables besides its own environment:
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
+#   RUSTC_WORKSPACE_WRAPPER clippy-driver for tests by the pinned version, with CLIPPY_ARGS
 #   Q2C_PYTHON              for `test` a Python with scripts/python-requirements.txt, for `test-python`
 #                           one with scripts/python-package-requirements.txt, for `test-spark` one
 #                           with scripts/python-spark-requirements.txt, in an environment of its own
@@ -335,4 +336,15 @@ if [ "$failed" != 0 ]; then exit 1; fi
 Q2C_RUST_IS_PINNED=0
 if [ "$(version_of rustc)" = "$PINNED" ]; then Q2C_RUST_IS_PINNED=1; fi
 export Q2C_RUST_IS_PINNED
+
+# Clippy is the compiler with more to say. As the compiler of this workspace it checks and builds in
+# one pass, so that nothing is compiled a second time only to be checked.
+case $what in
+    test | test-python | test-spark)
+        if [ "$Q2C_RUST_IS_PINNED" = 1 ] && [ -n "$(version_of clippy-driver)" ]; then
+            export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+            export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings
+        fi
+        ;;
+esac
 if [ $# -gt 0 ]; then exec "$@"; fi
