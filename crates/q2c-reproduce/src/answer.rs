@@ -54,7 +54,8 @@ pub fn answer(
     let complete = matches!(summary.end, End::Complete);
     let result = judged(experiment, about, cells.collect());
     let mut warnings = result.warnings.clone();
-    if !predicted && !about.present.simulated {
+    // A simulated machine runs the jobs alone.
+    if !predicted && about.present.machine.simulated.is_none() {
         warnings.extend(others::warnings(&Load {
             points: &result.points,
             phases: &result.phases,

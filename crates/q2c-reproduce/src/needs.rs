@@ -12,8 +12,6 @@ pub struct Present {
     pub cpus: u32,
     /// Facts of the machine.
     pub machine: Machine,
-    /// True if the machine is simulated: it runs the jobs alone.
-    pub simulated: bool,
     /// Whether io_uring can poll the target's device; `None` without a target.
     pub poll_queues: Option<bool>,
     /// Hardware queues of the target's device; `None` where it has none or they are not known.
@@ -170,7 +168,6 @@ mod tests {
                 numa_nodes: Some(1),
                 ..Machine::default()
             },
-            simulated: false,
             poll_queues: Some(false),
             hw_queues: Some(4),
             no_spdk: Some("there is no spdk_nvme_perf".to_owned()),

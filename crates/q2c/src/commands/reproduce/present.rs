@@ -17,7 +17,6 @@ pub(super) fn present(cpus: usize, place: Option<(&Workbench, &Media)>) -> Prese
     let roots = Roots::live();
     let device = place.and_then(|(place, _)| place.target.device.as_ref());
     Present {
-        simulated: false,
         cpus: AllowedCpus::read().map_or(cpus, |all| all.count().min(cpus)) as u32,
         machine: place.map_or_else(
             || q2c_host::machine::read(&roots),
@@ -44,7 +43,6 @@ pub(super) fn simulated(world: &World, cpus: usize) -> Present {
     Present {
         cpus: cpus as u32,
         machine: q2c_host::machine::simulated(world.machine(), world.cpus()),
-        simulated: true,
         poll_queues: Some(false),
         no_spdk: Some("the machine is simulated".to_owned()),
         ..Present::default()
