@@ -75,7 +75,10 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
         bench.on_scratch();
     }
     workbench::tell_cpu_trials(&bench);
-    say(&doctor_in_a_line(&bench.doctor));
+    // A simulated machine has no checks.
+    if !bench.doctor.checks.is_empty() {
+        say(&doctor_in_a_line(&bench.doctor));
+    }
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     if !kept {
         // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
