@@ -404,7 +404,8 @@ pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
         let length = (phase.end.t_ns - phase.begin.t_ns) as f64;
         phase.ios as f64 / length * 1e9
     };
-    lanes.iter().map(of_lane).sum()
+    // The sum of no numbers is -0.
+    lanes.iter().map(of_lane).sum::<f64>() + 0.0
 }
 
 fn gathered(

@@ -78,6 +78,7 @@ fn phases_are_parts_of_one_trial() {
         assert!((begin..begin + 0.005).contains(&at), "{at} {begin}");
         let background = course[2]["background_iops"].as_f64().unwrap();
         assert_eq!(background > 0.0, begin > 0.0, "{course:#?}");
+        assert!(background.is_sign_positive(), "{course:#?}");
     }
 }
 
