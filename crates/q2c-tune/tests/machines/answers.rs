@@ -260,7 +260,6 @@ fn scores(seeds: Range<u64>) -> Vec<Score> {
     })
 }
 
-#[expect(clippy::print_stdout, reason = "figures for the journal")]
 /// The bounds are those that were reached on simulated machines of an earlier kind
 /// (docs/journal/2026-11-22-verdicts.md).
 fn check(seeds: Range<u64>) {
