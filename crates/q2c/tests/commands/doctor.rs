@@ -242,10 +242,9 @@ impl Loop {
     fn start(&self, script: &str) -> (Child, i32) {
         let words = self.words();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let script = format!("echo $$; {script}");
         let mut command = q2c_command(
             self.folder.path(),
-            &[&words[..], &["--", "sh", "-c", &script]].concat(),
+            &[&words[..], &["--", "sh", "-c", script]].concat(),
         );
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -359,13 +358,13 @@ fn a_signal_is_passed_on_and_settings_are_put_back() {
         return;
     };
     let before = device.state();
-    let (mut child, _) = device.start("trap 'exit 9' TERM; while :; do sleep 0.05; done");
+    let (mut child, _) = device.start("trap 'exit 9' TERM; echo $$; while :; do sleep 0.05; done");
     assert!(device.is_fixed());
     let q2c = Pid::from_child(&child);
     kill_process(q2c, Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(9));
     assert_eq!(device.state(), before);
-    let (mut child, _) = device.start("exec sleep 600");
+    let (mut child, _) = device.start("echo $$; exec sleep 600");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
     assert_eq!(device.state(), before);
@@ -377,7 +376,7 @@ fn what_a_killed_fix_left_is_restored() {
         return;
     };
     let before = device.state();
-    let (mut child, command) = device.start("exec sleep 600");
+    let (mut child, command) = device.start("echo $$; exec sleep 600");
     assert!(device.is_fixed());
     child.kill().unwrap();
     child.wait().unwrap();
