@@ -61,7 +61,7 @@ pub(super) fn late(
     let chosen = chosen(tune, verified);
     let count = chosen.len();
     for (nth, (case, method)) in chosen.into_iter().enumerate() {
-        if !stopped {
+        if !stopped && tune.workload.site.target_disk.is_some() {
             let (bs, nth) = (case.bs, nth + 1);
             progress.event(&doing(&format!(
                 "late time of {bs} {method}, run {nth} of {count} with the block layer captured"

@@ -5,6 +5,7 @@ use q2c_host::Roots;
 use q2c_host::doctor::{self, DoctorFacts, RingProbe, ToolCosts};
 use q2c_host::topology::AllowedCpus;
 use q2c_model::CpuId;
+use q2c_result::doctor::SCHEMA;
 use q2c_result::{DoctorReport, Target};
 use q2c_sys::{Buffers, Ring};
 
@@ -19,7 +20,10 @@ pub fn examine(
     time: &TimeSource,
 ) -> DoctorReport {
     match time.world() {
-        Some(_) => DoctorReport::default(),
+        Some(_) => DoctorReport {
+            schema: SCHEMA.to_owned(),
+            ..DoctorReport::default()
+        },
         None => doctor::run(&facts(roots, target, jobs, time)),
     }
 }
