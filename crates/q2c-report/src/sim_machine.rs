@@ -15,7 +15,7 @@ pub(crate) fn headline(machine: &Machine) -> Option<String> {
         other => other,
     };
     Some(format!(
-        "{} CPU{plural} of {name}, in virtual time",
+        "{} CPU{plural} of {name}, in simulated time",
         sim.cpus
     ))
 }
@@ -90,10 +90,10 @@ mod tests {
     fn a_simulated_machine_is_named_with_its_cpus() {
         let own = machine(8, &SimMachine::default().name);
         let words = headline(&own).unwrap();
-        assert_eq!(words, "8 CPUs of q2c's own machine, in virtual time");
+        assert_eq!(words, "8 CPUs of q2c's own machine, in simulated time");
         assert_eq!(about(&own), [format!("simulated: {words}")]);
         let other = headline(&machine(1, "EPYC 9354P")).unwrap();
-        assert_eq!(other, "1 CPU of EPYC 9354P, in virtual time");
+        assert_eq!(other, "1 CPU of EPYC 9354P, in simulated time");
     }
 
     #[test]

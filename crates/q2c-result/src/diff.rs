@@ -40,7 +40,7 @@ pub struct DiffSide {
     pub started_unix_s: Option<u64>,
     /// Whether its run had all of its trials.
     pub complete: bool,
-    /// Whether its machine was simulated, in virtual time.
+    /// Whether its machine was simulated, in simulated time.
     #[serde(default)]
     pub simulated: bool,
 }

@@ -40,7 +40,7 @@ pub struct Machine {
     pub preempt: Option<String>,
     /// Further facts (mitigations, items of the kernel's command line), name to value.
     pub other: BTreeMap<String, String>,
-    /// The machine that was simulated, in virtual time; `None` for a real machine.
+    /// The machine that was simulated, in simulated time; `None` for a real machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimMachine>,
 }

@@ -30,7 +30,7 @@ fn a_simulated_run_says_so_at_once() {
         terminal::tune_jobs(&jobs, wide),
         terminal::bench(&bench, wide),
     ] {
-        let words = "simulated: 8 CPUs of q2c's own machine, in virtual time";
+        let words = "simulated: 8 CPUs of q2c's own machine, in simulated time";
         assert_eq!(text.lines().nth(1), Some(words), "{text}");
     }
     for page in [
@@ -40,7 +40,7 @@ fn a_simulated_run_says_so_at_once() {
     ] {
         let page = page.unwrap();
         let head = page.split("</header>").next().unwrap();
-        for part in [", simulated</title>", ", simulated</h1>", "in virtual time"] {
+        for part in [", simulated</title>", ", simulated</h1>", "in simulated time"] {
             assert!(head.contains(part), "{part}");
         }
         assert!(!head.contains("Linux"));
