@@ -5,19 +5,13 @@ use crate::quantity::{duration, number};
 use q2c_result::{Machine, Target};
 use q2c_service::SimMachine;
 
-/// What stands first in a report of a simulated run: `8 CPUs of q2c's own machine, in virtual
+/// What stands first in a report of a simulated run: `8 CPUs of q2c's own machine, in simulated
 /// time`. `None` for a run on a real machine.
 pub(crate) fn headline(machine: &Machine) -> Option<String> {
     let sim = machine.simulated.as_ref()?;
     let plural = if sim.cpus == 1 { "" } else { "s" };
-    let name = match sim.name.as_str() {
-        own if own == SimMachine::default().name => "q2c's own machine",
-        other => other,
-    };
-    Some(format!(
-        "{} CPU{plural} of {name}, in simulated time",
-        sim.cpus
-    ))
+    let SimMachine { cpus, name, .. } = sim;
+    Some(format!("{cpus} CPU{plural} of {name}, in simulated time"))
 }
 
 /// The title of a page: the target, and whether it was simulated.

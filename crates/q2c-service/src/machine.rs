@@ -91,7 +91,7 @@ impl Default for SimMachine {
     /// (1.487 us and 1.076 us).
     fn default() -> Self {
         SimMachine {
-            name: "q2c's own".to_owned(),
+            name: "q2c's own machine".to_owned(),
             cpus: 8,
             speed: 1.0,
             slice_ns: 3_000_000,

@@ -40,7 +40,11 @@ fn a_simulated_run_says_so_at_once() {
     ] {
         let page = page.unwrap();
         let head = page.split("</header>").next().unwrap();
-        for part in [", simulated</title>", ", simulated</h1>", "in simulated time"] {
+        for part in [
+            ", simulated</title>",
+            ", simulated</h1>",
+            "in simulated time",
+        ] {
             assert!(head.contains(part), "{part}");
         }
         assert!(!head.contains("Linux"));
