@@ -390,7 +390,7 @@ fn is_simulated_as_calibrated(at: &Path) {
     let stderr = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(3), "{stderr}");
     assert!(
-        stderr.contains("found 1 others; make one with q2c calibrate"),
+        stderr.contains("found 1 of another kind; make one with q2c calibrate"),
         "{stderr}"
     );
 }

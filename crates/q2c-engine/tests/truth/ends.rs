@@ -174,5 +174,4 @@ fn the_floor_is_the_turnaround() {
     let time = world().into();
     assert_eq!(floor::measure(&time, CpuId(0)).unwrap(), 100.0);
     assert_eq!(floor::measure_bare(&time, CpuId(0)).unwrap(), 100.0);
-    assert!(floor::measure(&time, CpuId(1023)).is_err());
 }
