@@ -198,7 +198,7 @@ fn nothing_is_allocated_after_build() {
 
 #[test]
 fn the_counter_counts() {
-    let heap = measure(|| drop(Box::new(std::hint::black_box(1u64))));
+    let heap = measure(|| drop(std::hint::black_box(Box::new(1u64))));
     assert_eq!(heap.count_total, 1);
 }
 
