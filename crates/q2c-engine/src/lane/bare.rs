@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 impl<T: Time> Lane<'_, T> {
     /// Polls for each completion until the run's clock, which is read once after each I/O, shows
     /// `end`.
+    #[inline(never)]
     pub(super) fn bare(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
             let request = self.next_request(0);
