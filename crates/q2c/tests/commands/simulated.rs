@@ -30,7 +30,7 @@ fn result_file(words: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), words).done();
     let text = fs::read_to_string(run_in(folder.path()).join("result.json")).unwrap();
-    strict_json(&text);
+    assert!(strict_json(&text).is_object());
     let begin = text.find("\"provenance\": {").unwrap();
     let end = begin + text[begin..].find('}').unwrap();
     format!("{}{}", &text[..begin], &text[end..])
