@@ -57,14 +57,6 @@ const MOST_NS: u64 = 1_000_000_000;
 /// Why there is no such machine.
 #[derive(Debug, Error)]
 pub enum MachineError {
-    /// The file cannot be read.
-    #[error("read the simulated machine {}: {source}", path.display())]
-    Read {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the read.
-        source: std::io::Error,
-    },
     /// The file is no description of a machine.
     #[error("understand the simulated machine {}: {problem}", path.display())]
     Parse {
@@ -108,27 +100,18 @@ impl Default for SimMachine {
 }
 
 impl SimMachine {
-    /// Reads a machine from a TOML file, whose keys are the names of the fields.
+    /// Reads a machine from the text of the TOML file `path`. Its keys are the names of the fields.
     ///
     /// # Errors
-    /// The file cannot be read, a key is missing, unknown, or out of its range.
-    pub fn read(path: &Path) -> Result<Self, MachineError> {
-        let read = std::fs::read_to_string(path).map_err(|source| MachineError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
-        let parsed = toml::from_str::<SimMachine>(&read).map_err(|e| MachineError::Parse {
+    /// A key is missing, unknown, or out of its range.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, MachineError> {
+        let mut machine: SimMachine = toml::from_str(text).map_err(|e| MachineError::Parse {
             path: path.to_owned(),
             problem: e.to_string(),
         })?;
-        let named = match parsed.name.is_empty() {
-            true => path.display().to_string(),
-            false => parsed.name.clone(),
-        };
-        let machine = SimMachine {
-            name: named,
-            ..parsed
-        };
+        if machine.name.is_empty() {
+            machine.name = path.display().to_string();
+        }
         machine.check().map(|()| machine)
     }
 
@@ -231,13 +214,9 @@ mod tests {
 
     #[test]
     fn a_file_has_the_names_of_the_fields_and_is_checked() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("m.toml");
         let text = toml::to_string(&SimMachine::default()).unwrap();
-        let read = |text: String| {
-            std::fs::write(&path, text).unwrap();
-            SimMachine::read(&path).map_err(|e| e.to_string())
-        };
+        let read =
+            |text: String| SimMachine::parse(&text, Path::new("m.toml")).map_err(|e| e.to_string());
         assert_eq!(read(text.clone()), Ok(SimMachine::default()));
         for (from, to, names) in [
             ("cpus = 8", "cpus = 0", "cpus = 0: expected 1 to 4096"),
@@ -258,9 +237,6 @@ mod tests {
             let error = read(text.replace(from, to)).unwrap_err();
             assert!(error.contains(names), "{error}");
         }
-        std::fs::remove_file(&path).unwrap();
-        let gone = SimMachine::read(&path).unwrap_err().to_string();
-        assert!(gone.starts_with("read the simulated machine"), "{gone}");
     }
 
     #[test]

@@ -19,20 +19,19 @@ impl RunnerClock {
             system: SystemClock::default(),
         }
     }
+
+    fn simulated(&self) -> Option<Duration> {
+        let world = self.time.world()?;
+        Some(Duration::from_nanos(world.now()))
+    }
 }
 
 impl Clock for RunnerClock {
     fn monotonic(&self) -> Duration {
-        match self.time.world() {
-            Some(world) => Duration::from_nanos(world.now()),
-            None => self.system.monotonic(),
-        }
+        self.simulated().unwrap_or_else(|| self.system.monotonic())
     }
 
     fn unix(&self) -> Duration {
-        match self.time.world() {
-            Some(world) => Duration::from_nanos(world.now()),
-            None => self.system.unix(),
-        }
+        self.simulated().unwrap_or_else(|| self.system.unix())
     }
 }

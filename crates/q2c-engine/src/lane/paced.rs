@@ -169,9 +169,9 @@ impl<T: Time> Lane<'_, T> {
             let free = pace.as_ref().filter(|pace| !pace.free.is_empty());
             let due = free.map_or(end, |pace| pace.due.min(end));
             let next = |now| engine.next_due().unwrap_or(now);
-            self.time.look_again(|now| match now < end {
-                true => next(now).min(due),
-                false => next(now),
+            self.time.look_again(|now| {
+                let latest = if now < end { due } else { u64::MAX };
+                next(now).min(latest)
             });
             return Ok(());
         };

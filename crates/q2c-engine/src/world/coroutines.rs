@@ -50,8 +50,11 @@ impl Simulated<'_> {
         }
     }
 
-    fn give_way_if(self, must: bool) {
-        if must {
+    /// Plans what this thread does next, and lets the others go on where that takes until then.
+    #[inline]
+    fn plan(self, step: impl FnOnce(&mut Schedule, usize) -> bool) {
+        let must_wait = step(&mut self.stage.schedule.borrow_mut(), self.thread);
+        if must_wait {
             self.give_way();
         }
     }
@@ -99,6 +102,32 @@ impl<'a> Stage<'a> {
     fn publish(&self) {
         *self.world.locked() = self.schedule.borrow().counters();
     }
+
+    /// What a run has given, when all its threads have ended.
+    fn gather<B>(
+        &self,
+        results: impl Iterator<Item = (String, Cell<Option<LaneResult>>)>,
+        beside: Option<B>,
+    ) -> Result<Crewed<B>, RunError> {
+        let lane = |(lane, result): (String, Cell<Option<LaneResult>>)| {
+            let result = result.into_inner();
+            result
+                .unwrap_or_else(|| Ok(LaneData::default()))
+                .map_err(|source| RunError::Lane { lane, source })
+        };
+        let lanes = results.map(lane).collect::<Result<Vec<_>, _>>()?;
+        let schedule = self.schedule.borrow();
+        match (beside, self.start_ns.get()) {
+            (Some(beside), Some(start_ns)) if !schedule.is_stuck() => Ok(Crewed {
+                lanes,
+                beside,
+                start_ns,
+            }),
+            _ => Err(RunError::Stuck {
+                at_ns: schedule.now(),
+            }),
+        }
+    }
 }
 
 impl Time for Simulated<'_> {
@@ -121,16 +150,15 @@ impl Time for Simulated<'_> {
     }
 
     fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64 {
-        let (last, must) = {
-            let mut schedule = self.stage.schedule.borrow_mut();
+        let mut last = 0;
+        self.plan(|schedule, thread| {
             let (now, look) = (schedule.now(), schedule.costs().look_ns);
             let looks = next(now).saturating_sub(now).div_ceil(look);
             // The look that finds something is still to come.
             let blind = looks.saturating_sub(1).saturating_mul(look);
-            let last = now.saturating_add(blind);
-            (last, blind > 0 && schedule.look_until(self.thread, last))
-        };
-        self.give_way_if(must);
+            last = now.saturating_add(blind);
+            blind > 0 && schedule.look_until(thread, last)
+        });
         let schedule = self.stage.schedule.borrow();
         // A thread that lost its CPU did not look meanwhile.
         if schedule.now() > last {
@@ -141,30 +169,26 @@ impl Time for Simulated<'_> {
     }
 
     fn spin_until(self, at_ns: u64) {
-        let must = {
-            let mut schedule = self.stage.schedule.borrow_mut();
-            schedule.look_until(self.thread, at_ns)
-        };
-        self.give_way_if(must);
+        self.plan(|schedule, thread| schedule.look_until(thread, at_ns));
     }
 
     #[inline]
     fn spend(self, step: Step) {
-        let (must, is_stuck) = {
-            let mut schedule = self.stage.schedule.borrow_mut();
+        self.plan(|schedule, thread| {
             let costs = schedule.costs();
-            let ns = match step {
-                Step::Turnaround => costs.turnaround_ns,
-                Step::Submission => costs.submission_ns,
-                Step::Look => costs.look_ns,
-            };
-            let must = schedule.work(self.thread, ns);
-            (must, schedule.is_stuck())
-        };
-        if is_stuck {
-            self.stage.halt.store(true, Ordering::Relaxed);
-        }
-        self.give_way_if(must);
+            let must_wait = schedule.work(
+                thread,
+                match step {
+                    Step::Turnaround => costs.turnaround_ns,
+                    Step::Submission => costs.submission_ns,
+                    Step::Look => costs.look_ns,
+                },
+            );
+            if schedule.is_stuck() {
+                self.stage.halt.store(true, Ordering::Relaxed);
+            }
+            must_wait
+        });
     }
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {
@@ -282,25 +306,7 @@ pub(crate) fn crew<W: Work, B: Beside>(
     conducted.map_err(|thread| {
         RunError::Panic(names.get(thread).map_or(name, String::as_str).to_owned())
     })?;
-    let lane = |(lane, result): (String, Cell<Option<LaneResult>>)| {
-        let result = result
-            .into_inner()
-            .unwrap_or_else(|| Ok(LaneData::default()));
-        result.map_err(|source| RunError::Lane { lane, source })
-    };
-    let lanes = names.into_iter().zip(results).map(lane);
-    let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
-    let schedule = stage.schedule.borrow();
-    match (seen.take(), stage.start_ns.get()) {
-        (Some(beside), Some(start_ns)) if !schedule.is_stuck() => Ok(Crewed {
-            lanes,
-            beside,
-            start_ns,
-        }),
-        _ => Err(RunError::Stuck {
-            at_ns: schedule.now(),
-        }),
-    }
+    stage.gather(names.into_iter().zip(results), seen.take())
 }
 
 /// Opens every coroutine's scope, one within the other, and calls `then` with all of them in their

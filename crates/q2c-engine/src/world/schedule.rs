@@ -327,9 +327,10 @@ impl Schedule {
         };
         let place = &self.cpus[cpu];
         let turn = place.turn_from.saturating_add(self.costs.slice_ns);
-        let at = match place.queue.is_empty() {
-            true => until,
-            false => until.min(turn.max(self.now)),
+        let at = if place.queue.is_empty() {
+            until
+        } else {
+            until.min(turn.max(self.now))
         };
         self.push(thread, at);
     }

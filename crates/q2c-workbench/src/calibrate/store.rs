@@ -43,26 +43,6 @@ pub struct NoCalibration {
     pub found: usize,
 }
 
-/// A stored calibration, and when it was stored.
-fn read(file: &fs::DirEntry) -> Option<(SystemTime, Stored)> {
-    let text = whole_file::read_text(&file.path(), whole_file::SMALL).ok()?;
-    let changed = file.metadata().and_then(|facts| facts.modified()).ok()?;
-    Some((changed, serde_json::from_str(&text).ok()?))
-}
-
-/// True if the calibration was made by this version of the fit on this machine.
-fn is_of(identity: &Identity, machine: &Machine) -> bool {
-    let facts = [
-        ("fit", FIT.to_string()),
-        ("kernel", machine.kernel.clone()),
-        ("cpu_model", machine.cpu_model.clone().unwrap_or_default()),
-        ("cpus_online", machine.cpus_online.len().to_string()),
-    ];
-    facts
-        .iter()
-        .all(|(name, fact)| identity.0.get(*name) == Some(fact))
-}
-
 #[derive(Serialize, Deserialize)]
 struct Stored {
     identity: Identity,
@@ -81,10 +61,29 @@ pub struct Kept {
     pub unfit: Option<Unfit>,
 }
 
+impl Stored {
+    /// Reads a file of the store. One that cannot be read, or whose costs no machine has, counts as
+    /// absent.
+    fn read(path: &Path) -> Option<Self> {
+        let text = whole_file::read_text(path, whole_file::SMALL).ok()?;
+        let stored: Stored = serde_json::from_str(&text).ok()?;
+        stored.calibration.cost.check().is_ok().then_some(stored)
+    }
+}
+
 /// A folder of calibrations, one file for each machine, kernel, target, CPU and block size.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+}
+
+/// The version of the fit, and the facts of the machine that any calibration depends on.
+fn machine_facts(machine: &Machine) -> Identity {
+    Identity::default()
+        .with("fit", FIT.to_string())
+        .with("kernel", &machine.kernel)
+        .with("cpu_model", machine.cpu_model.clone().unwrap_or_default())
+        .with("cpus_online", machine.cpus_online.len().to_string())
 }
 
 /// The facts that must be equal for a stored calibration to hold.
@@ -97,11 +96,7 @@ pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identit
         .map(ToString::to_string)
         .collect();
     let or_none = |fact: &Option<String>| fact.clone().unwrap_or_default();
-    Identity::default()
-        .with("fit", FIT.to_string())
-        .with("kernel", &machine.kernel)
-        .with("cpu_model", or_none(&machine.cpu_model))
-        .with("cpus_online", machine.cpus_online.len().to_string())
+    machine_facts(machine)
         .with("idle_driver", or_none(&machine.idle_driver))
         .with("governor", or_none(&machine.governor))
         .with("target", target)
@@ -120,17 +115,14 @@ impl Store {
         }
     }
 
-    /// The stored calibration for exactly this identity and block size. A file that cannot be read,
-    /// whose costs no machine has, or that another user may have written counts as absent, and its
-    /// calibration is measured anew.
+    /// The stored calibration for exactly this identity and block size. One that cannot be read, or
+    /// that another user may have written, is measured anew.
     #[must_use]
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Kept> {
         own_folder::check(&self.folder).ok()?;
-        let text = whole_file::read_text(&self.path(identity, bs), whole_file::SMALL).ok()?;
-        let stored: Stored = serde_json::from_str(&text).ok()?;
-        let same = stored.identity == *identity && stored.calibration.bs == bs;
-        let usable = same && stored.calibration.cost.check().is_ok();
-        usable.then_some(Kept {
+        let stored = Stored::read(&self.path(identity, bs))?;
+        let is_same = stored.identity == *identity && stored.calibration.bs == bs;
+        is_same.then_some(Kept {
             calibration: Calibration {
                 reused: true,
                 ..stored.calibration
@@ -145,19 +137,31 @@ impl Store {
     /// There is none.
     pub fn newest(&self, machine: &Machine) -> Result<(String, Calibration), NoCalibration> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut stored: Vec<(SystemTime, Stored)> = files.filter_map(|file| read(&file)).collect();
-        let found = stored.len();
+        let stored: Vec<(SystemTime, Stored)> = files
+            .filter_map(|file| {
+                Some((
+                    file.metadata().ok()?.modified().ok()?,
+                    Stored::read(&file.path())?,
+                ))
+            })
+            .collect();
         let none = || NoCalibration {
             folder: self.folder.display().to_string(),
-            found,
+            found: stored.len(),
         };
-        stored.retain(|(_, stored)| stored.unfit.is_none() && is_of(&stored.identity, machine));
-        let newest = stored.into_iter().max_by_key(|(changed, _)| *changed);
-        let (_, newest) = newest
-            .filter(|(_, newest)| newest.calibration.cost.check().is_ok())
+        let Identity(facts) = machine_facts(machine);
+        let is_of_machine = |Identity(other): &Identity| {
+            facts
+                .iter()
+                .all(|(name, fact)| other.get(name) == Some(fact))
+        };
+        let (_, newest) = stored
+            .iter()
+            .filter(|(_, stored)| stored.unfit.is_none() && is_of_machine(&stored.identity))
+            .max_by_key(|(changed, _)| *changed)
             .ok_or_else(none)?;
         let target = newest.identity.0.get("target").cloned();
-        Ok((target.unwrap_or_default(), newest.calibration))
+        Ok((target.unwrap_or_default(), newest.calibration.clone()))
     }
 
     /// Stores a calibration, and why it must not be used again where there is a reason. The file
@@ -254,7 +258,8 @@ mod tests {
         }
     }
 
-    /// Of another version's fit and of another kernel there is nothing to take.
+    /// Of another version's fit, of another kernel and of costs that no machine has nothing is
+    /// taken.
     #[test]
     fn the_newest_calibration_of_this_machine_is_found() {
         let own = tempfile::tempdir().unwrap();
@@ -279,6 +284,9 @@ mod tests {
         store
             .save(&id(FIT, "6.1.0", "mine"), &calibration(), None)
             .unwrap();
+        let mut bad = calibration();
+        bad.cost.submit_ns = -1e6;
+        store.save(&id(FIT, "6.1.0", "bad"), &bad, None).unwrap();
         assert_eq!(store.newest(&here).unwrap().0, "mine");
     }
 
