@@ -12,6 +12,7 @@ use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Exit;
+use q2c_run::whole_file;
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,7 +115,12 @@ pub fn machine_unless(
         }
         (Some(MachineName::Here), None) => here().map(Some),
         (Some(MachineName::File(path)), None) => {
-            SimMachine::read(path).map(Some).or_exit(Exit::Input)
+            let unread = |e| format!("read the simulated machine {}: {e}", path.display());
+            let text = whole_file::read_named_text(path, whole_file::BY_HAND);
+            let text = text.map_err(unread).or_exit(Exit::Input)?;
+            SimMachine::parse(&text, path)
+                .map(Some)
+                .or_exit(Exit::Input)
         }
         (None, real) => Ok((real.is_none() && !args.real_time).then(SimMachine::default)),
     }
@@ -187,8 +193,15 @@ fn told(bench: Workbench) -> Result<Workbench, Failure> {
     Ok(bench)
 }
 
-/// Tells which CPU the first job got, and what the others would have given.
-pub fn tell_cpu_trials(bench: &Workbench) {
+/// Tells on which simulated machine a run is, or which CPU its first job got and what the others
+/// would have given.
+pub fn tell_place(bench: &Workbench) {
+    if let Some(world) = bench.workload.site.time.world() {
+        let SimMachine { name, cpus, .. } = world.machine();
+        say(&format!(
+            "simulated, on {cpus} CPUs of {name}: no time below is one of this machine"
+        ));
+    }
     if let Some(words) = q2c_report::cpu_trials::words(&bench.target) {
         say(&words);
     }

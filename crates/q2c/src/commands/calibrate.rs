@@ -6,7 +6,7 @@ use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use crate::progress::of_trials;
-use crate::workbench::{open_new, tell_cpu_trials};
+use crate::workbench::{open_new, tell_place};
 use q2c_engine::SimMachine;
 use q2c_model::Nanos;
 use q2c_result::Exit;
@@ -26,7 +26,7 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         args.jobs.jobs,
         stop,
     )?;
-    tell_cpu_trials(&bench);
+    tell_place(&bench);
     let mut progress = of_trials();
     let calibrations = calibrate(
         &bench.workload,

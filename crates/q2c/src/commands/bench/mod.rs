@@ -12,7 +12,7 @@ use crate::progress::of_trials;
 use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
 use crate::requests::tuned::tuned;
 use crate::requests::workload::target;
-use crate::workbench::{machine, open_for_interfaces, scratch, tell_cpu_trials};
+use crate::workbench::{machine, open_for_interfaces, scratch, tell_place};
 use q2c_bench::asked::Asked;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
@@ -154,7 +154,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
     check_axes(&place.workload.site, &spec.hw_queues, &spec.nr_requests).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
-    tell_cpu_trials(&place);
+    tell_place(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity);
     let folder = folder.or_exit_of(RunDirError::exit)?;

@@ -8,7 +8,7 @@ use crate::commands::bench::abilities;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::say;
-use crate::workbench::{open_for_interfaces, tell_cpu_trials};
+use crate::workbench::{open_for_interfaces, tell_place};
 use q2c_bench::media::Media;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
@@ -80,7 +80,7 @@ impl Place {
                 if plan.scratch {
                     bench.on_scratch();
                 }
-                tell_cpu_trials(&bench);
+                tell_place(&bench);
                 let engines: Vec<String> =
                     experiments.iter().flat_map(Experiment::engines).collect();
                 let media = media(&bench, &engines)?;

@@ -8,7 +8,6 @@ use crate::output::say;
 use crate::progress::of_trials;
 use crate::requests::tune::stored_workload;
 use crate::workbench;
-use q2c_engine::SimMachine;
 use q2c_host::target::Scratch;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
@@ -75,10 +74,9 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
     if spec.scratch {
         bench.on_scratch();
     }
-    workbench::tell_cpu_trials(&bench);
-    match bench.workload.site.time.world() {
-        Some(world) => say(&simulated_in_a_line(world.machine())),
-        None => say(&doctor_in_a_line(&bench.doctor)),
+    workbench::tell_place(&bench);
+    if bench.workload.site.time.world().is_none() {
+        say(&doctor_in_a_line(&bench.doctor));
     }
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     if !kept {
@@ -136,12 +134,6 @@ fn run_in(
     let page = q2c_report::html::tune(&result).or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
     Ok((result, state))
-}
-
-/// On which machine, in which time.
-fn simulated_in_a_line(machine: &SimMachine) -> String {
-    let SimMachine { name, cpus, .. } = machine;
-    format!("simulated time, on {cpus} CPUs of {name}: nothing is measured on this machine")
 }
 
 /// How many checks passed, and the names of those that did not.

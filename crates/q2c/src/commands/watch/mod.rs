@@ -13,7 +13,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, say, screen};
 use crate::requests::watch::WatchRequest;
 use crate::stream::{Stream, listen, print_summary};
-use crate::workbench::{open_new_without_rest, tell_cpu_trials};
+use crate::workbench::{open_new_without_rest, tell_place};
 use display::WatchDisplay;
 use draw::Head;
 use keys::Action;
@@ -39,7 +39,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let request = WatchRequest::of(args)?;
     let endpoint = listen(args.metrics.prometheus)?;
     let bench = open_new_without_rest("poll watch", &args.workload, args.jobs.jobs, stop)?;
-    tell_cpu_trials(&bench);
+    tell_place(&bench);
     let stream = stream(args, &bench, endpoint)?;
     let bs = request.bs;
     let first = request.methods[0].clone();
