@@ -26,7 +26,7 @@ install_wheel() { # PROFILE, WHAT PIP IS TOLD BESIDES...
     ls "$work/wheels"
     "$Q2C_PYTHON" -m venv "$work/venv"
     python=$work/venv/bin/python
-    "$python" -m pip install --quiet --disable-pip-version-check --no-index "$@" "$work"/wheels/q2c-*.whl
+    "$python" -m pip install --quiet --disable-pip-version-check --no-index "$@" "$work"/wheels/q2c_lab-*.whl
 }
 
 # Lets the environment find the tools of the tests where they are, and says where the program is.

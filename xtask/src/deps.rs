@@ -2,6 +2,7 @@
 //! where the table puts them.
 
 use crate::Findings;
+use crate::installs;
 use crate::source;
 use crate::table::{Kind, Table};
 use crate::unsafety;
@@ -41,6 +42,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     let packages = workspace::packages(root)?;
     let mut breaches = table.faults();
     breaches.extend(folders(root, &packages)?);
+    breaches.extend(installs::check(root)?);
     for package in &packages {
         breaches.extend(uses(package, &table, &packages, package.in_crates(root)));
         breaches.extend(unsafe_code(root, package, table.kind(&package.name))?);

@@ -6,6 +6,7 @@
 //! one.
 
 mod deps;
+mod installs;
 mod measure;
 mod sizes;
 mod source;
@@ -20,7 +21,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <deps|sizes> [--root DIR]
 
-  deps    crates use only what their row in ARCHITECTURE.md allows; unsafe code and system crates likewise
+  deps    crates use only what their row in ARCHITECTURE.md allows; unsafe code and system crates likewise;
+          no text installs this project from a registry
   sizes   lines per file and function, by crate; at most 1000 per file and 80 per function, and
           100 columns per line of comment";
 

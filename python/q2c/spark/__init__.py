@@ -21,14 +21,14 @@ def _check() -> None:
         except ImportError as missing:
             raise ImportError(
                 f"failed to load q2c.spark: it needs {module}, which this Python does not have; "
-                "install it with: pip install 'q2c[spark]'"
+                "install q2c with its extra spark, as docs/fleet.md says"
             ) from missing
     import pyspark
 
     if int(pyspark.__version__.split(".")[0]) < 4:
         raise ImportError(
             f"failed to load q2c.spark: expected pyspark 4 or newer, found {pyspark.__version__}; "
-            "install it with: pip install 'q2c[spark]'"
+            "install q2c with its extra spark, as docs/fleet.md says"
         )
 
 

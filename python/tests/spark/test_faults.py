@@ -182,5 +182,5 @@ def test_without_pyspark_the_message_says_what_to_install() -> None:
         last = done.stderr.strip().splitlines()[-1]
         assert last == (
             f"ImportError: failed to load q2c.spark: it needs {module}, which this Python does not "
-            "have; install it with: pip install 'q2c[spark]'"
+            "have; install q2c with its extra spark, as docs/fleet.md says"
         )
