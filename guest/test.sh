@@ -169,21 +169,20 @@ is_asked() { # TOPIC...
     return 1
 }
 
-# Builds an integration test, and prints NAME=PATH of its program.
-test_program() { # NAME, WHAT TO BUILD...
-    local name=$1
-    shift
-    cargo test --locked "$@" --test "$name" --no-run --message-format json </dev/null |
-        sed -n 's/.*"name":"'"$name"'".*"executable":"\([^"]*\)".*/'"$name"'=\1/p'
+# Prints NAME=PATH of the program of an integration test. With what `make test` has built there is
+# nothing left to do here.
+test_program() { # NAME, CRATE
+    cargo test --locked --workspace --test "$1" --no-run --message-format json </dev/null |
+        sed -n 's|.*/'"$2"'/Cargo.toml".*"name":"'"$1"'".*"executable":"\([^"]*\)".*|'"$1"'=\1|p'
 }
 
-cargo build --release --locked --package q2c --features scx </dev/null
+# What is built with optimisation is not checked by clippy a second time.
+env -u RUSTC_WORKSPACE_WRAPPER -u CLIPPY_ARGS cargo build --release --locked --package q2c --features scx </dev/null
 tools=$(alone tools_layer)
 programs=("q2c=$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")")
 # The engines' contract tests, and trials of placements.
-if is_asked passthrough paths; then programs+=("$(test_program contract --release --package q2c-engine)"); fi
-# With what `make test` has built there is nothing left to do here.
-if is_asked place; then programs+=("$(test_program placements --workspace)"); fi
+if is_asked passthrough paths; then programs+=("$(test_program contract q2c-engine)"); fi
+if is_asked place; then programs+=("$(test_program placements q2c-corun)"); fi
 own_layer "$work/own.cpio" "${programs[@]}"
 alone prune_cache
 if reason=$(ready); then

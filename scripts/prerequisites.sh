@@ -340,7 +340,7 @@ export Q2C_RUST_IS_PINNED
 # Clippy is the compiler with more to say. As the compiler of this workspace it checks and builds in
 # one pass, so that nothing is compiled a second time only to be checked.
 case $what in
-    test | test-python | test-spark)
+    test | test-guest | test-python | test-spark)
         if [ "$Q2C_RUST_IS_PINNED" = 1 ] && [ -n "$(version_of clippy-driver)" ]; then
             export RUSTC_WORKSPACE_WRAPPER=clippy-driver
             export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings

@@ -63,15 +63,28 @@ beside_a_load() {
     return "$status"
 }
 
+# Runs the faults of the program and all experiments, which wait more than they compute, and the
+# simulated machines in the time that they wait. The globs of this and of the step before it are a
+# partition, so that no test program is left out.
+waiting_beside_machines() {
+    local machines status=0
+    cargo test --workspace --locked --no-fail-fast --test 'm*' >"$work/machines" 2>&1 &
+    machines=$!
+    cargo test --workspace --locked --no-fail-fast --test 'fa*' -- --test-threads $((2 * $(nproc))) || status=1
+    cargo test --workspace --locked --no-fail-fast --test 'e*' || status=1
+    wait "$machines" || status=1
+    cat "$work/machines"
+    return "$status"
+}
+
 lint "format" cargo fmt --all --check
 if [ -z "${RUSTC_WORKSPACE_WRAPPER:-}" ]; then lint "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings; fi
 step "build, by clippy where it is pinned" cargo test --workspace --all-targets --locked --no-run
 step "crate rules" cargo xtask deps
 step "sizes" cargo xtask sizes
 step "unit tests" cargo test --workspace --locked --no-fail-fast --lib --bins
-# All but the faults, which wait more than they compute and so run with twice as many threads.
-step "integration tests" cargo test --workspace --locked --no-fail-fast --test '[!f]*' --test 'f[!a]*'
-step "faults" cargo test --workspace --locked --no-fail-fast --test faults -- --test-threads $((2 * $(nproc)))
+step "integration tests" cargo test --workspace --locked --no-fail-fast --test '[!efm]*' --test 'f[!a]*'
+step "faults and experiments, with simulated machines beside them" waiting_beside_machines
 if command -v stress-ng >/dev/null; then
     step "tests about time beside a load" beside_a_load
 else
