@@ -4,7 +4,7 @@ use crate::{CaptureTarget, Missing, Recorder};
 use q2c_host::block::{Disk, hardware_queues, show_hardware_queues};
 use q2c_host::{Roots, machine};
 use q2c_model::{TraceMeta, facts};
-use q2c_sys::clock::monotonic_ns;
+use q2c_sys::clock::kernel_ns;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -120,7 +120,7 @@ pub fn queue_facts(disk: &Disk) -> impl Iterator<Item = (String, String)> + use<
 }
 
 fn unix_of_zero() -> Option<u64> {
-    let monotonic = monotonic_ns();
+    let monotonic = kernel_ns();
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(unix.as_nanos()).ok()?.checked_sub(monotonic)
 }

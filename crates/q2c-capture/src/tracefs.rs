@@ -19,7 +19,7 @@ use crate::{Drained, Missing, ProbeError, Wanted};
 use instance::{Failed, Instance};
 use q2c_host::block::Disk;
 use q2c_host::{Roots, machine};
-use q2c_sys::clock::monotonic_ns;
+use q2c_sys::clock::kernel_ns;
 use q2c_trace::Span;
 use q2c_trace::blktrace::{Counts, Matcher};
 use q2c_trace::recording::Recorded;
@@ -106,7 +106,7 @@ impl Tracefs {
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Result<Result<Drained, E>, ProbeError> {
-        let known = monotonic_ns().saturating_sub(LATE);
+        let known = kernel_ns().saturating_sub(LATE);
         self.drain_until(known, take)
     }
 

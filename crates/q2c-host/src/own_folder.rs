@@ -18,14 +18,31 @@ const STICKY: u32 = 0o1000;
 /// `PermissionDenied` with the first folder that belongs to another user or that others can change,
 /// or the error of looking at it.
 pub fn check(folder: &Path) -> io::Result<()> {
-    let user = geteuid().as_raw();
+    check_for(&[geteuid().as_raw()], folder)
+}
+
+/// As [`check`], for root who works for the user that called `sudo`: what belongs to that user is
+/// no stranger's.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_behind_sudo(path: &Path) -> io::Result<()> {
+    let mut users = vec![geteuid().as_raw()];
+    if users == [0] {
+        let caller = std::env::var("SUDO_UID").ok();
+        users.extend(caller.and_then(|user| user.parse::<u32>().ok()));
+    }
+    check_for(&users, path)
+}
+
+fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
     for part in folder.ancestors() {
         match fs::symlink_metadata(part) {
             Ok(link) => {
-                check_one(part, &link, user)?;
+                check_one(part, &link, users)?;
                 // What a link leads to may belong to another user than the link.
-                check_one(part, &fs::metadata(part)?, user)?;
+                check_one(part, &fs::metadata(part)?, users)?;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -48,12 +65,14 @@ pub fn check_file(file: &fs::File) -> io::Result<()> {
     }
 }
 
-fn check_one(path: &Path, meta: &Metadata, user: u32) -> io::Result<()> {
+fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     let owner = meta.uid();
-    if owner != user && owner != 0 {
+    if owner != 0 && !users.contains(&owner) {
+        let users: Vec<String> = users.iter().map(ToString::to_string).collect();
         return Err(denied(format!(
-            "{} belongs to user {owner}, expected {user} or root: another user could put links there",
-            path.display()
+            "{} belongs to user {owner}, expected {} or root: another user could put links there",
+            path.display(),
+            users.join(" or ")
         )));
     }
     let open = meta.is_dir() && meta.mode() & OTHERS_WRITE != 0 && meta.mode() & STICKY == 0;

@@ -1,6 +1,7 @@
 //! Programs of the user's, run by a shell on named CPUs, and stopped with all that they started.
 
 use q2c_model::CpuId;
+use q2c_sys::signal::unblock_in_child;
 use q2c_sys::thread::allow;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
@@ -31,7 +32,7 @@ pub fn start_on(cpus: &[CpuId], program: &mut Command) -> io::Result<Child> {
     thread::scope(|scope| {
         let started = scope.spawn(|| {
             allow(cpus)?;
-            program.spawn()
+            unblock_in_child(program)?.spawn()
         });
         started
             .join()

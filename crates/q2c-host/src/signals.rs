@@ -1,8 +1,8 @@
-//! Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into a flag. No signal handler runs, and no system
-//! call of a lane is interrupted.
+//! Turns SIGINT, SIGTERM and all other signals that would end a program from outside into a flag.
+//! No signal handler runs, and no system call of a lane is interrupted.
 //!
 //! The command line calls [`Signals::install`] as the first thing in `main`, before any thread
-//! exists. The four signals are then blocked in every thread, and one thread waits for them on a
+//! exists. The signals are then blocked in every thread, and one thread waits for them on a
 //! `signalfd`. Runs look at [`Signals::stop`] between I/Os and end in the normal way, so that
 //! restore guards are dropped and finished cells are kept; the command then exits with
 //! `Exit::Interrupted`. A blocked mask is inherited through exec: start other programs with
@@ -53,8 +53,28 @@ impl Drop for Orderly {
 /// What is done before the program is ended at once. It is given the message for the user.
 pub type LastDeed = fn(&str);
 
-/// The signals that ask q2c to stop.
-const STOPPING: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+/// The signals that ask q2c to stop: all that end a program unless it handles them, but for KILL,
+/// for PIPE, and for those that tell of a fault of its own. Batch systems send some, as do limits
+/// of CPU time and file size: a write beyond such a limit then fails and is told.
+const STOPPING: [Signal; 15] = [
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ALARM,
+    Signal::VTALARM,
+    Signal::PROF,
+    Signal::IO,
+    Signal::XCPU,
+    Signal::XFSZ,
+    Signal::SYS,
+    Signal::POWER,
+    Signal::STKFLT,
+];
+/// The real-time signals that a program can be sent, which end it, too (signal(7)).
+const REAL_TIME: std::ops::RangeInclusive<i32> = 34..=64;
 
 /// The stop flag, and the number of the latest signal. Clones share both.
 #[derive(Clone, Debug)]
@@ -71,7 +91,9 @@ impl Signals {
     /// # Errors
     /// The mask could not be set, or the descriptor or the thread could not be made.
     pub fn install(last_deed: LastDeed) -> io::Result<Signals> {
-        let set = SignalSet::of(&STOPPING.map(Signal::as_raw))?;
+        let named = STOPPING.map(Signal::as_raw);
+        let all: Vec<i32> = named.into_iter().chain(REAL_TIME).collect();
+        let set = SignalSet::of(&all)?;
         signal::block(&set)?;
         let fd = SignalFd::new(&set)?;
         let signals = Signals {

@@ -11,7 +11,7 @@ use q2c_host::restore::{Guard, Outcome, RestoreError};
 use q2c_model::Nanos;
 use q2c_policy::{BUCKETS, PolicySpec};
 use q2c_result::Exit;
-use q2c_sys::clock::monotonic_ns;
+use q2c_sys::clock::{kernel_ns, monotonic_ns};
 use q2c_watch::kernel::own_cpu;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -244,7 +244,7 @@ impl Daemon {
                 self.log.line(&Entry::Complete(at, done))?;
             }
         }
-        let now = Nanos(monotonic_ns());
+        let now = Nanos(kernel_ns());
         let (delay, line) = match &mut self.course {
             Course::Value(delay) => (*delay, None),
             Course::Rule(steering, _) => {

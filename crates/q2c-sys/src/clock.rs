@@ -9,6 +9,7 @@
 //! microseconds, which this does not change.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Length of the fit, milliseconds.
@@ -22,6 +23,37 @@ const SHIFT: u32 = 32;
 pub fn monotonic_ns() -> u64 {
     let t = clock_gettime(ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The present time of CLOCK_MONOTONIC as the kernel counts it in traces and BPF programs,
+/// nanoseconds. To the programs in a time namespace it may show another time (time_namespaces(7)).
+#[must_use]
+pub fn kernel_ns() -> u64 {
+    in_kernel(monotonic_ns())
+}
+
+fn in_kernel(monotonic_ns: u64) -> u64 {
+    static AHEAD: OnceLock<i64> = OnceLock::new();
+    let ahead = AHEAD.get_or_init(|| {
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets");
+        // Kernels before 5.6 have no time namespaces.
+        offsets.ok().and_then(|text| ahead_ns(&text)).unwrap_or(0)
+    });
+    monotonic_ns.wrapping_add_signed(ahead.wrapping_neg())
+}
+
+/// What a time namespace adds to CLOCK_MONOTONIC, by the text of `/proc/PID/timens_offsets`.
+fn ahead_ns(offsets: &str) -> Option<i64> {
+    let mut lines = offsets.lines().map(str::split_whitespace);
+    let mut words = lines.find_map(|mut words| {
+        let is_monotonic = matches!(words.next(), Some("monotonic" | "1"));
+        is_monotonic.then_some(words)
+    })?;
+    let [seconds, ns] = [words.next()?, words.next()?].map(str::parse::<i64>);
+    seconds
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(ns.ok()?)
 }
 
 /// CPU time of the calling thread, nanoseconds, exact to the present moment.
@@ -66,11 +98,11 @@ impl Clock {
         }
     }
 
-    /// The time of CLOCK_MONOTONIC, ns, at which this clock shows `ns`; `None` where the clock
-    /// counts by the TSC, which drifts against CLOCK_MONOTONIC.
+    /// The kernel's own time of CLOCK_MONOTONIC ([`kernel_ns`]) at which this clock shows `ns`;
+    /// `None` where the clock counts by the TSC, which drifts against CLOCK_MONOTONIC.
     #[must_use]
     pub fn since_boot(&self, ns: u64) -> Option<u64> {
-        (self.rate == 0).then(|| self.base + ns)
+        (self.rate == 0).then(|| in_kernel(self.base + ns))
     }
 
     fn fitted() -> Self {
@@ -162,9 +194,20 @@ mod tests {
     #[test]
     fn it_runs_at_the_rate_of_the_monotonic_clock() {
         let clock = Clock::new();
-        let (own, mono) = (clock.now(), monotonic_ns());
+        // Both at one moment: the readings between which least time passed, as a thread can lose
+        // its CPU between two.
+        let both = || {
+            let read = |_| {
+                let (before, own, after) = (monotonic_ns(), clock.now(), monotonic_ns());
+                (after - before, own, before)
+            };
+            let (_, own, mono) = (0..64).map(read).min().expect("some");
+            (own, mono)
+        };
+        let begin = both();
         std::thread::sleep(Duration::from_millis(200));
-        let (own, mono) = (clock.now() - own, monotonic_ns() - mono);
+        let end = both();
+        let (own, mono) = (end.0 - begin.0, end.1 - begin.1);
         assert!(
             own.abs_diff(mono) < 50_000,
             "own {own} ns, monotonic {mono} ns"
@@ -176,13 +219,24 @@ mod tests {
     fn a_monotonic_clock_tells_the_kernels_time() {
         let clock = Clock::monotonic();
         for _ in 0..1_000 {
-            let before = monotonic_ns();
+            let before = kernel_ns();
             let told = clock.since_boot(clock.now()).expect("no TSC");
-            let after = monotonic_ns();
+            let after = kernel_ns();
             assert!((before..=after).contains(&told), "{before} {told} {after}");
         }
         let fitted = Clock { base: 0, rate: 1 };
         assert_eq!(fitted.since_boot(0), None);
+    }
+
+    /// As proc(5) and the kernel's tools/testing/selftests/timens show the file.
+    #[test]
+    fn what_a_time_namespace_adds() {
+        let text = "monotonic           1000000         5\nboottime             0         0\n";
+        assert_eq!(ahead_ns(text), Some(1_000_000_000_000_005));
+        assert_eq!(ahead_ns("monotonic -86400 0\n"), Some(-86_400_000_000_000));
+        for wrong in ["", "boottime 1 1", "monotonic 1", "monotonic x 1"] {
+            assert_eq!(ahead_ns(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

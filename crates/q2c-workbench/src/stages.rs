@@ -16,7 +16,7 @@ use q2c_model::{CpuId, DevId};
 use q2c_result::analyze::Bottleneck;
 use q2c_result::bench::{PointStages, QueueTagWaits, StageRun, TagWaits};
 use q2c_result::late::Unseen;
-use q2c_sys::clock::monotonic_ns;
+use q2c_sys::clock::kernel_ns;
 use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ impl StageCapture {
     /// # Errors
     /// Why there can be no stages.
     pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, Unseen> {
-        let from_ns = monotonic_ns() + before.as_nanos() as u64;
+        let from_ns = kernel_ns() + before.as_nanos() as u64;
         let counts = move |io: &Recorded| io.span.first_ns() >= from_ns;
         let keep = move |io: &Recorded| counts(io).then(|| CapturedIo::from(io));
         let collector = begin(site, cpu, MOST_IOS, keep)?;

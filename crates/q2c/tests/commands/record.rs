@@ -6,6 +6,7 @@ use crate::terminal::{Terminal, fits};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes a file of 16 MiB. The folder is below the build's folder, so that the file is on a disk.
 fn file(folder: &Path) {
@@ -183,4 +184,29 @@ fn without_capabilities_it_is_tracefs() {
         .as_str()
         .unwrap();
     assert!(refused.contains(lacking), "{refused}");
+}
+
+/// A time namespace shows its programs another CLOCK_MONOTONIC than the kernel's traces have. The
+/// recording's start is the present all the same.
+#[test]
+fn a_recording_in_a_time_namespace_has_the_kernels_times() {
+    let test = "record::a_recording_in_a_time_namespace_has_the_kernels_times";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file(folder.path());
+    let inside = ["--time", "--monotonic", "1000000", "--fork"];
+    let record = "trace record file --out t.parquet -- dd if=file of=/dev/null iflag=direct bs=1M";
+    let ended = Command::new("unshare")
+        .args(inside)
+        .arg(env!("CARGO_BIN_EXE_q2c"))
+        .args(record.split(' '))
+        .current_dir(folder.path())
+        .output();
+    let Some(ended) = ended.ok().filter(|ended| ended.status.success()) else {
+        return q2c_testkit::skip(test, "no time namespace in which BPF is permitted");
+    };
+    let info = q2c(folder.path(), &["trace", "info", "t.parquet", "--json"]).json();
+    let start = number(&info, "/meta/start_unix_ns") / 1e9;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!((now.as_secs_f64() - start).abs() < 600.0, "{start}: {told}");
 }

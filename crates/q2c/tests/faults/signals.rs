@@ -167,15 +167,48 @@ fn complete(run: &Path, kept: &str, stdout: &str) {
     assert_eq!(cells.len(), trials(run), "each cell once: {journal}");
 }
 
+/// Batch systems, and limits of CPU time, send others than a terminal does.
 #[test]
 fn stopped_while_filling_the_scratch_file() {
-    for signal in [Signal::INT, Signal::HUP] {
+    for signal in [
+        Signal::INT,
+        Signal::HUP,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::ALARM,
+        Signal::VTALARM,
+        Signal::PROF,
+        Signal::IO,
+        Signal::XCPU,
+        Signal::SYS,
+        Signal::POWER,
+    ] {
         let bench = Bench::new();
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
         let outcome = stopped(&bench, &args, "filling the scratch file", signal);
         outcome.fails(Exit::Interrupted, &["fill the scratch file", "removed"]);
         bench.left_nothing();
     }
+}
+
+/// A write beyond the limit of a file's size is an error with a message, and leaves nothing.
+#[test]
+fn a_limit_of_file_sizes_is_told() {
+    let bench = Bench::new();
+    let line = r#"ulimit -f 64; exec "$0" "$@""#;
+    let args = [
+        "-c",
+        line,
+        Q2C,
+        "tune",
+        "--scratch",
+        "4m",
+        "--seconds",
+        "0.1",
+    ];
+    let outcome = bench.start(bench.command("sh", &args)).end();
+    outcome.fails(Exit::Environment, &["the scratch file", "File too large"]);
+    bench.left_nothing();
 }
 
 /// A stopped tune keeps its scratch file for `--resume`. A stopped calibration removes it, since it
