@@ -19,6 +19,12 @@ pub struct ParseError {
     pub problem: String,
 }
 
+/// The longest expression, bytes. With [`DEEPEST`] it bounds the stack that reading, calculating
+/// and dropping an expression take, as for the formulas of sleep rules.
+const LONGEST: usize = 1000;
+/// The deepest nesting of brackets, calls and signs.
+const DEEPEST: usize = 32;
+
 /// Units of numbers, and the factor of each: times become ns, shares 0..1.
 const UNITS: [(&str, f64); 7] = [
     ("%", 0.01),
@@ -133,21 +139,29 @@ struct Reader<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     at: usize,
+    /// Number of brackets, calls and signs that are open.
+    depth: usize,
     /// The unit of each number so far; nothing for one without.
     units: Vec<&'static str>,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Result<Self, ParseError> {
-        let tokens = tokens(text).map_err(|(column, problem)| ParseError {
+        let wrong = |(column, problem)| ParseError {
             text: text.to_owned(),
             column,
             problem,
-        })?;
+        };
+        if text.len() > LONGEST {
+            let problem = format!("expected at most {LONGEST} bytes, found {}", text.len());
+            return Err(wrong((LONGEST + 1, problem)));
+        }
+        let tokens = tokens(text).map_err(wrong)?;
         Ok(Reader {
             text,
             tokens,
             at: 0,
+            depth: 0,
             units: Vec::new(),
         })
     }
@@ -243,6 +257,18 @@ impl<'a> Reader<'a> {
     }
 
     fn factor(&mut self) -> Result<Expr, ParseError> {
+        if self.depth == DEEPEST {
+            let problem =
+                format!("expected at most {DEEPEST} brackets and signs within each other");
+            return Err(self.wrong(&problem));
+        }
+        self.depth += 1;
+        let factor = self.operand();
+        self.depth -= 1;
+        factor
+    }
+
+    fn operand(&mut self) -> Result<Expr, ParseError> {
         if self.next_of(&["-"]).is_some() {
             return Ok(Expr::Minus(Box::new(self.factor()?)));
         }

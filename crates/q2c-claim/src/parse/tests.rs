@@ -149,3 +149,19 @@ fn the_greater_of_two_is_a_part_like_any_other() {
     assert_eq!(found.left, joined(Join::Greater, less, twice));
     assert!(expect("greater(iops) > 1").is_err());
 }
+
+/// Reading takes stack for each bracket, sign and call, so that a text of them is refused, not
+/// followed to the end of the stack.
+#[test]
+fn neither_depth_nor_length_takes_the_stack() {
+    for (open, close) in [("(", ")"), ("-", ""), ("greater(1, ", ")")] {
+        let nested = |depth| format!("{}1{} > 0", open.repeat(depth), close.repeat(depth));
+        expect(&nested(DEEPEST - 1)).unwrap();
+        let refused = expect(&nested(DEEPEST)).unwrap_err().to_string();
+        assert!(refused.contains("at most 32 brackets"), "{refused}");
+        let long = expect(&nested(10_000)).unwrap_err().to_string();
+        assert!(long.contains("at most 1000 bytes"), "{long}");
+    }
+    let chain = format!("1{} > 0", "+1".repeat(10_000));
+    expect(&chain).unwrap_err();
+}
