@@ -6,6 +6,7 @@ use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
 use q2c_stats::{Interval, Ratio, ratio_of_medians};
+use q2c_workbench::busy::{Looked, Others, others_ran_beside};
 
 /// The trials of all points.
 pub(crate) type Runs = [CellRuns<FsPoint, FsTrial>];
@@ -89,6 +90,31 @@ pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs], cells: &[FsCell]) -> Vec<
     warnings
 }
 
+/// The warning that other programs ran beside trials.
+pub(crate) fn others(spec: &FsSpec, runs: &Runs) -> Option<Warning> {
+    let looked = Looked {
+        wall_s: spec.warm_up_seconds + spec.seconds,
+        stretches: 1,
+    };
+    let of_trial = |jobs: u32, trial: &FsTrial| {
+        let others = Others {
+            programs: trial.other_programs,
+            ..Others::default()
+        };
+        others.hiding(f64::from(jobs), looked)
+    };
+    let outcomes = || {
+        let each = runs.iter();
+        each.flat_map(|runs| runs.outcomes().map(|trial| (runs.plan.cell.jobs, trial)))
+    };
+    let hiding: Vec<f64> = outcomes()
+        .filter_map(|(jobs, trial)| of_trial(jobs, trial))
+        .collect();
+    let means = "the jobs shared CPUs with them, so that the file system can do more than these IOPS, and ratios of \
+                 jobs and file systems are worth little";
+    others_ran_beside(&hiding, outcomes().count(), means)
+}
+
 /// Bytes from the device for each byte of a scan below which the page cache had some of them.
 const FROM_DEVICE: f64 = 0.9;
 
@@ -130,6 +156,7 @@ mod tests {
                 iops,
                 in_flight: Some(0.5 * f64::from(n)),
                 from_device: None,
+                other_programs: Some(0.1),
             }),
         };
         CellRuns {
@@ -179,6 +206,24 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         assert_eq!(cells(&all)[0].in_flight.median, 0.5);
+    }
+
+    /// Two jobs with 0.1 CPUs of other programs beside them are undisturbed; six busy loops take
+    /// most of two CPUs.
+    #[test]
+    fn other_programs_beside_trials_are_told() {
+        let mut all = [runs(FileSystem::Xfs, Sharing::Private, 1000.0)];
+        assert_eq!(others(&good(), &all), None);
+        if let TrialResult::Ok(trial) = &mut all[0].trials[1].result {
+            trial.other_programs = Some(1.5);
+        }
+        let told = others(&good(), &all).unwrap();
+        assert_eq!(told.id, "others-ran");
+        assert!(
+            told.found.contains("beside 1 of 3 trials, on 1.50 CPUs"),
+            "{}",
+            told.found
+        );
     }
 
     #[test]

@@ -239,13 +239,14 @@ impl FsBench<'_> {
         if self.spec.locks && state == RunState::Complete {
             state = self.watch_locks(&plan, &mut cells, runner, folder)?;
         }
+        let others = conclude::others(self.spec, &summary.cells);
         Ok(Figures {
             state,
             cells,
             ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
             program: None,
             left_out,
-            warnings: summary.warnings,
+            warnings: others.into_iter().chain(summary.warnings).collect(),
         })
     }
 

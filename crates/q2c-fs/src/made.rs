@@ -32,12 +32,17 @@ pub(crate) struct Made {
 struct MountPoint(PathBuf);
 
 impl MountPoint {
+    /// Makes one with a name that nobody can foresee and take before.
     fn make(fs: FileSystem) -> Result<Self, FsError> {
-        let name = format!("q2c-{fs}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path)
-            .map_err(FsError::call(format!("make the folder {}", path.display())))?;
-        Ok(MountPoint(path))
+        let folder = std::env::temp_dir();
+        let made = tempfile::Builder::new()
+            .prefix(&format!("q2c-{fs}-"))
+            .tempdir_in(&folder);
+        let made = made.map_err(FsError::call(format!(
+            "make a folder in {}",
+            folder.display()
+        )))?;
+        Ok(MountPoint(made.keep()))
     }
 }
 

@@ -13,6 +13,7 @@ use q2c_engine::{
 };
 use q2c_host::Roots;
 use q2c_host::block::DiskStats;
+use q2c_host::cpu_time::CpuTimes;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::fs::{Access, Caching, FsLocks, FsPoint, FsProfile};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -39,6 +40,9 @@ pub struct FsTrial {
     /// Bytes that the device read for each byte of the jobs; `None` where that is not counted.
     #[serde(default)]
     pub from_device: Option<f64>,
+    /// CPUs on which other programs ran in user mode; `None` where that is not known.
+    #[serde(default)]
+    pub other_programs: Option<f64>,
 }
 
 /// The runner's plan.
@@ -94,6 +98,7 @@ impl FsPlan<'_> {
                 .map_err(CellError::Cell)?;
         let files = files::open(made.path(), point, self.spec.file)
             .map_err(|error| CellError::Cell(error.to_string()))?;
+        let before = CpuTimes::read(self.roots).ok();
         let done = match (point.access, point.caching) {
             (Access::Scan, Caching::Buffered) => {
                 self.scan(point, &files, &made.statistics, context)
@@ -103,10 +108,21 @@ impl FsPlan<'_> {
                 self.trial(jobs, &made.statistics, context)
             }
         };
+        let after = CpuTimes::read(self.roots).ok();
+        let others = before
+            .zip(after)
+            .and_then(|(before, after)| after.busy_since(&before).other_programs());
         readahead.end().map_err(CellError::Trial)?;
         files::remove_logs(made.path(), point)
             .map_err(|error| CellError::Trial(error.to_string()))?;
-        done.map_err(|error| match error {
+        let with_others = |(trial, seconds)| {
+            let trial = FsTrial {
+                other_programs: others,
+                ..trial
+            };
+            (trial, seconds)
+        };
+        done.map(with_others).map_err(|error| match error {
             CellError::Trial(why) if why.contains(FULL) => CellError::Trial(format!(
                 "{why}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
             )),
@@ -191,6 +207,7 @@ impl FsPlan<'_> {
             iops: iops(&data),
             in_flight: readings.in_flight(),
             from_device: None,
+            other_programs: None,
         };
         Ok((trial, thread_seconds(&data)))
     }

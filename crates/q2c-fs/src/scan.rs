@@ -70,6 +70,11 @@ pub(crate) fn trial(
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
+    if all.iter().any(|read| read.blocks == 0) {
+        return Err(io::Error::other(
+            "a job had no read that ended in the counted time; raise --seconds",
+        ));
+    }
     let blocks: u64 = all.iter().map(|read| read.blocks).sum();
     let [before, after] = disk;
     let both = before.zip(after);
@@ -85,8 +90,9 @@ pub(crate) fn trial(
         }),
         from_device: both.and_then(|(before, after)| {
             let sectors = after.read.sectors.0.checked_sub(before.read.sectors.0)?;
-            (blocks > 0).then(|| (sectors * SECTOR) as f64 / (blocks * bs.0) as f64)
+            Some((sectors * SECTOR) as f64 / (blocks * bs.0) as f64)
         }),
+        other_programs: None,
     }))
 }
 

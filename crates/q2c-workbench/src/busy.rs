@@ -107,15 +107,21 @@ pub fn at_rest(cpus: f64) -> Option<Warning> {
 /// their CPUs in each of these. `None` when there was none.
 #[must_use]
 pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
+    let means =
+        format!("there {MEANS}; where most trials of one method are so, so are all methods");
+    others_ran_beside(hiding, trials, &means)
+}
+
+/// As [`others_ran`], of figures for which that `means` something else.
+#[must_use]
+pub fn others_ran_beside(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
     let most = hiding.iter().copied().reduce(f64::max)?;
     let found = format!(
         "other programs ran beside {} of {trials} trials, on {:.2} CPUs (median; at most {most:.2})",
         hiding.len(),
         median(&sorted(hiding)),
     );
-    let means =
-        format!("there {MEANS}; where most trials of one method are so, so are all methods");
-    Some(Warning::new("others-ran", found, &means, STOP_OTHERS))
+    Some(Warning::new("others-ran", found, means, STOP_OTHERS))
 }
 
 #[cfg(test)]
