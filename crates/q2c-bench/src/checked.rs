@@ -25,6 +25,8 @@ const SETTINGS: RangeInclusive<u32> = 1..=65_536;
 const SIZES: RangeInclusive<Bytes> = Bytes(1)..=Bytes(u64::MAX);
 /// Range of the budget, seconds: the longest duration of the command line are 584 years.
 const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
+/// Fewest submissions that a trial of an open loop is expected to have.
+const FEWEST: f64 = 10.0;
 /// Any finite number above 0.
 const ABOVE_0: RangeInclusive<f64> = f64::MIN_POSITIVE..=f64::MAX;
 
@@ -42,6 +44,7 @@ impl CheckedPlan for BenchSpec {
         ] {
             value.map_or(Ok(()), |value| PlanFault::within(field, &value, ABOVE_0))?;
         }
+        self.check_rate()?;
         let budget = self.budget_s.unwrap_or_default();
         PlanFault::within("budget_s", &budget, BUDGET)?;
         check_machine(self.machine.as_ref())?;
@@ -51,6 +54,22 @@ impl CheckedPlan for BenchSpec {
 }
 
 impl BenchSpec {
+    /// A rate must give each job I/Os to measure: of a Poisson process with [`FEWEST`] expected
+    /// ones, one trial in 20,000 has none.
+    fn check_rate(&self) -> Result<(), PlanFault> {
+        let least = FEWEST / self.seconds;
+        match self.rate {
+            Some(rate) if rate < least => Err(PlanFault::new(
+                "rate",
+                format!(
+                    "{least:.3} per second or more, or longer trials: {FEWEST} submissions in each"
+                ),
+                rate,
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn check_axes(&self) -> Result<(), PlanFault> {
         PlanFault::some("engines", &self.engines)?;
         PlanFault::some("methods", &self.methods)?;
@@ -141,7 +160,7 @@ pub(crate) mod tests {
     fn each_field_is_checked() {
         assert_eq!(good().check(), Ok(()));
         type Spoil = fn(&mut BenchSpec);
-        let spoilt: [(&str, Spoil); 18] = [
+        let spoilt: [(&str, Spoil); 19] = [
             ("engines", |s| s.engines = vec!["libaio".to_owned(); 2]),
             ("methods", |s| s.methods = vec![Method::POLL; 2]),
             ("seconds", |s| s.seconds = -1.0),
@@ -152,6 +171,7 @@ pub(crate) mod tests {
             ("cpus", |s| s.cpus.clear()),
             ("precision", |s| s.precision = Some(f64::NAN)),
             ("rate", |s| s.rate = Some(0.0)),
+            ("rate", |s| s.rate = Some(9.9 / s.seconds)),
             ("budget_s", |s| s.budget_s = Some(f64::NAN)),
             ("engines", |s| s.engines = vec!["magic".to_owned()]),
             ("methods", |s| s.methods.clear()),

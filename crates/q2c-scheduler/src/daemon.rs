@@ -74,9 +74,7 @@ impl Daemon {
         without_smt: bool,
     ) -> Result<Daemon, DaemonError> {
         let map = map::of_machine(roots);
-        if !without_smt {
-            check(&map)?;
-        }
+        check(&map, without_smt)?;
         let mut guard = Guard::new(roots, journal)?;
         guard.hold_tasks()?;
         Ok(Daemon {
@@ -353,12 +351,10 @@ impl Daemon {
     }
 }
 
-fn check(map: &SmtMap) -> Result<(), DaemonError> {
-    match map.cpus() > map.cores() {
-        true => Ok(()),
-        false => Err(DaemonError::NoSmt {
-            cpus: map.cpus(),
-            cores: map.cores(),
-        }),
+fn check(map: &SmtMap, without_smt: bool) -> Result<(), DaemonError> {
+    match (map.cpus(), map.cores()) {
+        (0, _) => Err(DaemonError::NoCpus),
+        (cpus, cores) if cpus <= cores && !without_smt => Err(DaemonError::NoSmt { cpus, cores }),
+        _ => Ok(()),
     }
 }

@@ -5,13 +5,14 @@ use super::cells::CellSpec;
 use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, CpuId};
 use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
 use q2c_stats::{median, percentile, sorted};
 use q2c_workbench::busy::{Others, at_rest, others_ran};
+use std::collections::BTreeSet;
 
 type Runs = CellRuns<CellSpec, TrialOutcome>;
 
@@ -28,9 +29,9 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk also counts the background's I/O, whose bytes are not known here.
     let alone = tune.workload.background.is_empty();
     let mismatch = if alone { device_mismatch(cells) } else { None };
-    busy_with_others(tune.workload.others(), cells)
+    shared_cpu(&tune.workload.cpus, cells)
         .into_iter()
-        .chain(shared_cpu(cells))
+        .chain(busy_with_others(tune.workload.others(), cells))
         .chain(drift(tune, cells))
         .chain(unrecorded(cells))
         .chain(two_paths(cells, !alone))
@@ -82,15 +83,27 @@ fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// Warns when polling did not get its whole CPU. Polling never gives its CPU up but in think times,
-/// so the rest went to other tasks or guests.
-fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
+/// Warns when the jobs outnumber their CPUs, and otherwise when polling did not get its whole CPU.
+/// Polling never gives its CPU up but in think times, so the rest went to other tasks or guests.
+fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let share = median(&sorted(
         &outcomes
             .map(TrialOutcome::polling_got_pct)
             .collect::<Vec<_>>(),
     ));
+    let cpus = of_jobs.iter().collect::<BTreeSet<_>>().len();
+    if cpus < of_jobs.len() {
+        return Some(Warning::new(
+            "jobs-outnumber-cpus",
+            format!(
+                "{} jobs ran on {cpus} of the CPUs: a job that polled had {share:.0} % of a CPU",
+                of_jobs.len()
+            ),
+            "jobs wait for each other's turns, so methods that leave the CPU gain more here than with a CPU for each",
+            "name as many --jobs as CPUs at most, or more --cpus",
+        ));
+    }
     (share > 0.0 && share < WHOLE_CPU_PCT).then(|| Warning {
         id: "shared-cpu".to_owned(),
         found: format!(
@@ -319,17 +332,21 @@ mod tests {
     /// Polling that thinks leaves its CPU on purpose; a whole CPU was there all the same.
     #[test]
     fn polling_that_thinks_shares_no_cpu() {
-        let with = |got| {
+        let on = |cpus: &[CpuId], got| {
             let mut runs = runs("interrupt", None);
             if let TrialResult::Ok(outcome) = &mut runs.trials[0].result {
                 outcome.poll_cpu_pct = 38.0;
                 outcome.poll_got_pct = got;
             }
-            shared_cpu(&[runs]).map(|told| told.found)
+            shared_cpu(cpus, &[runs]).map(|told| told.found)
         };
+        let with = |got| on(&[CpuId(1)], got);
         assert_eq!(with(Some(99.0)), None);
         assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
         assert!(with(None).unwrap().contains("38.0 %"));
+        // Jobs that outnumber their CPUs are the reason themselves.
+        let told = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
+        assert!(told.starts_with("3 jobs ran on 2 of the CPUs"), "{told}");
     }
 
     #[test]

@@ -18,6 +18,11 @@ pub enum DaemonError {
         /// Cores.
         cores: usize,
     },
+    /// No CPU is known that tasks may be placed on.
+    #[error(
+        "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none"
+    )]
+    NoCpus,
     /// Which tasks poll cannot be read any longer.
     #[error(transparent)]
     Probe(#[from] ProbeError),
@@ -31,7 +36,7 @@ impl DaemonError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            DaemonError::NoSmt { .. } => Exit::Environment,
+            DaemonError::NoSmt { .. } | DaemonError::NoCpus => Exit::Environment,
             DaemonError::Probe(error) => error.exit(),
             DaemonError::Restore(error) => error.exit(),
         }
