@@ -38,25 +38,46 @@ pub fn fitted(message: String) -> String {
 /// A message whose control characters are shown, but for the ends of its lines, and that is cut
 /// where it is very long.
 fn shown(message: &str) -> String {
-    let mut shown = String::with_capacity(message.len().min(MOST));
     let mut chars = message.chars();
-    for c in chars.by_ref().take(MOST) {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            // Beside the control characters those that turn the direction of writing around.
-            _ if c.is_control()
-                || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                shown.extend(c.escape_unicode());
-            }
-            _ => shown.push(c),
-        }
-    }
+    let mut shown = visible(chars.by_ref().take(MOST));
     match chars.count() {
         0 => {}
         more => shown.push_str(&format!("... ({more} more characters)")),
     }
     shown
+}
+
+/// A text whose control characters are shown, but for the ends of its lines and columns.
+fn visible(text: impl Iterator<Item = char>) -> String {
+    let mut shown = String::new();
+    for c in text {
+        if is_hidden(c) && !matches!(c, '\n' | '\t') {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Whether a character does something else than being seen: control characters, and those that turn
+/// the direction of writing around.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// JSON whose strings have hidden characters as escapes, which mean the same to a reader.
+pub fn escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) && c != '\n' {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// Tells which recorded service times a simulated device has. Other devices have none.
@@ -74,7 +95,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a part of a longer result to stdout. Returns false when the reader has closed the pipe.
 pub fn print_while_read(text: &str) -> Result<bool, Failure> {
-    match writeln!(stdout(), "{}", text.trim_end_matches('\n')) {
+    arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
+}
+
+/// Whether what was written to stdout has arrived: not when the reader has closed the pipe.
+pub fn arrived(written: io::Result<()>) -> Result<bool, Failure> {
+    match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(
@@ -86,22 +112,24 @@ pub fn print_while_read(text: &str) -> Result<bool, Failure> {
 
 /// Prints a result to stdout as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&serde_json::to_string_pretty(value).or_exit(Exit::Internal)?)
+    print(&escaped(
+        &serde_json::to_string_pretty(value).or_exit(Exit::Internal)?,
+    ))
 }
 
 /// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the
 /// reader has closed the pipe.
 pub fn print_json_line(value: &impl Serialize) -> Result<bool, Failure> {
     let line = serde_json::to_string(value).or_exit(Exit::Internal)?;
-    if !print_while_read(&line)? {
-        return Ok(false);
-    }
-    match stdout().flush() {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
-            Exit::Device,
-            format!("write the result: {error}"),
-        )),
-        flushed => Ok(flushed.is_ok()),
+    print_while_read(&escaped(&line))
+}
+
+/// Prints a table as CSV. A terminal is not sent the control characters that names may have.
+pub fn print_csv(table: &str) -> Result<(), Failure> {
+    if stdout().is_terminal() {
+        print(&visible(table.chars()))
+    } else {
+        print(table)
     }
 }
 
@@ -205,6 +233,17 @@ fn unwritten(exit: Exit, path: &Path, why: &str) -> Failure {
 mod tests {
     use super::*;
     use std::fs;
+
+    /// A terminal shows neither, and a reader of JSON gets the name as it was.
+    #[test]
+    fn hidden_characters_are_shown_and_kept() {
+        let name = "a\u{202e}b\u{9b}31mc\u{7}";
+        assert_eq!(shown(name), "a\\u{202e}b\\u{9b}31mc\\u{7}");
+        let json = escaped(&serde_json::to_string_pretty(&[name]).unwrap());
+        assert_eq!(json, "[\n  \"a\\u202eb\\u009b31mc\\u0007\"\n]");
+        let back: [String; 1] = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, [name]);
+    }
 
     #[test]
     fn a_new_file_has_its_name_only_when_it_is_whole() {

@@ -54,17 +54,24 @@ fn next(result: &RunsResult, screen: Screen) -> String {
     if let Some(run) = first(&[RunEnd::Complete]) {
         text += &screen.note(Tone::Dim, "show one:", &format!("q2c report {}", run.path));
     }
-    let stopped = first(&[RunEnd::Interrupted, RunEnd::Crashed]);
-    if let Some(ListedRun {
-        path,
-        name: Some(name),
-        ..
-    }) = stopped
-    {
-        let line = format!("q2c {} --resume {path}", name.replace('-', " "));
+    let again = |run: &ListedRun| {
+        let has_ended = !matches!(run.end, RunEnd::Interrupted | RunEnd::Crashed);
+        let command = resumed_by(run.name.as_deref()?).filter(|_| !has_ended)?;
+        Some(format!("q2c {command} --resume {}", run.path))
+    };
+    if let Some(line) = result.runs.iter().find_map(again) {
         text += &screen.note(Tone::Dim, "go on with one:", &line);
     }
     text
+}
+
+/// The command that goes on with a run of this name; `None` where none does.
+fn resumed_by(name: &str) -> Option<&str> {
+    match name {
+        "tune" | "bench" | "reproduce" => Some(name),
+        "reproduce-all" => Some("reproduce"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +80,9 @@ mod tests {
 
     #[test]
     fn a_stopped_run_is_told_how_to_go_on() {
-        let run = |path: &str, end| ListedRun {
+        let run = |path: &str, name: &str, end| ListedRun {
             path: path.to_owned(),
-            name: Some("tune".to_owned()),
+            name: Some(name.to_owned()),
             target: Some("/dev/nvme0n1".to_owned()),
             started_unix_s: Some(1_767_225_600),
             end,
@@ -85,8 +92,9 @@ mod tests {
             schema: q2c_result::runs::SCHEMA.to_owned(),
             folder: "runs".to_owned(),
             runs: vec![
-                run("runs/b", RunEnd::Crashed),
-                run("runs/a", RunEnd::Complete),
+                run("runs/c", "replay", RunEnd::Interrupted),
+                run("runs/b", "tune", RunEnd::Crashed),
+                run("runs/a", "tune", RunEnd::Complete),
             ],
         };
         let screen = Screen {

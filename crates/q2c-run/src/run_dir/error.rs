@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub enum RunDirError {
     /// The disk or the quota is full. No final file is left half-written.
     #[error(
-        "{doing} {}: no space left on its disk; finished trials are kept, free some space and resume the run",
+        "{doing} {}: no space left on its disk; free some space: finished trials are kept, and q2c runs says how to go on",
         path.display()
     )]
     DiskFull {

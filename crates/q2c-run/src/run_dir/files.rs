@@ -2,6 +2,8 @@
 
 use super::checked::CheckedPlan;
 use super::error::RunDirError;
+use super::lock::LockedFile;
+use super::open::open_journal;
 use super::record::{RunRecord, SCHEMA};
 use crate::whole_file;
 use rustix::fs::OFlags;
@@ -29,11 +31,16 @@ pub fn read_plan<P: DeserializeOwned>(path: &Path) -> Result<P, RunDirError> {
     })
 }
 
-/// Reads the plan of the run in `path` as [`read_plan`] does, and checks its values.
+/// Reads the plan of the run in `path` as [`read_plan`] does, to go on with it, and checks its
+/// values. What follows looks at the machine and its devices, so a run that another process goes on
+/// with is refused before.
 ///
 /// # Errors
-/// Those of [`read_plan`], or a value that no plan has.
+/// Those of [`read_plan`], a run that is in use, or a value that no plan has.
 pub fn read_checked_plan<P: CheckedPlan>(path: &Path) -> Result<P, RunDirError> {
+    if let Ok(journal) = open_journal(path, &mut OpenOptions::new()) {
+        drop(LockedFile::lock(journal, path)?);
+    }
     let plan: P = read_plan(path)?;
     plan.check().map_err(|fault| RunDirError::BadPlan {
         path: path.join(PLAN),

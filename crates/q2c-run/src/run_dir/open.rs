@@ -198,7 +198,7 @@ fn remove_unfinished(path: &Path) -> Result<(), RunDirError> {
     fs::remove_dir(path).map_err(failed)
 }
 
-fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {
+pub(super) fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {
     let file = without_links(how.read(true).append(true)).open(path.join(JOURNAL));
     file.map_err(|e| missing_or_io(path, JOURNAL, e))
 }

@@ -1,13 +1,13 @@
 //! Arguments of `q2c bench`.
 
 use super::MachineArgs;
-use super::time::seconds_within;
+use super::time::{budget, seconds_within};
 use super::{Counts, Cpus, LimitArgs, Numbers, RunArgs};
 use clap::Args;
 pub use q2c_bench::SECONDS;
 use q2c_bench::interface::Interface;
 use q2c_engine::Pattern;
-use q2c_model::{Bytes, Nanos, parse_size, parse_time};
+use q2c_model::{Bytes, Nanos, parse_size};
 use q2c_policy::Method;
 use q2c_workbench::workload::Background;
 use std::path::PathBuf;
@@ -111,7 +111,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
     pub rating: Option<f64>,
     /// Time for all trials, such as 10m: fewer trials are run when they do not fit
-    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
+    #[arg(long, value_name = "DURATION", value_parser = budget)]
     pub budget: Option<Nanos>,
     /// What the run must keep.
     #[command(flatten)]

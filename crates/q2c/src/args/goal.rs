@@ -15,7 +15,7 @@ pub struct GoalArgs {
     #[arg(long, value_name = "IOPS")]
     min_iops: Option<MinIops>,
     /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = latency)]
     max_p99: Option<Nanos>,
     /// The chosen rule uses at most this much CPU, percent of one CPU and thread
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
@@ -33,10 +33,17 @@ impl GoalArgs {
     }
 }
 
+fn latency(text: &str) -> Result<Nanos, String> {
+    let time = parse_duration(text).map_err(|e| e.to_string())?;
+    Some(time)
+        .filter(|time| *time > Nanos::ZERO)
+        .ok_or_else(|| format!("expected a latency above 0, such as 200us, found `{text}`"))
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let value = value.filter(|percent| *percent > 0.0 && *percent <= 1e6);
-    value.ok_or_else(|| format!("expected a percentage above 0, found `{text}`"))
+    let value = value.filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    value.ok_or_else(|| format!("expected a percentage above 0 and up to 100, found `{text}`"))
 }
 
 #[cfg(test)]
@@ -45,9 +52,11 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_number_above_nothing() {
-        for text in ["nan", "-5", "0", "inf", "%"] {
+        for text in ["nan", "-5", "0", "inf", "%", "100000%"] {
             assert!(percent(text).is_err(), "{text}");
         }
-        assert_eq!(percent("250%"), Ok(250.0));
+        assert_eq!(percent("25%"), Ok(25.0));
+        assert!(latency("0").is_err() && latency("0us").is_err());
+        assert_eq!(latency("200us"), Ok(Nanos::from_micros(200)));
     }
 }

@@ -78,7 +78,7 @@ pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;
 
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{arrived, say};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use q2c_policy::SpecError;
@@ -159,8 +159,9 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         let told = one_line(&error.to_string(), given);
         return Failure::new(Exit::Usage, told).report();
     }
-    // Nothing can be done about a closed stream here.
-    error.print().ok();
+    if let Err(failure) = arrived(error.print()) {
+        return failure.report();
+    }
     ExitCode::from(if error.use_stderr() {
         Exit::Usage.code()
     } else {

@@ -20,6 +20,15 @@ pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, Str
     }
 }
 
+/// A budget for all trials of a run.
+pub fn budget(text: &str) -> Result<Nanos, String> {
+    let long_enough = |time: &Nanos| *time >= Nanos::from_millis(1_000);
+    let time = parse_time(text).map_err(|e| e.to_string())?;
+    Some(time)
+        .filter(long_enough)
+        .ok_or_else(|| format!("expected 1 s or more, such as 90s or 10m, found `{text}`"))
+}
+
 /// A time within a range, which is written in the same ways.
 pub fn time_within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
@@ -53,6 +62,13 @@ mod tests {
             assert!(seconds_within(wrong, 0.0..=1e7).is_err(), "{wrong}");
         }
         let second = Nanos::from_millis(1_000);
+        assert_eq!(budget("1s"), Ok(second));
+        for wrong in ["0", "999ms"] {
+            assert!(
+                budget(wrong).unwrap_err().contains("1 s or more"),
+                "{wrong}"
+            );
+        }
         assert_eq!(time_within("1", Nanos::ZERO, second), Ok(second));
     }
 }

@@ -1,11 +1,11 @@
 //! Arguments of `q2c tune`.
 
-use super::time::{seconds_within, time_within};
+use super::time::{budget, seconds_within, time_within};
 use super::{Counts, GoalArgs, LimitArgs, MachineArgs, RuleArgs, WorkloadArgs};
 use crate::failure::Failure;
 use clap::Args;
 use q2c_capture::CapturedBy;
-use q2c_model::{Nanos, parse_time};
+use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
 use q2c_tune::{SECONDS, THINK};
@@ -64,7 +64,7 @@ pub struct TuneArgs {
     pub goal: GoalArgs,
     /// Time for all trials, such as 90s: they end when it is spent, but for the first round;
     /// several numbers of jobs get equal shares of it
-    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
+    #[arg(long, value_name = "DURATION", value_parser = budget)]
     pub budget: Option<Nanos>,
     /// What the run must keep.
     #[command(flatten)]

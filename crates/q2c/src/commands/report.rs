@@ -3,7 +3,7 @@
 use crate::args::ReportArgs;
 use crate::commands::runs::latest;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, say, screen, write_new};
+use crate::output::{escaped, print, print_csv, say, screen, write_new};
 use q2c_report::kept::{self, DrawError, Kept};
 use q2c_result::Exit;
 use q2c_run::kept_text;
@@ -22,8 +22,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         say(&format!("report: {}", path.display()));
     }
     match (args.csv, args.json) {
-        (true, _) => print(&result.csv().or_exit_of(DrawError::exit)?)?,
-        (_, true) => print(&result.json().or_exit_of(DrawError::exit)?)?,
+        (true, _) => print_csv(&result.csv().or_exit_of(DrawError::exit)?)?,
+        (_, true) => print(&escaped(&result.json().or_exit_of(DrawError::exit)?))?,
         _ if args.html.is_some() => {}
         _ => print(&result.table(screen()))?,
     }

@@ -13,6 +13,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use keys::{COMMANDS, IN_JOB_FILES, Known, WHEN_RESUMED, is_shared};
 use q2c_config::{Config, FILE, Fault, Setting, named};
+use q2c_host::own_folder;
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use std::collections::BTreeMap;
@@ -196,8 +197,24 @@ fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Failure> {
     match named {
         _ if args.no_config => Ok(None),
         Some(path) => std::path::absolute(path).map(Some).map_err(bad),
-        None => Ok(q2c_config::find(&std::env::current_dir().map_err(bad)?)),
+        None => q2c_config::find(&std::env::current_dir().map_err(bad)?)
+            .map(own)
+            .transpose(),
     }
+}
+
+/// A file that was found and not named: another user could have put it in the way.
+fn own(path: PathBuf) -> Result<PathBuf, Failure> {
+    let refused = |error| {
+        let path = path.display();
+        format!(
+            "use {path}, which was found and not named: {error}; --config {path} takes it all the same, --no-config none"
+        )
+    };
+    own_folder::check_behind_sudo(&path)
+        .map_err(refused)
+        .or_exit(Exit::Input)?;
+    Ok(path)
 }
 
 fn faulty(path: &Path, faults: &[Fault]) -> Failure {

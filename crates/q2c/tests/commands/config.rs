@@ -3,6 +3,7 @@
 use crate::program::{q2c, q2c_command};
 use q2c_testkit::waiting;
 use std::fs;
+use std::os::unix::fs::chown;
 use std::path::Path;
 
 fn write(folder: &Path, text: &str) {
@@ -162,4 +163,29 @@ fn no_file_allows_writing() {
     q2c(folder.path(), &words).refused(2, &["--allow-write takes no name of q2c.toml"]);
     write(folder.path(), "[bench]\nallow-write = \"data\"\n");
     q2c(folder.path(), &["bench", "data"]).refused(3, &["found `allow-write`"]);
+}
+
+/// A file that another user put above this folder is not obeyed unless it is named. What belongs to
+/// the user behind sudo is no stranger's.
+#[test]
+fn a_strangers_file_is_not_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "[defaults]\nout = \"there\"\n");
+    if chown(folder.path().join("q2c.toml"), Some(65_534), None).is_err() {
+        return q2c_testkit::skip("a file of another user", "not root");
+    }
+    let said = ["q2c.toml belongs to user 65534", "--no-config"];
+    q2c(folder.path(), &["runs"]).refused(3, &said);
+    q2c(folder.path(), &["runs", "--config", "q2c.toml"]).done();
+    q2c(folder.path(), &["runs", "--no-config"]).done();
+    let behind = |user| {
+        let mut command = q2c_command(folder.path(), &["runs"]);
+        command
+            .env("SUDO_UID", user)
+            .output()
+            .unwrap()
+            .status
+            .code()
+    };
+    assert_eq!((behind("65534"), behind("65533")), (Some(0), Some(3)));
 }

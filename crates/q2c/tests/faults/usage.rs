@@ -1,6 +1,6 @@
 //! Tests of wrong command lines.
 
-use crate::bench::{Bench, SIM};
+use crate::bench::{Bench, Q2C, SIM};
 use q2c_result::Exit;
 
 fn refused(args: &[&str], words: &[&str]) {
@@ -43,6 +43,10 @@ fn unknown_units_are_refused() {
         &["`5parsec`", "40us"],
     );
     refused(&["tune", SIM, "--budget", "90x"], &["`90x`", "2s"]);
+    refused(&["tune", SIM, "--budget", "0"], &["1 s or more"]);
+    refused(&["tune", SIM, "--max-p99", "0"], &["above 0"]);
+    refused(&["tune", SIM, "--max-cpu", "100000%"], &["up to 100"]);
+    refused(&["bench", SIM, "--rate", "1e-7"], &["3.333 per second"]);
     refused(&["tune", SIM, "--seconds", "0.01"], &["0.1 s to 3600 s"]);
     refused(&["tune", "sim:50parsec"], &["`sim:50parsec`", "40us"]);
     refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
@@ -137,6 +141,18 @@ fn rules_whose_trials_take_too_long_are_refused() {
         &["period must be from 1us"],
         "min:70%,1ns\n        ^",
     );
+}
+
+/// Help is a result as any other: what could not be written is told.
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for args in [&["help"][..], &["tune", "--help"], &["--version"]] {
+        let bench = Bench::new();
+        let line = r#"exec "$0" "$@" >/dev/full"#;
+        let words = [&["-c", line, Q2C], args].concat();
+        let outcome = bench.start(bench.command("sh", &words)).end();
+        outcome.refuses(Exit::Device, &["write the result", "No space left"]);
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use q2c_host::topology::CpuChoiceError;
 use q2c_model::replay::Mode;
 use q2c_replay::Wanted;
 use q2c_result::Exit;
-use q2c_result::compare::{CompareResult, NotCaptured, Profile};
+use q2c_result::compare::{CompareFinding, CompareResult, Comparison, NotCaptured, Profile};
 use q2c_result::replay::ReplayJob;
 use q2c_run::RunDir;
 use q2c_run::run_dir::RunDirError;
@@ -100,7 +100,20 @@ fn publish(
     run_folder::tell_report(&path);
     let devices = result.comparisons.iter().flat_map(|one| &one.devices);
     let trials = devices.flat_map(|device| &device.trials);
-    Ok(exit(ran.state(), trials))
+    Ok(match exit(ran.state(), trials) {
+        Exit::Done if !result.comparisons.iter().all(compares) => Exit::Requirements,
+        other => other,
+    })
+}
+
+/// Whether all devices were compared by the same work. One without a trial was not, nor one that
+/// did other requests than the first.
+fn compares(one: &Comparison) -> bool {
+    let unlike = |finding: &CompareFinding| {
+        use CompareFinding::{NoValidTrial, WorkDiffers};
+        matches!(finding, NoValidTrial { .. } | WorkDiffers { .. })
+    };
+    !one.verdict.iter().any(unlike)
 }
 
 /// Opens the targets. Block devices are held open as long as the sites are kept.
