@@ -71,7 +71,7 @@ def test_the_description_is_there(printed: Callable[..., str]) -> None:
 
 def test_a_trace_that_pyarrow_has_written_is_read(tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
-    pyarrow.parquet.write_table(pyarrow.parquet.read_table(BLOCK), other)
+    pyarrow.parquet.write_table(pyarrow.table(q2c.read(BLOCK)), other)
     packed = pyarrow.parquet.ParquetFile(other).metadata.row_group(0).column(0).compression
     assert packed == "SNAPPY"
     assert pyarrow.table(q2c.read(other)).to_pylist() == as_any_reader_has_it(BLOCK)
