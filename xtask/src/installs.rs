@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// What begins a command that installs packages by name.
+/// The words with which a command begins that installs packages by name.
 const INSTALLERS: [&str; 7] = [
     "pip install",
     "pip3 install",

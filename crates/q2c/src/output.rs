@@ -60,8 +60,8 @@ fn visible(text: impl Iterator<Item = char>) -> String {
     shown
 }
 
-/// Whether a character does something else than being seen: control characters, and those that turn
-/// the direction of writing around.
+/// Whether a terminal acts on a character instead of showing it. It does so for control characters,
+/// and for those that turn the direction of writing around.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -98,7 +98,8 @@ pub fn print_while_read(text: &str) -> Result<bool, Failure> {
     arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
-/// Whether what was written to stdout has arrived: not when the reader has closed the pipe.
+/// Returns whether the text that was written to stdout has arrived. It has not when the reader has
+/// closed the pipe.
 pub fn arrived(written: io::Result<()>) -> Result<bool, Failure> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),

@@ -198,13 +198,13 @@ fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Failure> {
         _ if args.no_config => Ok(None),
         Some(path) => std::path::absolute(path).map(Some).map_err(bad),
         None => q2c_config::find(&std::env::current_dir().map_err(bad)?)
-            .map(own)
+            .map(trusted)
             .transpose(),
     }
 }
 
-/// A file that was found and not named: another user could have put it in the way.
-fn own(path: PathBuf) -> Result<PathBuf, Failure> {
+/// The path of a file that was found and not named, which another user could have put in the way.
+fn trusted(path: PathBuf) -> Result<PathBuf, Failure> {
     let refused = |error| {
         let path = path.display();
         format!(

@@ -106,8 +106,8 @@ fn publish(
     })
 }
 
-/// Whether all devices were compared by the same work. One without a trial was not, nor one that
-/// did other requests than the first.
+/// Whether all devices were compared by the same work. A device without a valid trial was not, nor
+/// was one whose requests differ from those of the first.
 fn compares(one: &Comparison) -> bool {
     let unlike = |finding: &CompareFinding| {
         use CompareFinding::{NoValidTrial, WorkDiffers};
