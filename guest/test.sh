@@ -12,7 +12,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . guest/lib/report.sh
 
 readonly boot_seconds=180    # a guest that has not told that it is up by then is stopped
-guest_seconds=2400          # one that has not powered off by then is stopped
+readonly off_seconds=30      # one that has told its end and has not powered off by then, too
+guest_seconds=2400          # and one that has not told its end
+silent_seconds=700          # and one that tells nothing for so long: no topic may take longer, but with --long
 
 usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...] [--long]" >&2; exit 2; }
 
@@ -23,7 +25,7 @@ while [ $# -gt 0 ]; do
     case $1 in
         --kernel) kernels=${2:?}; shift ;;
         --topic) topics=${2:?}; shift ;;
-        --long) long=q2c.long guest_seconds=20000 ;;
+        --long) long=q2c.long guest_seconds=20000 silent_seconds=10000 ;;
         *) usage ;;
     esac
     shift
@@ -55,9 +57,22 @@ topics_of() { # NAME
     esac
 }
 
+# Whether a guest has to be stopped from outside. Machines were seen that hung when all was told.
+is_stuck() { # NAME, SECONDS SINCE ITS BOOT
+    local results=$logs/$1.results silent
+    silent=$(($(date +%s) - $(stat -c %Y "$results")))
+    if ! told "$results" up; then
+        [ "$2" -gt "$boot_seconds" ]
+    elif told "$results" end; then
+        [ "$silent" -gt "$off_seconds" ]
+    else
+        [ "$silent" -gt "$silent_seconds" ]
+    fi
+}
+
 # Boots one kernel and waits for its end. Returns 1 when it did not come up.
 boot() { # NAME, FOLDER (with WORK/module.cpio)
-    local name=$1 folder=$2 begun=$SECONDS
+    local name=$1 folder=$2 begun=$SECONDS up=
     say "$name: booting $(cat "$folder/version")"
     cat "$folder/modules.cpio" "$tools" "$work/own.cpio" "$work/module.cpio" >"$work/image"
     rm -f "$logs/$name".{log,results,qemu}
@@ -66,11 +81,18 @@ boot() { # NAME, FOLDER (with WORK/module.cpio)
         "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$(topics_of "$name") $long" \
         -serial "file:$logs/$name.log" -serial "file:$logs/$name.results" </dev/null >"$logs/$name.qemu" 2>&1 &
     machine=$!
-    while kill -0 "$machine" 2>/dev/null && ! told "$logs/$name.results" up; do
-        if [ $((SECONDS - begun)) -gt "$boot_seconds" ]; then kill "$machine"; fi
+    while kill -0 "$machine" 2>/dev/null; do
+        if [ -z "$up" ] && told "$logs/$name.results" up; then
+            up=$((SECONDS - begun))
+            say "$name: up after $up s"
+        fi
+        if is_stuck "$name" $((SECONDS - begun)); then
+            say "$name: stopped after $((SECONDS - begun)) s; the last it told: $(tail -n 1 "$logs/$name.results")"
+            kill "$machine"
+            break
+        fi
         sleep 0.5
     done
-    if told "$logs/$name.results" up; then say "$name: up after $((SECONDS - begun)) s"; fi
     wait "$machine" || true
     machine=
     told "$logs/$name.results" up
@@ -92,15 +114,31 @@ boot_whole() { # NAME, FOLDER
     fi
 }
 
-# Collects the checks of a guest that came up. If the guest ended before its tests did, one failed
-# check is added.
+# Prints the topics whose end a guest did not tell.
+unfinished() { # NAME
+    local asked
+    asked=$(topics_of "$1")
+    if [ -z "$asked" ]; then asked=$(topics_but ""); fi
+    tr , '\n' <<<"$asked" | while read -r topic; do
+        if ! told "$logs/$1.results" "time $topic "; then echo "$topic"; fi
+    done
+}
+
+# Collects the checks of a guest that came up. If the guest ended before its tests did, each topic
+# that was not finished has one failed check more; it runs again, unless the kernel gave up.
 collect() { # NAME, FOLDER
-    local name=$1
+    local name=$1 ended
     {
         echo "pass boot/kernel $(cat "$2/version")"
         if [ -n "$retried" ]; then echo "skip boot/first-run $retried"; fi
         checks_of "$logs/$name.results"
-        if ! told "$logs/$name.results" end; then echo "fail boot/end the guest ended before its tests did: $(last_words "$name")"; fi
+        if ! told "$logs/$name.results" end; then
+            ended="the guest ended before its tests did: $(last_words "$name")"
+            case $ended in
+                *"Kernel panic"*) echo "fail boot/end $ended" ;;
+                *) unfinished "$name" | while read -r topic; do echo "fail $topic/ends $ended"; done ;;
+            esac
+        fi
     } >"$work/$name.checks"
 }
 

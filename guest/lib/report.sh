@@ -11,12 +11,17 @@ told() { grep -aq "^q2c-guest: $2" "$1"; } # FILE, WORD
 # Prints the topics of checks that failed, with commas. What failed in the guest itself has no topic.
 failed_topics() { sed -n 's/^fail \([^ /]*\)\/.*/\1/p' | grep -vx boot | sort -u | paste -s -d , || true; }
 
-# Prints the checks of a first run, with those that failed in it and passed in the second as skips.
+# Prints the checks of a first run, with those that failed in it and passed in the second as skips,
+# and the checks that only the second came to. That a topic did not end is told only where it failed.
 settle() { # FIRST, SECOND
     awk '
-        NR == FNR { if (!($2 in kind) || $1 == "fail") kind[$2] = $1; next }
-        $1 == "fail" && kind[$2] == "pass" { sub(/^fail/, "skip"); $0 = $0 "; passed when its topic ran again" }
-        { print }' "$2" "$1"
+        NR == FNR { if (!($2 in kind) || $1 == "fail") kind[$2] = $1; order[++n] = $0; next }
+        { first[$2] }
+        $1 == "fail" && ($2 in kind ? kind[$2] == "pass" : $2 ~ "/ends$") {
+            sub(/^fail/, "skip"); $0 = $0 "; passed when its topic ran again"
+        }
+        { print }
+        END { for (i = 1; i <= n; i++) { split(order[i], word, " "); if (!(word[2] in first)) print order[i] } }' "$2" "$1"
 }
 
 # Prints the details of every check, a table of checks by kernels, the checks that did not pass, and
