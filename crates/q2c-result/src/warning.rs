@@ -16,13 +16,14 @@ pub struct Warning {
 }
 
 /// Names of the warnings that say that something disturbed the trials of a run.
-const DISTURBED: [&str; 11] = [
+const DISTURBED: [&str; 12] = [
     "busy-at-rest",
     "busy-cpus-unknown",
     "calibration-contradicted",
     "costs-disturbed",
     "device-drift",
     "device-statistics",
+    "interrupts-above-polling",
     "jobs-outnumber-cpus",
     "others-ran",
     "requests-differ",

@@ -70,6 +70,9 @@ pub struct TrialOutcome {
     /// known for them.
     #[serde(default)]
     pub hidden_by: Option<f64>,
+    /// Whether the trial was run a second time because other programs disturbed the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
     /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.

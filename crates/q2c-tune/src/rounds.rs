@@ -82,7 +82,12 @@ pub(super) fn verify(
         let Some(sizes) = sizes else { break };
         let round = sizes.first().map_or(0, |size| size.cells[0].round);
         progress.event(&note(&round_in_words(round, &sizes)));
-        let mut plan = RoundPlan { tune, round, sizes };
+        let mut plan = RoundPlan {
+            tune,
+            round,
+            repeats: repeats(tune, &sizes, spent_s),
+            sizes,
+        };
         let settings = Settings {
             trials: 1,
             seed: tune.spec.seed.wrapping_add(u64::from(round)),
@@ -198,6 +203,28 @@ fn next_round(
         }
     }
     (!sizes.is_empty()).then_some(sizes)
+}
+
+/// Most trials of a round that may be run again because other programs disturbed them: as many as
+/// the budget leaves beside the round. Where other work runs all the time, no trial is quiet.
+fn repeats(tune: &Tune<'_>, sizes: &[Size], spent_s: f64) -> u32 {
+    if tune.workload.others().at_rest {
+        return 0;
+    }
+    let cells = || {
+        sizes
+            .iter()
+            .flat_map(|size| size.cells.iter().map(move |c| (size, c)))
+    };
+    let seconds: f64 = cells()
+        .map(|(size, cell)| tune.trial_seconds(&cell.method, size.lane_iops))
+        .sum();
+    let all = cells().count() as f64;
+    let left = tune
+        .spec
+        .budget_s
+        .map_or(f64::MAX, |budget| budget - spent_s - seconds);
+    (left / (seconds / all)).clamp(0.0, all) as u32
 }
 
 /// Number of trials that fit into the rest of the budget. `trial_s` is the mean time of the trials

@@ -6,6 +6,7 @@ use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
 use q2c_model::{Bytes, CpuId};
+use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
@@ -32,6 +33,7 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     shared_cpu(&tune.workload.cpus, cells)
         .into_iter()
         .chain(busy_with_others(tune.workload.others(), cells))
+        .chain(interrupts_above(tune, cells))
         .chain(drift(tune, cells))
         .chain(unrecorded(cells))
         .chain(two_paths(cells, !alone))
@@ -59,7 +61,27 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
     let hiding: Vec<f64> = outcomes().filter_map(|o| o.hidden_by).collect();
     let ran = others_ran(&hiding, outcomes().count());
-    ran.into_iter().chain(busy_cpus_unknown(cells)).collect()
+    ran.into_iter()
+        .chain(repeated(outcomes().map(|o| o.repeated)))
+        .chain(busy_cpus_unknown(cells))
+        .collect()
+}
+
+/// Says how many trials were run twice.
+fn repeated(each: impl Iterator<Item = bool>) -> Option<Warning> {
+    let each: Vec<bool> = each.collect();
+    let twice = each.iter().filter(|repeated| **repeated).count();
+    (twice > 0).then(|| {
+        Warning::new(
+            "trials-repeated",
+            format!(
+                "{twice} of {} trials were run a second time, as other programs ran beside the first",
+                each.len()
+            ),
+            "the less disturbed of the two counts",
+            "",
+        )
+    })
 }
 
 /// Warns when the machine's busy CPUs are not known for some trials, and other programs are not the
@@ -113,6 +135,37 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
             .to_owned(),
         todo: "choose another CPU with --cpus, or stop what runs there".to_owned(),
     })
+}
+
+/// Warns where interrupts had more IOPS than polling beside them. A thread that looks all the time
+/// sees a completion first, so something held polling up. Where jobs share CPUs, that is known.
+fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
+    const MORE: f64 = 1.1;
+    let cpus = tune.workload.cpus.iter().collect::<BTreeSet<_>>().len();
+    let of = |runs: &Runs| {
+        let ratios: Vec<f64> = runs
+            .outcomes()
+            .map(|o| o.rates.iops / o.poll_iops)
+            .collect();
+        let ratio = median(&sorted(&ratios));
+        (ratio > MORE && ratio.is_finite()).then(|| {
+            Warning::new(
+                "interrupts-above-polling",
+                format!(
+                    "{}: interrupts had {:.0} % of the IOPS of polling beside them",
+                    runs.plan.cell.bs,
+                    ratio * 100.0
+                ),
+                "polling sees a completion first, so something held it up: ratios to polling are too high",
+                "see what else runs on its CPU, and choose another one with --cpus",
+            )
+        })
+    };
+    let interrupts = with_slices(cells).filter(|runs| runs.plan.cell.method == Method::INTERRUPT);
+    interrupts
+        .filter(|_| cpus == tune.workload.cpus.len())
+        .filter_map(of)
+        .collect()
 }
 
 /// Warns when the IOPS of the polled slices moved, once per block size.
