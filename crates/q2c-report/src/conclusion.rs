@@ -49,6 +49,9 @@ fn on(result: &BenchResult, section: &Section) -> Vec<Conclusion> {
         return Vec::new();
     };
     let shape = shape(result, fastest.first);
+    if compared.len() == 1 {
+        return vec![conclusion(&fastest, "was measured alone", &shape)];
+    }
     let mut all = vec![conclusion(&fastest, "reaches most", &shape)];
     // Where it is not known of a line, nobody can say which does most.
     let known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;

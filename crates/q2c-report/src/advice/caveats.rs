@@ -71,12 +71,20 @@ impl Of<'_> {
                 number(r.noise_pct)
             ),
         };
-        (!r.open.is_empty()).then(|| {
-            format!(
-                "not settled: the trials leave open {}, as single trials of one method {scatter}; --trials adds some",
-                some(&r.open),
-            )
-        })
+        let others: Vec<_> = r
+            .open
+            .iter()
+            .filter(|name| name.0 != r.method)
+            .cloned()
+            .collect();
+        let left = match (r.open.is_empty(), others.is_empty()) {
+            (true, _) => return None,
+            (false, true) => "this method needs more trials of its own".to_owned(),
+            (false, false) => format!("the trials leave open {}", some(&others)),
+        };
+        Some(format!(
+            "not settled: {left}, as single trials of one method {scatter}; --trials adds some"
+        ))
     }
 
     /// Says so when the median of the recommended method is below the floor. It can be recommended

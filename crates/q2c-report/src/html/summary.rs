@@ -133,26 +133,24 @@ pub(super) fn trust(result: &TuneResult) -> Vec<Trust> {
 }
 
 fn completeness(result: &TuneResult) -> Trust {
-    let trials = result
-        .cells
-        .iter()
-        .map(|c| c.measured.rates.iops)
-        .min_by_key(|i| i.trials)
-        .unwrap_or_default();
-    let detail = match result.complete {
-        true => format!(
-            "[min, max] covers the true median with {} %",
-            number(trials.coverage() * 100.0)
+    let cells = result.cells.iter().map(|c| c.measured.rates.iops);
+    let least = cells.clone().min_by_key(|i| i.trials).unwrap_or_default();
+    let most = cells.map(|i| i.trials).max().unwrap_or_default();
+    let detail = match (result.complete, least.trials) {
+        (false, _) => "the run was stopped early: cells are missing".to_owned(),
+        (true, ..2) => "a cell with one trial has no interval".to_owned(),
+        (true, _) => format!(
+            "[min, max] covers the true median with {} % or more",
+            number(least.coverage() * 100.0)
         ),
-        false => "the run was stopped early: cells are missing".to_owned(),
+    };
+    let trials = match least.trials == most {
+        true => most.to_string(),
+        false => format!("{} to {most}", least.trials),
     };
     Trust {
         name: "Trials per cell".into(),
-        value: format!(
-            "{} × {}",
-            trials.trials,
-            bare(&seconds(result.job.trial_seconds))
-        ),
+        value: format!("{trials} × {}", bare(&seconds(result.job.trial_seconds))),
         detail,
         caution: !result.complete,
     }
