@@ -2,7 +2,7 @@
 
 use crate::analyzer::MergeError;
 use crate::error::AnalyzeError;
-use crate::first_version::{self, FirstAnalysisState};
+use crate::first_version;
 use crate::names::Names;
 use crate::recording::Told;
 use crate::{Analyzer, StateError};
@@ -16,7 +16,7 @@ use std::path::Path;
 
 const FORM: StoredForm = StoredForm {
     letters: "q2canlys",
-    version: 2,
+    version: 3,
     what: "the state of a recording's analysis",
 };
 
@@ -36,6 +36,8 @@ pub struct AnalysisState {
     pub(crate) analyzer: Option<Analyzer>,
     pub(crate) other_layer: u64,
     pub(crate) names: Names,
+    /// I/Os whose times are in no figure.
+    pub(crate) untimed: u64,
     /// The spans of the last records; kept for their memory.
     #[serde(skip)]
     pub(crate) spans: Vec<Span>,
@@ -52,6 +54,7 @@ impl AnalysisState {
             analyzer: None,
             other_layer: 0,
             names: Names::default(),
+            untimed: 0,
             spans: Vec::new(),
         }
     }
@@ -109,6 +112,7 @@ impl AnalysisState {
             analyzer,
             layer,
             other_layer: self.other_layer.saturating_add(other.other_layer),
+            untimed: self.untimed.saturating_add(other.untimed),
             ..self
         })
     }
@@ -131,10 +135,11 @@ impl AnalysisState {
         let AnalysisState {
             analyzer,
             other_layer,
+            untimed,
             names,
             ..
         } = self;
-        let Some(analyzer) = analyzer.filter(|_| requests > 0) else {
+        let Some(analyzer) = analyzer.filter(|_| requests + untimed > 0) else {
             let path = path.to_owned();
             return Err(AnalyzeError::Empty { path });
         };
@@ -142,9 +147,10 @@ impl AnalysisState {
             path,
             meta,
             other_layer,
+            untimed,
             names: &names,
         };
-        Ok(told.complete(analyzer.finish(&names.by_id())))
+        told.complete(analyzer.finish(&names.by_id()))
     }
 
     /// The serialised form: that of the [`Analyzer`], and the names.
@@ -160,7 +166,7 @@ impl AnalysisState {
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, StateError> {
-        let state: AnalysisState = first_version::read::<_, FirstAnalysisState>(&FORM, bytes)?;
+        let state: AnalysisState = first_version::read_analysis(&FORM, bytes)?;
         if let Some(analyzer) = &state.analyzer {
             analyzer.check()?;
         }
@@ -176,14 +182,21 @@ impl RecordSink for AnalysisState {
         let layer = self.layer().unwrap_or(first.layer);
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
-        for record in records.iter().filter(|record| record.layer == layer) {
+        for record in records {
             let span = Span::of(record);
+            if span.layer != layer {
+                self.other_layer += 1;
+                continue;
+            }
+            if span.is_untimed() {
+                self.untimed += 1;
+                continue;
+            }
             if let (Some(pid), Some(name)) = (record.pid, &record.comm) {
                 self.names.add(pid, span.first_ns(), name);
             }
             spans.push(span);
         }
-        self.other_layer += (records.len() - spans.len()) as u64;
         self.begin(layer).update(&spans);
         self.spans = spans;
         Ok(())

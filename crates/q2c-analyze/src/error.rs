@@ -21,4 +21,12 @@ pub enum AnalyzeError {
         /// Path of the recording.
         path: PathBuf,
     },
+    /// No I/O of the recording has times that a figure can have.
+    #[error("analyze {}: expected times that rise from stage to stage, found {ios} I/Os whose times fall and no other; record it again with one clock", path.display())]
+    Untimed {
+        /// Path of the recording.
+        path: PathBuf,
+        /// Number of its I/Os.
+        ios: u64,
+    },
 }

@@ -98,24 +98,44 @@ impl From<FirstAnalyzer> for Analyzer {
     }
 }
 
+/// The analysis of a part of a recording in the first two versions, which did not count I/Os whose
+/// times fall. They differ in the analyzer.
 #[derive(Deserialize)]
-pub(crate) struct FirstAnalysisState {
+struct EarlierAnalysis<Of> {
     later: bool,
     layer: Option<Layer>,
-    analyzer: Option<FirstAnalyzer>,
+    analyzer: Option<Of>,
     other_layer: u64,
     names: Names,
 }
 
-impl From<FirstAnalysisState> for AnalysisState {
-    fn from(first: FirstAnalysisState) -> Self {
+impl<Of> From<EarlierAnalysis<Of>> for AnalysisState
+where
+    Analyzer: From<Of>,
+{
+    fn from(earlier: EarlierAnalysis<Of>) -> Self {
         AnalysisState {
-            later: first.later,
-            layer: first.layer,
-            analyzer: first.analyzer.map(Analyzer::from),
-            other_layer: first.other_layer,
-            names: first.names,
+            later: earlier.later,
+            layer: earlier.layer,
+            analyzer: earlier.analyzer.map(Analyzer::from),
+            other_layer: earlier.other_layer,
+            names: earlier.names,
+            untimed: 0,
             spans: Vec::new(),
         }
     }
+}
+
+/// The analysis of these bytes, of any version.
+pub(crate) fn read_analysis(form: &StoredForm, bytes: &[u8]) -> Result<AnalysisState, StoredError> {
+    const SECOND: u32 = 2;
+    if form.version_of(bytes) == Some(SECOND) {
+        let second = StoredForm {
+            version: SECOND,
+            ..*form
+        };
+        let analysis = second.from_bytes::<EarlierAnalysis<Analyzer>>(bytes)?;
+        return Ok(analysis.into());
+    }
+    read::<_, EarlierAnalysis<FirstAnalyzer>>(form, bytes)
 }

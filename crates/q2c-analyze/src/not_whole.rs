@@ -5,14 +5,18 @@ use q2c_result::analyze::{AnalyzeResult, NotWhole};
 
 /// The reasons in `unmatched` that count I/Os which have no latency from Q to C. Other reasons
 /// count events or requests, or I/Os that their submitter queued again.
-const REASONS: [&str; 6] = [
+const REASONS: [&str; 7] = [
     "completion without queue",
     "never issued",
     "never completed",
     "queued again, its end not seen",
     "lost: ring full",
     "lost: too many in flight",
+    UNTIMED,
 ];
+
+/// The reason of I/Os whose times are in no figure ([`q2c_trace::Span::is_untimed`]).
+pub(crate) const UNTIMED: &str = "times that fall";
 
 /// Counts the I/Os that were not wholly seen. The result has its stages and its unmatched events
 /// already.

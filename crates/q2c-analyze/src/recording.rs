@@ -5,7 +5,7 @@ use crate::balance::complete;
 use crate::error::AnalyzeError;
 use crate::group::NAMED;
 use crate::names::Names;
-use crate::not_whole::not_whole;
+use crate::not_whole::{UNTIMED, not_whole};
 use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
@@ -73,8 +73,18 @@ fn of_blktrace(
     let merge = files.open(skip_bad)?;
     let count = merge.files();
     let mut origin_ns = None;
+    let mut timed = Vec::new();
     let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
+        let some = match some.iter().any(Span::is_untimed) {
+            false => some,
+            true => {
+                timed.clear();
+                timed.extend(some.iter().filter(|span| !span.is_untimed()));
+                analysis.untimed += (some.len() - timed.len()) as u64;
+                &timed
+            }
+        };
         analysis.analyzer(Layer::Block)?.1.update(some);
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
@@ -95,6 +105,8 @@ pub struct RecordingAnalysis<'a> {
     /// The layer and its analysis; `None` before the first record.
     analyzer: Option<(Layer, AnalyzerThread)>,
     other_layer: u64,
+    /// I/Os whose times are in no figure.
+    untimed: u64,
     names: Names,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
@@ -113,6 +125,7 @@ impl<'a> RecordingAnalysis<'a> {
             window,
             analyzer: None,
             other_layer: 0,
+            untimed: 0,
             names: Names::default(),
             by_name: BTreeMap::new(),
             spans: Vec::new(),
@@ -133,9 +146,10 @@ impl<'a> RecordingAnalysis<'a> {
             path: self.path,
             meta,
             other_layer: self.other_layer,
+            untimed: self.untimed,
             names: &self.names,
         };
-        Ok(told.complete(result))
+        told.complete(result)
     }
 
     fn go_on(&self) -> Result<(), TraceError> {
@@ -194,12 +208,23 @@ pub(crate) struct Told<'a> {
     pub(crate) meta: TraceMeta,
     /// Records of the layer that was not analysed.
     pub(crate) other_layer: u64,
+    /// I/Os whose times are in no figure.
+    pub(crate) untimed: u64,
     pub(crate) names: &'a Names,
 }
 
 impl Told<'_> {
     /// The result with all of this.
-    pub(crate) fn complete(self, mut result: AnalyzeResult) -> AnalyzeResult {
+    ///
+    /// # Errors
+    /// [`AnalyzeError::Untimed`] when the times of all I/Os are in no figure.
+    pub(crate) fn complete(self, mut result: AnalyzeResult) -> Result<AnalyzeResult, AnalyzeError> {
+        if result.requests == 0 {
+            return Err(AnalyzeError::Untimed {
+                path: self.path.to_owned(),
+                ios: self.untimed,
+            });
+        }
         let meta = self.meta;
         env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
         complete_queues(&mut result.queues, &meta.facts);
@@ -208,6 +233,9 @@ impl Told<'_> {
         if self.other_layer > 0 {
             let reason = "of the other layer".to_owned();
             result.unmatched.insert(reason, self.other_layer);
+        }
+        if self.untimed > 0 {
+            result.unmatched.insert(UNTIMED.to_owned(), self.untimed);
         }
         result.not_whole = not_whole(&result);
         result.input = analyze::Input {
@@ -223,7 +251,7 @@ impl Told<'_> {
         result.warnings = warnings(&result);
         let (cut, nameless) = self.names.left_out();
         result.warnings.extend(names_left_out(cut, nameless));
-        result
+        Ok(result)
     }
 }
 
@@ -248,14 +276,21 @@ impl RecordSink for RecordingAnalysis<'_> {
         spans.clear();
         let (layer, _) = self.analyzer(first.layer)?;
         let layer = *layer;
-        for record in records.iter().filter(|record| record.layer == layer) {
+        for record in records {
             let mut span = Span::of(record);
+            if span.layer != layer {
+                self.other_layer += 1;
+                continue;
+            }
+            if span.is_untimed() {
+                self.untimed += 1;
+                continue;
+            }
             if let Some(process) = self.process(record, span.first_ns()) {
                 span.pid = process;
             }
             spans.push(span);
         }
-        self.other_layer += (records.len() - spans.len()) as u64;
         self.analyzer(first.layer)?.1.update(&spans);
         self.spans = spans;
         Ok(())

@@ -1,9 +1,11 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
 
+use crate::not_whole::UNTIMED;
 use q2c_model::Layer;
 use q2c_model::lost::{Losses, without_record};
 use q2c_result::Warning;
 use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::import::DOUBLED;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
@@ -11,6 +13,8 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
         losses(result),
         missing_files(result),
         unfinished(result),
+        times_fall(result),
+        doubled(result),
         start_and_latency(result),
     ];
     all.into_iter().flatten().collect()
@@ -74,6 +78,29 @@ fn unfinished(result: &AnalyzeResult) -> Option<Warning> {
             "record until the device is idle",
         )
     })
+}
+
+fn times_fall(result: &AnalyzeResult) -> Option<Warning> {
+    let fall = *result.unmatched.get(UNTIMED)?;
+    Some(Warning::new(
+        "times-fall",
+        format!(
+            "the times of {fall} of {} I/Os fall",
+            fall + result.requests
+        ),
+        "they are in no figure: a clock was set back, CPUs' clocks differ, or several recordings were joined",
+        "record with one clock (blktrace -a, q2c trace record), and give joined recordings as files of their own",
+    ))
+}
+
+fn doubled(result: &AnalyzeResult) -> Option<Warning> {
+    let doubled = *result.unmatched.get(DOUBLED)?;
+    Some(Warning::new(
+        "duplicate",
+        format!("{doubled} records were there twice"),
+        "each was counted once",
+        "",
+    ))
 }
 
 /// A recording of the block layer that has a start and a latency for each I/O and nothing between.

@@ -149,6 +149,14 @@ pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
             "",
         ));
     }
+    if facts.untimed > 0 {
+        warnings.push(Warning::new(
+            "times-fall",
+            format!("the recorded times of {} requests fall", facts.untimed),
+            "they are replayed in the order of the trace; their recorded latencies are in no figure",
+            "",
+        ));
+    }
     if facts.back_in_time > 0 {
         warnings.push(Warning::new(
             "back-in-time",

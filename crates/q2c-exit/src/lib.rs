@@ -103,7 +103,9 @@ pub fn export_exit(error: &ExportError) -> Exit {
 pub fn analyze_exit(error: &AnalyzeError) -> Exit {
     match error {
         AnalyzeError::Import(error) => import_exit(error),
-        AnalyzeError::Empty { .. } | AnalyzeError::Process(_) => Exit::Input,
+        AnalyzeError::Empty { .. } | AnalyzeError::Untimed { .. } | AnalyzeError::Process(_) => {
+            Exit::Input
+        }
     }
 }
 

@@ -125,6 +125,9 @@ impl OpFlags {
     /// The I/O is a part of a bio that the block layer split (blktrace's X), because it was longer
     /// than the device takes. All parts have the thread and the time queued of the whole.
     pub const SPLIT: OpFlags = OpFlags(32);
+    /// The time of one of the request's events lay before that of an event above it in the source,
+    /// and was taken as that one's. So its times belong in no figure.
+    pub const UNTIMED: OpFlags = OpFlags(64);
 
     /// Whether all bits of `other` are set.
     #[must_use]

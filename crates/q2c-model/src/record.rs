@@ -116,23 +116,47 @@ impl IoRecord {
         }
     }
 
-    /// U2C, from just before the submission to the reaping; `None` without user-layer times.
+    /// Whether the times belong in no figure: they are marked so ([`OpFlags::UNTIMED`]), or one
+    /// lies before that of an earlier stage.
     #[must_use]
-    pub fn u2c(&self) -> Option<Nanos> {
-        Some(self.reap_ns? - self.submit_ns?)
+    pub fn is_untimed(&self) -> bool {
+        let block = [
+            self.queue_ns,
+            self.getrq_ns,
+            self.insert_ns,
+            self.issue_ns,
+            self.complete_ns,
+        ];
+        let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
+        self.flags.contains(OpFlags::UNTIMED)
+            || !block.into_iter().flatten().is_sorted()
+            || !user.into_iter().flatten().is_sorted()
     }
 
-    /// Q2C, from queued to complete; `None` without block-layer times.
+    /// U2C, from just before the submission to the reaping; `None` without user-layer times, and
+    /// where they are in no figure.
+    #[must_use]
+    pub fn u2c(&self) -> Option<Nanos> {
+        self.between(self.submit_ns, self.reap_ns)
+    }
+
+    /// Q2C, from queued to complete; `None` without block-layer times, and where they are in no
+    /// figure.
     #[must_use]
     pub fn q2c(&self) -> Option<Nanos> {
-        Some(self.complete_ns? - self.queue_ns?)
+        self.between(self.queue_ns, self.complete_ns)
     }
 
     /// The wait, which is the latency that a sleep rule sees: from the end of the submission to the
-    /// reaping. `None` without user-layer times.
+    /// reaping. `None` without user-layer times, and where they are in no figure.
     #[must_use]
     pub fn wait(&self) -> Option<Nanos> {
-        Some(self.reap_ns? - self.submit_end_ns?)
+        self.between(self.submit_end_ns, self.reap_ns)
+    }
+
+    fn between(&self, from: Option<Nanos>, to: Option<Nanos>) -> Option<Nanos> {
+        let (from, to) = (from?, to?);
+        (!self.is_untimed()).then(|| to - from)
     }
 }
 

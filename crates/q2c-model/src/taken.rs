@@ -102,7 +102,8 @@ pub enum LeftOut {
     Merged,
     /// The record lacks the time at which the chosen device time begins.
     NoBegin,
-    /// The record's times are not in their order: the device time would be negative.
+    /// The record's times fall from stage to stage, or are not its own
+    /// ([`crate::IoRecord::is_untimed`]).
     Disordered,
     /// The request was not handed to a driver, and others of the trace were: a request of a stacked
     /// device, whose parts are in the trace as requests of the devices below it.

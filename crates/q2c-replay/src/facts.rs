@@ -70,6 +70,8 @@ pub struct ReplayFacts {
     pub with_cpu: u64,
     /// Requests that name their hardware queue.
     pub with_hctx: u64,
+    /// Requests whose times fall: they are replayed, and their latency is in no figure.
+    pub untimed: u64,
     /// Requests without any time, which are not replayed.
     pub timeless: u64,
 }
@@ -190,7 +192,9 @@ impl FactsCounter {
         let start_ns = start_ns.max(self.previous_ns);
         self.previous_ns = start_ns;
         facts.last = Nanos(start_ns);
-        if span.end_ns != NONE {
+        let untimed = span.is_untimed();
+        facts.untimed += u64::from(untimed);
+        if span.end_ns != NONE && !untimed {
             let end_ns = span.end_ns.max(start_ns);
             facts.completed += 1;
             facts.latency_sum_ns += u128::from(end_ns - start_ns);

@@ -43,6 +43,7 @@ fn in_words(reason: &str) -> &str {
         "queued again, its end not seen" => "have no end: the kernel did not show their C",
         "lost: ring full" => "found no room in the ring of their CPU",
         "lost: too many in flight" => "were too many in flight",
+        "times that fall" => "have times that fall, so that they are in no figure",
         other => other,
     }
 }

@@ -227,7 +227,7 @@ impl EmpiricalBuilder {
             direction: record.op.direction(),
             bytes,
         };
-        let Some(class) = bucket_of(io).filter(|_| served) else {
+        let Some(class) = bucket_of(io).filter(|_| served && !record.is_untimed()) else {
             return;
         };
         if let (Some(issue), Some(complete)) = (record.issue_ns, record.complete_ns)

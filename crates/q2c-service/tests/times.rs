@@ -59,7 +59,7 @@ fn block(op: Op, bytes: u64, d2c: u64) -> IoRecord {
     record
 }
 
-/// A record of a program, whose submission took 500 ns.
+/// A record of a program, whose submission took 5 ns.
 fn user(op: Op, bytes: u64, u2c: u64) -> IoRecord {
     let mut record = IoRecord::new(
         0,
@@ -69,7 +69,7 @@ fn user(op: Op, bytes: u64, u2c: u64) -> IoRecord {
         Sectors(0),
         Bytes(bytes),
     );
-    (record.submit_ns, record.submit_end_ns) = (Some(Nanos(40)), Some(Nanos(540)));
+    (record.submit_ns, record.submit_end_ns) = (Some(Nanos(40)), Some(Nanos(45)));
     record.reap_ns = Some(Nanos(40 + u2c));
     record
 }

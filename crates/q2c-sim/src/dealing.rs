@@ -54,7 +54,7 @@ impl Request {
         let device_begin = asked.unwrap_or(usual).begin(record);
         let device_begin = device_begin.ok_or(LeftOut::NoBegin)?;
         let begin = first(record).ok_or(LeftOut::NoBegin)?;
-        if device_begin > end || begin > device_begin {
+        if record.is_untimed() || device_begin > end || begin > device_begin {
             return Err(LeftOut::Disordered);
         }
         Ok(Request {

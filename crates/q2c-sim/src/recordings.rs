@@ -113,6 +113,9 @@ impl Recordings {
         if record.error.unwrap_or(0) != 0 {
             return Err(LeftOut::Failed);
         }
+        if record.is_untimed() {
+            return Err(LeftOut::Disordered);
+        }
         // Where the source knows no end of the submission, the latency counts from its start.
         let end = record.submit_end_ns.unwrap_or(submit);
         let place = self.user_lane(record.lane, submit.0);

@@ -91,7 +91,7 @@ impl Study<'_> {
             rules: ranked.rules(),
             published: published::judged(&ranked),
             speed: self.speed(&cells),
-            warnings: self.free_interrupts().into_iter().collect(),
+            warnings: self.warnings(),
             patterns: ranked.patterns,
         })
     }

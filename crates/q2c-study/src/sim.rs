@@ -1,6 +1,6 @@
 //! A simulation of classic polling, the oracle and some rules on one trace.
 
-use super::sweep::StudyError;
+use super::sweep::{StudyError, times_fall};
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
@@ -57,7 +57,10 @@ impl Simulation<'_> {
             measure_ns: self.on.drive.measure,
             seed: self.on.drive.seed,
             methods,
-            warnings: self.doubt.clone().into_iter().collect(),
+            warnings: times_fall(std::iter::once(self.input))
+                .into_iter()
+                .chain(self.doubt.clone())
+                .collect(),
         })
     }
 

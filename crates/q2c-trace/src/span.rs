@@ -93,6 +93,19 @@ impl Span {
         ])
     }
 
+    /// Whether the times belong in no figure, as [`IoRecord::is_untimed`] says.
+    #[must_use]
+    pub fn is_untimed(&self) -> bool {
+        let inner = match self.layer {
+            Layer::Block => [self.getrq_ns, self.insert_ns, self.issue_ns],
+            Layer::User => [self.submit_end_ns, NONE, NONE],
+        };
+        let [first, second, third] = inner;
+        let times = [self.begin_ns, first, second, third, self.end_ns];
+        let known = times.into_iter().filter(|ns| *ns != NONE);
+        self.flags.contains(OpFlags::UNTIMED) || !known.is_sorted()
+    }
+
     /// The span of a record, with the begin and the end of the record's layer.
     #[must_use]
     pub fn of(record: &IoRecord) -> Span {

@@ -2,6 +2,7 @@
 //! tiny implementation.
 
 mod captured;
+mod falling;
 mod figures;
 mod flight;
 mod hostile;

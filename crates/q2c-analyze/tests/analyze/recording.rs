@@ -10,12 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, AnalyzeError> {
+pub fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, AnalyzeError> {
     recording(path, options, &AtomicBool::new(false))
 }
 
 /// A read of 4 KiB by the process `db` that begins at `at` us and takes `took` us.
-fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
+pub fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
     let (sector, bytes) = (Sectors(id * 8), Bytes(4096));
     let mut io = IoRecord::new(id, layer, DevId::default(), Op::Read, sector, bytes);
     let (begin, end) = (Nanos(at * 1000), Nanos((at + took) * 1000));
@@ -27,7 +27,7 @@ fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
     io
 }
 
-fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
+pub fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
     let path = folder.join("t.parquet");
     let mut writer = TraceWriter::create(&path, meta).expect("the folder can be written");
     writer.push(records).expect("the records are valid");

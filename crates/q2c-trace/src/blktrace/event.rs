@@ -1,5 +1,6 @@
 //! One event of the block layer, with its action and category bits.
 
+use super::loss::Losses;
 use q2c_model::{DevId, Op, OpFlags};
 
 /// Action numbers: the low 16 bits of a record's action, the cgroup bit taken off.
@@ -62,6 +63,9 @@ pub mod category {
     pub const FUA: u32 = 1 << 15;
     /// Version 8 only: zone append, reset, reset all, finish, open, close.
     pub const ZONE: u32 = 0x3f << 16;
+    /// Set by readers, never in a record: the event's time lay before that of an event above it,
+    /// and is that one's now.
+    pub const UNTIMED: u32 = 1 << 31;
 }
 
 /// A record without its payload, in this machine's byte order.
@@ -94,6 +98,15 @@ pub struct Event {
 }
 
 impl Event {
+    /// Takes the time of the event above it, `last_ns`, if its own lies before that.
+    pub(crate) fn rise_to(&mut self, last_ns: u64, losses: &mut Losses) {
+        if self.time < last_ns {
+            losses.count("time went back", 1);
+            self.time = last_ns;
+            self.category |= category::UNTIMED;
+        }
+    }
+
     /// First sector behind the event's range.
     #[must_use]
     pub const fn end(&self) -> u64 {
@@ -130,11 +143,12 @@ pub(crate) const fn op(category: u32, bytes: u32) -> Op {
 
 /// The flags that the category bits of an event mean.
 pub(crate) const fn flags(category: u32) -> OpFlags {
-    const MAP: [(u32, OpFlags); 4] = [
+    const MAP: [(u32, OpFlags); 5] = [
         (category::SYNC, OpFlags::SYNC),
         (category::META, OpFlags::META),
         (category::FUA, OpFlags::FUA),
         (category::AHEAD, OpFlags::READAHEAD),
+        (category::UNTIMED, OpFlags::UNTIMED),
     ];
     let mut flags = OpFlags(0);
     let mut i = 0;

@@ -87,10 +87,7 @@ impl<R: Read> EventFile<R> {
             if event.category & category::NOTIFY != 0 {
                 continue;
             }
-            if event.time < self.last_time {
-                losses.count("time went back", 1);
-                event.time = self.last_time;
-            }
+            event.rise_to(self.last_time, losses);
             self.last_time = event.time;
             return Ok(Some(event));
         }

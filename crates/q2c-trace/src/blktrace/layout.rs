@@ -1,6 +1,6 @@
 //! Versions and byte orders of blktrace records.
 
-use super::event::{Event, action};
+use super::event::{Event, action, category};
 use std::fmt;
 
 /// The magic number with its lowest byte, the version, set to 0.
@@ -144,7 +144,7 @@ impl Layout {
             bytes: record.u32(24),
             action: low & !action::CGROUP,
             error: record.u16(at[4]),
-            category,
+            category: category & !category::UNTIMED,
             pid: record.u32(at[1]),
             device: record.u32(at[2]),
             cpu: record.u32(at[3]),

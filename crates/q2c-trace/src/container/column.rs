@@ -82,7 +82,7 @@ columns! {
     Op            "op"              Text always Dictionary
         "" "read, write, flush, discard or other";
     Flags         "flags"           U32  always Dictionary
-        "bits" "sync 1, meta 2, fua 4, readahead 8, polled 16, part of a split 32";
+        "bits" "sync 1, meta 2, fua 4, readahead 8, polled 16, part of a split 32, times in no figure 64";
     Sector        "sector"          U64  always Delta
         "512 B" "first sector: on the disk, or in the file of a file target";
     Bytes         "bytes"           U64  always Dictionary

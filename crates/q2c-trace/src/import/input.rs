@@ -5,7 +5,7 @@ use super::options::ImportOptions;
 use super::run::{Import, Origin, RecordSink, read_error};
 use super::unpack::{head, open};
 use super::{FORMATS, ImportFormat, blktrace_files, by_name, sniff};
-use crate::blktrace::{BlktraceError, FileSet};
+use crate::blktrace::{BlktraceError, FileSet, IntMap};
 use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
 use std::fs::File;
@@ -147,12 +147,47 @@ fn no_format(path: &Path, name: &str) -> ImportError {
 
 fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<TraceMeta, ImportError> {
     let trace = TraceReader::open(path).map_err(ImportError::BadTrace)?;
-    let meta = trace.meta();
-    sink.begin(&origin(meta))?;
+    let mut meta = trace.meta().clone();
+    sink.begin(&origin(&meta))?;
+    let mut ids = Ids::default();
     for records in trace.records(scan).map_err(ImportError::BadTrace)? {
-        sink.push(&records.map_err(ImportError::BadTrace)?)?;
+        let mut records = records.map_err(ImportError::BadTrace)?;
+        let all = records.len();
+        records.retain(|record| ids.insert(record.id));
+        if records.len() < all {
+            *meta.unmatched.entry(DOUBLED.to_owned()).or_default() += (all - records.len()) as u64;
+        }
+        sink.push(&records)?;
     }
-    Ok(meta.clone())
+    Ok(meta)
+}
+
+/// The reason in `unmatched` of records that were there before: in a q2c trace those with the same
+/// id, in files of blktrace those with the same number of one device and CPU.
+pub const DOUBLED: &str = "duplicate record";
+
+/// Ids that were there: a bit for each in pages of 64, as ids mostly follow each other.
+#[derive(Default)]
+struct Ids {
+    pages: IntMap<u64, u64>,
+    /// The page of the last id, which is out of the map.
+    number: u64,
+    page: u64,
+}
+
+impl Ids {
+    /// Takes an id; false when it was there before.
+    fn insert(&mut self, id: u64) -> bool {
+        if id / 64 != self.number {
+            self.pages.insert(self.number, self.page);
+            self.number = id / 64;
+            self.page = self.pages.get(&self.number).copied().unwrap_or(0);
+        }
+        let bit = 1 << (id % 64);
+        let is_new = self.page & bit == 0;
+        self.page |= bit;
+        is_new
+    }
 }
 
 /// Time zero of a q2c trace: in Unix time where the trace has it, else on the clock of the

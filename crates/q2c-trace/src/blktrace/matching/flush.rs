@@ -37,6 +37,7 @@ impl Matcher {
                 && slot.state & WAITING != 0
             {
                 slot.issue_ns = event.time;
+                slot.category |= event.category & category::UNTIMED;
                 slot.state = ISSUED;
                 self.ends.remove(&mut self.window, id);
             }

@@ -1,6 +1,6 @@
 //! I/Os that share a request, and bios that are cut into several I/Os.
 
-use super::super::event::Event;
+use super::super::event::{Event, category};
 use super::Matcher;
 use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
 
@@ -20,7 +20,7 @@ impl Matcher {
             return;
         };
         match self.ending_at(event, member) {
-            Some(carrier) => self.attach(carrier, member, event.time),
+            Some(carrier) => self.attach(carrier, member, event),
             None => self.unmatched("merge without request"),
         }
     }
@@ -34,7 +34,7 @@ impl Matcher {
             ..*event
         };
         match self.find(&behind, WAITING).filter(|id| *id != member) {
-            Some(carrier) => self.attach(carrier, member, event.time),
+            Some(carrier) => self.attach(carrier, member, event),
             None => self.unmatched("merge without request"),
         }
     }
@@ -59,10 +59,12 @@ impl Matcher {
     }
 
     /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
-    fn attach(&mut self, carrier: u32, member: u32, time: u64) {
+    fn attach(&mut self, carrier: u32, member: u32, event: &Event) {
         self.counts.merged += 1;
-        self.window.get_mut(member).getrq_ns = time;
-        self.window.get_mut(member).insert_ns = crate::span::NONE;
+        let slot = self.window.get_mut(member);
+        slot.getrq_ns = event.time;
+        slot.insert_ns = crate::span::NONE;
+        slot.category |= event.category & category::UNTIMED;
         self.join(carrier, member);
     }
 
@@ -106,8 +108,11 @@ impl Matcher {
     }
 
     /// Makes the I/O end where the event does. A longer I/O was split and a shorter one merged, and
-    /// the record of that was lost.
+    /// the record of that was lost. Where the event's time is not its own, the I/O is marked.
     pub(super) fn fit(&mut self, id: u32, event: &Event) {
+        if event.category & category::UNTIMED != 0 {
+            self.window.get_mut(id).category |= category::UNTIMED;
+        }
         let (end, slot) = (event.end(), self.window.get(id));
         if slot.to == end {
             return;

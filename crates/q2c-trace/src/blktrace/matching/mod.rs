@@ -389,6 +389,7 @@ impl Matcher {
         self.remove_from_indexes(id);
         let number = self.window.number(id);
         let issue = self.window.get(id).issue_ns;
+        let untimed = self.window.get(id).category & category::UNTIMED;
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
@@ -398,6 +399,7 @@ impl Matcher {
                 slot.issue_ns = issue;
             }
             with(slot);
+            slot.category |= untimed;
             if slot.state == MERGED {
                 slot.merged_into = number;
             }
@@ -418,8 +420,12 @@ impl Matcher {
             MERGED => slot.carrier,
             _ => id,
         };
+        // What becomes of an I/O whose times are in no figure is not known.
+        let untimed = self.window.get(id).category & category::UNTIMED != 0;
         let ios = self.end_request(id, |_| ());
-        *self.counts.unmatched.entry("never completed").or_default() += ios;
+        if !untimed {
+            *self.counts.unmatched.entry("never completed").or_default() += ios;
+        }
     }
 
     fn split(&mut self, event: &Event) {

@@ -104,15 +104,12 @@ impl<'a> TextEvents<'a> {
                     (event, false)
                 }
             };
-        if event.time < self.last_time {
-            if self.last_time - event.time > SLIGHTLY {
-                let expected = "a time at most 1 s before the line above; import several traces as files of their own";
-                let found = format!("{} ns after {} ns", event.time, self.last_time);
-                return Err(BadLine::new("time goes back", "time", expected, "").found(&found));
-            }
-            self.losses.count("time went back", 1);
-            event.time = self.last_time;
+        if self.last_time.saturating_sub(event.time) > SLIGHTLY {
+            let expected = "a time at most 1 s before the line above; import several traces as files of their own";
+            let found = format!("{} ns after {} ns", event.time, self.last_time);
+            return Err(BadLine::new("time goes back", "time", expected, "").found(&found));
         }
+        event.rise_to(self.last_time, &mut self.losses);
         self.last_time = event.time;
         let seen = self.sequences.check(&event, &mut self.losses);
         if nowhere {

@@ -180,7 +180,9 @@ fn time_may_go_back_a_little() {
     let later = "8,0 1 1 5.000000000 9 Q R 8 + 8 [a]\n";
     let text = format!("{later}8,0 1 2 4.900000000 9 C R 8 + 8 [0]\n");
     let (records, meta) = import("blkparse", text.as_bytes(), &options()).unwrap();
-    assert_eq!(records[0].q2c(), Some(Nanos(0)));
+    assert_eq!(records[0].complete_ns, records[0].queue_ns);
+    assert!(records[0].flags.contains(OpFlags::UNTIMED));
+    assert_eq!(records[0].q2c(), None);
     assert_eq!(meta.unmatched, [("time went back".to_owned(), 1)].into());
     let text = format!("{later}8,0 1 2 1.000000000 9 C R 8 + 8 [0]\n");
     let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();

@@ -1,0 +1,148 @@
+//! I/Os whose times cannot be right are counted apart and are in no figure.
+//!
+//! The text files are those of one recording: as it is (`ok`), with the clock set back half-way
+//! (`jumpback`), with completions too early (`cearly`) or issues too late (`dlate`), and twice
+//! (`dupall`). What is expected is worked out from the lines by a second, small implementation.
+
+use super::recording::{analyzed, read, trace};
+use q2c_analyze::{AnalyzeError, Options};
+use q2c_model::{Layer, Nanos, OpFlags, TraceMeta};
+use q2c_result::analyze::AnalyzeResult;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+fn file(name: &str) -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
+    let folder = Path::new(&package).join("tests/data/times-that-fall");
+    folder.join(name).with_extension("txt")
+}
+
+/// An I/O as the lines have it: its times by event, and whether one of them lies below a line
+/// above.
+#[derive(Default)]
+struct Lived {
+    times: HashMap<String, u64>,
+    falls: bool,
+}
+
+impl Lived {
+    fn stage(&self, from: &str, to: &str) -> Option<u64> {
+        Some(self.times.get(to)? - self.times.get(from)?)
+    }
+}
+
+fn by_lines(name: &str) -> Vec<Lived> {
+    let text = std::fs::read_to_string(file(name)).expect("a file of the tests");
+    let (mut all, mut of_sector, mut latest) = (Vec::<Lived>::new(), HashMap::new(), 0);
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (time, event, sector) = (words[3].replace('.', ""), words[5], words[7]);
+        let time: u64 = time.parse().expect("seconds with nine decimals");
+        if event == "Q" {
+            of_sector.insert(sector.to_owned(), all.len());
+            all.push(Lived::default());
+        }
+        let io = &mut all[of_sector[sector]];
+        io.falls |= time < latest;
+        io.times.insert(event.to_owned(), time);
+        latest = latest.max(time);
+    }
+    all
+}
+
+fn has_the_stages_of(result: &AnalyzeResult, ios: &[Lived]) {
+    for (name, from, to) in [("Q2G", "Q", "G"), ("D2C", "D", "C"), ("Q2C", "Q", "C")] {
+        let rising = ios.iter().filter(|io| !io.falls);
+        let ns: Vec<u64> = rising.filter_map(|io| io.stage(from, to)).collect();
+        let Some(stage) = result.stages.get(name) else {
+            assert!(ns.is_empty(), "{name}: {ns:?}");
+            continue;
+        };
+        let sum = ns.iter().sum::<u64>() as f64;
+        let known = (
+            ns.len() as u64,
+            *ns.iter().min().unwrap(),
+            *ns.iter().max().unwrap(),
+        );
+        assert_eq!((stage.n, stage.min_ns, stage.max_ns), known, "{name}");
+        assert!(
+            (stage.mean_ns * ns.len() as f64 - sum).abs() < 1e-3,
+            "{name}"
+        );
+    }
+}
+
+fn warned(result: &AnalyzeResult, id: &str) -> bool {
+    result.warnings.iter().any(|warning| warning.id == id)
+}
+
+#[test]
+fn a_recording_whose_times_rise_has_all_its_ios() {
+    let result = analyzed(&file("ok"), &Options::default()).unwrap();
+    let ios = by_lines("ok");
+    assert!(ios.iter().all(|io| !io.falls));
+    assert_eq!(result.requests, ios.len() as u64);
+    has_the_stages_of(&result, &ios);
+    assert!(!warned(&result, "times-fall"), "{:?}", result.warnings);
+}
+
+#[test]
+fn ios_whose_times_fall_are_in_no_figure() {
+    for name in ["jumpback", "cearly", "dlate"] {
+        let ios = by_lines(name);
+        let fall = ios.iter().filter(|io| io.falls).count() as u64;
+        assert!(fall > 0, "{name}");
+        let rise = ios.len() as u64 - fall;
+        match analyzed(&file(name), &Options::default()) {
+            Ok(result) => {
+                assert_eq!(result.requests, rise, "{name}");
+                assert_eq!(result.unmatched["times that fall"], fall, "{name}");
+                assert!(warned(&result, "times-fall"), "{name}");
+                has_the_stages_of(&result, &ios);
+            }
+            Err(AnalyzeError::Untimed { ios: found, .. }) => assert_eq!((rise, found), (0, fall)),
+            Err(other) => panic!("{name}: {other}"),
+        }
+    }
+}
+
+/// The second time the file begins, its clock falls back to the beginning.
+#[test]
+fn records_that_are_there_twice_count_once() {
+    let (once, twice) = (
+        analyzed(&file("ok"), &Options::default()).unwrap(),
+        analyzed(&file("dupall"), &Options::default()).unwrap(),
+    );
+    assert_eq!(twice.requests, once.requests);
+    assert_eq!(twice.unmatched["times that fall"], once.requests);
+    assert_eq!(twice.stages, once.stages);
+    assert_eq!(
+        (twice.span_ns, twice.in_flight),
+        (once.span_ns, once.in_flight)
+    );
+    assert!(warned(&twice, "times-fall") && warned(&twice, "duplicate"));
+}
+
+/// A trace that another program changed: one I/O has its G behind its C, one is marked, and a third
+/// is there twice.
+#[test]
+fn a_changed_trace_is_read_as_carefully() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ios: Vec<_> = (0..6)
+        .map(|id| read(id, Layer::Block, 100 * id, 10 + id))
+        .collect();
+    ios[1].getrq_ns = Some(Nanos(500_000));
+    ios[2].flags = OpFlags::UNTIMED;
+    ios.insert(4, ios[3].clone());
+    let path = trace(folder.path(), TraceMeta::default(), &ios);
+    let result = analyzed(&path, &Options::default()).unwrap();
+    assert_eq!(result.requests, 4);
+    assert_eq!(result.unmatched["times that fall"], 2);
+    assert_eq!(result.unmatched["duplicate record"], 1);
+    assert_eq!(result.stages["Q2C"].min_ns, 10_000);
+    assert!(warned(&result, "times-fall") && warned(&result, "duplicate"));
+    let folder = tempfile::tempdir().unwrap();
+    let one = trace(folder.path(), TraceMeta::default(), &ios[2..3]);
+    let error = analyzed(&one, &Options::default()).err();
+    assert!(matches!(error, Some(AnalyzeError::Untimed { ios: 1, .. })));
+}
