@@ -135,7 +135,7 @@ def test_other_bytes_are_refused() -> None:
     for bytes_, words in [
         (b"", "begin with \"q2canlys\" and 24 bytes at least, found 0 bytes"),
         (b"q2cstate" + whole[8:], "of another kind"),
-        (whole[:8] + b"\x09" + whole[9:], "expected version 2, found version 9"),
+        (whole[:8] + b"\x09" + whole[9:], "expected version 3, found version 9"),
         (whole[:-1], f"expected {len(whole) - 24} bytes behind the header, found {len(whole) - 25}"),
         (whole[:99] + bytes([whole[99] ^ 1]) + whole[100:], "expected a body of checksum"),
     ]:
