@@ -152,6 +152,7 @@ impl Plan for BenchPlan<'_> {
     type Cell = BenchPoint;
     type Outcome = PhasedTrial;
     const UNIT: &'static str = "IOPS";
+    const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
         let cell = |spot: &Spot| CellPlan {

@@ -132,6 +132,7 @@ impl Plan for StagesPlan<'_, '_> {
     type Cell = BenchPoint;
     type Outcome = PhasedStages;
     const UNIT: &'static str = "IOPS";
+    const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
         let cell = |spot: &Spot| CellPlan {

@@ -320,6 +320,7 @@ impl Plan for Replaying<'_> {
     type Cell = String;
     type Outcome = ReplayTrial;
     const UNIT: &'static str = "s of U2C";
+    const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<String>> {
         let cell = |variant: &Variant<'_>, site: &ReplaySite| {

@@ -59,6 +59,7 @@ impl Plan for FsPlan<'_> {
     type Cell = FsPoint;
     type Outcome = FsTrial;
     const UNIT: &'static str = "IOPS";
+    const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<FsPoint>> {
         let cell = |point: &FsPoint| CellPlan {

@@ -134,6 +134,7 @@ impl Plan for RoundPlan<'_> {
     type Cell = CellSpec;
     type Outcome = TrialOutcome;
     const UNIT: &'static str = "IOPS";
+    const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<CellSpec>> {
         let mut plans: Vec<CellPlan<CellSpec>> = Vec::new();

@@ -1,6 +1,8 @@
 //! A line of `cells.jsonl`.
 
+use super::error::RunError;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A finished trial as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,48 @@ pub struct Entry<C, O> {
     pub cell: C,
     /// How the trial ended, with its outcome when it went well.
     pub result: TrialResult<O>,
+}
+
+impl<C, O: Serialize> Entry<C, O> {
+    /// Refuses a journaled trial whose length or end is negative, whose `metric` (in `unit`) is, or
+    /// whose outcome has a number above `most`. Where `most` is infinite, an outcome may be any.
+    pub(super) fn check(
+        &self,
+        metric: impl Fn(&O) -> f64,
+        (unit, most): (&'static str, f64),
+    ) -> Result<(), RunError> {
+        let bounded = self.result.ok().filter(|_| most.is_finite());
+        let least = [
+            (self.seconds, "s of length"),
+            (self.ended_unix_s, "s as its end"),
+            (bounded.map_or(0.0, metric), unit),
+        ];
+        let negative = least.into_iter().find(|(value, _)| *value < 0.0);
+        let above = || {
+            let largest = largest(&serde_json::to_value(bounded).ok()?);
+            (largest > most).then_some((largest, "as a figure"))
+        };
+        match negative.or_else(above) {
+            None => Ok(()),
+            Some((found, what)) => Err(RunError::Figure {
+                key: self.key.clone(),
+                trial: self.trial,
+                what,
+                found,
+            }),
+        }
+    }
+}
+
+/// The largest number in a value, without its sign.
+fn largest(value: &Value) -> f64 {
+    let most = |all: &mut dyn Iterator<Item = &Value>| all.map(largest).fold(0.0, f64::max);
+    match value {
+        Value::Number(number) => number.as_f64().unwrap_or(0.0).abs(),
+        Value::Array(all) => most(&mut all.iter()),
+        Value::Object(all) => most(&mut all.values()),
+        _ => 0.0,
+    }
 }
 
 /// Whether a trial is of a cell or of the sentinel.
@@ -53,5 +97,36 @@ impl<O> TrialResult<O> {
             TrialResult::Ok(outcome) => Some(outcome),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures that no trial has come of a damaged or a forged journal.
+    #[test]
+    fn impossible_figures_are_refused() {
+        let found = |seconds, iops: f64, inside: f64, most| {
+            let entry = Entry {
+                kind: Kind::Cell,
+                key: "a".to_owned(),
+                trial: 0,
+                session: 1,
+                ended_unix_s: 1.0,
+                seconds,
+                cell: (),
+                result: TrialResult::Ok((iops, vec![1.0, inside])),
+            };
+            match entry.check(|(iops, _)| *iops, ("IOPS", most)) {
+                Err(RunError::Figure { found, .. }) => Some(found),
+                _ => None,
+            }
+        };
+        assert_eq!(found(1.0, 5e6, 2.0, 1e24), None);
+        assert_eq!(found(-1.0, 5e6, 2.0, 1e24), Some(-1.0));
+        assert_eq!(found(1.0, -5.0, 2.0, 1e24), Some(-5.0));
+        assert_eq!(found(1.0, 5e6, 1e308, 1e24), Some(1e308));
+        assert_eq!(found(1.0, -5.0, 1e308, f64::INFINITY), None);
     }
 }

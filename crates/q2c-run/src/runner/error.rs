@@ -23,6 +23,20 @@ pub enum RunError {
         /// How the journaled cell differs from the plan.
         reason: String,
     },
+    /// The journal has a figure that no trial has.
+    #[error(
+        "resume: trial {trial} of {key} in the journal has {found} {what}, which no trial has; take its line out of cells.jsonl, and it runs again"
+    )]
+    Figure {
+        /// Key of the cell.
+        key: String,
+        /// Number of the trial, from 0.
+        trial: u32,
+        /// The figure.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+    },
     /// An outcome cannot be read back from its JSON, so a resume would lose it.
     #[error("record trial {trial} of {key}: its outcome does not survive JSON ({reason})")]
     Unreadable {
@@ -41,7 +55,7 @@ impl RunError {
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Folder(error) => error.exit(),
-            RunError::OtherPlan { .. } => Exit::Input,
+            RunError::OtherPlan { .. } | RunError::Figure { .. } => Exit::Input,
             _ => Exit::Device,
         }
     }

@@ -14,6 +14,9 @@ pub trait Plan {
     type Outcome: Serialize + DeserializeOwned;
     /// The unit of [`Plan::metric`], and what it is of: `IOPS`, `s of U2C`.
     const UNIT: &'static str;
+    /// The largest number that an outcome can have, where no metric can be negative: a journal with
+    /// others is refused. Infinite where any number is possible.
+    const MOST: f64 = f64::INFINITY;
 
     /// Every cell of the plan. The runner asks once per session; the answer must be the same each
     /// time.

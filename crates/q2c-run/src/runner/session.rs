@@ -61,8 +61,10 @@ impl Runner<'_> {
         self.settings.check()?;
         let mut ledger = Ledger::new(plan, self.settings)?;
         let own = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
-        own.into_iter()
-            .try_for_each(|entry| ledger.absorb(entry, |outcome| plan.invalid(outcome)))?;
+        for entry in own {
+            entry.check(|outcome| plan.metric(outcome), (P::UNIT, P::MOST))?;
+            ledger.absorb(entry, |outcome| plan.invalid(outcome))?;
+        }
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),
             spent_before_s: ledger.spent_s,
