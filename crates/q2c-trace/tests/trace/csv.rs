@@ -357,3 +357,24 @@ fn each_header_may_end_with_its_own_unit() {
     assert_eq!(records[1].u2c(), Some(Nanos(3_000)));
     assert_eq!(meta.facts["unit"], "submit_ns s, latency us");
 }
+
+/// A unit that the user names and one that a header ends with must not contradict each other. A
+/// header that is a field's name says nothing of the unit.
+#[test]
+fn a_unit_against_that_of_a_header_is_refused() {
+    let read = |header: &str| {
+        let options = ImportOptions {
+            columns: Vec::new(),
+            ..options(USER_MAP, TimeUnit::Microseconds)
+        };
+        import(format!("{header}\n1,2\n").as_bytes(), &options)
+    };
+    let told = read("start_ms,latency_us").unwrap_err();
+    assert!(
+        told.contains("--unit as the headers of times say") && told.contains("start_ms"),
+        "{told}"
+    );
+    for fits in ["start_us,latency_us", "start,latency", "submit_ns,reap_ns"] {
+        read(fits).unwrap();
+    }
+}

@@ -29,6 +29,17 @@ pub(super) fn with_units(
     let name = |at: usize| header.get(at).unwrap_or_default();
     let unit = |at: usize| given.or_else(|| unit_of(name(at)));
     let times = || fields.iter().filter(|(field, _)| field.is_time());
+    // A header that is a field's own name, such as `queue_ns`, names the field and no unit.
+    let own = |at: usize| unit_of(name(at)).filter(|_| Field::by_name(name(at).trim()).is_none());
+    let other = |at: usize| own(at).filter(|own| given.is_some_and(|unit| unit != *own));
+    if let Some((_, at)) = times().find(|(_, at)| other(*at).is_some()) {
+        return Err(ImportError::Map {
+            path: path.to_owned(),
+            expected: "--unit as the headers of times say, or a header without a unit (leave --unit out to go by them)"
+                .to_owned(),
+            found: shown(name(*at)),
+        });
+    }
     let any = times().find_map(|(_, at)| unit(*at));
     let any = needed(any, path, "unit", "the times are bare numbers")?;
     if let Some((_, bare)) = times().find(|(_, at)| unit(*at).is_none()) {

@@ -1,8 +1,8 @@
 //! Imports recordings into a fleet: a folder with the traces of each device.
 //!
 //! Records are sorted by device in bounded memory and then written one trace after the other. The
-//! folder is removed again when anything fails; its description is written last, so that a folder
-//! with one is whole. docs/formats.md describes the folder.
+//! folder has a hidden name until it is whole, and is removed when anything fails. docs/formats.md
+//! describes the folder.
 
 mod row;
 mod volumes;
@@ -17,8 +17,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::num::NonZeroU64;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::TempDir;
 use volumes::Volumes;
 
 /// Rows sorted at once in memory, about 90 MB.
@@ -36,8 +38,9 @@ pub fn to_fleet(
     (out, most): (&Path, NonZeroU64),
     stop: &AtomicBool,
 ) -> Result<FleetMeta, ImportError> {
-    let folder = NewFolder::create(out)?;
-    let mut sink = ByDevice::new(out, stop);
+    let hidden = hidden_beside(out)?;
+    let folder = hidden.path();
+    let mut sink = ByDevice::new((folder, out), stop);
     let meta = match recordings {
         [path] => Input::recognise(path, format)?.read(path, options, &Scan::new(), &mut sink)?,
         _ => several(recordings, format, options, &mut sink)?,
@@ -46,9 +49,10 @@ pub fn to_fleet(
         sources: recordings.len() as u64,
         ..described(&meta)
     };
-    let fleet = sink.finish(Volumes::new(out, meta, most, stop), fleet)?;
-    write_description(out, &fleet).map_err(failed("describe the fleet in", out))?;
-    folder.keep();
+    let fleet = sink.finish(Volumes::new((folder, out), meta, (most, stop)), fleet)?;
+    write_description(folder, &fleet).map_err(failed("describe the fleet in", folder))?;
+    fs::rename(folder, out).map_err(failed("name the finished folder", out))?;
+    let _ = hidden.keep();
     Ok(fleet)
 }
 
@@ -94,32 +98,23 @@ fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> TraceError 
     }
 }
 
-/// A folder that goes away with this value unless it is kept.
-struct NewFolder<'a>(Option<&'a Path>);
-
-impl<'a> NewFolder<'a> {
-    fn create(path: &'a Path) -> Result<Self, TraceError> {
-        fs::create_dir(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => TraceError::Exists {
-                path: path.to_owned(),
-            },
-            _ => failed("make the folder", path)(error),
-        })?;
-        Ok(NewFolder(Some(path)))
+/// A hidden folder beside `out`, which must not exist. It goes away with this value, unless it gets
+/// the name of `out`.
+fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
+    let made = failed("make the folder", out);
+    if fs::symlink_metadata(out).is_ok() {
+        return Err(TraceError::Exists {
+            path: out.to_owned(),
+        });
     }
-
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for NewFolder<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.0 {
-            // The error that ends the import is the one to report.
-            let _ = fs::remove_dir_all(path);
-        }
-    }
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let parent = out.parent().filter(|parent| *parent != Path::new(""));
+    tempfile::Builder::new()
+        .prefix(&format!(".{name}."))
+        .suffix(".tmp")
+        .permissions(fs::Permissions::from_mode(0o777))
+        .tempdir_in(parent.unwrap_or(Path::new(".")))
+        .map_err(made)
 }
 
 /// Takes records in the order of time and sorts them by device.
@@ -129,18 +124,19 @@ struct ByDevice<'a> {
     names: Names,
     /// Requests that were carried by another one.
     carried: u64,
-    folder: &'a Path,
+    /// The folder that is made, for messages.
+    out: &'a Path,
     stop: &'a AtomicBool,
 }
 
 impl<'a> ByDevice<'a> {
-    fn new(folder: &'a Path, stop: &'a AtomicBool) -> Self {
+    fn new((folder, out): (&Path, &'a Path), stop: &'a AtomicBool) -> Self {
         ByDevice {
             sorter: Sorter::new(folder, RUN),
             taken: 0,
             names: Names::default(),
             carried: 0,
-            folder,
+            out,
             stop,
         }
     }
@@ -149,12 +145,12 @@ impl<'a> ByDevice<'a> {
     fn finish(self, mut volumes: Volumes<'_>, fleet: FleetMeta) -> Result<FleetMeta, ImportError> {
         if self.carried > 0 {
             return Err(ImportError::Carried {
-                path: self.folder.to_owned(),
+                path: self.out.to_owned(),
                 carried: self.carried,
             });
         }
         let names = self.names;
-        let spilled = failed("sort the requests in", self.folder);
+        let spilled = failed("sort the requests in", self.out);
         let spilled = |error| ImportError::Trace(spilled(error));
         self.sorter.finish(
             spilled,
@@ -169,14 +165,14 @@ impl RecordSink for ByDevice<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped {
                 doing: "import into",
-                path: self.folder.to_owned(),
+                path: self.out.to_owned(),
             });
         }
         for record in records {
             let comm = record.comm.as_deref().map(|name| self.names.number(name));
             self.carried += u64::from(record.merged_into.is_some());
             let pushed = self.sorter.push(Row::new(record, self.taken, comm));
-            pushed.map_err(failed("sort the requests in", self.folder))?;
+            pushed.map_err(failed("sort the requests in", self.out))?;
             self.taken += 1;
         }
         Ok(())

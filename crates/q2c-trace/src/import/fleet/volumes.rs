@@ -15,6 +15,8 @@ const BATCH: usize = 2 * 1024;
 /// Takes rows in the order of device and time.
 pub(super) struct Volumes<'a> {
     folder: &'a Path,
+    /// The name that the folder will have, for messages.
+    out: &'a Path,
     /// The description of all traces.
     meta: TraceMeta,
     /// Most requests of a trace.
@@ -41,13 +43,13 @@ struct Stretch {
 
 impl<'a> Volumes<'a> {
     pub(super) fn new(
-        folder: &'a Path,
+        (folder, out): (&'a Path, &'a Path),
         meta: TraceMeta,
-        most: NonZeroU64,
-        stop: &'a AtomicBool,
+        (most, stop): (NonZeroU64, &'a AtomicBool),
     ) -> Self {
         Volumes {
             folder,
+            out,
             meta,
             most,
             stop,
@@ -88,7 +90,7 @@ impl<'a> Volumes<'a> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped {
                 doing: "import into",
-                path: self.folder.to_owned(),
+                path: self.out.to_owned(),
             });
         }
         let path = trace_path(self.folder, device, number);
