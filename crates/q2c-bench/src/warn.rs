@@ -6,6 +6,7 @@ use super::measured::Measured;
 use super::per_core::hidden_by;
 use super::plan::label;
 use super::trial::BenchTrial;
+use q2c_host::target::never_written;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, paths};
@@ -26,6 +27,7 @@ pub(super) fn warnings(
 ) -> Vec<Warning> {
     busy_with_others(bench.site.idle_busy_cpus, measured)
         .into_iter()
+        .chain(never_written(bench.target))
         .chain(ignored(cells))
         .chain(two_paths(&bench.spec.engines, &modes(cells)))
         .chain(unsteady(cells))

@@ -2,6 +2,7 @@
 
 use super::trial::median;
 use super::{Ran, Variant, words};
+use q2c_host::target::never_written;
 use q2c_host::{Roots, cpu_time, machine};
 use q2c_model::lost::BY_TRACEFS;
 use q2c_model::replay::Change;
@@ -96,6 +97,7 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
     let (trials, failures) = ran.of(&variant.key(site));
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
     let mut warnings: Vec<Warning> = busy_at_rest(&start.begin).into_iter().collect();
+    warnings.extend(site.facts.iter().filter_map(never_written));
     warnings.extend(of_trial(facts, &shown));
     warnings.extend(failures.iter().map(|why| failed(why)));
     let left_out: Vec<Warning> = ran.left_out().collect();
@@ -209,21 +211,19 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
 /// for other changes.
 fn less_work(change: Change, count: u64) -> Option<Warning> {
     const LEFT_OUT: (&str, &str) = ("requests-left-out", "");
+    const SHORTENED: (&str, &str) = (
+        "requests-shortened",
+        "name targets as large as the trace's devices",
+    );
     const SPARED: (&str, &str) = (
         "writes-changed",
         "--writes allow with --allow-write TARGET writes them: what is there is lost",
     );
     let (id, todo) = match change {
         Change::WriteRead | Change::WriteLeftOut => SPARED,
-        Change::NoTarget
-        | Change::DiscardLeftOut
-        | Change::OtherLeftOut
-        | Change::Empty
-        | Change::Beyond
-        | Change::Unrecorded => LEFT_OUT,
-        Change::Aligned | Change::Shortened | Change::Scaled | Change::Dense | Change::Modulo => {
-            return None;
-        }
+        Change::Shortened => SHORTENED,
+        other if other.is_less_work() => LEFT_OUT,
+        _ => return None,
     };
     let found = format!("{count} {}", change.text());
     let means = "the device does less work than the trace asks for";

@@ -6,6 +6,7 @@ use super::trial::median;
 use super::verdict::{different_work, reads_only, verdict};
 use super::{Ran, ReplaySite, Variant};
 use q2c_host::machine;
+use q2c_host::target::never_written;
 use q2c_result::Warning;
 use q2c_result::compare::{
     CompareFinding, CompareMetric, CompareResult, Comparison, DeviceRun, NotCaptured, Overall,
@@ -44,6 +45,15 @@ pub fn compare(
     let start = all.first().map(|compared| &compared.start);
     let busy = start.and_then(|start| busy_at_rest(&start.begin));
     let mut warned: Vec<Warning> = busy.into_iter().collect();
+    let sites = all
+        .first()
+        .map_or(&[][..], |compared| &compared.variant.sites);
+    warned.extend(
+        sites
+            .iter()
+            .flat_map(|site| &site.facts)
+            .filter_map(never_written),
+    );
     warned.extend(named(of_shown(all, &comparisons)));
     warned.extend(ran.left_out());
     CompareResult {

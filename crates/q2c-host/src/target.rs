@@ -17,6 +17,7 @@ mod scratch;
 mod simulated;
 mod written;
 pub(crate) use written::UNASKED;
+pub use written::never_written;
 
 pub use direct::Alignment;
 pub use error::TargetError;

@@ -4,8 +4,9 @@ use crate::analysis::time;
 use crate::quantity::{self, NOTHING, number, seconds};
 use crate::replay::{self, spread};
 use crate::said::{Field, Said, Table, Weight};
+use q2c_model::replay::Change;
 use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
-use q2c_result::replay::ReplayTrial;
+use q2c_result::replay::{ChangeKind, ReplayTrial};
 use q2c_stats::Interval;
 
 /// The run in a line: traces, modes, trials, devices and duration.
@@ -266,9 +267,31 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// The answer in sentences.
+/// The answer in sentences, and which devices did less work than the trace asks for. Of writes that
+/// were not written the answer itself says so.
 pub(crate) fn verdict(one: &Comparison) -> Vec<String> {
-    replay::verdict(&one.verdict)
+    let mut all = replay::verdict(&one.verdict);
+    all.extend(one.devices.iter().filter_map(less_work));
+    all
+}
+
+fn less_work(device: &DeviceRun) -> Option<String> {
+    let is_less = |kind: &ChangeKind| match kind {
+        ChangeKind::Known(Change::WriteRead | Change::WriteLeftOut) => false,
+        ChangeKind::Known(change) => change.is_less_work(),
+        _ => false,
+    };
+    let changed = device.shown.as_ref()?.changed.iter();
+    let less: u64 = changed
+        .filter(|(kind, _)| is_less(kind))
+        .map(|(_, n)| n)
+        .sum();
+    (less > 0).then(|| {
+        format!(
+            "{} did less work than the trace asks for: {less} requests were left out or shortened",
+            device.target.path
+        )
+    })
 }
 
 /// Sentences on invalid and failed trials, and the cautions of each device's shown trial.

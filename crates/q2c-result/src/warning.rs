@@ -16,7 +16,7 @@ pub struct Warning {
 }
 
 /// Names of the warnings that say that something disturbed the trials of a run.
-const DISTURBED: [&str; 12] = [
+const DISTURBED: [&str; 13] = [
     "busy-at-rest",
     "busy-cpus-unknown",
     "calibration-contradicted",
@@ -25,6 +25,7 @@ const DISTURBED: [&str; 12] = [
     "device-statistics",
     "interrupts-above-polling",
     "jobs-outnumber-cpus",
+    "never-written",
     "others-ran",
     "requests-differ",
     "shared-cpu",

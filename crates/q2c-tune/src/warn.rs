@@ -5,6 +5,7 @@ use super::cells::CellSpec;
 use super::mode::effective_mode;
 use super::outcome::{TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
+use q2c_host::target::never_written;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::Warning;
@@ -33,6 +34,7 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     shared_cpu(&tune.workload.cpus, cells)
         .into_iter()
         .chain(busy_with_others(tune.workload.others(), cells))
+        .chain(never_written(tune.target))
         .chain(interrupts_above(tune, cells))
         .chain(drift(tune, cells))
         .chain(unrecorded(cells))

@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::irq;
 use super::queue::{self, POLLED};
 use crate::attr;
-use crate::target::UNASKED;
+use crate::target::{UNASKED, never_written};
 use q2c_result::TargetKind;
 
 /// The kind of target. I/O on a file includes the work of its file system.
@@ -110,6 +110,10 @@ pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
         (TargetKind::File, Some(doubt)) => Finding::unknown(
             doubt.as_str(),
             "holes are answered without the device: fill the file with random data",
+        ),
+        _ if never_written(target).is_some() => Finding::warn(
+            format!("{}: most blocks looked at hold zeros only", target.path),
+            "trimmed or fresh blocks are answered without the medium: fill the device with random data, twice for NAND",
         ),
         _ => Finding::unknown(
             format!(

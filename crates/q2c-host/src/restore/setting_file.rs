@@ -37,9 +37,10 @@ pub enum Outcome {
         /// The holder's process id, or `unknown`.
         holder: String,
     },
-    /// The owner still runs and will undo the change itself, or another restore is at work on its
-    /// journal.
+    /// The owner still runs and will undo the change itself.
     OwnerAlive,
+    /// Another restore is at work on the owner's journal.
+    AtWork,
     /// The change was made in an earlier boot; the reboot has reset the setting.
     OtherBoot,
     /// The old value could not be written back.
@@ -67,6 +68,7 @@ impl fmt::Display for Outcome {
                 write!(f, "in use by {holder}: try again when it has ended")
             }
             Outcome::OwnerAlive => f.write_str("its run still goes on and will restore it"),
+            Outcome::AtWork => f.write_str("left to another q2c restore, which is at work on it"),
             Outcome::OtherBoot => f.write_str("reset by the reboot since"),
             Outcome::Failed { why } => write!(f, "could not be restored: {why}"),
         }
@@ -79,7 +81,7 @@ impl Outcome {
     pub const fn is_final(&self) -> bool {
         !matches!(
             self,
-            Outcome::Busy { .. } | Outcome::OwnerAlive | Outcome::Failed { .. }
+            Outcome::Busy { .. } | Outcome::OwnerAlive | Outcome::AtWork | Outcome::Failed { .. }
         )
     }
 }

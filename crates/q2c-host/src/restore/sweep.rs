@@ -143,9 +143,10 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
     let mut all_final = free;
     let mut tasks = Vec::new();
     for (change, others) in open.into_iter().rev() {
-        let outcome = match free && !change.owner.is_alive(roots) {
-            true => undo(roots, dir, &change, &others),
-            false => Outcome::OwnerAlive,
+        let outcome = match (free, change.owner.is_alive(roots)) {
+            (_, true) => Outcome::OwnerAlive,
+            (true, false) => undo(roots, dir, &change, &others),
+            (false, false) => Outcome::AtWork,
         };
         if change.kind == ChangeKind::TaskAffinity && outcome.is_final() {
             tasks.push((change.clone(), others));

@@ -83,6 +83,10 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     if kind == Kind::File {
         facts.file_system = file_system(roots, &meta);
         facts.unproved.extend(written::check(&file, path, size.0)?);
+    } else if !wanted.write {
+        facts
+            .unproved
+            .extend(written::zeros(&file, size.0, alignment));
     }
     Ok(OpenTarget {
         file,

@@ -1,15 +1,22 @@
-//! Checks that a file lies fully written on its device.
+//! Checks that a file lies fully written on its device, and looks whether a device holds data.
 
 use super::TargetError;
+use super::direct::{AlignedBuffer, Alignment};
 use q2c_model::Bytes;
+use q2c_result::{Target, Warning};
 use q2c_sys::fiemap::{self, Extent};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// The beginning of the text that says that it is not known whether a file is fully written; the
 /// doctor looks for it.
 pub(crate) const UNASKED: &str = "whether the file is fully written";
+/// The beginning of the text that says that a device holds zeros only.
+const ZEROS: &str = "that it holds written data";
+/// Blocks of a device that are looked at.
+const LOOKED: u64 = 32;
 /// Flags of data that are stored within metadata: reads do not go to blocks of the file's own.
 const ELSEWHERE: u32 = Extent::INLINE | Extent::TAIL;
 /// Flags of data that have no place on the device yet.
@@ -47,6 +54,39 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
         });
     }
     Ok(transformed(&extents))
+}
+
+/// Looks at some blocks all over a device. Where half of them or more hold zeros only, they were
+/// never written, or were discarded, and many devices answer such reads without their medium.
+/// Returns this in words.
+pub(super) fn zeros(file: &File, size: u64, alignment: Alignment) -> Option<String> {
+    let mut buffer = AlignedBuffer::new(alignment.offset.max(Bytes(4096)), alignment.memory);
+    let length = buffer.bytes().len() as u64;
+    let blocks = size / length;
+    let (mut read, mut zero) = (0, 0);
+    for n in 0..LOOKED.min(blocks) {
+        // Multiples of the golden ratio are spread evenly.
+        let at = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks * length;
+        if file.read_exact_at(buffer.bytes(), at).is_ok() {
+            read += 1;
+            zero += u64::from(buffer.bytes().iter().all(|byte| *byte == 0));
+        }
+    }
+    (zero > 0 && zero * 2 >= read)
+        .then(|| format!("{ZEROS}: of {read} blocks all over it {zero} hold zeros only"))
+}
+
+/// The warning that a device holds zeros only, where a look found that.
+#[must_use]
+pub fn never_written(target: &Target) -> Option<Warning> {
+    let found = target.unproved.iter().find(|u| u.starts_with(ZEROS))?;
+    let found = found.trim_start_matches(ZEROS).trim_start_matches(": ");
+    Some(Warning::new(
+        "never-written",
+        format!("{}: {found}", target.path),
+        "what was never written or was discarded is answered without the medium: figures may be far too good",
+        "fill the device with random data, twice for NAND",
+    ))
 }
 
 fn unasked(error: &io::Error) -> String {

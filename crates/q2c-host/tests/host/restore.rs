@@ -304,6 +304,20 @@ fn a_setting_held_by_a_live_run_is_left_for_later() {
     assert_eq!(bench.value("sys/a"), "2");
 }
 
+/// A restore holds the lock of the journal that it works on.
+#[test]
+fn a_journal_that_another_restore_works_on_is_left_to_it() {
+    let bench = Bench::new();
+    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    let left = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    let other = fs::File::open(&left).unwrap();
+    other.lock().unwrap();
+    assert_eq!(bench.outcomes(), [Outcome::AtWork]);
+    assert_eq!(bench.value("sys/a"), "2");
+    other.unlock().unwrap();
+    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+}
+
 #[test]
 fn damaged_lines_are_reported_and_the_others_used() {
     let bench = Bench::new();

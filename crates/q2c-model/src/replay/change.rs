@@ -36,6 +36,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// Whether a device does less work by it than the trace asks for.
+    #[must_use]
+    pub const fn is_less_work(self) -> bool {
+        !matches!(
+            self,
+            Change::Aligned | Change::Scaled | Change::Dense | Change::Modulo
+        )
+    }
+
     /// What became of the requests, in words, as reports and warnings tell it behind a number.
     #[must_use]
     pub const fn text(self) -> &'static str {
