@@ -58,6 +58,8 @@ const WITH_INTERVAL: u32 = 2;
 /// The floor is settled as kept, although some trials lie below it, where so few would do so with
 /// at most this probability if the median of all possible trials were on the floor (a sign test).
 const BY_CHANCE: f64 = 0.05;
+/// A method that may gain this share over the answer is tried again before the answer is.
+const PROMISING: f64 = 0.05;
 /// Seed of the bootstrap: a fixed number, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
 /// A method that loses this share more of the IOPS than the one that loses least may still be named
@@ -114,11 +116,12 @@ fn cores_of_all(contenders: &[Contender]) -> PerCore {
     cores_of(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
-/// Returns the best of the methods that pay and keep the floor most surely.
+/// Returns the best of the methods that pay and whose trials keep the floor. How surely they keep
+/// it is part of their score: what is certain and gains next to nothing does not win against what
+/// gains much and probably keeps the floor.
 fn winner(assessed: &[Assessment]) -> Option<&Assessment> {
-    let paying = || assessed.iter().filter(|v| v.pays);
-    let surest = paying().map(|v| v.floor_kept).max()?;
-    best(paying().filter(|v| v.floor_kept == surest && surest > FloorKept::Not))
+    let keeps = |v: &&Assessment| v.pays && v.floor_kept > FloorKept::Not;
+    best(assessed.iter().filter(keeps))
 }
 
 /// Returns the method with the highest score. Among equals, one that follows the device comes
@@ -191,12 +194,16 @@ fn open(
         }
     };
     let mut open: Vec<&Assessment> = assessed.iter().filter(|v| unsure(v)).collect();
-    // The answer comes first, then the others by their possible gain over it.
+    // By the possible gain over the answer. The answer comes before those that promise little.
     let least = winner.map_or(0.0, Assessment::score);
-    let gain = |v: &Assessment| (v.gain() + v.value.se - least).max(0.0) * (1.0 - v.breaks);
-    open.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     let answer = winner.map(|w| w.index).or(nearest);
-    open.sort_by_key(|v| Some(v.index) != answer);
+    let gain = |v: &Assessment| {
+        if answer == Some(v.index) {
+            return PROMISING;
+        }
+        (v.gain() + v.value.se - least).max(0.0) * (1.0 - v.breaks)
+    };
+    open.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     open.into_iter().map(|v| v.index).collect()
 }
 

@@ -118,10 +118,12 @@ impl Referee {
         };
         let mut left = most;
         let mut kept = Vec::new();
+        // The last trials are spent, too, where an order has to do with fewer.
         for order in orders {
-            if order.trials <= left {
-                left -= order.trials;
-                kept.push(order);
+            let trials = order.trials.min(left);
+            left -= trials;
+            if trials > 0 {
+                kept.push(Order { trials, ..order });
             }
         }
         if !kept.is_empty() {

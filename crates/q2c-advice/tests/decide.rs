@@ -109,15 +109,15 @@ fn a_trade_off_names_the_nearest() {
     assert_eq!(found.nearest, Some(0));
 }
 
-/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core. A rule that keeps 55 % at 1.1
+/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core. A rule that keeps 55 % at 1.15
 /// times is not named in the trade-off; a rule that keeps 94 % is.
 #[test]
 fn a_trade_off_names_interrupts_where_they_lose_less() {
     let interrupt = tried("interrupt", (0.60, 1.3, 0.0), 5);
-    let worse = [interrupt.clone(), tried(MEAN, (0.55, 1.1, 0.9), 5)];
+    let worse = [interrupt.clone(), tried(MEAN, (0.55, 1.15, 0.9), 5)];
     let found = of(&worse, &Goal::default());
     assert_eq!((found.verdict, found.nearest), (Verdict::TradeOff, Some(0)));
-    let better = [interrupt, tried(MEAN, (0.94, 1.1, 0.02), 5)];
+    let better = [interrupt, tried(MEAN, (0.94, 1.15, 0.02), 5)];
     assert_eq!(of(&better, &Goal::default()).nearest, Some(1));
 }
 

@@ -98,7 +98,8 @@ impl<'a> Of<'a> {
             Verdict::Interrupt => "use interrupts".to_owned(),
             Verdict::TradeOff => self.by_interrupts().unwrap_or_else(|| self.trade_off()),
             Verdict::NoRoom => format!(
-                "no room to sleep: no rule that leaves the CPU gained 2 % over polling in KIOPS/core; use {method}"
+                "no room to sleep: no rule that leaves the CPU gained 10 % over polling in KIOPS/core, and less is no reason to \
+                 change; use {method}"
             ),
             Verdict::Limits => format!("nothing that pays keeps the limits; use {method}"),
             Verdict::Unverified => format!("nothing that sleeps was tried; use {method}"),

@@ -173,7 +173,7 @@ pub(crate) fn verdict(result: &KernelTuneResult) -> Said {
         _ => Said::new(
             Weight::Plain,
             "no room to sleep",
-            "no sleep gained 2 % in KIOPS/core over classic polling while it left the CPU",
+            "no sleep gained 10 % in KIOPS/core over classic polling while it left the CPU",
         ),
     }
 }

@@ -283,7 +283,7 @@ pub struct SweepCell {
 /// that, the verdict is a trade-off.
 pub const FLOOR: f64 = 0.97;
 /// Least KIOPS/core over polling's at which a method pays.
-pub const WORTH: f64 = 1.02;
+pub const WORTH: f64 = 1.1;
 /// Most thread CPU, percent of one CPU, at which a rule has left the CPU.
 pub const SAVING: f64 = 97.0;
 
@@ -320,8 +320,8 @@ pub enum Verdict {
     Interrupt,
     /// Interrupts or sleeping gain KIOPS/core, but no method that pays kept the floor.
     TradeOff,
-    /// Neither interrupts nor a method that sleeps and leaves the CPU gained 2 % in KIOPS/core over
-    /// polling.
+    /// Neither interrupts nor a method that sleeps and leaves the CPU gained 10 % in KIOPS/core
+    /// over polling.
     NoRoom,
     /// Interrupts or sleeping gain KIOPS/core, but not within the limits on latency and CPU.
     Limits,

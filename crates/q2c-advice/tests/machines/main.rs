@@ -8,7 +8,7 @@ use machine::Machine;
 use q2c_result::tune::Verdict;
 use q2c_stats::{percentile, sorted};
 use rayon::prelude::*;
-use truth::{Score, Truth, by_simulation_alone, refereed};
+use truth::{Score, Truth, by_simulation_alone, refereed, refereed_in_haste};
 
 /// Seeds of the machines: of all, and of as many as a quick run has time for.
 const ALL: std::ops::Range<u64> = 0..200;
@@ -75,19 +75,20 @@ fn tell(name: &str, scores: &[Score]) -> Summary {
 }
 
 /// Answers by simulation alone and with a referee, on the same machines.
-fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 2] {
+fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 3] {
     let all = |answer: fn(u64) -> Score| -> Vec<Score> {
         seeds.clone().into_par_iter().map(answer).collect()
     };
     [
         tell("simulation alone", &all(by_simulation_alone)),
         tell("with a referee", &all(refereed)),
+        tell("with half the trials", &all(refereed_in_haste)),
     ]
 }
 
 /// Checks the figures that are reached. docs/journal/2026-11-22-verdicts.md has them, and those
 /// that are wanted.
-fn check([before, now]: &[Summary; 2]) {
+fn check([before, now, _hasty]: &[Summary; 3]) {
     assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
     assert!(now.regret[0] < before.regret[0]);
     assert!(now.regret[1] < 0.2, "95th percentile {}", now.regret[1]);

@@ -182,7 +182,7 @@ struct Score {
     regret: f64,
     /// IOPS of the answer over those of polling.
     iops: f64,
-    /// Whether a rule keeps the floor and gains more than 2 %.
+    /// Whether a rule keeps the floor and gains more than 10 %.
     has_room: bool,
     floor: f64,
 }

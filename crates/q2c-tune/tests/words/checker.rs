@@ -30,7 +30,7 @@ fn least(values: &[f64]) -> f64 {
 
 /// A method that gains less than this over polling does not pay, and neither does one that takes
 /// more than `WHOLE_CPU` percent of a CPU.
-const WORTH: f64 = 1.02;
+const WORTH: f64 = 1.1;
 const WHOLE_CPU: f64 = 97.0;
 
 fn pays(of: &Figures) -> bool {
