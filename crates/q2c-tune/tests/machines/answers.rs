@@ -291,7 +291,7 @@ fn check(seeds: Range<u64>) {
             println!("  {seed}: {chosen} for {best_is}: regret {regret:.3}, IOPS {iops:.4}");
         }
     }
-    assert!(median < 0.02 && p95 < 0.2);
+    assert!(median < 0.02 && p95 < 0.25);
     assert!(broken <= 0.02 && plainly == 0.0 && false_no_room == 0.0);
 }
 
