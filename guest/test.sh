@@ -57,7 +57,7 @@ topics_of() { # NAME
     esac
 }
 
-# Whether a guest has to be stopped from outside. Machines were seen that hung when all was told.
+# Whether a guest has to be stopped from outside. One was seen that ran on to the limit.
 is_stuck() { # NAME, SECONDS SINCE ITS BOOT
     local results=$logs/$1.results silent
     silent=$(($(date +%s) - $(stat -c %Y "$results")))

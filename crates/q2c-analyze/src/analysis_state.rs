@@ -4,7 +4,7 @@ use crate::analyzer::MergeError;
 use crate::error::AnalyzeError;
 use crate::first_version;
 use crate::names::Names;
-use crate::recording::Told;
+use crate::recording::{Told, is_analysed};
 use crate::{Analyzer, StateError};
 use q2c_model::stored::StoredForm;
 use q2c_model::{IoRecord, Layer, TraceMeta};
@@ -184,12 +184,7 @@ impl RecordSink for AnalysisState {
         spans.clear();
         for record in records {
             let span = Span::of(record);
-            if span.layer != layer {
-                self.other_layer += 1;
-                continue;
-            }
-            if span.is_untimed() {
-                self.untimed += 1;
+            if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
                 continue;
             }
             if let (Some(pid), Some(name)) = (record.pid, &record.comm) {

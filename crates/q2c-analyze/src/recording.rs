@@ -200,6 +200,19 @@ impl<'a> RecordingAnalysis<'a> {
     }
 }
 
+/// Whether an I/O is in the figures of an analysis of `layer`. One that is not is counted.
+pub(crate) fn is_analysed(
+    span: &Span,
+    layer: Layer,
+    other_layer: &mut u64,
+    untimed: &mut u64,
+) -> bool {
+    let (is_other, is_untimed) = (span.layer != layer, span.is_untimed());
+    *other_layer += u64::from(is_other);
+    *untimed += u64::from(!is_other && is_untimed);
+    !is_other && !is_untimed
+}
+
 /// What a result says of its recording, beside the figures of its I/Os.
 pub(crate) struct Told<'a> {
     /// What the recording is called.
@@ -278,12 +291,7 @@ impl RecordSink for RecordingAnalysis<'_> {
         let layer = *layer;
         for record in records {
             let mut span = Span::of(record);
-            if span.layer != layer {
-                self.other_layer += 1;
-                continue;
-            }
-            if span.is_untimed() {
-                self.untimed += 1;
+            if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
                 continue;
             }
             if let Some(process) = self.process(record, span.first_ns()) {

@@ -61,8 +61,8 @@ fn has_the_stages_of(result: &AnalyzeResult, ios: &[Lived]) {
         let sum = ns.iter().sum::<u64>() as f64;
         let known = (
             ns.len() as u64,
-            *ns.iter().min().unwrap(),
-            *ns.iter().max().unwrap(),
+            *ns.iter().min().expect("I/Os whose times rise"),
+            *ns.iter().max().expect("I/Os whose times rise"),
         );
         assert_eq!((stage.n, stage.min_ns, stage.max_ns), known, "{name}");
         assert!(
