@@ -42,8 +42,9 @@ pub(crate) struct Assessment {
     pub kept: bool,
     pub floor: f64,
     pub limits_kept: bool,
-    /// Whether floor and limits are kept, and how surely.
-    pub floor_kept: FloorKept,
+    /// Whether the limits are kept, and the floor by the trials' median, or, where the trials may
+    /// have been unlucky, by trials and simulation together.
+    pub floor_kept: bool,
     /// The probability that the method breaks the floor.
     pub breaks: f64,
     /// Whether the method gains enough over polling in its trials, and a rule leaves the CPU.
@@ -111,13 +112,7 @@ impl Assessment {
             limits_kept,
             measured: live.log,
             kept: above && limits_kept,
-            floor_kept: match iops.above(floor) {
-                _ if !limits_kept => FloorKept::Not,
-                _ if every => FloorKept::Likely,
-                errors if within && errors >= 0.0 => FloorKept::Likely,
-                _ if above => FloorKept::ByTrials,
-                _ => FloorKept::Not,
-            },
+            floor_kept: limits_kept && (above || within && iops.above(floor) >= 0.0),
             breaks: match every {
                 true => 0.0,
                 false => 1.0 - likely(iops.above(floor)),
@@ -151,18 +146,6 @@ impl Assessment {
         let limits = self.limits_kept || self.trials < 2;
         limits && self.iops.above(self.floor) > -OPEN && self.per_core.above(WORTH) > -OPEN
     }
-}
-
-/// How surely a method keeps the floor, by its trials and by simulation together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum FloorKept {
-    /// The method breaks the floor or a limit.
-    Not,
-    /// The median of the trials keeps the floor; trials and simulation together do not.
-    ByTrials,
-    /// Trials and simulation together keep the floor, and the trials alone do not contradict. Or
-    /// every single trial kept the floor, and there are as many as an answer needs.
-    Likely,
 }
 
 /// The probability that a normal deviate lies below `errors`, by the logistic curve, which differs

@@ -5,7 +5,7 @@
 //! it can exclude a rule whose trials were lucky, but it never makes a rule the answer whose trials
 //! plainly lost.
 
-use crate::assessment::{Assessment, FloorKept, OPEN};
+use crate::assessment::{Assessment, OPEN};
 use crate::evidence::{Estimate, Noise, Trial, cores_of, per_core};
 use crate::goal::Goal;
 use q2c_model::Bytes;
@@ -90,7 +90,7 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
     };
     let chosen_is_fixed =
         chosen.is_some_and(|index| !contenders[index].method.follows_the_device());
-    let keeps = |v: &&Assessment| v.floor_kept > FloorKept::Not && v.pays && v.sleeps && v.follows;
+    let keeps = |v: &&Assessment| v.floor_kept && v.pays && v.sleeps && v.follows;
     let following = assessed.iter().filter(keeps);
     let following = best(following).filter(|_| chosen_is_fixed).map(|v| v.index);
     Decision {
@@ -120,7 +120,7 @@ fn cores_of_all(contenders: &[Contender]) -> PerCore {
 /// it is part of their score: what is certain and gains next to nothing does not win against what
 /// gains much and probably keeps the floor.
 fn winner(assessed: &[Assessment]) -> Option<&Assessment> {
-    let keeps = |v: &&Assessment| v.pays && v.floor_kept > FloorKept::Not;
+    let keeps = |v: &&Assessment| v.pays && v.floor_kept;
     best(assessed.iter().filter(keeps))
 }
 
