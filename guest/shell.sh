@@ -12,9 +12,9 @@ name=${1:-5.10}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cargo build --release --locked --package q2c --features scx </dev/null
+program=$(guest_program)
 tools=$(alone tools_layer)
-own_layer "$work/own.cpio" "q2c=$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")"
+own_layer "$work/own.cpio" "q2c=$program"
 reason=$(alone open_archive) || { say "$reason"; exit 1; }
 read -r package < <(kernel_candidates "$name") || { say "no kernel $name in guest/kernels and the archive"; exit 1; }
 folder=$(alone have_kernel "$package") || { say "$package: $folder"; exit 1; }

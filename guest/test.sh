@@ -214,10 +214,9 @@ test_program() { # NAME, CRATE
         sed -n 's|.*/'"$2"'/Cargo.toml".*"name":"'"$1"'".*"executable":"\([^"]*\)".*|'"$1"'=\1|p'
 }
 
-# What is built with optimisation is not checked by clippy a second time.
-env -u RUSTC_WORKSPACE_WRAPPER -u CLIPPY_ARGS cargo build --release --locked --package q2c --features scx </dev/null
+program=$(guest_program)
 tools=$(alone tools_layer)
-programs=("q2c=$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")")
+programs=("q2c=$program")
 # The engines' contract tests, and trials of placements.
 if is_asked passthrough paths; then programs+=("$(test_program contract q2c-engine)"); fi
 if is_asked place; then programs+=("$(test_program placements q2c-corun)"); fi

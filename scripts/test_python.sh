@@ -23,7 +23,7 @@ assert analysis.to_dict()["requests"] == len(q2c.read(sys.argv[1]))
 
 # With the features of the whole workspace, so that what `make test` has built is not built again.
 step "program" cargo build --locked --workspace --bin q2c
-step "wheel" install_wheel dev
+step "wheel" install_wheel
 step "installed alone" alone
 with_tools debug
 types --exclude '/spark/' q2c tests

@@ -4,16 +4,15 @@
 #
 #   scripts/test_spark.sh [--slow]
 #
-# --slow also runs the tests that take long. The wheel is built with optimisation, because millions of
-# requests go through it many times; the program is that of `make test`. scripts/prerequisites.sh
-# calls this script and names in Q2C_PYTHON a Python with scripts/python-spark-requirements.txt.
+# --slow also runs the tests that take long. scripts/prerequisites.sh calls this script and names in
+# Q2C_PYTHON a Python with scripts/python-spark-requirements.txt.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/wheel.sh
 begin spark "spark and not slow" "spark" "$@"
 
 step "program" cargo build --locked --workspace --bin q2c
-step "wheel" install_wheel release --no-deps
+step "wheel" install_wheel --no-deps
 with_tools debug
 types q2c/spark tests/spark
 tests --basetemp "$work/tests" python/tests/spark

@@ -45,6 +45,17 @@ tools_layer() {
     echo "$layer"
 }
 
+# Builds the program of the guests, which has the scheduler in the kernel, and prints its path. It is
+# built as `make test` builds it, so that only what the scheduler changes is compiled, and put where
+# no other build replaces it.
+guest_program() {
+    local target
+    target=$(realpath --canonicalize-missing "${CARGO_TARGET_DIR:-target}")
+    CARGO_BUILD_BUILD_DIR=$target CARGO_TARGET_DIR=$target/guest \
+        cargo build --locked --workspace --bin q2c --features q2c/scx </dev/null >&2 || return
+    echo "$target/guest/debug/q2c"
+}
+
 # The layer of q2c, the engines' contract tests (if any are given), the guest's init and the tests; and programs that a developer
 # asks for in GUEST_PROGRAMS, paths separated by spaces.
 own_layer() { # TO, NAME=PROGRAM...

@@ -12,6 +12,7 @@
 //! and those of [`Engine::submit_interrupting`] complete by the device's interrupt. Whatever takes
 //! completions takes those of both.
 
+use q2c_model::Bytes;
 use q2c_policy::method::Means;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::nvme::NvmeError;
@@ -48,6 +49,14 @@ pub enum EngineError {
         size: usize,
         /// Error of the allocation.
         source: std::io::Error,
+    },
+    /// No memory could be had for the samples of a lane.
+    #[error(
+        "allocate {bytes} of samples for a job: the system gives no more memory; ask for shorter trials or fewer jobs"
+    )]
+    Samples {
+        /// Size of the samples.
+        bytes: Bytes,
     },
     /// A thread could not be pinned to its CPU.
     #[error("pin a job to CPU {cpu}: {source}; choose one of the online CPUs with --cpus")]

@@ -1,7 +1,8 @@
 //! The record of one I/O, written into memory that was touched before the run.
 
+use crate::engine::EngineError;
 use crate::tally::Tally;
-use q2c_model::Nanos;
+use q2c_model::{Bytes, Nanos};
 use q2c_sys::cache::expect_writes_behind;
 
 /// One finished I/O. Instants count from the run clock's zero; durations saturate at 4.29 s.
@@ -99,14 +100,23 @@ pub struct Fault {
 
 /// An empty vector with room for `capacity` samples. All its pages have been written, so that the
 /// run takes no page faults.
-pub(crate) fn touched(capacity: usize) -> Vec<Sample> {
+///
+/// # Errors
+/// There is no memory for them.
+pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
     let something = Sample {
         flags: 1,
         ..Sample::default()
     };
-    let mut samples = vec![something; capacity];
-    samples.clear();
+    let mut samples = Vec::new();
     samples
+        .try_reserve_exact(capacity)
+        .map_err(|_| EngineError::Samples {
+            bytes: Bytes(capacity.saturating_mul(size_of::<Sample>()) as u64),
+        })?;
+    samples.resize(capacity, something);
+    samples.clear();
+    Ok(samples)
 }
 
 /// A lane's store of samples. Samples beyond the capacity are counted and not kept.
@@ -122,13 +132,15 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder with room for `capacity` samples, whose pages have been written.
-    #[must_use]
-    pub fn new(capacity: usize) -> Self {
-        Recorder {
-            samples: touched(capacity),
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn new(capacity: usize) -> Result<Self, EngineError> {
+        Ok(Recorder {
+            samples: touched(capacity)?,
             capacity,
             ..Recorder::default()
-        }
+        })
     }
 
     /// A recorder for simulated time, in which page faults take none. Its memory grows as needed,
@@ -246,9 +258,19 @@ impl Recorder {
 mod tests {
     use super::*;
 
+    /// More than any address space has is an error, not the end of the process.
+    #[test]
+    fn samples_that_memory_does_not_hold_are_an_error() {
+        let told = Recorder::new(1 << 58).unwrap_err().to_string();
+        assert!(
+            told.starts_with("allocate") && told.contains("of samples for a job"),
+            "{told}"
+        );
+    }
+
     #[test]
     fn what_does_not_fit_is_counted() {
-        let mut recorder = Recorder::new(1);
+        let mut recorder = Recorder::new(1).unwrap();
         let good = Sample {
             result: 512,
             ..Sample::default()

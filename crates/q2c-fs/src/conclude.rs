@@ -1,29 +1,32 @@
 //! Makes the figures and ratios of a result from the trials.
 
+use crate::beside::Beside;
 use crate::plan::{FsTrial, label};
 use crate::spec::FsSpec;
 use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
 use q2c_stats::{Interval, Ratio, ratio_of_medians};
-use q2c_workbench::busy::{Looked, Others, others_ran_beside};
 
 /// The trials of all points.
-pub(crate) type Runs = [CellRuns<FsPoint, FsTrial>];
+pub(crate) type Runs = [CellRuns<FsPoint, Beside<FsTrial>>];
 
 /// The figures of each point.
 pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
-    let cell = |runs: &CellRuns<FsPoint, FsTrial>| FsCell {
+    let cell = |runs: &CellRuns<FsPoint, Beside<FsTrial>>| FsCell {
         point: runs.plan.cell.clone(),
-        iops: runs.interval(|trial| trial.iops),
+        iops: runs.interval(|trial| trial.figures.iops),
         in_flight: Interval::of(
             &runs
                 .outcomes()
-                .filter_map(|t| t.in_flight)
+                .filter_map(|t| t.figures.in_flight)
                 .collect::<Vec<_>>(),
         ),
         from_device: {
-            let shares: Vec<f64> = runs.outcomes().filter_map(|t| t.from_device).collect();
+            let shares: Vec<f64> = runs
+                .outcomes()
+                .filter_map(|t| t.figures.from_device)
+                .collect();
             (!shares.is_empty()).then(|| Interval::of(&shares))
         },
         locks: None,
@@ -63,7 +66,7 @@ fn ratio(runs: &Runs, shared: &FsPoint, seed: u64) -> Option<Ratio> {
     let iops = |point: &FsPoint| -> Vec<f64> {
         let own = runs.iter().find(|runs| runs.plan.cell == *point);
         let trials = own.iter().flat_map(|runs| runs.outcomes());
-        trials.map(|trial| trial.iops).collect()
+        trials.map(|trial| trial.figures.iops).collect()
     };
     ratio_of_medians(&iops(shared), &iops(&private), seed)
 }
@@ -88,31 +91,6 @@ pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs], cells: &[FsCell]) -> Vec<
         ));
     }
     warnings
-}
-
-/// The warning that other programs ran beside trials.
-pub(crate) fn others(spec: &FsSpec, runs: &Runs) -> Option<Warning> {
-    let looked = Looked {
-        wall_s: spec.warm_up_seconds + spec.seconds,
-        stretches: 1,
-    };
-    let of_trial = |jobs: u32, trial: &FsTrial| {
-        let others = Others {
-            programs: trial.other_programs,
-            ..Others::default()
-        };
-        others.hiding(f64::from(jobs), looked)
-    };
-    let outcomes = || {
-        let each = runs.iter();
-        each.flat_map(|runs| runs.outcomes().map(|trial| (runs.plan.cell.jobs, trial)))
-    };
-    let hiding: Vec<f64> = outcomes()
-        .filter_map(|(jobs, trial)| of_trial(jobs, trial))
-        .collect();
-    let means = "the jobs shared CPUs with them, so that the file system can do more than these IOPS, and ratios of \
-                 jobs and file systems are worth little";
-    others_ran_beside(&hiding, outcomes().count(), means)
 }
 
 /// Bytes from the device for each byte of a scan below which the page cache had some of them.
@@ -146,17 +124,21 @@ mod tests {
     use q2c_result::fs::{Access, Caching};
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
-    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> CellRuns<FsPoint, FsTrial> {
+    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> CellRuns<FsPoint, Beside<FsTrial>> {
         let trial = |n: u32| Trial {
             trial: n,
             session: 1,
             ended_unix_s: 0.0,
             seconds: 1.0,
-            result: TrialResult::Ok(FsTrial {
-                iops,
-                in_flight: Some(0.5 * f64::from(n)),
-                from_device: None,
-                other_programs: Some(0.1),
+            result: TrialResult::Ok(Beside {
+                figures: FsTrial {
+                    iops,
+                    in_flight: Some(0.5 * f64::from(n)),
+                    from_device: None,
+                },
+                wall_s: 1.0,
+                other_programs: None,
+                late_s: 0.0,
             }),
         };
         CellRuns {
@@ -206,24 +188,6 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         assert_eq!(cells(&all)[0].in_flight.median, 0.5);
-    }
-
-    /// Two jobs with 0.1 CPUs of other programs beside them are undisturbed; six busy loops take
-    /// most of two CPUs.
-    #[test]
-    fn other_programs_beside_trials_are_told() {
-        let mut all = [runs(FileSystem::Xfs, Sharing::Private, 1000.0)];
-        assert_eq!(others(&good(), &all), None);
-        if let TrialResult::Ok(trial) = &mut all[0].trials[1].result {
-            trial.other_programs = Some(1.5);
-        }
-        let told = others(&good(), &all).unwrap();
-        assert_eq!(told.id, "others-ran");
-        assert!(
-            told.found.contains("beside 1 of 3 trials, on 1.50 CPUs"),
-            "{}",
-            told.found
-        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! their mounts away, with the loop devices below, whose files have no name.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod conclude;
 mod error;
 mod files;
@@ -19,31 +20,37 @@ mod scan;
 mod spec;
 
 pub use error::FsError;
+pub use made::Place;
 pub use maker::{MakerFound, makers};
 pub use one_file::OneFile;
-pub use plan::FsTrial;
 pub use spec::{FsSpec, ProgramSpec};
 
+use beside::Beside;
 use made::Made;
 use maker::Maker;
 use mix::MixPlan;
 use plan::{FsPlan, LocksPlan};
 use program::ProgramPlan;
 use q2c_host::Roots;
+use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::target::WriteLeave;
 use q2c_model::CpuId;
 use q2c_result::fs::{
-    FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, MadeFs, SCHEMA,
-    SharedRatio,
+    FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, MadeFs,
+    ProgramPoint, SCHEMA, SharedRatio,
 };
-use q2c_result::{Machine, Warning};
+use q2c_result::{Machine, Verdict, Warning};
 use q2c_run::RunDir;
 use q2c_run::run_dir::RunState;
-use q2c_run::runner::{Event, Progress, Runner, Settings, SystemClock};
+use q2c_run::runner::{Event, Progress, Runner, Settings, Summary, SystemClock};
 use q2c_sys::{Clock, mounts};
+use q2c_workbench::examine;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Length of a look at the machine at rest.
+const REST: Duration = Duration::from_millis(250);
 
 /// A benchmark of file systems.
 pub struct FsBench<'a> {
@@ -144,12 +151,16 @@ impl FsBench<'_> {
 
     fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<Made, FsError> {
         let spec = self.spec;
+        let place = Place {
+            roots: self.roots,
+            journal: self.restore_dir,
+        };
         let made = match &spec.device {
             None => {
                 let least = q2c_model::Bytes(Maker::of(fs).least_mib << 20);
-                Made::on_loop(self.roots, fs, folder, spec.size.max(least))?
+                Made::on_loop(place, fs, folder, spec.size.max(least))?
             }
-            Some(device) => Made::on_device(self.roots, fs, Path::new(device), self.leave)?,
+            Some(device) => Made::on_device(place, fs, Path::new(device), self.leave)?,
         };
         if spec.program.is_none() && !spec.mix {
             files::prepare(made.path(), spec.most_jobs(), spec.file, spec.seed)?;
@@ -168,6 +179,7 @@ impl FsBench<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Done, FsError> {
         let begun = Instant::now();
+        let idle = busy_at_rest(self.roots, REST).unwrap_or(0.0);
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let settings = Settings {
             trials: self.spec.trials,
@@ -182,12 +194,13 @@ impl FsBench<'_> {
             progress,
         };
         let figures = match &self.spec.program {
-            None if self.spec.mix => self.by_mix(all, &mut runner, folder)?,
-            None => self.by_jobs(all, &mut runner, folder)?,
-            Some(program) => self.by_program(program, all, &mut runner, folder)?,
+            None if self.spec.mix => self.by_mix(all, idle, &mut runner, folder)?,
+            None => self.by_jobs(all, idle, &mut runner, folder)?,
+            Some(program) => self.by_program(program, all, idle, &mut runner, folder)?,
         };
         let facts: Vec<MadeFs> = all.made.iter().map(|made| made.facts.clone()).collect();
         let mut warnings = conclude::warnings(self.spec, &facts, &figures.cells);
+        warnings.extend(self.of_machine());
         warnings.extend(figures.warnings);
         let left_out = figures
             .left_out
@@ -216,9 +229,27 @@ impl FsBench<'_> {
         })
     }
 
+    /// What the doctor's checks say that invalidates throughput here.
+    fn of_machine(&self) -> Vec<Warning> {
+        let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
+        let report = examine(self.roots, None, &cpus, &Clock::new().into());
+        let checks = report.checks.into_iter();
+        let bad = checks.filter(|check| {
+            check.verdict == Verdict::Invalidates && check.columns.iter().any(|of| of == "iops")
+        });
+        bad.map(|check| Warning {
+            id: check.id,
+            found: check.found,
+            means: check.means,
+            todo: check.fix.unwrap_or_default(),
+        })
+        .collect()
+    }
+
     fn by_jobs(
         &self,
         all: &MadeAll,
+        idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
     ) -> Result<Figures, FsError> {
@@ -239,14 +270,14 @@ impl FsBench<'_> {
         if self.spec.locks && state == RunState::Complete {
             state = self.watch_locks(&plan, &mut cells, runner, folder)?;
         }
-        let others = conclude::others(self.spec, &summary.cells);
+        let beside = beside::warnings(idle, &summary.cells, |point| point.jobs);
         Ok(Figures {
             state,
             cells,
             ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
             program: None,
             left_out,
-            warnings: others.into_iter().chain(summary.warnings).collect(),
+            warnings: beside.into_iter().chain(summary.warnings).collect(),
         })
     }
 
@@ -288,10 +319,11 @@ impl FsBench<'_> {
         &self,
         program: &ProgramSpec,
         all: &MadeAll,
+        idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
     ) -> Result<Figures, FsError> {
-        let mut plan = ProgramPlan::new(self.spec, program, &all.made)?;
+        let mut plan = ProgramPlan::new(self.spec, program, &all.made, self.roots)?;
         let summary = runner.run(&mut plan, folder)?;
         Ok(Figures {
             state: summary.state(),
@@ -299,19 +331,21 @@ impl FsBench<'_> {
             ratios: Vec::new(),
             program: Some(program::conclude(program, &summary.cells)),
             left_out: Vec::new(),
-            warnings: summary.warnings,
+            warnings: with_beside(idle, summary),
         })
     }
 
     fn by_mix(
         &self,
         all: &MadeAll,
+        idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
     ) -> Result<Figures, FsError> {
         let mut plan = MixPlan {
             spec: self.spec,
             made: &all.made,
+            roots: self.roots,
         };
         let summary = runner.run(&mut plan, folder)?;
         Ok(Figures {
@@ -320,7 +354,7 @@ impl FsBench<'_> {
             ratios: Vec::new(),
             program: Some(mix::conclude(&summary.cells)),
             left_out: Vec::new(),
-            warnings: summary.warnings,
+            warnings: with_beside(idle, summary),
         })
     }
 
@@ -333,4 +367,10 @@ impl FsBench<'_> {
             cpus: self.spec.cpus.iter().copied().map(CpuId).collect(),
         }
     }
+}
+
+/// The warnings of a program's trials, with what was seen beside them.
+fn with_beside(idle: f64, summary: Summary<ProgramPoint, Beside<f64>>) -> Vec<Warning> {
+    let beside = beside::warnings(idle, &summary.cells, |point| point.cpus);
+    beside.into_iter().chain(summary.warnings).collect()
 }

@@ -4,13 +4,15 @@ use crate::FsError;
 use crate::maker::Maker;
 use crate::readahead;
 use q2c_host::Roots;
+use q2c_host::restore::Guard;
 use q2c_host::target::{self, Wanted, WriteLeave};
 use q2c_model::Bytes;
 use q2c_result::fs::{FileSystem, MadeFs};
 use q2c_sys::loop_device::{self, LoopDevice};
 use q2c_sys::mounts::Mounted;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A file system that is there for as long as this value lives.
@@ -27,30 +29,47 @@ pub(crate) struct Made {
     _device: Option<LoopDevice>,
 }
 
-/// An empty folder, which is removed with this value.
+/// An empty folder, which is removed with this value, or by `q2c restore`.
 #[derive(Debug)]
-struct MountPoint(PathBuf);
+struct MountPoint {
+    path: PathBuf,
+    _guard: Guard,
+}
 
 impl MountPoint {
     /// Makes one with a name that nobody can foresee and take before.
-    fn make(fs: FileSystem) -> Result<Self, FsError> {
+    fn make(place: Place<'_>, fs: FileSystem) -> Result<Self, FsError> {
         let folder = std::env::temp_dir();
+        let failed = |error| FsError::call(format!("make a folder in {}", folder.display()))(error);
+        let none = || io::Error::other("there is no folder for the journal of settings");
+        let journal = place.journal.ok_or_else(|| failed(none()))?;
+        let guard = Guard::new(place.roots, journal);
+        let mut guard = guard.map_err(|error| failed(io::Error::other(error)))?;
         let made = tempfile::Builder::new()
             .prefix(&format!("q2c-{fs}-"))
-            .tempdir_in(&folder);
-        let made = made.map_err(FsError::call(format!(
-            "make a folder in {}",
-            folder.display()
-        )))?;
-        Ok(MountPoint(made.keep()))
+            .make_in(&folder, |path| {
+                guard.folder(path).map_err(io::Error::other)?;
+                let made = fs::DirBuilder::new().mode(0o700).create(path);
+                if made.is_err() {
+                    guard.not_made().map_err(io::Error::other)?;
+                }
+                made
+            });
+        let path = made.map_err(failed)?.into_temp_path();
+        Ok(MountPoint {
+            path: path.keep().map_err(|error| failed(error.error))?,
+            _guard: guard,
+        })
     }
 }
 
-impl Drop for MountPoint {
-    fn drop(&mut self) {
-        // Not with its content: that would be the mounted file system's.
-        let _ = fs::remove_dir(&self.0);
-    }
+/// Where the system's files are, and the folder of the journal of changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The system's files.
+    pub roots: &'a Roots,
+    /// Folder of the journal of what is changed; without one nothing is mounted.
+    pub journal: Option<&'a Path>,
 }
 
 impl Made {
@@ -59,7 +78,7 @@ impl Made {
     /// # Errors
     /// The file, the device, the file system or its mount cannot be made.
     pub fn on_loop(
-        roots: &Roots,
+        place: Place<'_>,
         fs: FileSystem,
         folder: &Path,
         size: Bytes,
@@ -74,7 +93,7 @@ impl Made {
         let device = loop_device::attach(&file)
             .map_err(FsError::call("make a loop device (which takes root)"))?;
         let path = device.path.clone();
-        Self::on(roots, fs, &path, size, Some(device))
+        Self::on(place, fs, &path, size, Some(device))
     }
 
     /// Makes the file system on a block device that the user named twice.
@@ -83,7 +102,7 @@ impl Made {
     /// The device may not be written, is in use, or is too small; or the file system or its mount
     /// cannot be made.
     pub fn on_device(
-        roots: &Roots,
+        place: Place<'_>,
         fs: FileSystem,
         device: &Path,
         leave: &WriteLeave,
@@ -97,7 +116,7 @@ impl Made {
         };
         // Held exclusively while it is checked. The program that makes the file system holds it
         // next, and refuses a device that somebody took in between.
-        let open = target::open(roots, &wanted, leave)?;
+        let open = target::open(place.roots, &wanted, leave)?;
         let is_device = open
             .file
             .metadata()
@@ -110,11 +129,11 @@ impl Made {
         }
         let size = open.facts.size;
         drop(open);
-        Self::on(roots, fs, device, size, None)
+        Self::on(place, fs, device, size, None)
     }
 
     fn on(
-        roots: &Roots,
+        place: Place<'_>,
         fs: FileSystem,
         path: &Path,
         size: Bytes,
@@ -123,16 +142,18 @@ impl Made {
         let maker = Maker::of(fs);
         let program = maker.find()?;
         maker.make(&program, path)?;
-        let point = MountPoint::make(fs)?;
-        let mounted = Mounted::mount(path, &point.0, fs.name()).map_err(|source| {
-            match source.raw_os_error() {
-                Some(NO_FILE_SYSTEM) => FsError::NoFileSystem { fs },
-                _ => FsError::Call {
-                    what: format!("mount {fs} of {}", path.display()),
-                    source,
-                },
-            }
-        })?;
+        let point = MountPoint::make(place, fs)?;
+        let roots = place.roots;
+        let mounted =
+            Mounted::mount(path, &point.path, fs.name()).map_err(|source| {
+                match source.raw_os_error() {
+                    Some(NO_FILE_SYSTEM) => FsError::NoFileSystem { fs },
+                    _ => FsError::Call {
+                        what: format!("mount {fs} of {}", path.display()),
+                        source,
+                    },
+                }
+            })?;
         let statistics = statistics(roots, path)
             .map_err(FsError::call(format!("ask about {}", path.display())))?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();

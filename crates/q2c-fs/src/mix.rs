@@ -5,8 +5,10 @@
 //! for as long as a trial lasts; jobs per minute count whole operations, so that a job that is cut
 //! off counts by its part.
 
+use crate::beside::{Beside, watched};
 use crate::made::Made;
 use crate::spec::FsSpec;
+use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::fs::{FsProgram, ProgramPoint};
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
@@ -42,11 +44,12 @@ const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
 pub(crate) struct MixPlan<'a> {
     pub spec: &'a FsSpec,
     pub made: &'a [Made],
+    pub roots: &'a Roots,
 }
 
 impl Plan for MixPlan<'_> {
     type Cell = ProgramPoint;
-    type Outcome = f64;
+    type Outcome = Beside<f64>;
     const UNIT: &'static str = "jobs per minute";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
@@ -68,15 +71,15 @@ impl Plan for MixPlan<'_> {
         each.map(cell).collect()
     }
 
-    fn metric(&self, jobs: &f64) -> f64 {
-        *jobs
+    fn metric(&self, trial: &Beside<f64>) -> f64 {
+        trial.figures
     }
 
     fn run(
         &mut self,
         cell: &CellPlan<ProgramPoint>,
         context: &mut Context<'_>,
-    ) -> Result<f64, CellError> {
+    ) -> Result<Beside<f64>, CellError> {
         let point = &cell.cell;
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
@@ -84,12 +87,14 @@ impl Plan for MixPlan<'_> {
         let failed = |error: io::Error| CellError::Trial(format!("run the mix: {error}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).map_err(failed)?;
-        let done = self.trial(&folder, point.cpus, context);
+        let done = watched(self.roots, || {
+            self.trial(&folder, point.cpus, context).map_err(failed)
+        });
         fs::remove_dir_all(&folder).map_err(failed)?;
         if context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        done.map_err(failed)
+        done
     }
 }
 
@@ -300,7 +305,7 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
 }
 
 /// The figures of the mix.
-pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, f64>]) -> FsProgram {
+pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> FsProgram {
     FsProgram {
         command: None,
         metric: MixPlan::UNIT.to_owned(),

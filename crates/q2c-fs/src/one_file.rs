@@ -2,9 +2,8 @@
 
 use crate::FsError;
 use crate::files;
-use crate::made::Made;
+use crate::made::{Made, Place};
 use crate::maker::Maker;
-use q2c_host::Roots;
 use q2c_model::Bytes;
 use q2c_result::fs::{Access, Caching, FileSystem, FsPoint, Sharing};
 use q2c_sys::mounts;
@@ -28,7 +27,7 @@ impl OneFile {
     /// # Errors
     /// The kernel has no such file system, its program is missing, or there is no room or right.
     pub fn make(
-        roots: &Roots,
+        place: Place<'_>,
         fs: FileSystem,
         folder: &Path,
         size: Bytes,
@@ -41,7 +40,7 @@ impl OneFile {
         ))?;
         // One file for the job and one to share are made, and a file system takes room itself.
         let room = size.0 * 2 + size.0 / 4 + (maker.least_mib << 20);
-        let made = Made::on_loop(roots, fs, folder, Bytes(room))?;
+        let made = Made::on_loop(place, fs, folder, Bytes(room))?;
         files::prepare(made.path(), 1, size, seed)?;
         let point = FsPoint {
             fs,

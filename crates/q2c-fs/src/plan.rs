@@ -1,5 +1,6 @@
 //! The points as a plan of the runner.
 
+use crate::beside::{Beside, watched};
 use crate::files::{self, JobFile};
 use crate::locks::{attributed, profiled};
 use crate::made::Made;
@@ -13,7 +14,6 @@ use q2c_engine::{
 };
 use q2c_host::Roots;
 use q2c_host::block::DiskStats;
-use q2c_host::cpu_time::CpuTimes;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::fs::{Access, Caching, FsLocks, FsPoint, FsProfile};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -40,9 +40,6 @@ pub struct FsTrial {
     /// Bytes that the device read for each byte of the jobs; `None` where that is not counted.
     #[serde(default)]
     pub from_device: Option<f64>,
-    /// CPUs on which other programs ran in user mode; `None` where that is not known.
-    #[serde(default)]
-    pub other_programs: Option<f64>,
 }
 
 /// The runner's plan.
@@ -57,7 +54,7 @@ pub(crate) struct FsPlan<'a> {
 
 impl Plan for FsPlan<'_> {
     type Cell = FsPoint;
-    type Outcome = FsTrial;
+    type Outcome = Beside<FsTrial>;
     const UNIT: &'static str = "IOPS";
     const MOST: f64 = 1e24;
 
@@ -75,16 +72,16 @@ impl Plan for FsPlan<'_> {
         !key.starts_with(LOCKS_OF)
     }
 
-    fn metric(&self, trial: &FsTrial) -> f64 {
-        trial.iops
+    fn metric(&self, trial: &Self::Outcome) -> f64 {
+        trial.figures.iops
     }
 
     fn run(
         &mut self,
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
-    ) -> Result<FsTrial, CellError> {
-        Ok(self.one(&cell.cell, context)?.0)
+    ) -> Result<Self::Outcome, CellError> {
+        watched(self.roots, || Ok(self.one(&cell.cell, context)?.0))
     }
 }
 
@@ -99,7 +96,6 @@ impl FsPlan<'_> {
                 .map_err(CellError::Cell)?;
         let files = files::open(made.path(), point, self.spec.file)
             .map_err(|error| CellError::Cell(error.to_string()))?;
-        let before = CpuTimes::read(self.roots).ok();
         let done = match (point.access, point.caching) {
             (Access::Scan, Caching::Buffered) => {
                 self.scan(point, &files, &made.statistics, context)
@@ -109,21 +105,10 @@ impl FsPlan<'_> {
                 self.trial(jobs, &made.statistics, context)
             }
         };
-        let after = CpuTimes::read(self.roots).ok();
-        let others = before
-            .zip(after)
-            .and_then(|(before, after)| after.busy_since(&before).other_programs());
         readahead.end().map_err(CellError::Trial)?;
         files::remove_logs(made.path(), point)
             .map_err(|error| CellError::Trial(error.to_string()))?;
-        let with_others = |(trial, seconds)| {
-            let trial = FsTrial {
-                other_programs: others,
-                ..trial
-            };
-            (trial, seconds)
-        };
-        done.map(with_others).map_err(|error| match error {
+        done.map_err(|error| match error {
             CellError::Trial(why) if why.contains(FULL) => CellError::Trial(format!(
                 "{why}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
             )),
@@ -205,10 +190,14 @@ impl FsPlan<'_> {
             return Err(CellError::Cancelled);
         }
         let trial = FsTrial {
-            iops: iops(&data),
+            iops: iops(&data).ok_or_else(|| {
+                let asked = self.spec.seconds;
+                CellError::Trial(format!(
+                    "measure: a job had no I/O that ended in the {asked} s; raise --seconds"
+                ))
+            })?,
             in_flight: readings.in_flight(),
             from_device: None,
-            other_programs: None,
         };
         Ok((trial, thread_seconds(&data)))
     }
@@ -237,11 +226,12 @@ fn pattern(access: Access) -> Pattern {
     }
 }
 
-/// I/Os per second of all lanes in the counted phase.
-fn iops(data: &RunData) -> f64 {
+/// I/Os per second of all lanes in the counted phase; `None` where a lane has none in it.
+fn iops(data: &RunData) -> Option<f64> {
     let of_lane = |lane: &LaneData| {
         let phase = &lane.phases[1];
-        phase.ios as f64 / (phase.end.t_ns - phase.begin.t_ns) as f64 * 1e9
+        let counted = phase.end.t_ns - phase.begin.t_ns;
+        (phase.ios > 0 && counted > 0).then(|| phase.ios as f64 / counted as f64 * 1e9)
     };
     data.lanes.iter().map(of_lane).sum()
 }

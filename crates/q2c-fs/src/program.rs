@@ -1,8 +1,10 @@
 //! A program of the user's on the file systems, under several numbers of CPUs.
 
 use crate::FsError;
+use crate::beside::{Beside, watched};
 use crate::made::Made;
 use crate::spec::{FsSpec, ProgramSpec};
+use q2c_host::Roots;
 use q2c_host::program::{shell, start_on, wait};
 use q2c_model::CpuId;
 use q2c_result::fs::{FsProgram, ProgramCell, ProgramPoint};
@@ -26,6 +28,7 @@ pub(crate) struct ProgramPlan<'a> {
     command: &'a str,
     metric: Regex,
     made: &'a [Made],
+    roots: &'a Roots,
 }
 
 impl<'a> ProgramPlan<'a> {
@@ -33,12 +36,14 @@ impl<'a> ProgramPlan<'a> {
         spec: &'a FsSpec,
         program: &'a ProgramSpec,
         made: &'a [Made],
+        roots: &'a Roots,
     ) -> Result<Self, FsError> {
         Ok(ProgramPlan {
             spec,
             command: &program.command,
             metric: metric(&program.metric)?,
             made,
+            roots,
         })
     }
 }
@@ -60,7 +65,7 @@ pub(crate) fn metric(text: &str) -> Result<Regex, FsError> {
 
 impl Plan for ProgramPlan<'_> {
     type Cell = ProgramPoint;
-    type Outcome = f64;
+    type Outcome = Beside<f64>;
     const UNIT: &'static str = "as printed";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
@@ -84,15 +89,15 @@ impl Plan for ProgramPlan<'_> {
         each.map(cell).collect()
     }
 
-    fn metric(&self, value: &f64) -> f64 {
-        *value
+    fn metric(&self, trial: &Beside<f64>) -> f64 {
+        trial.figures
     }
 
     fn run(
         &mut self,
         cell: &CellPlan<ProgramPoint>,
         context: &mut Context<'_>,
-    ) -> Result<f64, CellError> {
+    ) -> Result<Beside<f64>, CellError> {
         let point = &cell.cell;
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
@@ -101,10 +106,13 @@ impl Plan for ProgramPlan<'_> {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).map_err(failed)?;
         let cpus = &self.spec.cpus[..point.cpus as usize];
-        let ended = run(self.command, &folder, cpus, context.cancel).map_err(failed)?;
-        let (status, output) = ended.ok_or(CellError::Cancelled)?;
+        let done = watched(self.roots, || {
+            let ended = run(self.command, &folder, cpus, context.cancel).map_err(failed)?;
+            let (status, output) = ended.ok_or(CellError::Cancelled)?;
+            read(&self.metric, status, &output).map_err(CellError::Trial)
+        });
         fs::remove_dir_all(&folder).map_err(failed)?;
-        read(&self.metric, status, &output).map_err(CellError::Trial)
+        done
     }
 }
 
@@ -160,7 +168,10 @@ fn run(
 }
 
 /// The program's figures.
-pub(crate) fn conclude(program: &ProgramSpec, runs: &[CellRuns<ProgramPoint, f64>]) -> FsProgram {
+pub(crate) fn conclude(
+    program: &ProgramSpec,
+    runs: &[CellRuns<ProgramPoint, Beside<f64>>],
+) -> FsProgram {
     FsProgram {
         command: Some(program.command.clone()),
         metric: program.metric.clone(),
@@ -169,10 +180,15 @@ pub(crate) fn conclude(program: &ProgramSpec, runs: &[CellRuns<ProgramPoint, f64
 }
 
 /// The figures of each point.
-pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, f64>]) -> Vec<ProgramCell> {
-    let cell = |runs: &CellRuns<ProgramPoint, f64>| ProgramCell {
+pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> Vec<ProgramCell> {
+    let cell = |runs: &CellRuns<ProgramPoint, Beside<f64>>| ProgramCell {
         point: runs.plan.cell.clone(),
-        value: Interval::of(&runs.outcomes().copied().collect::<Vec<f64>>()),
+        value: Interval::of(
+            &runs
+                .outcomes()
+                .map(|trial| trial.figures)
+                .collect::<Vec<f64>>(),
+        ),
         failures: runs.failures().map(str::to_owned).collect(),
     };
     runs.iter().map(cell).collect()

@@ -92,7 +92,6 @@ pub(crate) fn trial(
             let sectors = after.read.sectors.0.checked_sub(before.read.sectors.0)?;
             Some((sectors * SECTOR) as f64 / (blocks * bs.0) as f64)
         }),
-        other_programs: None,
     }))
 }
 

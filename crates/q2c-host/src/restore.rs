@@ -12,7 +12,7 @@
 //! with one file per setting, so that two runs cannot change one setting at a time. A setting is a
 //! file whose text is a value and which a reboot resets (sysfs, procfs). A ublk device is a change,
 //! too: it is undone by its deletion ([`Guard::device`]). So are the CPUs that a task may run on
-//! ([`Guard::allow`]). Journals of another boot
+//! ([`Guard::allow`]), and the folder of a mount ([`Guard::folder`]). Journals of another boot
 //! are therefore removed without touching anything.
 
 mod entry;

@@ -4,6 +4,7 @@ mod watched;
 
 pub(crate) use watched::{locks, profiles};
 
+use crate::disturbed;
 use crate::quantity::{NOTHING, iops, median, number, range, trials};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
@@ -293,9 +294,15 @@ pub(crate) fn file_systems(result: &FsResult) -> Vec<Said> {
     all
 }
 
-/// Where jobs on one file were served one at a time while jobs with files of their own were not,
-/// and the trials that failed.
+/// What disturbed the trials; where jobs on one file were served one at a time while jobs with
+/// files of their own were not; and the trials that failed.
 pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
+    let caveats = disturbed::caveats(result.warnings.iter()).into_iter();
+    let caveats = caveats.map(|words| Said::new(Weight::Caution, "caveat", words));
+    caveats.chain(seen(result)).collect()
+}
+
+fn seen(result: &FsResult) -> Vec<Said> {
     let most = jobs(result).last().copied().unwrap_or(1);
     let shared = result.cells.iter().filter(|cell| {
         cell.point.jobs == most && most > 1 && cell.point.sharing != Sharing::Private

@@ -67,7 +67,7 @@ pub(crate) fn table(program: &Program) -> Option<Table> {
     let layer = latency_name(program.pattern.layer);
     let thinks = program.copied.think_ns.is_some();
     let rows = program.likeness.iter().flat_map(|like| {
-        let row = move |likened: &Likened| row(like, likened, layer, thinks);
+        let row = move |likened: &Likened| row(like, likened, layer, &program.copied);
         like.figures.iter().map(row)
     });
     let rows: Vec<Vec<Field>> = rows.collect();
@@ -84,8 +84,8 @@ fn legend(thinks: bool) -> &'static str {
     match thinks {
         true => {
             "The workload's figures are medians of the trials by the method that the program is taken to use. Rates and I/Os \
-             in flight are over all time, think times included: the program's over that of its submitters, pauses \
-             included. The workload's I/Os in flight follow from its rate and mean latency. Its latencies are U2C, from \
+             in flight are over all time, think times included: the program's are those of as many submitters as there \
+             are jobs, over their time, pauses included. The workload's I/Os in flight follow from its rate and mean latency. Its latencies are U2C, from \
              submission to reaping, and longer than Q2C, from queued to complete, by submission and wake-up."
         }
         false => {
@@ -97,10 +97,14 @@ fn legend(thinks: bool) -> &'static str {
     }
 }
 
-fn row(like: &Likeness, likened: &Likened, layer: &str, thinks: bool) -> Vec<Field> {
+fn row(like: &Likeness, likened: &Likened, layer: &str, copied: &Copied) -> Vec<Field> {
+    let jobs = copied.jobs;
     let (what, show): (String, fn(f64) -> String) = match likened.figure {
-        LikenedFigure::Iops if thinks => ("IOPS".to_owned(), iops),
-        LikenedFigure::Iops => ("IOPS while in flight".to_owned(), iops),
+        LikenedFigure::Iops if copied.think_ns.is_some() => match jobs {
+            1 => ("IOPS of one submitter".to_owned(), iops),
+            _ => (format!("IOPS of {jobs} submitters"), iops),
+        },
+        LikenedFigure::Iops => (format!("IOPS while {jobs} in flight"), iops),
         LikenedFigure::Size => ("mean size".to_owned(), |v| size(Bytes(v.round() as u64))),
         LikenedFigure::InFlight => ("in flight".to_owned(), number),
         LikenedFigure::LatencyP50 => (format!("p50, {layer} beside U2C"), duration),

@@ -5,7 +5,7 @@ use crate::file::{DeviceAsked, DeviceOf, RamDevice, filled};
 use q2c_bench::way::Abilities;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_fs::OneFile;
+use q2c_fs::{OneFile, Place};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
@@ -169,7 +169,11 @@ impl Maker {
         let made = match there {
             Some(made) => made,
             None => {
-                let made = OneFile::make(&self.roots, fs, &self.folder, size, self.seed);
+                let place = Place {
+                    roots: &self.roots,
+                    journal: self.restore_dir.as_deref(),
+                };
+                let made = OneFile::make(place, fs, &self.folder, size, self.seed);
                 let made = Rc::new(made.map_err(|e| e.to_string())?);
                 self.files.borrow_mut().insert(key, Rc::clone(&made));
                 made

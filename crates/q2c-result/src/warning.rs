@@ -16,7 +16,7 @@ pub struct Warning {
 }
 
 /// Names of the warnings that say that something disturbed the trials of a run.
-const DISTURBED: [&str; 13] = [
+const DISTURBED: [&str; 15] = [
     "busy-at-rest",
     "busy-cpus-unknown",
     "calibration-contradicted",
@@ -25,11 +25,13 @@ const DISTURBED: [&str; 13] = [
     "device-statistics",
     "interrupts-above-polling",
     "jobs-outnumber-cpus",
+    "left-out",
     "never-written",
     "others-ran",
     "requests-differ",
     "shared-cpu",
     "stood-still",
+    "times-fall",
 ];
 
 impl Warning {

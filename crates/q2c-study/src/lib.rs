@@ -7,6 +7,7 @@ mod expected;
 mod lanes;
 mod leave_out;
 mod library;
+mod not_simulated;
 mod notes;
 mod poll_study;
 mod search;

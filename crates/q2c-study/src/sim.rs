@@ -1,6 +1,7 @@
 //! A simulation of classic polling, the oracle and some rules on one trace.
 
-use super::sweep::{StudyError, times_fall};
+use super::not_simulated::left_out;
+use super::sweep::StudyError;
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
@@ -57,7 +58,7 @@ impl Simulation<'_> {
             measure_ns: self.on.drive.measure,
             seed: self.on.drive.seed,
             methods,
-            warnings: times_fall(std::iter::once(self.input))
+            warnings: left_out(&[self.input])
                 .into_iter()
                 .chain(self.doubt.clone())
                 .collect(),

@@ -1,11 +1,12 @@
 //! A sweep: many policies are simulated over one trace or several.
 
 use super::answer;
+use super::not_simulated::left_out;
 use super::source::Trace;
 use super::timing::Timing;
-use q2c_model::{CostModel, LeftOut};
+use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
-use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepInput, SweepResult, Timeline};
+use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_result::{Exit, Warning};
 use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, Outcome, sweep, timeline};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -238,9 +239,9 @@ impl Study<'_> {
     }
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
-        let inputs = self.traces.iter().map(|trace| &trace.input);
-        let all = [times_fall(inputs), self.free_interrupts()];
-        all.into_iter().flatten().collect()
+        let inputs: Vec<_> = self.traces.iter().map(|trace| &trace.input).collect();
+        let of_inputs = left_out(&inputs).into_iter();
+        of_inputs.chain(self.free_interrupts()).collect()
     }
 
     fn free_interrupts(&self) -> Option<Warning> {
@@ -305,23 +306,4 @@ fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> 
         share: None,
         gives: outcome.gives,
     }
-}
-
-/// Says how many requests are not simulated because their times fall.
-pub(crate) fn times_fall<'a>(inputs: impl Iterator<Item = &'a SweepInput>) -> Option<Warning> {
-    let (mut fall, mut simulated) = (0, 0);
-    for input in inputs {
-        let left_out = &input.taken_as.left_out;
-        fall += left_out.get(&LeftOut::Disordered).copied().unwrap_or(0);
-        simulated += input.ios;
-    }
-    (fall > 0).then(|| {
-        Warning::new(
-            "times-fall",
-            format!("the times of {fall} requests fall; {simulated} were simulated"),
-            "a clock was set back, CPUs' clocks differ, or several recordings were joined: the think times \
-             around the requests left out are too long",
-            "record with one clock (blktrace -a, q2c trace record)",
-        )
-    })
 }

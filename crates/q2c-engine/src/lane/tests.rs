@@ -99,7 +99,7 @@ fn one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) 
         engine: Box::new(Counting(Arc::clone(&calls))),
         offsets: Offsets::new(pattern, bs, span, 1),
         time: Real(Clock::new()),
-        recorder: Recorder::new(1),
+        recorder: Recorder::new(1).unwrap(),
         write: false,
         length: 512,
         stop: &AtomicBool::new(false),

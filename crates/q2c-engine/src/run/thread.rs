@@ -74,7 +74,7 @@ fn set_up<'a, T: Time + 'a>(
     let recorder = if T::SIMULATED {
         Recorder::growing(job.capacity)
     } else {
-        Recorder::new(job.capacity)
+        Recorder::new(job.capacity)?
     };
     Ok(Lane {
         waits: facts.waits,

@@ -244,20 +244,21 @@ mod tests {
         );
     }
 
-    /// In 2 s all programs ran for 3 s in user mode, this one for 0.5 s of them.
+    /// In 2 s all programs ran for 3 s in user mode, this one for 0.3 s of them, and a child of it
+    /// for 0.2 s.
     #[test]
     fn user_time_that_is_not_ours_is_that_of_other_programs() {
         let dir = tempfile::tempdir().unwrap();
         let roots = Roots::under(dir.path());
         std::fs::create_dir_all(roots.proc("self")).unwrap();
-        let read = |[user, nice, own]: [u64; 3], at: u64| {
+        let read = |[user, nice, own, child]: [u64; 4], at: u64| {
             let stat = format!("cpu0 {user} {nice} 70 10 0 0 0 0 0 0\n");
             std::fs::write(roots.proc("stat"), stat).unwrap();
-            let own = format!("7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own} 30 0 0 20 0\n");
+            let own = format!("7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own} 30 {child} 0 20 0\n");
             std::fs::write(roots.proc("self/stat"), own).unwrap();
             CpuTimes::read_at(&roots, Nanos::from_millis(at)).unwrap()
         };
-        let (before, after) = (read([100, 50, 20], 0), read([200, 250, 70], 2_000));
+        let (before, after) = (read([100, 50, 20, 5], 0), read([200, 250, 50, 25], 2_000));
         assert_eq!(after.busy_since(&before).other_programs(), Some(1.25));
         std::fs::remove_file(roots.proc("self/stat")).unwrap();
         let unread = CpuTimes::read_at(&roots, Nanos::from_millis(4_000)).unwrap();

@@ -36,7 +36,8 @@ pub struct CpuTimes {
     /// The moment of the reading. Readings to be compared must be dated by one clock.
     pub(super) at: Nanos,
     pub(super) cpus: BTreeMap<CpuId, CpuCounters>,
-    /// User time of this process, all threads together; `None` where it cannot be read.
+    /// User time of this process, all threads together, and of its children that have ended; `None`
+    /// where it cannot be read.
     pub(super) own_user: Option<Nanos>,
     /// Whether the handler of the interrupt that ends an idle state runs outside of the cpuidle
     /// residency.
@@ -119,7 +120,8 @@ impl CpuTimes {
         Ok(CpuTimes {
             at,
             cpus,
-            own_user: user_and_system(&roots.proc("self")).map(|[user, _]| user),
+            own_user: user_and_system(&roots.proc("self"))
+                .map(|[user, _, children]| Nanos(user.0 + children.0)),
             handlers_outside: driver.is_some_and(|d| masks_interrupts(&d)),
         })
     }

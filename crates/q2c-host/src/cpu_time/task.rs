@@ -108,19 +108,20 @@ fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
 
 /// User and system time of `stat`, summed.
 fn ticks(dir: &Path) -> Option<Nanos> {
-    let [user, system] = user_and_system(dir)?;
+    let [user, system, _] = user_and_system(dir)?;
     Some(Nanos(user.0 + system.0))
 }
 
-/// User and system time in the file `stat` of a thread's or a process's folder: the 12th and 13th
-/// field after the name. The name ends at the last bracket and may hold any characters. Those of a
-/// process count all of its threads, ended ones too.
-pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 2]> {
+/// User and system time in the file `stat` of a thread's or a process's folder, and the user time
+/// of the process's children that it has waited for: the 12th to 14th field after the name. The
+/// name ends at the last bracket and may hold any characters. Those of a process count all of its
+/// threads, ended ones too.
+pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 3]> {
     let text = attr::text(&dir.join("stat"))?;
     let behind = text.rsplit_once(')')?.1;
     let mut fields = behind.split_whitespace().skip(11);
     let mut time = || Some(Nanos(fields.next()?.parse::<u64>().ok()? * STAT_UNIT.0));
-    Some([time()?, time()?])
+    Some([time()?, time()?, time()?])
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub enum ChangeKind {
     /// A kernel module that was loaded for its devices, by its folder in sysfs. The further value
     /// is the word by which the loaded one is known again; to undo the change is to unload it.
     Module,
+    /// A folder that was made for a mount which only its owner sees. To undo the change is to
+    /// remove the folder, which is empty for everybody else.
+    Folder,
 }
 
 impl ChangeKind {
@@ -85,6 +88,9 @@ impl fmt::Display for Change {
         if self.kind == ChangeKind::UblkDevice {
             let pid = self.owner.pid;
             return write!(f, "{}, a ublk device made by process {pid}", file.display());
+        }
+        if self.kind == ChangeKind::Folder {
+            return write!(f, "{}, a folder made for a mount", file.display());
         }
         if self.kind == ChangeKind::TaskAffinity {
             let task = file.display();

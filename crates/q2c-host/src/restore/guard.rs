@@ -213,6 +213,21 @@ impl Guard {
         self.make(ChangeKind::Module, folder, module::LOADING)
     }
 
+    /// Notes in the journal that an empty folder is about to be made for a mount that only this
+    /// process sees, under a name that nobody else uses. [`Guard::undo`] removes it.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn folder(&mut self, folder: &Path) -> Result<(), RestoreError> {
+        let change = self.announce(ChangeKind::Folder, folder, "absent", "made")?;
+        self.applied.push(Applied {
+            change,
+            others: Vec::new(),
+            _lock: None,
+        });
+        Ok(())
+    }
+
     /// Notes, under its lock, that something which is not there is about to be made.
     fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<(), RestoreError> {
         let lock = SettingLock::take(&self.dir, file)?;
@@ -258,7 +273,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Notes that the last device that [`Guard::device`] announced was not made.
+    /// Notes that the last device or folder that was announced was not made.
     ///
     /// # Errors
     /// The journal cannot be written.

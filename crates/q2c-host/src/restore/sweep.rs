@@ -179,8 +179,9 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcom
     if !change.owner.of_this_boot(roots) {
         return Outcome::OtherBoot;
     }
-    // Before the lock: another server of the device holds it, and the change is then not ours.
-    if change.kind == ChangeKind::UblkDevice {
+    // Another server of the device holds the lock, and the change is then not ours. A folder has a
+    // name of its own, and needs none.
+    if matches!(change.kind, ChangeKind::UblkDevice | ChangeKind::Folder) {
         return put_back(roots, change, others);
     }
     let lock = match change.kind {
@@ -201,6 +202,11 @@ pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Out
         ChangeKind::UblkDevice => ublk_device::delete(roots, change),
         ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
         ChangeKind::Module => module::unload(change, others),
+        ChangeKind::Folder => match fs::remove_dir(&change.file) {
+            Ok(()) => Outcome::Restored,
+            Err(e) if e.kind() == NotFound => Outcome::AlreadyOld,
+            Err(e) => Outcome::Failed { why: e.to_string() },
+        },
         ChangeKind::Setting => {
             if let Some(followed) = &change.follows {
                 return setting_file::put_back_after(followed, &change.file, &change.old);

@@ -562,3 +562,28 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     assert_eq!(bench.outcomes(), [Outcome::Gone]);
     assert!(!left.exists());
 }
+
+/// The folder of a mount is removed by its owner, and by a restore when the owner was killed, but
+/// never with what somebody put into it.
+#[test]
+fn folders_of_mounts_are_removed_while_they_are_empty() {
+    let bench = Bench::new();
+    let parent = tempfile::tempdir().unwrap();
+    let point = parent.path().join("point");
+    let mut guard = bench.guard();
+    guard.folder(&point).unwrap();
+    fs::create_dir(&point).unwrap();
+    let written = fs::read_to_string(&bench.journals()[0]).unwrap();
+    drop(guard);
+    assert!(!point.exists());
+
+    let live = Owner::current(&Roots::live()).unwrap().start_time;
+    let ended = written.replace(&live.to_string(), &dead().start_time.to_string());
+    let left = bench.journal.join("1-2-0.jsonl");
+    fs::write(&left, ended).unwrap();
+    fs::create_dir_all(point.join("kept")).unwrap();
+    assert!(matches!(bench.outcomes()[..], [Outcome::Failed { .. }]));
+    fs::remove_dir(point.join("kept")).unwrap();
+    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+    assert!(!point.exists() && !left.exists());
+}

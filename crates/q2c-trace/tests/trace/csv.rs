@@ -378,3 +378,27 @@ fn a_unit_against_that_of_a_header_is_refused() {
         read(fits).unwrap();
     }
 }
+
+/// Which of two columns of one name is meant is not guessed, and neither is one that a map names.
+#[test]
+fn a_header_that_is_there_twice_is_refused() {
+    let rows = "start_us,latency_us,latency_us\n1,2,3\n";
+    let read = |columns: &str| {
+        let options = ImportOptions {
+            columns: ColumnMap::parse_list(columns).unwrap(),
+            op: Some(Op::Read),
+            bytes: Some(Bytes(4096)),
+            ..ImportOptions::default()
+        };
+        import(rows.as_bytes(), &options)
+    };
+    let by_names = ImportOptions {
+        columns: Vec::new(),
+        ..options(USER_MAP, TimeUnit::Microseconds)
+    };
+    let told = import(rows.as_bytes(), &by_names).unwrap_err();
+    assert!(told.contains("`latency_us` twice"), "{told}");
+    assert!(read("submit_ns=start_us,latency=latency_us").is_err());
+    // A column that nothing is read of may be there as often as it likes.
+    read("submit_ns=start_us").unwrap();
+}

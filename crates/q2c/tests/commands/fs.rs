@@ -306,7 +306,7 @@ fn a_device_must_be_named_twice() {
     assert!(fs::read(&backing).unwrap().iter().all(|&byte| byte == 7));
 }
 
-/// The kernel takes everything away from a run that is killed.
+/// The kernel takes everything away from a run that is killed, but for the folder of the mount.
 #[test]
 fn a_killed_run_leaves_no_device_and_no_mount() {
     if let Some(why) = unable() {
@@ -337,4 +337,17 @@ fn a_killed_run_leaves_no_device_and_no_mount() {
     until("no device", &|| loops_on(folder.path()) == 0);
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains("q2c-ext4"), "{mounts}");
+    let points = || {
+        let all = fs::read_dir(folder.path()).unwrap();
+        all.filter(|one| {
+            one.as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with("q2c-ext4-")
+        })
+        .count()
+    };
+    q2c(folder.path(), &["restore"]);
+    assert_eq!(points(), 0, "the folder of the mount");
 }

@@ -166,7 +166,7 @@ pub fn live<T: Send>(
     }
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
-    let (wires, lanes) = wired(&plan, &board, stop, &halt);
+    let (wires, lanes) = wired(&plan, &board, stop, &halt)?;
     let listener = Listener {
         cpu: plan.listener_cpu,
         wires,
@@ -195,7 +195,7 @@ fn wired<'a>(
     board: &'a Board,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
-) -> (Wires<'a>, Vec<LaneChannels<'a>>) {
+) -> Result<(Wires<'a>, Vec<LaneChannels<'a>>), RunError> {
     let slice_ns = plan.slice.0;
     let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
     let mut empty = Vec::with_capacity(plan.jobs.len());
@@ -203,7 +203,10 @@ fn wired<'a>(
         let (give, spare) = sync_channel(BUFFERS);
         for _ in 1..BUFFERS {
             let buffer = match plan.time {
-                TimeSource::Real(_) => touched(job.capacity),
+                TimeSource::Real(_) => touched(job.capacity).map_err(|source| RunError::Lane {
+                    lane: job.name.clone(),
+                    source,
+                })?,
                 TimeSource::World(_) => Vec::new(),
             };
             give.try_send(buffer)
@@ -211,15 +214,16 @@ fn wired<'a>(
         }
         empty.push(give);
         let out = out.clone();
-        LaneChannels {
+        Ok(LaneChannels {
             lane,
             slice_ns,
             out,
             spare,
             board,
-        }
+        })
     };
-    let lanes = plan.jobs.iter().enumerate().map(&mut wire).collect();
+    let lanes = plan.jobs.iter().enumerate().map(&mut wire);
+    let lanes = lanes.collect::<Result<_, RunError>>()?;
     let known = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
     let wires = Wires {
         plan: plan.jobs.iter().map(known).collect(),
@@ -231,7 +235,7 @@ fn wired<'a>(
         stop,
         halt,
     };
-    (wires, lanes)
+    Ok((wires, lanes))
 }
 
 impl Live<'_> {

@@ -51,6 +51,14 @@ impl Plan {
         let mut taken = None;
         if options.columns.is_empty() {
             fields = guess(header);
+            let twice = fields.iter().find_map(|&(_, at)| {
+                let name = header.get(at)?;
+                (header.iter().filter(|other| *other == name).count() > 1).then_some(name)
+            });
+            if let Some(name) = twice {
+                let expected = "each header once, or a column map (field=header)".to_owned();
+                return Err(wrong((expected, format!("{} twice", shown(name)))));
+            }
             taken = Some(typed(&fields, header));
         }
         let layer = check(&fields).map_err(wrong)?;

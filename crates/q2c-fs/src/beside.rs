@@ -1,0 +1,198 @@
+//! What a trial's figures are worth: what ran beside it, and whether the program stood still.
+
+use q2c_host::Roots;
+use q2c_host::cpu_time::CpuTimes;
+use q2c_result::Warning;
+use q2c_run::runner::{CellError, CellRuns};
+use q2c_workbench::busy::{Looked, Others, at_rest, others_ran_beside};
+use serde::{Deserialize, Serialize};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two signs of life of the program.
+const BEAT: Duration = Duration::from_millis(50);
+/// Delay of a sign of life from which a trial is told, and from which it does not count, seconds.
+const LATE_S: [f64; 2] = [0.25, 2.0];
+
+/// What other work means for figures of file systems.
+const MEANS: &str = "the jobs shared CPUs with it, so that the file system can do more than these figures, and ratios of \
+                     jobs and file systems are worth little";
+
+/// The figures of a trial, with what was seen beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside<T> {
+    /// The figures.
+    pub figures: T,
+    /// Length of the trial with its preparation, seconds.
+    pub wall_s: f64,
+    /// CPUs on which other programs ran in user mode; `None` where that is not known.
+    pub other_programs: Option<f64>,
+    /// The longest time for which the program had no CPU when it was to run, seconds.
+    pub late_s: f64,
+}
+
+/// Runs a trial and looks at what is beside it.
+///
+/// # Errors
+/// Those of the trial, or the program stood still while it ran.
+pub(crate) fn watched<T>(
+    roots: &Roots,
+    trial: impl FnOnce() -> Result<T, CellError>,
+) -> Result<Beside<T>, CellError> {
+    let before = CpuTimes::read(roots).ok();
+    let begun = Instant::now();
+    let (done, late) = beats(trial);
+    let wall_s = begun.elapsed().as_secs_f64();
+    let after = CpuTimes::read(roots).ok();
+    let both = before.zip(after);
+    let late_s = late.as_secs_f64();
+    let figures = done?;
+    if late_s > LATE_S[1] {
+        return Err(CellError::Trial(format!(
+            "run all the time: the program had no CPU for {late_s:.1} s (stopped by a signal, a paused virtual machine, or \
+             a busy machine); run again while nothing stops it"
+        )));
+    }
+    Ok(Beside {
+        figures,
+        wall_s,
+        other_programs: both.and_then(|(before, after)| after.busy_since(&before).other_programs()),
+        late_s,
+    })
+}
+
+/// Runs something beside a thread that is to wake up at each beat. Returns the longest delay of
+/// one.
+fn beats<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+    thread::scope(|scope| {
+        // Dropped when `run` ends in whatever way, which wakes the thread up.
+        let (end, ended) = channel::<()>();
+        let beats = scope.spawn(move || {
+            let mut longest = Duration::ZERO;
+            loop {
+                let slept = Instant::now();
+                if ended.recv_timeout(BEAT) != Err(RecvTimeoutError::Timeout) {
+                    return longest;
+                }
+                longest = longest.max(slept.elapsed().saturating_sub(BEAT));
+            }
+        });
+        let done = run();
+        drop(end);
+        (done, beats.join().unwrap_or_default())
+    })
+}
+
+/// Warns of what was seen beside the trials of a plan: other work before it, on `idle` CPUs, else
+/// beside trials whose jobs could use as many CPUs as `own` says; and trials in which the program
+/// stood still.
+pub(crate) fn warnings<C, T>(
+    idle: f64,
+    runs: &[CellRuns<C, Beside<T>>],
+    own: impl Fn(&C) -> u32,
+) -> Vec<Warning> {
+    let trials = || {
+        runs.iter()
+            .flat_map(|runs| runs.outcomes().map(|trial| (&runs.plan, trial)))
+    };
+    let hiding = trials().filter_map(|(plan, trial)| {
+        let others = Others {
+            programs: trial.other_programs,
+            ..Others::default()
+        };
+        let looked = Looked {
+            wall_s: trial.wall_s,
+            stretches: 1,
+        };
+        others.hiding(f64::from(own(&plan.cell)), looked)
+    });
+    let hiding: Vec<f64> = hiding.collect();
+    let number = trials().count();
+    let busy = at_rest(idle).map(|warning| Warning {
+        means: MEANS.to_owned(),
+        ..warning
+    });
+    let late = trials().filter(|(_, trial)| trial.late_s > LATE_S[0]);
+    let late: Vec<&str> = late.map(|(plan, _)| plan.label.as_str()).collect();
+    let stood = late.first().map(|first| Warning::new(
+        "stood-still",
+        format!("the program had no CPU for more than {} s in {} of {number} trials, the first of {first}", LATE_S[0], late.len()),
+        "figures are too low by the time in which the jobs could do nothing",
+        "stop the other load, and run again while nothing stops the program",
+    ));
+    busy.or_else(|| others_ran_beside(&hiding, number, MEANS))
+        .into_iter()
+        .chain(stood)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+
+    fn runs(trials: &[(Option<f64>, f64)]) -> [CellRuns<u32, Beside<()>>; 1] {
+        let trial = |&(other_programs, late_s): &(Option<f64>, f64)| Trial {
+            trial: 0,
+            session: 1,
+            ended_unix_s: 0.0,
+            seconds: 1.0,
+            result: TrialResult::Ok(Beside {
+                figures: (),
+                wall_s: 1.0,
+                other_programs,
+                late_s,
+            }),
+        };
+        let label = "xfs read, 2 jobs".to_owned();
+        [CellRuns {
+            plan: CellPlan {
+                key: label.clone(),
+                label,
+                seconds: 1.0,
+                cell: 2,
+            },
+            trials: trials.iter().map(trial).collect(),
+        }]
+    }
+
+    /// Two jobs with 0.1 CPUs of other programs beside them are undisturbed; six busy loops take
+    /// most of two CPUs.
+    #[test]
+    fn other_programs_and_stops_are_told() {
+        let told = |idle, trials: &[(Option<f64>, f64)]| -> Vec<(String, String)> {
+            let all = warnings(idle, &runs(trials), |&jobs| jobs).into_iter();
+            all.map(|warning| (warning.id, warning.found)).collect()
+        };
+        assert_eq!(told(0.1, &[(Some(0.1), 0.1), (None, 0.0)]), []);
+        let beside = told(0.1, &[(Some(0.1), 0.0), (Some(1.5), 0.6)]);
+        let found = [
+            (
+                "others-ran",
+                "other programs ran beside 1 of 2 trials, on 1.50 CPUs (median; at most 1.50)",
+            ),
+            (
+                "stood-still",
+                "the program had no CPU for more than 0.25 s in 1 of 2 trials, the first of xfs read, 2 jobs",
+            ),
+        ];
+        assert_eq!(
+            beside,
+            found.map(|(id, found)| (id.to_owned(), found.to_owned()))
+        );
+        let before = told(1.8, &[(Some(1.5), 0.0)]);
+        assert_eq!(before.len(), 1);
+        assert_eq!(before[0].0, "busy-at-rest");
+    }
+
+    /// The delay is real, so that a bound on its other side would fail on a busy machine.
+    #[test]
+    fn a_program_that_stands_still_is_noticed() {
+        let (done, longest) = beats(|| 7);
+        assert_eq!(done, 7);
+        assert!(longest < Duration::from_secs(60));
+        let panics = std::panic::catch_unwind(|| beats(|| panic!("the trial")));
+        assert!(panics.is_err(), "the thread ends with the trial");
+    }
+}
