@@ -11,6 +11,7 @@ use q2c_trace::recording::Recorded;
 use q2c_trace::span::{NONE, NONE_32};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -338,7 +339,15 @@ fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
 /// Number of tracing instances that this process has made and not removed.
 fn instances() -> usize {
     let ours = format!("q2c-{}-", std::process::id());
-    let folders = ["tracing", "debug/tracing"].map(|f| format!("/sys/kernel/{f}/instances"));
+    let mount = q2c_sys::mounts::nowhere("tracefs").ok();
+    let of_mount = mount
+        .iter()
+        .map(|file| format!("/proc/self/fd/{}/instances", file.as_raw_fd()));
+    let folders: Vec<String> = ["tracing", "debug/tracing"]
+        .map(|f| format!("/sys/kernel/{f}/instances"))
+        .into_iter()
+        .chain(of_mount)
+        .collect();
     let entries = folders.iter().filter_map(|f| std::fs::read_dir(f).ok());
     let names = entries.flatten().flatten().map(|entry| entry.file_name());
     names

@@ -4,11 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What lets a recording see the ends that the kernel does not show to BPF programs. Tracefs is
-/// often not mounted.
-pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown \
-                              (first mount -t tracefs none /sys/kernel/tracing, where that is not \
-                              mounted)";
+/// What lets a recording see the ends that the kernel does not show to BPF programs.
+pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown";
 
 /// A reason for which I/Os, or events, are lost.
 struct Loss {
@@ -123,9 +120,8 @@ mod tests {
         );
         assert_eq!(
             found.remedies,
-            "take --by tracefs, which sees ends that a BPF program is not shown (first mount -t \
-             tracefs none /sys/kernel/tracing, where that is not mounted); record less with --op, --pid or \
-             --min-size; record until the device is idle"
+            "take --by tracefs, which sees ends that a BPF program is not shown; record less with \
+             --op, --pid or --min-size; record until the device is idle"
         );
         assert!(losses(&[("completion without queue", 7)]).is_none());
         assert_eq!(

@@ -1,7 +1,11 @@
 //! Mounts that nobody else sees, and that end with the program.
 
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, UnmountFlags,
+    fsconfig_create, fsmount, fsopen, mount_change,
+};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Gives the calling thread, and the threads and programs that it starts from now on, mounts of
@@ -19,6 +23,19 @@ pub fn own_mounts() -> io::Result<()> {
     }
     let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     Ok(mount_change("/", alone)?)
+}
+
+/// Mounts a file system that needs no device, such as `tracefs`, at no place at all. It is reached
+/// through the file returned (`/proc/self/fd/N`), and ends with it.
+///
+/// # Errors
+/// The system call's error: `EPERM` without root (`CAP_SYS_ADMIN`), `ENODEV` where the kernel has
+/// no such file system, `ENOSYS` before Linux 5.2.
+pub fn nowhere(kind: &str) -> io::Result<OwnedFd> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let flags = FsMountFlags::FSMOUNT_CLOEXEC;
+    Ok(fsmount(&context, flags, MountAttrFlags::empty())?)
 }
 
 /// A mounted file system, which is unmounted when this value is dropped.

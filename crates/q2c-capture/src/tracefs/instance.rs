@@ -4,8 +4,10 @@
 
 use q2c_host::Roots;
 use q2c_host::restore::Owner;
+use q2c_sys::mounts;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "q2c-";
@@ -15,6 +17,8 @@ const NAME: &str = "q2c-";
 #[derive(Debug)]
 pub(super) struct Instance {
     path: PathBuf,
+    /// Tracefs, where it was mounted for this instance.
+    _mount: Option<OwnedFd>,
 }
 
 /// An access to a file of tracefs that failed: the attempt in words, and the error.
@@ -33,7 +37,8 @@ impl Instance {
     /// Removes the instances of q2c processes that are gone, then makes a new one.
     pub(super) fn new(roots: &Roots) -> Result<Instance, Failed> {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let instances = root(roots)?.join("instances");
+        let (root, mount) = root(roots)?;
+        let instances = root.join("instances");
         sweep(roots, &instances);
         let owner = Owner::current(roots);
         let owner = owner.map_err(|error| io::Error::other(error.to_string()));
@@ -43,7 +48,10 @@ impl Instance {
         let path = instances.join(name);
         let made = fs::create_dir(&path);
         made.map_err(failed(format!("make the instance {}", path.display())))?;
-        Ok(Instance { path })
+        Ok(Instance {
+            path,
+            _mount: mount,
+        })
     }
 
     pub(super) fn path(&self, file: &str) -> PathBuf {
@@ -94,24 +102,28 @@ impl Drop for Instance {
     }
 }
 
-/// The folder at which tracefs is mounted, of the two usual ones.
-fn root(roots: &Roots) -> Result<PathBuf, Failed> {
+/// The folder at which tracefs is mounted, of the two usual ones. Where the kernel has tracefs and
+/// nobody mounted it, it is mounted where only this process sees it, for as long as the file lives.
+fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), Failed> {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
     for place in &places {
         match fs::metadata(place.join("instances")) {
-            Ok(_) => return Ok(place.clone()),
+            Ok(_) => return Ok((place.clone(), None)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(failed(format!("look into {}", place.display()))(error));
             }
             Err(_) => {}
         }
     }
-    let found = io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted there");
-    let what = format!(
-        "find {}/instances (mount -t tracefs none {0})",
-        places[0].display()
-    );
-    Err(failed(what)(found))
+    let place = places[0].display();
+    if !places[0].is_dir() {
+        let found = io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracefs");
+        return Err(failed(format!("find {place}"))(found));
+    }
+    let what = format!("mount tracefs, which is not at {place}");
+    let mount = mounts::nowhere("tracefs").map_err(failed(what))?;
+    let path = roots.proc(&format!("self/fd/{}", mount.as_raw_fd()));
+    Ok((path, Some(mount)))
 }
 
 /// Removes the instances of q2c processes that are gone.
@@ -154,7 +166,7 @@ mod tests {
             ..live
         };
         let error = Instance::new(&roots).unwrap_err();
-        assert!(error.what.contains("mount -t tracefs"), "{}", error.what);
+        assert!(error.source.to_string().contains("no tracefs"), "{error:?}");
 
         let instances = folder.path().join("kernel/tracing/instances");
         let own = Owner::current(&roots).unwrap();

@@ -105,9 +105,13 @@ pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     }
     let told = Finding::invalidates(&["tracefs"], "not mounted", MEANS);
     let there = facts.roots.sys("kernel/tracing").exists();
-    Some(match there {
-        true => told.mend(facts.program("mount -t tracefs none /sys/kernel/tracing")),
-        false => told,
+    Some(match (there, facts.root) {
+        (true, true) => Finding::pass(
+            "not mounted",
+            "a recording by tracefs mounts it for itself alone",
+        ),
+        (true, false) => told.mend(facts.program("mount -t tracefs none /sys/kernel/tracing")),
+        (false, _) => told,
     })
 }
 
