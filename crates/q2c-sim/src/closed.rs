@@ -92,7 +92,8 @@ pub fn simulate_with(
         true => f64::INFINITY,
         false => (drive.warm_up + drive.measure).0 as f64,
     };
-    let mut turns = Turns::new(clocks.iter().map(|clock| clock.event));
+    let mut turns = Turns::new(clocks.len(), f64::INFINITY);
+    turns.fill(clocks.iter().map(|clock| clock.event));
     let mut last = 0.0_f64;
     loop {
         let lane = turns.next();

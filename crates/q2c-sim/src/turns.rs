@@ -3,25 +3,32 @@
 /// The lanes by the time of their next event, as a tree of winners: each node has the earlier of
 /// its two children, of equal ones the lane with the lower number. A trace of the block layer can
 /// have hundreds of lanes.
-pub(crate) struct Turns {
+pub(crate) struct Turns<T> {
     /// The root stands at 1, the children of node `n` at `2 n` and `2 n + 1`, the lanes at the end.
-    nodes: Vec<(f64, u32)>,
+    nodes: Vec<(T, u32)>,
     /// Place of the first lane, a power of two.
     leaves: usize,
 }
 
-impl Turns {
-    /// The turns of lanes with their first events at these times.
-    pub fn new(events: impl ExactSizeIterator<Item = f64>) -> Self {
-        let leaves = events.len().next_power_of_two();
-        let mut turns = Turns {
-            nodes: vec![(f64::INFINITY, 0); 2 * leaves],
+impl<T: Copy + PartialOrd> Turns<T> {
+    /// The turns of so many lanes, of which none has an event: their time is `never`, which is after
+    /// all others.
+    pub fn new(lanes: usize, never: T) -> Self {
+        let leaves = lanes.next_power_of_two();
+        Turns {
+            nodes: vec![(never, 0); 2 * leaves],
             leaves,
-        };
-        for (lane, event) in events.enumerate() {
-            turns.set(lane, event);
         }
-        turns
+    }
+
+    /// Sets the times of the lanes' next events, from the first lane on.
+    pub fn fill(&mut self, events: impl Iterator<Item = T>) {
+        for (lane, event) in events.enumerate() {
+            self.nodes[self.leaves + lane] = (event, lane as u32);
+        }
+        for node in (1..self.leaves).rev() {
+            self.play(node);
+        }
     }
 
     /// The lane with the earliest event; of equal ones the lowest.
@@ -30,19 +37,24 @@ impl Turns {
     }
 
     /// The time of the earliest event.
-    pub fn at(&self) -> f64 {
+    pub fn at(&self) -> T {
         self.nodes[1].0
     }
 
     /// Sets the time of a lane's next event.
-    pub fn set(&mut self, lane: usize, event: f64) {
+    pub fn set(&mut self, lane: usize, event: T) {
         let mut node = self.leaves + lane;
         self.nodes[node] = (event, lane as u32);
         while node > 1 {
             node /= 2;
-            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-            self.nodes[node] = if right.0 < left.0 { right } else { left };
+            self.play(node);
         }
+    }
+
+    /// Gives a node the earlier of its children.
+    fn play(&mut self, node: usize) {
+        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+        self.nodes[node] = if right.0 < left.0 { right } else { left };
     }
 }
 
@@ -57,7 +69,8 @@ mod tests {
         let mut rng = Rng::new(5);
         for lanes in 1..40 {
             let mut events: Vec<f64> = (0..lanes).map(|_| rng.below(9) as f64).collect();
-            let mut turns = Turns::new(events.iter().copied());
+            let mut turns = Turns::new(events.len(), f64::INFINITY);
+            turns.fill(events.iter().copied());
             for _ in 0..200 {
                 let by_time = |a: &(usize, &f64), b: &(usize, &f64)| a.1.total_cmp(b.1);
                 let earliest = events.iter().enumerate().min_by(by_time);

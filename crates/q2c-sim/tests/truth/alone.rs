@@ -184,6 +184,26 @@ fn the_standard_grid() {
     }
 }
 
+/// Two hundred lanes that submit and think together, so that a window may end before any of them
+/// completes: all of their events are taken in turns then.
+#[test]
+fn lanes_that_think_together() {
+    let of_lane = |n: u16| {
+        let wait = 80_000.0 + f32::from(n % 7) * 30.0;
+        lane(&[(wait, 1e6), (wait + 900.0, 1e6), (wait, 2e6)])
+    };
+    let lanes: Vec<Recording> = (0..200).map(of_lane).collect();
+    let rules = [
+        "mean:ratio=50%,period=100us",
+        "min:ratio=80%,period=1ms",
+        "mean:ratio=30%,period=10ms",
+    ];
+    let policies = rules.map(|rule| rule.parse().expect("a rule"));
+    let cost = crate::cases::wakes_late(2_000.0);
+    let drive = drive(2_000_000, 60_000_000);
+    compare(&lanes, &policies, &cost, drive).unwrap_or_else(|why| panic!("{why}"));
+}
+
 /// A lane of these latencies, each with its think time, ns.
 fn lane(ios: &[(f32, f32)]) -> Recording {
     let mut lane = Recording::default();

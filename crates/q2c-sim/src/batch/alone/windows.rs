@@ -5,6 +5,7 @@ use super::stretch;
 use super::trace::{InFlight, LaneTrace, Position, Rows};
 use super::{Counted, Machine};
 use crate::batch::LONGEST;
+use crate::turns::Turns;
 use fearless_simd::dispatch;
 use q2c_model::Nanos;
 use q2c_policy::windowed::{Gathered, WindowRule};
@@ -12,6 +13,8 @@ use q2c_policy::{BUCKETS, Decision, Outcome};
 
 /// The end of a window that never ends: the rule has none.
 pub(super) const NEVER: i64 = i64::MAX;
+/// The next event of a lane that has none.
+const OVER: i64 = i64::MAX;
 /// The end of the window while none is open.
 pub(super) const IDLE: i64 = i64::MIN;
 
@@ -211,6 +214,9 @@ fn next_event(lane: &Position, machine: &Machine<'_>) -> Option<i64> {
 }
 
 /// Simulates the lanes until `horizon`, ns. Returns whether there is more to do.
+///
+/// Lanes go on one by one up to the end of a window. From there on the events are taken in turns,
+/// until a completion opens the next window: those may be as many as there are lanes.
 pub(super) fn run(
     windows: &mut Windows,
     lanes: &mut [Position],
@@ -218,6 +224,8 @@ pub(super) fn run(
     machine: &Machine<'_>,
     horizon: i64,
 ) -> bool {
+    let event = |lane: &Position| next_event(lane, machine).unwrap_or(OVER);
+    let mut turns = Turns::new(lanes.len(), OVER);
     loop {
         if windows.end != IDLE {
             let end = windows.end.min(horizon);
@@ -225,17 +233,17 @@ pub(super) fn run(
                 windows.advance(lane, end, counted, machine);
             }
         }
-        let events = lanes.iter_mut().filter_map(|lane| {
-            let at = next_event(lane, machine)?;
-            Some((at, lane))
-        });
-        // Of equal times the lower lane's comes first.
-        let Some((at, lane)) = events.min_by_key(|(at, _)| *at) else {
-            return false;
-        };
-        if at >= horizon {
-            return true;
+        turns.fill(lanes.iter().map(event));
+        loop {
+            let (next, at) = (turns.next(), turns.at());
+            if at >= horizon {
+                return at != OVER;
+            }
+            windows.event(&mut lanes[next], counted, machine);
+            if windows.end > at {
+                break;
+            }
+            turns.set(next, event(&lanes[next]));
         }
-        windows.event(lane, counted, machine);
     }
 }
