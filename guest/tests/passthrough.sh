@@ -41,7 +41,7 @@ benched alone "$ng" --engine io_uring,io_uring_cmd --method interrupt || return 
 expect commands-alone "$(grep -c '"reason".*takes NVMe commands alone' /tmp/alone.result)" = 1 "io_uring on /dev/$ng"
 
 # For writing, the rules of the block device hold.
-write() { q2c bench "$@" --engine io_uring_cmd --method poll --rw randwrite --cpus 2,3 --seconds 1 --warm-up 0.5 --trials 1 --out /tmp/bench; }
+write() { q2c bench "$@" --engine io_uring_cmd --method poll --rw randwrite --cpus 2,3 --seconds "${seconds:-1}" --warm-up 0.5 --trials 1 --out /tmp/bench; }
 refused() { # NAME, WORDS, ARGUMENTS...
     local name=$1 words=$2
     shift 2
@@ -57,8 +57,9 @@ run shared-reader-is-fine 0 /tmp/write write "/dev/$ng" --allow-write "/dev/$ng"
 kill $holder
 expect written "$(head -c 67108864 "/dev/$RAW" | tr -d '\0' | head -c 4096 | wc -c)" = 4096 "the block device has what commands wrote"
 
-# While commands write, the block device is held open: a second run is refused on both of them.
-write "/dev/$ng" --allow-write "/dev/$ng" >/tmp/first 2>&1 &
+# While commands write, the block device is held open: a second run is refused on both of them. The
+# first one goes on for as long as both refusals may take on a busy machine.
+seconds=15 write "/dev/$ng" --allow-write "/dev/$ng" >/tmp/first 2>&1 &
 first=$!
 tries=0
 until grep -q 'run folder' /tmp/first || [ $tries = 100 ]; do
