@@ -148,6 +148,8 @@ impl AnalysisState {
             meta,
             other_layer,
             untimed,
+            // Parts of a recording are told apart by their times, and need no order.
+            unsorted: 0,
             names: &names,
         };
         told.complete(analyzer.finish(&names.by_id()))

@@ -18,6 +18,9 @@ const REASONS: [&str; 7] = [
 /// The reason of I/Os whose times are in no figure ([`q2c_trace::Span::is_untimed`]).
 pub(crate) const UNTIMED: &str = "times that fall";
 
+/// The reason of I/Os that come after one that began later. They are in all figures.
+pub(crate) const UNSORTED: &str = "row after one that began later";
+
 /// Counts the I/Os that were not wholly seen. The result has its stages and its unmatched events
 /// already.
 pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<NotWhole> {

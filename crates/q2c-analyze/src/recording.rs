@@ -5,7 +5,7 @@ use crate::balance::complete;
 use crate::error::AnalyzeError;
 use crate::group::NAMED;
 use crate::names::Names;
-use crate::not_whole::{UNTIMED, not_whole};
+use crate::not_whole::{UNSORTED, UNTIMED, not_whole};
 use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
@@ -107,6 +107,9 @@ pub struct RecordingAnalysis<'a> {
     other_layer: u64,
     /// I/Os whose times are in no figure.
     untimed: u64,
+    /// The latest begin so far, ns, and the I/Os that came after one that began later.
+    latest_ns: u64,
+    unsorted: u64,
     names: Names,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
@@ -126,6 +129,8 @@ impl<'a> RecordingAnalysis<'a> {
             analyzer: None,
             other_layer: 0,
             untimed: 0,
+            latest_ns: 0,
+            unsorted: 0,
             names: Names::default(),
             by_name: BTreeMap::new(),
             spans: Vec::new(),
@@ -147,6 +152,7 @@ impl<'a> RecordingAnalysis<'a> {
             meta,
             other_layer: self.other_layer,
             untimed: self.untimed,
+            unsorted: self.unsorted,
             names: &self.names,
         };
         told.complete(result)
@@ -223,6 +229,8 @@ pub(crate) struct Told<'a> {
     pub(crate) other_layer: u64,
     /// I/Os whose times are in no figure.
     pub(crate) untimed: u64,
+    /// I/Os that came after one that began later.
+    pub(crate) unsorted: u64,
     pub(crate) names: &'a Names,
 }
 
@@ -249,6 +257,9 @@ impl Told<'_> {
         }
         if self.untimed > 0 {
             result.unmatched.insert(UNTIMED.to_owned(), self.untimed);
+        }
+        if self.unsorted > 0 {
+            result.unmatched.insert(UNSORTED.to_owned(), self.unsorted);
         }
         result.not_whole = not_whole(&result);
         result.input = analyze::Input {
@@ -294,7 +305,10 @@ impl RecordSink for RecordingAnalysis<'_> {
             if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
                 continue;
             }
-            if let Some(process) = self.process(record, span.first_ns()) {
+            let begin_ns = span.first_ns();
+            self.unsorted += u64::from(begin_ns < self.latest_ns);
+            self.latest_ns = self.latest_ns.max(begin_ns);
+            if let Some(process) = self.process(record, begin_ns) {
                 span.pid = process;
             }
             spans.push(span);

@@ -1,6 +1,6 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
 
-use crate::not_whole::UNTIMED;
+use crate::not_whole::{UNSORTED, UNTIMED};
 use q2c_model::Layer;
 use q2c_model::lost::{Losses, without_record};
 use q2c_result::Warning;
@@ -15,6 +15,7 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
         unfinished(result),
         times_fall(result),
         doubled(result),
+        unsorted(result),
         start_and_latency(result),
     ];
     all.into_iter().flatten().collect()
@@ -100,6 +101,19 @@ fn doubled(result: &AnalyzeResult) -> Option<Warning> {
         format!("{doubled} records were there twice"),
         "each was counted once",
         "",
+    ))
+}
+
+fn unsorted(result: &AnalyzeResult) -> Option<Warning> {
+    let rows = *result.unmatched.get(UNSORTED)?;
+    Some(Warning::new(
+        "unsorted",
+        format!(
+            "{rows} of {} rows come after one that began later",
+            result.requests
+        ),
+        "latencies and stages are right; figures over time, in flight, seeks and idle time are not",
+        "sort the rows by their begin: queue_ns, or submit_ns",
     ))
 }
 

@@ -160,14 +160,14 @@ impl<T: Time> Lane<'_, T> {
         self.engine.submit(&[request])?;
         let submitted = self.time.now();
         let done = self.spin()?;
-        Ok(Sample {
+        let sample = Sample {
             submit_ns,
             offset: request.offset,
             submit_len_ns: short(submitted - submit_ns),
-            wait_ns: short(self.time.now() - submitted),
             result: done.result,
             ..Sample::default()
-        })
+        };
+        Ok(sample.with_wait(self.time.now() - submitted))
     }
 
     fn hybrid(
@@ -198,7 +198,7 @@ impl<T: Time> Lane<'_, T> {
         };
         let reaped = self.time.now();
         sample.result = done.result;
-        sample.wait_ns = short(reaped - submitted);
+        sample = sample.with_wait(reaped - submitted);
         let outcome = Outcome {
             observed: Nanos(reaped - submitted),
             missed: sample.is(Sample::MISSED),

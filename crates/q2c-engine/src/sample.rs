@@ -5,7 +5,8 @@ use crate::tally::Tally;
 use q2c_model::{Bytes, Nanos};
 use q2c_sys::cache::expect_writes_behind;
 
-/// One finished I/O. Instants count from the run clock's zero; durations saturate at 4.29 s.
+/// One finished I/O. Instants count from the run clock's zero; durations other than the wait saturate
+/// at 4.29 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Time just before the submission.
@@ -15,7 +16,8 @@ pub struct Sample {
     /// Wall time of the submission. It is 0, and [`Sample::ONE_CALL`] is set, when submission and
     /// waiting were one call.
     pub submit_len_ns: u32,
-    /// Time from the submission's return to the reaping.
+    /// Time from the submission's return to the reaping: its lower 32 bits. The whole is
+    /// [`Sample::wait`].
     pub wait_ns: u32,
     /// Sleep asked, from the submission's return; valid with [`Sample::SLEPT`].
     pub asked_ns: u32,
@@ -25,8 +27,9 @@ pub struct Sample {
     pub slept_ns: u32,
     /// Bytes moved, or a negative errno.
     pub result: i32,
-    /// A set of the bits below. It is a whole word, because padding behind a byte is copied in
-    /// overlapping pieces, and each copy waits for the store before it: 10 ns per I/O.
+    /// A set of the bits below, and above them the upper 32 bits of the wait. It is a whole word,
+    /// because padding behind a byte is copied in overlapping pieces, and each copy waits for the
+    /// store before it: 10 ns per I/O.
     pub flags: u64,
 }
 
@@ -43,20 +46,46 @@ impl Sample {
     /// nor looked.
     pub const INTERRUPT: u64 = 16;
 
-    /// The sample of an I/O whose submission and waiting were one call: all of its time is
-    /// `wait_ns`.
+    /// The bits of `flags` that are of the wait.
+    const LONG: u64 = !(u32::MAX as u64);
+
+    /// The sample of an I/O whose submission and waiting were one call: all of its time is the
+    /// wait.
     #[inline]
     #[must_use]
     pub(crate) fn one_call(submit_ns: u64, offset: u64, wait_ns: u64, result: i32) -> Self {
-        let (wait_ns, flags) = (short(wait_ns), Sample::ONE_CALL);
-        Sample {
+        let sample = Sample {
             submit_ns,
             offset,
-            wait_ns,
             result,
-            flags,
+            flags: Sample::ONE_CALL,
             ..Sample::default()
+        };
+        sample.with_wait(wait_ns)
+    }
+
+    /// The sample with this time from the submission's return to the reaping.
+    #[inline]
+    #[must_use]
+    pub(crate) fn with_wait(self, ns: u64) -> Self {
+        Sample {
+            wait_ns: ns as u32,
+            flags: self.flags & !Sample::LONG | ns & Sample::LONG,
+            ..self
         }
+    }
+
+    /// Time from the submission's return to the reaping, ns.
+    #[inline]
+    #[must_use]
+    pub const fn wait(&self) -> u64 {
+        self.flags & Sample::LONG | self.wait_ns as u64
+    }
+
+    /// Whether any bit is set that says how the lane waited.
+    #[must_use]
+    pub(crate) const fn waited_in_a_way(&self) -> bool {
+        self.flags & !Sample::LONG & !Sample::ONE_CALL != 0
     }
 
     /// Whether all bits of `flags` are set.
@@ -69,13 +98,13 @@ impl Sample {
     #[inline]
     #[must_use]
     pub const fn reaped_ns(&self) -> u64 {
-        self.submit_ns + self.submit_len_ns as u64 + self.wait_ns as u64
+        self.submit_ns + self.submit_len_ns as u64 + self.wait()
     }
 
     /// U2C: time from just before the submission to the reaping.
     #[must_use]
     pub const fn u2c(&self) -> Nanos {
-        Nanos(self.submit_len_ns as u64 + self.wait_ns as u64)
+        Nanos(self.submit_len_ns as u64 + self.wait())
     }
 }
 
@@ -292,8 +321,18 @@ mod tests {
         assert_eq!(recorder.faults(), (1, Some(first)));
     }
 
+    /// Of what a lane asks for and does, an hour saturates. A device may take as long as it likes.
     #[test]
-    fn an_hour_saturates() {
-        assert_eq!(short(3_600_000_000_000), u32::MAX);
+    fn an_hour_saturates_and_an_hour_of_waiting_does_not() {
+        const HOUR: u64 = 3_600_000_000_000;
+        assert_eq!(short(HOUR), u32::MAX);
+        let waited = Sample::one_call(5, 0, HOUR, 4096);
+        assert_eq!(
+            (waited.wait(), waited.u2c(), waited.reaped_ns()),
+            (HOUR, Nanos(HOUR), HOUR + 5)
+        );
+        assert!(waited.is(Sample::ONE_CALL) && !waited.waited_in_a_way());
+        let less = waited.with_wait(7);
+        assert_eq!((less.wait(), less.flags), (7, Sample::ONE_CALL));
     }
 }

@@ -18,7 +18,7 @@ impl Tally {
     #[inline]
     pub fn count(&mut self, sample: &Sample) {
         self.latencies.record(sample.u2c().0);
-        if sample.flags & !Sample::ONE_CALL != 0 {
+        if sample.waited_in_a_way() {
             self.sleeps.count(sample);
         }
     }

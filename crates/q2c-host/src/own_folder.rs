@@ -75,10 +75,11 @@ fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
             users.join(" or ")
         )));
     }
-    let open = meta.is_dir() && meta.mode() & OTHERS_WRITE != 0 && meta.mode() & STICKY == 0;
-    match open {
+    let sticky = meta.is_dir() && meta.mode() & STICKY != 0;
+    let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE != 0;
+    match open && !sticky {
         true => Err(denied(format!(
-            "everybody may write to {}: another user could put links there",
+            "everybody may write to {}: what is there may be another user's",
             path.display()
         ))),
         false => Ok(()),
@@ -106,6 +107,11 @@ mod tests {
         assert!(told.contains("everybody may write"), "{told}");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
         check(&below).unwrap();
+        let file = folder.join("q2c.toml");
+        fs::write(&file, "").unwrap();
+        check(&file).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        check(&file).unwrap_err();
         if !geteuid().is_root() {
             return q2c_testkit::skip("folders of another user", "not root");
         }

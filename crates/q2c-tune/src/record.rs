@@ -197,7 +197,7 @@ pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io, thinks: boo
                 .get(n + 1)
                 .map_or(sample.reaped_ns(), |next| next.submit_ns);
             let gap = next.saturating_sub(sample.reaped_ns()) as f32;
-            recording.push(io, sample.submit_len_ns as f32, sample.wait_ns as f32, gap);
+            recording.push(io, sample.submit_len_ns as f32, sample.wait() as f32, gap);
         }
     }
     recording

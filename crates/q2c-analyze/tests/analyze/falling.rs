@@ -123,6 +123,32 @@ fn records_that_are_there_twice_count_once() {
     assert!(warned(&twice, "times-fall") && warned(&twice, "duplicate"));
 }
 
+/// Rows that SQL or pandas put into another order: latencies are as before, and the rest is told to
+/// be wrong.
+#[test]
+fn rows_that_another_program_turned_round_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ios: Vec<_> = (0..6)
+        .map(|id| read(id, Layer::Block, 100 * id, 10 + id))
+        .collect();
+    let sorted = analyzed(
+        &trace(folder.path(), TraceMeta::default(), &ios),
+        &Options::default(),
+    );
+    let sorted = sorted.unwrap();
+    assert!(!warned(&sorted, "unsorted"));
+    ios.reverse();
+    let folder = tempfile::tempdir().unwrap();
+    let turned = analyzed(
+        &trace(folder.path(), TraceMeta::default(), &ios),
+        &Options::default(),
+    );
+    let turned = turned.unwrap();
+    assert!(warned(&turned, "unsorted"));
+    assert_eq!(turned.unmatched["row after one that began later"], 5);
+    assert_eq!(turned.stages["Q2C"], sorted.stages["Q2C"]);
+}
+
 /// A trace that another program changed: one I/O has its G behind its C, one is marked, and a third
 /// is there twice.
 #[test]

@@ -68,10 +68,16 @@ impl<T: Time> Lane<'_, T> {
         while let Some(due) = self.take_due(end) {
             let request = self.next_request(0);
             let mut sample = one(self, request)?;
-            let late = short(sample.submit_ns - due);
+            let late = sample.submit_ns - due;
             match sample.is(Sample::ONE_CALL) {
-                true => sample.wait_ns = sample.wait_ns.saturating_add(late),
-                false => sample.submit_len_ns = sample.submit_len_ns.saturating_add(late),
+                true => sample = sample.with_wait(sample.wait() + late),
+                // What does not fit into the submission is waiting as well.
+                false => {
+                    let whole = u64::from(sample.submit_len_ns) + late;
+                    sample.submit_len_ns = short(whole);
+                    let rest = whole - u64::from(sample.submit_len_ns);
+                    sample = sample.with_wait(sample.wait() + rest);
+                }
             }
             sample.submit_ns = due;
             self.record(sample);

@@ -171,11 +171,11 @@ impl<T: Time> Lane<'_, T> {
         let (done, now) = (self.flights.found[i], self.time.now());
         let flight = self.flights.remove(done.slot);
         let observed = now.saturating_sub(flight.submitted_ns);
-        self.record(Sample {
-            wait_ns: short(observed),
+        let sample = Sample {
             result: done.result,
             ..flight.sample
-        });
+        };
+        self.record(sample.with_wait(observed));
         let outcome = Outcome {
             observed: Nanos(observed),
             missed: flight.missed,

@@ -45,7 +45,7 @@ impl Levels {
     fn with_stats(watched: &Watched, stage: StageId, stats: &PhaseStats) -> Self {
         let samples = samples(watched, stage);
         Levels {
-            waits: sorted_by(&samples, |s| s.wait_ns.into()),
+            waits: sorted_by(&samples, |s| s.wait() as f64),
             submit: median_of(&samples, |s| s.submit_len_ns.into()),
             u2c: median_of(&samples, |s| s.u2c().0 as f64),
             gap: gap(watched, stage),
@@ -126,7 +126,7 @@ impl Point {
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
             all.iter().partition(|s| s.is(Sample::MISSED));
         let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
-        let polled = |s: &Sample| f64::from(s.wait_ns) - f64::from(s.woke_ns);
+        let polled = |s: &Sample| s.wait() as f64 - f64::from(s.woke_ns);
         let (stats, polled_after) = (watched.stats(stage), watched.stats(after));
         let cpu = cpu_per_io(&stats);
         let other = |stage: StageId, stats: &PhaseStats| {
@@ -145,7 +145,7 @@ impl Point {
                 .iter()
                 .map(|s| (delay(s), s.is(Sample::MISSED)))
                 .collect(),
-            wait_p50: median_of(&all, |s| s.wait_ns.into()),
+            wait_p50: median_of(&all, |s| s.wait() as f64),
             submit_p50: median_of(&all, |s| s.submit_len_ns.into()),
             cpu,
             sleep_cpu: cpu - submit - polling - gap(watched, stage),

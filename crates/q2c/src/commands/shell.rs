@@ -6,7 +6,8 @@ use crate::failure::{Fails, Failure};
 use crate::output::print;
 use clap::CommandFactory;
 use q2c_result::Exit;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Prints the completions of a shell.
@@ -45,7 +46,12 @@ fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
     let page = clap_mangen::Man::new(command.clone().disable_help_subcommand(true));
     let mut text = Vec::new();
     page.render(&mut text)?;
-    fs::write(folder.join(format!("{name}.1")), text)?;
+    let path = folder.join(format!("{name}.1"));
+    // A link is replaced, and not what it leads to.
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => File::create_new(&path)?.write_all(&text)?,
+    }
     let mut below = command
         .get_subcommands()
         .filter(|of| !of.is_hide_set() && of.get_name() != "help");
