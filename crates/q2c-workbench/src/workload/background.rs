@@ -131,6 +131,29 @@ impl BackgroundSpec {
     }
 }
 
+/// The keys of a background job.
+const KEYS: [&str; 7] = ["engine", "rw", "bs", "depth", "jobs", "cpus", "wait"];
+
+/// The parts of a job's text. What follows an engine and has no key of a job is the engine's own,
+/// as in `engine=sim:lognormal(50us,0.3),servers=4`.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let is_of_job = KEYS.iter().any(|key| {
+            part.strip_prefix(key)
+                .is_some_and(|rest| rest.starts_with('='))
+        });
+        match parts.last_mut() {
+            Some(engine) if !is_of_job && engine.starts_with("engine=") => {
+                engine.push(',');
+                engine.push_str(part);
+            }
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
 impl FromStr for BackgroundSpec {
     type Err = ParseBackgroundError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -140,7 +163,7 @@ impl FromStr for BackgroundSpec {
         };
         let mut spec = BackgroundSpec::on(CpuId(0));
         spec.cpus.clear();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
+        for part in parts(text) {
             let (key, value) = part
                 .split_once('=')
                 .ok_or_else(|| wrong(format!("`{part}` has no `=`")))?;
