@@ -327,6 +327,17 @@ mod tests {
     fn text_round_trips() {
         let text = "engine=null,rw=randwrite,bs=65536,depth=4,jobs=2,cpus=1+3,wait=poll";
         assert_eq!(text.parse::<BackgroundSpec>().unwrap().to_string(), text);
+        // Simulated devices have commas of their own.
+        for engine in [
+            "sim:2ms",
+            "sim:lognormal(50us,0.3),servers=4",
+            "sim:exp(20us)",
+        ] {
+            let job: BackgroundSpec = format!("engine={engine},bs=4k").parse().unwrap();
+            let text = job.to_string();
+            let again = text.parse::<BackgroundSpec>().unwrap();
+            assert_eq!(again, job, "{text}");
+        }
     }
 
     #[test]
