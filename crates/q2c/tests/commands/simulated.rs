@@ -87,6 +87,29 @@ fn one_server_is_the_limit_of_many_jobs() {
     }
 }
 
+/// An I/O of five seconds takes more than 32 bits of nanoseconds.
+#[test]
+fn a_device_may_take_as_long_as_it_likes() {
+    let found = result("bench sim:5s --method interrupt --seconds 60 --trials 1 --json");
+    let cell = &found["cells"][0];
+    for figure in ["/lat_ns/mean", "/lat_ns/p50"] {
+        within(number(cell, figure), 5e9, 1e-3);
+    }
+}
+
+/// A background of the documentation, whose text is read back from the plan.
+#[test]
+fn a_background_may_be_a_device_of_its_own() {
+    let found = result(
+        "bench sim:1ms --background engine=sim:2ms --method poll --seconds 0.5 --trials 1 --json",
+    );
+    within(
+        number(&found["cells"][0], "/background_jobs/iops/median"),
+        500.0,
+        0.1,
+    );
+}
+
 /// Throughput of a closed network of a station with exponential service times and a delay, for 1 to
 /// `customers` customers, by exact mean value analysis (Reiser and Lavenberg, 1980).
 fn mean_value_analysis(service_s: f64, servers: usize, think_s: f64, customers: usize) -> Vec<f64> {
