@@ -1,3 +1,4 @@
+# limit: 600
 # Sleeps for a request (tag) by q2c bench --stages: there are some where jobs have more requests in
 # flight than their hardware queue takes, and none elsewhere. Only there is Q2G the bottleneck.
 
