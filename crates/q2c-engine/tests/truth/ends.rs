@@ -110,7 +110,10 @@ pub fn bad_jobs() -> Vec<(JobPlan, IsRight)> {
         Decision::Poll
     };
     let breaks = job("sim:100us", vec![Activity::Start(Scripted::wait(ninth))]);
-    let set_up = |e: &RunError| matches!(e, RunError::Panic(lane) if lane == "lane on null");
+    let set_up = |e: &RunError| {
+        let cause = |source: &_| matches!(source, EngineError::Samples { .. });
+        matches!(e, RunError::Lane { lane, source } if lane == "lane on null" && cause(source))
+    };
     let at_work = |e: &RunError| matches!(e, RunError::Panic(lane) if lane == "lane on sim:100us");
     vec![(far, pin), (huge, set_up), (breaks, at_work)]
 }
