@@ -5,8 +5,8 @@ use crate::tally::Tally;
 use q2c_model::{Bytes, Nanos};
 use q2c_sys::cache::expect_writes_behind;
 
-/// One finished I/O. Instants count from the run clock's zero; durations other than the wait saturate
-/// at 4.29 s.
+/// One finished I/O. Instants count from the run clock's zero; durations other than the wait
+/// saturate at 4.29 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Time just before the submission.

@@ -11,8 +11,8 @@ pub(crate) struct Turns<T> {
 }
 
 impl<T: Copy + PartialOrd> Turns<T> {
-    /// The turns of so many lanes, of which none has an event: their time is `never`, which is after
-    /// all others.
+    /// The turns of so many lanes, of which none has an event: their time is `never`, which is
+    /// after all others.
     pub fn new(lanes: usize, never: T) -> Self {
         let leaves = lanes.next_power_of_two();
         Turns {
