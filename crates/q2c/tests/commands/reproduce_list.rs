@@ -212,5 +212,6 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let run = run_in(folder.path());
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");
-    assert_eq!(last.last().unwrap().trim(), command, "{last:?}");
+    // A program that is slow to end says so behind it.
+    assert!(last.iter().any(|line| line.trim() == command), "{last:?}");
 }
