@@ -1,10 +1,10 @@
-//! What a trial's figures are worth: what ran beside it, and whether the program stood still.
+//! Looks at what disturbs a trial while it runs: other programs, and times without a CPU.
 
 use q2c_host::Roots;
-use q2c_host::cpu_time::CpuTimes;
+use q2c_host::cpu_time::{CpuTimes, busy_before};
 use q2c_result::Warning;
 use q2c_run::runner::{CellError, CellRuns};
-use q2c_workbench::busy::{Looked, Others, at_rest, others_ran_beside};
+use q2c_workbench::busy::{Looked, Others, others_ran_beside};
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -15,7 +15,7 @@ const BEAT: Duration = Duration::from_millis(50);
 /// Delay of a sign of life from which a trial is told, and from which it does not count, seconds.
 const LATE_S: [f64; 2] = [0.25, 2.0];
 
-/// What other work means for figures of file systems.
+/// The effect of other work on figures of file systems, for warnings.
 const MEANS: &str = "the jobs shared CPUs with it, so that the file system can do more than these figures, and ratios of \
                      jobs and file systems are worth little";
 
@@ -109,10 +109,6 @@ pub(crate) fn warnings<C, T>(
     });
     let hiding: Vec<f64> = hiding.collect();
     let number = trials().count();
-    let busy = at_rest(idle).map(|warning| Warning {
-        means: MEANS.to_owned(),
-        ..warning
-    });
     let late = trials().filter(|(_, trial)| trial.late_s > LATE_S[0]);
     let late: Vec<&str> = late.map(|(plan, _)| plan.label.as_str()).collect();
     let stood = late.first().map(|first| Warning::new(
@@ -121,7 +117,8 @@ pub(crate) fn warnings<C, T>(
         "figures are too low by the time in which the jobs could do nothing",
         "stop the other load, and run again while nothing stops the program",
     ));
-    busy.or_else(|| others_ran_beside(&hiding, number, MEANS))
+    busy_before(idle, "measured", MEANS)
+        .or_else(|| others_ran_beside(&hiding, number, MEANS))
         .into_iter()
         .chain(stood)
         .collect()
