@@ -229,7 +229,7 @@ impl FsBench<'_> {
         })
     }
 
-    /// What the doctor's checks say that invalidates throughput here.
+    /// Warns of each check of the doctor that invalidates throughput on this machine.
     fn of_machine(&self) -> Vec<Warning> {
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
         let report = examine(self.roots, None, &cpus, &Clock::new().into());

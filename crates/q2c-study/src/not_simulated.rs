@@ -10,12 +10,12 @@ const MANY: f64 = 0.01;
 /// Says how many reads and writes are not simulated because their times fall, or because the
 /// recording does not have both of their ends.
 pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
-    let of = |reason: LeftOut| -> u64 {
+    let number_of = |reason: LeftOut| -> u64 {
         let each = inputs.iter().map(|input| &input.taken_as.left_out);
         each.filter_map(|left_out| left_out.get(&reason)).sum()
     };
     let simulated: u64 = inputs.iter().map(|input| input.ios).sum();
-    let fall = of(LeftOut::Disordered);
+    let fall = number_of(LeftOut::Disordered);
     let fall = (fall > 0).then(|| {
         Warning::new(
             "times-fall",
@@ -26,7 +26,7 @@ pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
         )
     });
     let halves = [LeftOut::NoCompletion, LeftOut::NoBegin, LeftOut::Failed];
-    let [open, begun, failed] = halves.map(of);
+    let [open, begun, failed] = halves.map(number_of);
     let unseen = open + begun + failed;
     let many = unseen as f64 > MANY * (unseen + simulated) as f64;
     let unseen = many.then(|| {

@@ -181,7 +181,7 @@ impl Check<'_> {
         if points.fold(1, usize::saturating_mul) > MOST_POINTS {
             let words = format!("the axes make more than {MOST_POINTS} points; leave values out");
             self.problems.add(&self.raw.axes[0].values.span(), words);
-            // What else is wrong shows at one point as well, and so many need not be made.
+            // Later checks make all points. One point is enough for them to find further faults.
             axes.iter_mut().for_each(|axis| axis.values.truncate(1));
         }
         axes
