@@ -154,6 +154,10 @@ pub struct TakenAs {
     /// Mean time from the first event of a request to the begin of the device time, ns. It is
     /// simulated as the submission.
     pub submission_ns: f64,
+    /// Mean think time that is simulated as CPU because a recording of another tool does not tell
+    /// whether the thread slept, ns. It is 0 for others, and in results of before 2026-11-27.
+    #[serde(default)]
+    pub think_as_cpu_ns: f64,
     /// Whose requests the lanes hold. The lanes of a user-layer trace are its threads.
     pub lanes_by: LanesBy,
     /// Number of these threads or devices. It is smaller than the number of lanes where requests of

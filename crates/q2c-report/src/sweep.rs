@@ -90,7 +90,7 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
             with_figures(cell, answer),
             "of those within 0.5 % of the most, the one that misses least".to_owned(),
             of_oracle(answer.of_oracle, &cell.gives),
-            of_linux(answer),
+            of_linux(answer, &cell.gives),
         ];
         let what = format!("best by {by} within the limits");
         return Said::new(Weight::Good, &what, words.join("; "));
@@ -160,10 +160,15 @@ pub(crate) fn beside_polling(gives: &Simulated, poll: &Simulated) -> String {
 }
 
 fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> String {
+    let iops = gives.rates.iops / other.rates.iops * 100.0;
+    let ratio = gives.kiops_per_core / other.kiops_per_core;
+    // Where all oversleep, and the costs know of no other CPU.
+    if !ratio.is_finite() {
+        return format!("no CPU by these costs, at {iops:.1} % of the IOPS of {name}");
+    }
     format!(
-        "{} times the KIOPS/core of {name} at {:.1} % of {whose} IOPS",
-        number(gives.kiops_per_core / other.kiops_per_core),
-        gives.rates.iops / other.rates.iops * 100.0
+        "{} times the KIOPS/core of {name} at {iops:.1} % of {whose} IOPS",
+        number(ratio)
     )
 }
 
@@ -187,7 +192,7 @@ fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
 }
 
 /// The best configuration over Linux's rule.
-fn of_linux(answer: &SweepAnswer) -> String {
+fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
     let rates = &answer.linux.rates;
     match answer.of_linux {
         Some(times) => format!(
@@ -196,6 +201,9 @@ fn of_linux(answer: &SweepAnswer) -> String {
             rates.cpu_pct,
             rates.miss_rate * 100.0
         ),
+        None if !gives.kiops_per_core.is_finite() => {
+            "without CPU it is not compared with Linux's rule".to_owned()
+        }
         None => "Linux's rule never slept, so it is not compared with".to_owned(),
     }
 }

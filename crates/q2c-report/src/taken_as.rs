@@ -10,6 +10,11 @@ pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
     all.extend(taken.assumed.and_then(assumed));
     if taken.latency != DeviceTime::Wait {
         all.extend(block(taken, lanes));
+    } else if taken.think_as_cpu_ns > 0.0 {
+        all.push(format!(
+            "think time, {} on average, as CPU of its thread (the recording does not tell that it slept)",
+            duration(taken.think_as_cpu_ns)
+        ));
     }
     all.extend(left_out(taken));
     for (reason, n) in &taken.unmatched {
@@ -151,6 +156,20 @@ mod tests {
     #[test]
     fn a_recording_of_the_engine_needs_no_words() {
         assert!(words(&TakenAs::default(), 1).is_empty());
+    }
+
+    /// A program's own times from submission to reaping say nothing of the time between them.
+    #[test]
+    fn think_time_that_is_simulated_as_cpu_is_told() {
+        let taken = TakenAs {
+            think_as_cpu_ns: 920_000.0,
+            ..TakenAs::default()
+        };
+        let told = words(&taken, 1).join("; ");
+        assert!(
+            told.starts_with("think time, 920 us on average, as CPU"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub struct SweepAnswer {
     /// one sleeps past completions, which the oracle never does.
     pub of_oracle: Option<f64>,
     /// KIOPS/core of the best configuration over that of Linux's rule; `None` without a best one,
-    /// and where Linux's rule never slept.
+    /// where Linux's rule never slept, and where the best one takes no CPU.
     pub of_linux: Option<f64>,
     /// Indices into `cells`: the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,

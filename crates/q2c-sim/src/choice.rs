@@ -205,7 +205,7 @@ pub fn choose(
         .fold(f64::NEG_INFINITY, f64::max);
     let equal = kept
         .into_iter()
-        .filter(|&i| score(i) >= top - top.abs() * EQUAL);
+        .filter(|&i| score(i) >= top * (1.0 - EQUAL));
     let fewer_misses = |&a: &usize, &b: &usize| {
         cells[a]
             .gives
@@ -247,11 +247,17 @@ pub fn nearest(
     may_be.min_by(|a, b| excess(a).total_cmp(&excess(b)))
 }
 
-fn score(cell: &Outcome, objective: Objective) -> f64 {
+/// The objective as a number that is larger for a better cell, and never below 0. It is finite
+/// where a rule takes no CPU (all its I/Os oversleep, and the costs know of no more), so that its
+/// share of the best is one.
+#[must_use]
+pub fn score(cell: &Outcome, objective: Objective) -> f64 {
+    let gives = &cell.gives;
     match objective {
-        Objective::KiopsPerCore => cell.gives.kiops_per_core,
-        Objective::Iops => cell.gives.rates.iops,
-        Objective::Cpu => -cell.gives.rates.cpu_pct,
+        Objective::KiopsPerCore if gives.rates.iops > 0.0 => gives.kiops_per_core.min(f64::MAX),
+        Objective::KiopsPerCore => 0.0,
+        Objective::Iops => gives.rates.iops,
+        Objective::Cpu => 1.0 / gives.rates.cpu_pct.max(f64::MIN_POSITIVE),
     }
 }
 
@@ -336,6 +342,18 @@ mod tests {
             &Limits::default(),
         );
         assert_eq!(choice.best, Some(1));
+    }
+
+    /// A rule that misses all takes no CPU by a constant wake-up delay.
+    #[test]
+    fn no_cpu_at_all_is_the_best() {
+        let cells = [cell(100.0, 40.0, 0.0), cell(99.0, 0.0, 1.0)];
+        for objective in [Objective::KiopsPerCore, Objective::Cpu] {
+            let choice = choose(&cells, &[true; 2], &cells[0], objective, &Limits::default());
+            assert_eq!(choice.best, Some(1), "{objective}");
+        }
+        let shares = [0, 1].map(|i| score(&cells[i], Objective::KiopsPerCore) / f64::MAX);
+        assert!(shares[0] < 1e-300 && shares[1] >= 1.0, "{shares:?}");
     }
 
     #[test]

@@ -46,7 +46,8 @@ mod turns;
 mod waiting;
 
 pub use batch::{Batch, BatchError};
-pub use choice::{Choice, Limits, MinIops, Objective, ParseMinIopsError, choose, most, nearest};
+pub use choice::{Choice, Limits, MinIops, Objective, ParseMinIopsError};
+pub use choice::{choose, most, nearest, score};
 pub use closed::{Arrival, Drive, simulate, simulate_with};
 pub use column::{Column, Kept};
 pub use outcome::Outcome;

@@ -8,7 +8,7 @@ use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
 use q2c_sim::{Bounds, Choice, Objective, Outcome};
-use q2c_sim::{choose, most, nearest, pareto_front_of, sweep};
+use q2c_sim::{choose, most, nearest, pareto_front_of, score, sweep};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
@@ -56,15 +56,6 @@ fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
             .map(|input| input * count + configuration)
             .collect(),
         share,
-    }
-}
-
-/// The objective as a number above 0 that is larger for a better cell.
-pub(super) fn score(outcome: &Outcome, objective: Objective) -> f64 {
-    match objective {
-        Objective::KiopsPerCore => outcome.gives.kiops_per_core,
-        Objective::Iops => outcome.gives.rates.iops,
-        Objective::Cpu => 1.0 / outcome.gives.rates.cpu_pct.max(f64::MIN_POSITIVE),
     }
 }
 
@@ -144,7 +135,10 @@ fn one(
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
         of_oracle: best.and_then(|b| over_oracle(&cells[b], bounds)),
-        of_linux: best.filter(|_| slept).map(over_linux),
+        of_linux: best
+            .filter(|_| slept)
+            .map(over_linux)
+            .filter(|over| over.is_finite()),
         pareto: pareto_front_of(cells)
             .into_iter()
             .map(|i| base + i)

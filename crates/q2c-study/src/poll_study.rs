@@ -3,7 +3,7 @@
 
 mod published;
 
-use crate::answer::{eligible, score, takes_free_interrupts};
+use crate::answer::{eligible, takes_free_interrupts};
 use crate::leave_out::{By, Losses};
 use crate::source::Trace;
 use crate::sweep::{SimulatedCells, Study, StudyError};
@@ -12,7 +12,7 @@ use q2c_result::poll_study::{
     LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA, ScoredPolicy,
     StudiedPattern, WhyNotRanked,
 };
-use q2c_sim::{Bounds, Choice, Outcome, choose};
+use q2c_sim::{Bounds, Choice, Outcome, choose, score};
 use q2c_stats::Rng;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,6 +2,7 @@
 
 use super::not_simulated::left_out;
 use super::sweep::StudyError;
+use super::timing::long_ios;
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
@@ -60,6 +61,7 @@ impl Simulation<'_> {
             methods,
             warnings: left_out(&[self.input])
                 .into_iter()
+                .chain(long_ios(self.input, self.on.drive.measure))
                 .chain(self.doubt.clone())
                 .collect(),
         })

@@ -202,6 +202,7 @@ fn take(
     let taken_as = TakenAs {
         polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &closed.taken_as),
+        think_as_cpu_ns: imported.map_or(0.0, |_| think_as_cpu(&lanes)),
         format: format.map(str::to_owned),
         assumed: imported.and_then(|stated| assumed(stated, &meta)),
         unmatched: meta.unmatched,
@@ -288,6 +289,16 @@ impl RecordSink for Taken<'_> {
 pub(super) fn span_of(lane: &Recording) -> f64 {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
     lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap)
+}
+
+/// The mean think time of the lanes whose think time is CPU, ns.
+fn think_as_cpu(lanes: &[Recording]) -> f64 {
+    let all = lanes.iter().filter(|lane| lane.gap_cpu.is_none());
+    let think = all.flat_map(|lane| lane.gap.iter());
+    let (sum, ios) = think.fold((0.0, 0.0), |(sum, ios), &ns| {
+        (sum + f64::from(ns), ios + 1.0)
+    });
+    sum / f64::max(ios, 1.0)
 }
 
 fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed) -> SweepInput {

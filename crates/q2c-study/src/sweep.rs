@@ -3,7 +3,7 @@
 use super::answer;
 use super::not_simulated::left_out;
 use super::source::Trace;
-use super::timing::Timing;
+use super::timing::{Timing, long_ios};
 use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
@@ -240,7 +240,9 @@ impl Study<'_> {
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let inputs: Vec<_> = self.traces.iter().map(|trace| &trace.input).collect();
-        let of_inputs = left_out(&inputs).into_iter();
+        let long = self.traces.iter();
+        let long = long.filter_map(|t| long_ios(&t.input, self.on(t).drive.measure));
+        let of_inputs = left_out(&inputs).into_iter().chain(long);
         of_inputs.chain(self.free_interrupts()).collect()
     }
 

@@ -1,6 +1,8 @@
 //! How long rules are simulated: the same for one rule and for a sweep, so that the two agree.
 
 use q2c_model::Nanos;
+use q2c_result::Warning;
+use q2c_result::sweep::SweepInput;
 use q2c_sim::Drive;
 
 /// The simulated time that counts is at least this long unless another one is asked for: rules with
@@ -30,9 +32,39 @@ impl Timing {
     }
 }
 
+/// An I/O counts where it ends, with all of its CPU. The figures are those of the measured time if
+/// no I/O takes more than this share of it.
+const LONGEST_SHARE: f64 = 0.1;
+
+/// Says so where an I/O of the trace is long beside the time that is measured.
+pub(crate) fn long_ios(input: &SweepInput, measure: Nanos) -> Option<Warning> {
+    let [.., longest] = input.latency_ns;
+    (longest > LONGEST_SHARE * measure.0 as f64).then(|| {
+        Warning::new(
+            "long-ios",
+            format!(
+                "an I/O of {} lasts {}, and {measure} are measured",
+                input.path,
+                Nanos(longest as u64)
+            ),
+            "an I/O counts where it ends, with all of its CPU: CPU may be above 100 % or too low",
+            "give a longer --measure",
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_io_that_is_long_beside_the_measured_time_is_told() {
+        let mut input = SweepInput::default();
+        input.latency_ns[4] = 30e9;
+        let measured = [40, 299, 300].map(|s: u64| Nanos::from_millis(s * 1000));
+        let told = measured.map(|measure| long_ios(&input, measure).is_some());
+        assert_eq!(told, [true, true, false]);
+    }
 
     #[test]
     fn a_trace_counts_as_long_as_it_is_and_at_least_two_seconds() {

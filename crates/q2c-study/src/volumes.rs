@@ -1,13 +1,14 @@
 //! Results of sweeps in parts, and the choice over several of them.
 
-use super::answer::{may_be_chosen, score};
+use super::answer::may_be_chosen;
 use q2c_model::Nanos;
 use q2c_result::volumes::{
     BestOfVolumes, CHOICE_SCHEMA, OverAll, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
     WithoutFigures,
 };
 use q2c_sim::answers::robust;
-use q2c_sim::{Choice, Drive, Limits, Objective, Outcome, SweepState, SweptVolumes, choose};
+use q2c_sim::{Choice, Drive, Limits, Objective, Outcome, SweepState, SweptVolumes};
+use q2c_sim::{choose, score};
 use thiserror::Error;
 
 /// Results over which nothing can be chosen.
