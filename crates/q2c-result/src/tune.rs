@@ -393,6 +393,8 @@ pub struct Recommendation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<Undecided>,
     /// Scatter of the relative IOPS of single trials of one method: standard deviation, percent.
+    /// It is pooled over all methods, with 4 % assumed as one deviation more, so that it is not 0
+    /// where few trials happen to agree.
     pub noise_pct: f64,
     /// Relative KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None`
     /// without a rule or a comparison.

@@ -65,7 +65,10 @@ impl Of<'_> {
             .iter()
             .any(|cell| cell.measured.rates.iops.trials > 1);
         let scatter = match seen {
-            true => format!("scatter by {} %", number(r.noise_pct)),
+            true => format!(
+                "are taken to scatter by {} % (as seen, and 4 % assumed for one more)",
+                number(r.noise_pct)
+            ),
             false => format!(
                 "are assumed to scatter by {} % (no method has two of them)",
                 number(r.noise_pct)
