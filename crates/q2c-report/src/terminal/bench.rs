@@ -173,7 +173,7 @@ fn by_threads(result: &BenchResult) -> Option<String> {
         0 => None,
         n => Some(format!(
             "in {n} of {all} points for each CPU that the jobs' threads took, without interrupts and \
-             kernel threads: other work on the machine hid what was busy beyond them"
+             kernel threads: what was busy beyond them is unknown, or hidden by other work"
         )),
     }
 }
