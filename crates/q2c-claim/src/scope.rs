@@ -1,6 +1,6 @@
 //! The names that expressions may use, and the place that a figure of an expression means.
 
-use crate::expr::{Aggregate, Expect, Expr, Figure};
+use crate::expr::{Aggregate, Compare, Expect, Expr, Figure};
 use q2c_result::reproduce::{Axis, Window};
 use std::collections::BTreeMap;
 
@@ -56,8 +56,16 @@ impl Scope {
     /// # Errors
     /// What is wrong, and what to write instead.
     pub fn check(&self, expect: &Expect, context: &Context) -> Result<(), String> {
-        let mut sides = expect.sides().into_iter();
-        sides.try_for_each(|side| self.check_expr(side, context))
+        let sides = expect.sides();
+        if !sides.iter().any(|side| side.has_figures()) {
+            return Err("it has no figure, so nothing measured could refute it".to_owned());
+        }
+        if let Compare::Near(_, Expr::Minus(_)) = expect.compare {
+            return Err("a tolerance is not below 0".to_owned());
+        }
+        sides
+            .into_iter()
+            .try_for_each(|side| self.check_expr(side, context))
     }
 
     fn check_expr(&self, expr: &Expr, context: &Context) -> Result<(), String> {
@@ -356,6 +364,8 @@ mod tests {
                 heavy.clone(),
                 "axis of numbers",
             ),
+            ("1 < 2", heavy.clone(), "it has no figure"),
+            ("iops ~ 5 +- -1", heavy.clone(), "not below 0"),
         ] {
             let error = scope().check(&expect(text).unwrap(), &context).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

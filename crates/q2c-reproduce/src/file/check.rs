@@ -111,6 +111,20 @@ impl Check<'_> {
         }
     }
 
+    /// Refuses a name that another one of the same kind has.
+    fn once<'n>(
+        &mut self,
+        name: &At<String>,
+        kind: &str,
+        mut others: impl Iterator<Item = &'n String>,
+    ) {
+        let name_text = name.get_ref();
+        if others.any(|other| other == name_text) {
+            let words = format!("there are two {kind} `{name_text}`; give one another name");
+            self.problems.add(&name.span(), words);
+        }
+    }
+
     fn trials(&mut self) -> u32 {
         let Some(trials) = &self.raw.trials else {
             return TRIALS;
@@ -213,10 +227,7 @@ impl Check<'_> {
         let mut phases: Vec<Phase> = Vec::new();
         for raw in &self.raw.phases {
             let name = raw.name.get_ref();
-            if phases.iter().any(|phase| phase.name == *name) {
-                let words = format!("there are two phases `{name}`; give one another name");
-                self.problems.add(&raw.name.span(), words);
-            }
+            self.once(&raw.name, "phases", phases.iter().map(|of| &of.name));
             let length = self.duration(&raw.length).unwrap_or(Nanos::from_millis(1));
             if length.0 == 0 || length.as_secs_f64() > LONGEST_S {
                 self.problems.add(
@@ -241,6 +252,11 @@ impl Check<'_> {
                     "`target` is the device that the user names; give this one another name";
                 self.problems.add(&raw.name.span(), words);
             }
+            self.once(
+                &raw.name,
+                "devices",
+                experiment.devices.iter().map(|of| &of.name),
+            );
             for point in experiment.points() {
                 let made =
                     filled(raw.make.get_ref(), &experiment.full(&point)).parse::<DeviceAsked>();
@@ -258,10 +274,7 @@ impl Check<'_> {
     fn jobs(&mut self, experiment: &mut Experiment) {
         for raw in &self.raw.jobs {
             let name = raw.name.get_ref();
-            if experiment.jobs.iter().any(|job| job.name == *name) {
-                let words = format!("there are two jobs `{name}`; give one another name");
-                self.problems.add(&raw.name.span(), words);
-            }
+            self.once(&raw.name, "jobs", experiment.jobs.iter().map(|of| &of.name));
             let base = raw.settings();
             let mut phases = Vec::new();
             for phase in &self.raw.phases {

@@ -91,6 +91,12 @@ fn what_is_wrong_is_told_with_line_and_remedy() {
             "begins at 1 s, and the longest phase lasts 1 s",
         ),
         ("sim:50us", "sum:50us", 11, "sim:50us"),
+        (
+            "[[axis]]",
+            "[[device]]\nname = \"disk\"\nmake = \"sim:1us\"\n[[axis]]",
+            14,
+            "two devices `disk`",
+        ),
         ("values = [1, 2]", "values = [1, 1]", 15, "twice"),
         (
             "values = [1, 2]",
