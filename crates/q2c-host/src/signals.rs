@@ -10,7 +10,8 @@
 //!
 //! Not everything looks at the flag in time: a read from a pipe that nobody writes to, or a long
 //! simulation. So the same thread ends the program itself, [`GRACE`] after the first signal where
-//! nothing has to be ended in order (see [`Orderly`]), and at once at a second signal.
+//! nothing has to be ended in order (see [`Orderly`]), and at once at a second signal. Signals that
+//! come [`TOGETHER`] are one: timeout(1) sends its own to the program, then to its group.
 
 use q2c_result::Exit;
 use q2c_sys::signal::{self, SignalFd, SignalSet};
@@ -19,10 +20,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a program that has nothing to end in order may go on after a signal.
 pub const GRACE: Duration = Duration::from_millis(600);
+/// Signals so soon after the first are not a second one.
+const TOGETHER: Duration = Duration::from_millis(100);
 /// Time between two looks whether there is still something to end in order.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -128,8 +131,13 @@ impl Signals {
     /// Waits for signals in a loop. If the descriptor fails, it raises the flag as well, because no
     /// later signal could stop the run, and ends.
     fn watch(&self, fd: &SignalFd, last_deed: LastDeed) {
+        let mut first: Option<Instant> = None;
         loop {
             let signal = fd.wait();
+            let first = first.get_or_insert_with(Instant::now);
+            if signal.is_ok() && self.stopped() && first.elapsed() < TOGETHER {
+                continue;
+            }
             self.last
                 .store(*signal.as_ref().unwrap_or(&0), Ordering::Release);
             let again = self.stop.swap(true, Ordering::AcqRel);

@@ -344,11 +344,33 @@ fn a_second_signal_ends_a_run_at_once() {
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
     // Time enough to see the first one; two that come together count as one.
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_secs(1));
     running.signal(Signal::INT);
     running
         .end()
         .fails(Exit::Interrupted, &["second signal", "q2c restore"]);
+}
+
+/// As timeout(1) sends them: one to the program, and one to its group right after.
+#[test]
+fn two_signals_that_come_together_are_one() {
+    let bench = Bench::new();
+    let args = [
+        "bench",
+        "sim:1ms",
+        "--method=interrupt",
+        "--trials=1",
+        "--seconds=60",
+        "--real-time",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args));
+    running.says("1 cell");
+    for signal in [Signal::INT, Signal::TERM] {
+        running.signal(signal);
+    }
+    let outcome = running.end();
+    outcome.exits(Exit::Interrupted);
+    assert!(!outcome.stderr.contains("second signal"), "{outcome:#?}");
 }
 
 /// The rate is a thousand times what the device can do. The run ends with its trial all the same,
@@ -437,7 +459,7 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
     let mut running = bench.start(bench.command(Q2C, &args));
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_secs(1));
     running.signal(Signal::INT);
     let outcome = running.end_with_others();
     let Ok(pid) = fs::read_to_string(bench.path("pid")) else {
