@@ -151,6 +151,14 @@ pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
             "",
         ));
     }
+    if facts.doubled > 0 {
+        warnings.push(Warning::new(
+            "duplicate",
+            format!("{} records were there twice", facts.doubled),
+            "each is replayed once",
+            "",
+        ));
+    }
     if facts.untimed > 0 {
         warnings.push(Warning::new(
             "times-fall",

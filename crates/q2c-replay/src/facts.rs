@@ -74,6 +74,8 @@ pub struct ReplayFacts {
     pub untimed: u64,
     /// Requests without any time, which are not replayed.
     pub timeless: u64,
+    /// Records that were there before (of the same id), which are not replayed.
+    pub doubled: u64,
 }
 
 impl ReplayFacts {
@@ -145,7 +147,7 @@ pub fn prepare(
             break;
         }
     }
-    counter.facts.timeless = choice.timeless;
+    (counter.facts.timeless, counter.facts.doubled) = (choice.timeless, choice.doubled);
     let facts = counter.finish(path);
     choice.found(path)?;
     match facts.requests {

@@ -3,6 +3,7 @@
 
 use crate::ReplayError;
 use q2c_model::{IoRecord, Nanos};
+use q2c_trace::import::Ids;
 use q2c_trace::process::{Process, ProcessFilter};
 use q2c_trace::span::NONE;
 use q2c_trace::{Column, Scan, Span};
@@ -49,6 +50,8 @@ impl Wanted {
             process: self.process.as_ref().map(ProcessFilter::new),
             origin_ns: None,
             timeless: 0,
+            ids: Ids::default(),
+            doubled: 0,
         }
     }
 }
@@ -61,11 +64,18 @@ pub(crate) struct Choice {
     origin_ns: Option<u64>,
     /// Requests that would be wanted but have no time.
     pub(crate) timeless: u64,
+    ids: Ids,
+    /// Records that were there before.
+    pub(crate) doubled: u64,
 }
 
 impl Choice {
-    /// The request, if it is wanted and has a time.
+    /// The request, if it is wanted, has a time, and was not there before.
     pub(crate) fn wants(&mut self, record: &IoRecord) -> Option<Span> {
+        if !self.ids.insert(record.id) {
+            self.doubled += 1;
+            return None;
+        }
         let of_process = match &mut self.process {
             Some(process) => process.takes(record),
             None => true,
@@ -95,13 +105,23 @@ mod tests {
     use super::*;
     use q2c_model::{Bytes, DevId, Layer, Op, Sectors};
 
-    fn record(at: Option<u64>, pid: u32) -> IoRecord {
+    fn record(id: u64, at: Option<u64>, pid: u32) -> IoRecord {
         let device = DevId::default();
         IoRecord {
             queue_ns: at.map(Nanos),
             pid: Some(pid),
-            ..IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(512))
+            ..IoRecord::new(id, Layer::Block, device, Op::Read, Sectors(0), Bytes(512))
         }
+    }
+
+    /// A recording that was joined with itself.
+    #[test]
+    fn what_was_there_before_is_not_wanted() {
+        let mut choice = Wanted::default().choice();
+        let ids = [1, 2, 3, 1, 2, 3];
+        let wanted = ids.map(|id| choice.wants(&record(id, Some(id), 1)).is_some());
+        assert_eq!(wanted, [true, true, true, false, false, false]);
+        assert_eq!((choice.doubled, choice.timeless), (3, 0));
     }
 
     /// The part counts from the trace's first request, whichever process that is of.
@@ -113,13 +133,13 @@ mod tests {
         };
         let mut choice = wanted.choice();
         let all = [
-            record(Some(100), 1),
-            record(Some(105), 7),
-            record(Some(115), 7),
-            record(None, 7),
-            record(Some(120), 1),
-            record(Some(129), 7),
-            record(Some(130), 7),
+            record(0, Some(100), 1),
+            record(1, Some(105), 7),
+            record(2, Some(115), 7),
+            record(3, None, 7),
+            record(4, Some(120), 1),
+            record(5, Some(129), 7),
+            record(6, Some(130), 7),
         ];
         let chosen = all.iter().filter_map(|record| choice.wants(record));
         let times: Vec<u64> = chosen.map(|span| span.first_ns()).collect();

@@ -167,8 +167,8 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
 pub const DOUBLED: &str = "duplicate record";
 
 /// Ids that were there: a bit for each in pages of 64, as ids mostly follow each other.
-#[derive(Default)]
-struct Ids {
+#[derive(Debug, Default)]
+pub struct Ids {
     pages: IntMap<u64, u64>,
     /// The page of the last id, which is out of the map.
     number: u64,
@@ -177,7 +177,7 @@ struct Ids {
 
 impl Ids {
     /// Takes an id; false when it was there before.
-    fn insert(&mut self, id: u64) -> bool {
+    pub fn insert(&mut self, id: u64) -> bool {
         if id / 64 != self.number {
             self.pages.insert(self.number, self.page);
             self.number = id / 64;

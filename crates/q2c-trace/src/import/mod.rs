@@ -38,7 +38,7 @@ pub use csv::{CsvField, csv_fields};
 pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use fleet::to_fleet;
-pub use input::{DOUBLED, Input};
+pub use input::{DOUBLED, Ids, Input};
 pub use options::{ColumnMap, ImportOptions};
 pub use run::{Import, Origin, RecordSink};
 pub use several::several;

@@ -12,6 +12,7 @@ use crate::progress::Line;
 use q2c_model::{TraceMeta, TraceSummary};
 use q2c_result::Exit;
 use q2c_result::trace::TraceInfo;
+use q2c_trace::import::{DOUBLED, Ids};
 use q2c_trace::{Counting, SCHEMA_VERSION, Scan, TraceReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,17 +32,25 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 /// Prints what the trace at `path` holds.
 pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
-    let mut counting = Counting::default();
+    let (mut counting, mut ids, mut doubled) = (Counting::default(), Ids::default(), 0);
     let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
             let why = format!("read trace {}: stopped by a signal", path.display());
             return Err(Failure::new(Exit::Interrupted, why));
         }
-        counting.add(&records.or_exit(Exit::Input)?);
+        let mut records = records.or_exit(Exit::Input)?;
+        let all = records.len();
+        records.retain(|record| ids.insert(record.id));
+        doubled += (all - records.len()) as u64;
+        counting.add(&records);
     }
     drop(line);
-    tell(path, trace.meta(), counting.finish(), json)
+    let mut meta = trace.meta().clone();
+    if doubled > 0 {
+        *meta.unmatched.entry(DOUBLED.to_owned()).or_default() += doubled;
+    }
+    tell(path, &meta, counting.finish(), json)
 }
 
 fn tell(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Failure> {
