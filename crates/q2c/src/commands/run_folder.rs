@@ -13,16 +13,21 @@ use q2c_run::{Identity, RunDir, RunState, whole_file};
 use q2c_workbench::workbench::Workbench;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// q2c's version, and a hash of the program where it can be read: it tells one build from another
-/// in the identity of a run.
+/// q2c's version, and a checksum of the program where it can be read: it tells one build from
+/// another in the identity of a run.
 pub fn program() -> String {
-    let program = std::env::current_exe().and_then(std::fs::read);
-    let mut hasher = DefaultHasher::new();
-    program.unwrap_or_default().hash(&mut hasher);
-    format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
+    let mut checksum = crc32fast::Hasher::new();
+    let mut piece = vec![0; 1 << 20];
+    if let Ok(mut program) = std::env::current_exe().and_then(File::open) {
+        while let Ok(n @ 1..) = program.read(&mut piece) {
+            checksum.update(&piece[..n]);
+        }
+    }
+    format!("{} {:08x}", env!("CARGO_PKG_VERSION"), checksum.finalize())
 }
 
 /// The result of a command in a run folder or a file, if it has one of these schemas; this
