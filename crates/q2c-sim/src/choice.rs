@@ -2,6 +2,7 @@
 
 use crate::outcome::Outcome;
 use q2c_model::Nanos;
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -199,6 +200,7 @@ pub fn choose(
     let keeps = |i: usize| eligible[i] && limits.kept_by(&cells[i], floor_iops);
     let kept: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
     let score = |i: usize| score(&cells[i], objective);
+    let iops = |i: usize| cells[i].gives.rates.iops;
     let top = kept
         .iter()
         .map(|&i| score(i))
@@ -213,6 +215,7 @@ pub fn choose(
             .miss_rate
             .total_cmp(&cells[b].gives.rates.miss_rate)
             .then(score(b).total_cmp(&score(a)))
+            .then(iops(b).total_cmp(&iops(a)))
     };
     Choice {
         best: equal.min_by(fewer_misses),
@@ -222,14 +225,18 @@ pub fn choose(
 }
 
 /// The eligible cell with the most of the objective, whether it keeps limits or not. Of cells that
-/// have equally much it is the one that misses least.
+/// have equally much it is the one that misses least, then the one with most IOPS.
 #[must_use]
 pub fn most(cells: &[Outcome], eligible: &[bool], objective: Objective) -> Option<usize> {
-    let of = |&i: &usize| (score(&cells[i], objective), -cells[i].gives.rates.miss_rate);
+    let of = |&i: &usize| {
+        let rates = &cells[i].gives.rates;
+        [score(&cells[i], objective), -rates.miss_rate, rates.iops]
+    };
     let may_be = (0..cells.len()).filter(|&i| eligible[i]);
     may_be.max_by(|a, b| {
-        let ((a, a_misses), (b, b_misses)) = (of(a), of(b));
-        a.total_cmp(&b).then(a_misses.total_cmp(&b_misses))
+        let each = of(a).into_iter().zip(of(b));
+        let each = each.map(|(a, b)| a.total_cmp(&b));
+        each.fold(Ordering::Equal, Ordering::then)
     })
 }
 
@@ -347,10 +354,13 @@ mod tests {
     /// A rule that misses all takes no CPU by a constant wake-up delay.
     #[test]
     fn no_cpu_at_all_is_the_best() {
-        let cells = [cell(100.0, 40.0, 0.0), cell(99.0, 0.0, 1.0)];
+        let free = [98.0, 99.0, 98.5].map(|iops| cell(iops, 0.0, 1.0));
+        let cells = [vec![cell(100.0, 40.0, 0.0)], free.to_vec()].concat();
+        let all = [true; 4];
         for objective in [Objective::KiopsPerCore, Objective::Cpu] {
-            let choice = choose(&cells, &[true; 2], &cells[0], objective, &Limits::default());
-            assert_eq!(choice.best, Some(1), "{objective}");
+            let choice = choose(&cells, &all, &cells[0], objective, &Limits::default());
+            assert_eq!(choice.best, Some(2), "{objective}");
+            assert_eq!(most(&cells, &all, objective), Some(2), "{objective}");
         }
         let shares = [0, 1].map(|i| score(&cells[i], Objective::KiopsPerCore) / f64::MAX);
         assert!(shares[0] < 1e-300 && shares[1] >= 1.0, "{shares:?}");
