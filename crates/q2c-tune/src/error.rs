@@ -1,6 +1,7 @@
 //! The errors with which a tune run ends without a result.
 
 use q2c_engine::RunError as EngineRunError;
+use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_run::run_dir::RunDirError;
 use q2c_run::runner::RunError as RunnerError;
@@ -37,6 +38,19 @@ pub enum TuneError {
     /// The recording cannot be replayed.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// A recording has no I/O in it.
+    #[error(
+        "record classic polling at {bs}: expected I/Os in {seconds} s, found none ({lost} had no room); tune a device whose \
+         I/Os take longer, or with less --think"
+    )]
+    NothingRecorded {
+        /// Block size of the I/Os.
+        bs: Bytes,
+        /// Length of the recording, seconds.
+        seconds: f64,
+        /// I/Os for which there was no room.
+        lost: u64,
+    },
     /// A file kept in the run folder is broken.
     #[error("read {path} of the run to be resumed: {problem}; start a new run instead")]
     Kept {
@@ -62,6 +76,7 @@ impl TuneError {
             TuneError::Engine(_) | TuneError::Calibrate(_) => Exit::Environment,
             TuneError::Folder(error) => error.exit(),
             TuneError::Runner(error) => error.exit(),
+            TuneError::NothingRecorded { .. } => Exit::Target,
             TuneError::Trace(_) => Exit::Device,
             TuneError::Unread(_) | TuneError::Recording(_) | TuneError::Kept { .. } => Exit::Input,
         }

@@ -52,6 +52,18 @@ pub(super) fn recording(
         if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
             return Err(TuneError::Stopped);
         }
+        let lanes = watched.data.lanes.iter();
+        if lanes
+            .map(|lane| lane.phase_samples(recorded.index()).len())
+            .sum::<usize>()
+            == 0
+        {
+            return Err(TuneError::NothingRecorded {
+                bs: wanted.bs,
+                seconds: wanted.seconds,
+                lost: watched.unrecorded(),
+            });
+        }
         store(tune, &watched, recorded, wanted, &path)?;
     }
     let batches = read(&path).map_err(TuneError::Unread)?;

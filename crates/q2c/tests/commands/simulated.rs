@@ -276,3 +276,19 @@ fn real_time_is_that_of_this_machine() {
     assert_eq!(found.matches("no device").count(), 1, "{found}");
     assert!(number(&real["cells"][0], "/iops/median") < 1.0 / 5e-3);
 }
+
+/// A thread that thinks for a second has no I/O in a recording of half a second.
+#[test]
+fn a_recording_without_an_io_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = [
+        "record classic polling at 4 KiB",
+        "found none in 0.5 s",
+        "--think",
+    ];
+    run(
+        folder.path(),
+        "tune sim:80us --think 1s --seconds 1 --trials 1",
+    )
+    .refused(5, &found);
+}
