@@ -37,6 +37,10 @@ fn cpus_per_job(spot: &Spot, trials: &[&BenchTrial]) -> f64 {
 /// The counts summed over the trials of a point. Facts about the engine are those of its first
 /// trial.
 fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
+    // Trials whose interrupts were not counted say nothing of them.
+    let counted = trials.iter().copied().filter(|t| t.interrupts.is_some());
+    let counted: Vec<&BenchTrial> = counted.collect();
+    let trials = if counted.is_empty() { trials } else { &counted };
     let sum = |of: fn(&BenchTrial) -> u64| trials.iter().map(|t| of(t)).sum::<u64>();
     let all = |of: fn(&BenchTrial) -> Option<u64>| {
         let counts = trials.iter().map(|t| of(t));

@@ -118,7 +118,8 @@ pub(super) struct Place<'a> {
     pub rate: Option<f64>,
 }
 
-/// The machine's counters are those of a trial if they cover at least this share of its time.
+/// The machine's counts are those of a trial if they cover at least this share of its time. Its
+/// shares hold for any part.
 const LEAST_SEEN: f64 = 0.9;
 
 /// Why a trial has no figures.
@@ -449,8 +450,10 @@ fn gathered(
     let (first, last) = (&moments[slices.start], &moments[slices.end]);
     // Jobs do an I/O in each slice, however long it takes. Then theirs end after the machine's.
     let seen_s = (last.t_ns - first.t_ns) as f64 / 1e9;
-    if seen_s >= trial.wall_s * LEAST_SEEN {
-        machine(&mut trial, first, last);
+    machine(&mut trial, first, last);
+    if seen_s < trial.wall_s * LEAST_SEEN {
+        (trial.busy_s, trial.softirq_s) = (None, None);
+        (trial.interrupts, trial.requests) = (None, None);
     }
     let helpers = |moment: &Moment| moment.helpers.clone();
     let seen: Vec<Option<Vec<Helper>>> = moments[slices.start..=slices.end]

@@ -145,6 +145,9 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     if let Some(words) = by_threads(result) {
         text += &screen.note(Tone::Caution, "KIOPS/core:", &words);
     }
+    if let Some(words) = unseen(result) {
+        text += &screen.note(Tone::Caution, "busy:", &words);
+    }
     for line in failed(result) {
         text += &screen.note(Tone::Bad, "no trial:", &line);
     }
@@ -164,6 +167,19 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     text
 }
 
+/// In how many points the busy CPUs are not known; `None` where in none.
+fn unseen(result: &BenchResult) -> Option<String> {
+    let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let all = cells.clone().count();
+    let unseen = cells.filter(|cell| cell.cpu.busy_s.trials == 0).count();
+    (unseen > 0).then(|| {
+        format!(
+            "in {unseen} of {all} points unknown: the kernel's counters could not be read, or I/Os take so long that jobs \
+             ended after them"
+        )
+    })
+}
+
 /// In how many points KIOPS/core divides by the threads' own CPU time; `None` where in none.
 fn by_threads(result: &BenchResult) -> Option<String> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
@@ -173,7 +189,7 @@ fn by_threads(result: &BenchResult) -> Option<String> {
         0 => None,
         n => Some(format!(
             "in {n} of {all} points for each CPU that the jobs' threads took, without interrupts and \
-             kernel threads: what was busy beyond them is unknown, or hidden by other work"
+             kernel threads: other work on the machine hid what was busy beyond them"
         )),
     }
 }
