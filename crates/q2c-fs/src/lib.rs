@@ -39,7 +39,7 @@ use q2c_result::fs::{
     FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, MadeFs,
     ProgramPoint, SCHEMA, SharedRatio,
 };
-use q2c_result::{Machine, Verdict, Warning};
+use q2c_result::{Machine, Warning};
 use q2c_run::RunDir;
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::{Event, Progress, Runner, Settings, Summary, SystemClock};
@@ -234,9 +234,7 @@ impl FsBench<'_> {
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
         let report = examine(self.roots, None, &cpus, &Clock::new().into());
         let checks = report.checks.into_iter();
-        let bad = checks.filter(|check| {
-            check.verdict == Verdict::Invalidates && check.columns.iter().any(|of| of == "iops")
-        });
+        let bad = checks.filter(|check| check.invalidates("iops"));
         bad.map(|check| Warning {
             id: check.id,
             found: check.found,

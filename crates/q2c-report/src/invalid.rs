@@ -13,7 +13,7 @@ pub(crate) fn checks(report: &DoctorReport) -> impl Iterator<Item = &Check> {
 
 /// Whether a check invalidates the measure of this name.
 pub(crate) fn measure(report: &DoctorReport, name: &str) -> bool {
-    checks(report).any(|check| check.columns.iter().any(|column| column == name))
+    report.checks.iter().any(|check| check.invalidates(name))
 }
 
 /// The names of the measures that a check invalidates: `iops, latency`. A check that names none

@@ -54,6 +54,14 @@ pub struct Check {
     pub fix: Option<String>,
 }
 
+impl Check {
+    /// Whether it invalidates this column.
+    #[must_use]
+    pub fn invalidates(&self, column: &str) -> bool {
+        self.verdict == Verdict::Invalidates && self.columns.iter().any(|of| of == column)
+    }
+}
+
 /// What q2c is used for, as far as it asks something of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
