@@ -25,7 +25,10 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
 /// missing.
 fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
-    match (result.lost, capture.is_some_and(|by| by == "bpf")) {
+    let by_bpf = capture.is_some_and(|by| by == "bpf");
+    // A recording that went on by tracefs lacks whole I/Os of its first part.
+    let of_ios = Losses::of(&result.unmatched).is_some_and(|why| why.of_ios);
+    match (result.lost, by_bpf || capture.is_some() && of_ios) {
         (0, _) => None,
         (lost, true) => {
             let why = Losses::of(&result.unmatched);

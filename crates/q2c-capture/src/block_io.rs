@@ -125,7 +125,16 @@ impl BlockIo {
     /// The outer error: a map cannot be read. The inner error is that of `take`.
     pub fn end<E>(
         &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ProbeError> {
+        self.end_beside(take, || {})
+    }
+
+    /// As [`BlockIo::end`]. `meanwhile` is called again and again until I/Os in flight are over.
+    pub(crate) fn end_beside<E>(
+        &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
+        mut meanwhile: impl FnMut(),
     ) -> Result<Result<(), E>, ProbeError> {
         self.missed = self.object.misses();
         self.unqueued.at_end = Some(self.counts()?.unqueued);
@@ -139,6 +148,7 @@ impl BlockIo {
             if self.in_flight()? == Unfinished::default() || begun.elapsed() > PATIENCE {
                 break;
             }
+            meanwhile();
             sleep(Duration::from_millis(1));
         }
         let more = self.object.misses().zip(others);
@@ -161,7 +171,7 @@ impl BlockIo {
     }
 
     /// The program's counts since the queueing is watched.
-    fn counts(&self) -> Result<Counts, ProbeError> {
+    pub(crate) fn counts(&self) -> Result<Counts, ProbeError> {
         let map = self
             .object
             .ebpf

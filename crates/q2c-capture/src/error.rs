@@ -64,6 +64,16 @@ pub enum ProbeError {
         /// The error found.
         source: std::io::Error,
     },
+    /// The kernel hides many events from BPF.
+    #[error(
+        "record all by BPF: the kernel did not show it the begin or the end of {hidden} of {ios} I/Os"
+    )]
+    Hidden {
+        /// I/Os of which BPF saw one end alone.
+        hidden: u64,
+        /// All I/Os that it saw.
+        ios: u64,
+    },
     /// Recording is possible neither by BPF nor by tracefs.
     #[error("record by BPF: {bpf}; and by tracefs: {tracefs}")]
     Neither {

@@ -90,6 +90,7 @@ impl Recorder {
                 ControlFlow::Break(end) => break end,
                 ControlFlow::Continue(most) => most,
             };
+            self.look_for_hidden(|io| follower.take(io))??;
             pause = pace.next(pause, drained.fullest);
             sleep(most.min(pause));
         };

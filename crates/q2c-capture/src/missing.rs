@@ -17,3 +17,46 @@ pub struct Missing {
     /// (`capture.merged`).
     pub facts: BTreeMap<String, String>,
 }
+
+impl Missing {
+    /// What this part of a recording and the one after it lack together.
+    pub(crate) fn and(mut self, later: Missing) -> Missing {
+        self.lost += later.lost;
+        self.unqueued += later.unqueued;
+        for (why, n) in later.reasons {
+            *self.reasons.entry(why).or_default() += n;
+        }
+        for (name, text) in later.facts {
+            let number = |text: &str| text.parse::<u64>().ok();
+            let before = self.facts.get(&name).and_then(|text| number(text));
+            let both = before.zip(number(&text)).map(|(a, b)| (a + b).to_string());
+            self.facts.insert(name, both.unwrap_or(text));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_parts_lack_what_both_lack() {
+        let part = |lost, reason: &str, merged: &str| Missing {
+            lost,
+            unqueued: 1,
+            reasons: BTreeMap::from([(reason.to_owned(), 2), ("both".to_owned(), 3)]),
+            facts: BTreeMap::from([("capture.merged".to_owned(), merged.to_owned())]),
+        };
+        let both = part(5, "one", "40").and(part(6, "other", "2"));
+        assert_eq!((both.lost, both.unqueued), (11, 2));
+        let reasons: Vec<(&str, u64)> =
+            both.reasons.iter().map(|(w, n)| (w.as_str(), *n)).collect();
+        assert_eq!(reasons, [("both", 6), ("one", 2), ("other", 2)]);
+        assert_eq!(both.facts["capture.merged"], "42");
+        assert_eq!(
+            Missing::default().and(part(5, "one", "no number")),
+            part(5, "one", "no number")
+        );
+    }
+}

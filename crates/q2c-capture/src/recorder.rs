@@ -1,12 +1,21 @@
-//! Recording by BPF, or by tracefs where BPF is refused.
+//! Recording by BPF, or by tracefs where BPF is refused or sees too little.
 
-use crate::block_io::BlockIo;
+use crate::block_io::{BlockIo, Counts};
 use crate::tracefs::Tracefs;
 use crate::{Drained, Missing, ProbeError, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_result::replay::CapturedBy;
+use q2c_sys::clock::kernel_ns;
 use q2c_trace::recording::Recorded;
+use std::time::{Duration, Instant};
+
+/// A recording by BPF goes on by tracefs where the kernel hides the begin or the end of more than
+/// this share of the I/Os, and of as many as [`LEAST_HIDDEN`].
+const HIDDEN: f64 = 0.01;
+const LEAST_HIDDEN: u64 = 20;
+/// Time between two looks at what is hidden.
+const LOOK: Duration = Duration::from_secs(1);
 
 enum Kind {
     Bpf(Box<BlockIo>),
@@ -21,6 +30,19 @@ enum Kind {
 pub struct Recorder {
     kind: Kind,
     refused: Option<ProbeError>,
+    other: Option<Box<Other>>,
+    /// What it lacked when it went on by tracefs.
+    before: Missing,
+}
+
+/// What a recording by BPF needs to go on by tracefs.
+struct Other {
+    roots: Roots,
+    disks: Vec<Disk>,
+    wanted: Wanted,
+    looked: Instant,
+    /// The counts of the first look.
+    first: Option<Counts>,
 }
 
 impl Recorder {
@@ -56,7 +78,80 @@ impl Recorder {
                 },
             },
         };
-        Ok(Recorder { kind, refused })
+        Ok(Recorder {
+            kind,
+            refused,
+            other: None,
+            before: Missing::default(),
+        })
+    }
+
+    /// Lets [`Recorder::follow`] go on by tracefs, with the same disks and I/Os, where the kernel
+    /// hides many events from BPF.
+    #[must_use]
+    pub fn or_on_by_tracefs(mut self, roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Recorder {
+        self.other = Some(Box::new(Other {
+            roots: roots.clone(),
+            disks: disks.to_vec(),
+            wanted: wanted.clone(),
+            looked: Instant::now(),
+            first: None,
+        }));
+        self
+    }
+
+    /// Goes on by tracefs if too much is hidden from BPF, and if tracefs can be used.
+    pub(crate) fn look_for_hidden<E>(
+        &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ProbeError> {
+        let (Kind::Bpf(probe), Some(other)) = (&self.kind, &mut self.other) else {
+            return Ok(Ok(()));
+        };
+        if other.looked.elapsed() < LOOK {
+            return Ok(Ok(()));
+        }
+        other.looked = Instant::now();
+        let counts = probe.counts()?;
+        // What was in flight at the begin is not hidden. It is complete by the first look.
+        let first = *other.first.get_or_insert(counts);
+        match hidden(&first, &counts, other.wanted.ops.is_empty()) {
+            Some(hidden) => self.go_on_by_tracefs(hidden, take),
+            None => Ok(Ok(())),
+        }
+    }
+
+    /// Goes on by tracefs, with each I/O in one of the two parts: those queued from a moment on are
+    /// taken from tracefs, those before from BPF. `why` is told by [`Recorder::refused`].
+    ///
+    /// # Errors
+    /// As [`Recorder::drain`].
+    pub fn go_on_by_tracefs<E>(
+        &mut self,
+        why: ProbeError,
+        mut take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ProbeError> {
+        let (Kind::Bpf(probe), Some(other)) = (&mut self.kind, self.other.take()) else {
+            return Ok(Ok(()));
+        };
+        let Ok(mut tracefs) = Tracefs::attach(&other.roots, &other.disks, &other.wanted) else {
+            return Ok(Ok(()));
+        };
+        let from_ns = kernel_ns();
+        tracefs.leave_out_before(from_ns);
+        let of_before = |io: Recorded| match io.span.first_ns() < from_ns {
+            true => take(io),
+            false => Ok(()),
+        };
+        let ended = probe.end_beside(of_before, || tracefs.keep_up())?;
+        self.before = probe.missing()?;
+        let caught = match ended {
+            Ok(()) => tracefs.catch_up(take)?,
+            error => error,
+        };
+        self.kind = Kind::Tracefs(Box::new(tracefs));
+        self.refused = Some(why);
+        Ok(caught)
     }
 
     /// The way in which this recording is made.
@@ -68,8 +163,8 @@ impl Recorder {
         }
     }
 
-    /// Why BPF was refused, when [`Recorder::attach`] was free to choose and fell back to tracefs;
-    /// else `None`.
+    /// Why the recording is by tracefs, where [`Recorder::attach`] was free to choose: BPF was
+    /// refused, or saw too little; else `None`.
     #[must_use]
     pub fn refused(&self) -> Option<&ProbeError> {
         self.refused.as_ref()
@@ -110,10 +205,11 @@ impl Recorder {
     /// # Errors
     /// The kernel's counts cannot be read.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
-        match &self.kind {
+        let now = match &self.kind {
             Kind::Bpf(probe) => probe.missing(),
             Kind::Tracefs(probe) => probe.missing(),
-        }
+        };
+        Ok(self.before.clone().and(now?))
     }
 
     /// About how many I/Os are in flight now.
@@ -125,5 +221,47 @@ impl Recorder {
             Kind::Bpf(probe) => probe.in_flight_now(),
             Kind::Tracefs(probe) => Ok(probe.in_flight()),
         }
+    }
+}
+
+/// The error of too many I/Os of which the kernel did not show the begin or the end between two
+/// looks; `None` where they are few. A begin that was not seen says nothing where some operations
+/// are wanted alone: the empty flush of a write has another operation at its end.
+fn hidden(first: &Counts, now: &Counts, all_are_wanted: bool) -> Option<ProbeError> {
+    let since = |of: fn(&Counts) -> u64| of(now).saturating_sub(of(first));
+    let unqueued = match all_are_wanted {
+        true => since(|counts| counts.unqueued),
+        false => 0,
+    };
+    let hidden = since(|counts| counts.unended) + unqueued;
+    let ios = since(|counts| counts.records + counts.filtered) + hidden;
+    let many = hidden >= LEAST_HIDDEN && hidden as f64 > HIDDEN * ios as f64;
+    many.then_some(ProbeError::Hidden { hidden, ios })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_is_hidden_from_one_in_a_hundred_on() {
+        let counts = |unended, unqueued, records| Counts {
+            records,
+            unended,
+            unqueued,
+            ..Counts::default()
+        };
+        let told = |unended: u64, unqueued: u64, records: u64| {
+            let (first, now) = (
+                counts(1_000, 1_000, 10),
+                counts(1_000 + unended, 1_000 + unqueued, 10 + records),
+            );
+            [true, false].map(|all| hidden(&first, &now, all).is_some())
+        };
+        assert_eq!(told(115, 0, 340), [true, true]);
+        assert_eq!(told(10, 11, 1_979), [true, false]);
+        assert_eq!(told(10, 10, 1_980), [false, false]);
+        assert_eq!(told(19, 0, 20), [false, false]);
+        assert_eq!(told(0, 0, 0), [false, false]);
     }
 }

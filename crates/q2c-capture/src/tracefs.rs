@@ -63,6 +63,10 @@ pub struct Tracefs {
     gaps: u64,
     ring: u32,
     cpus: Vec<u32>,
+    /// I/Os that began before this time are not handed on.
+    from_ns: u64,
+    /// Completions without queue until then.
+    unqueued_before: u64,
 }
 
 impl Tracefs {
@@ -92,7 +96,41 @@ impl Tracefs {
             gaps: 0,
             ring,
             cpus,
+            from_ns: 0,
+            unqueued_before: 0,
         })
+    }
+
+    /// Leaves out I/Os that began before `from_ns` of the kernel's clock.
+    pub(crate) fn leave_out_before(&mut self, from_ns: u64) {
+        self.from_ns = from_ns;
+    }
+
+    /// Empties the kernel's buffers. What was read is matched later.
+    pub(crate) fn keep_up(&mut self) {
+        // The next reading has the same error.
+        self.read().ok();
+    }
+
+    /// Hands on what there is now. Completions until now whose beginning was not seen are those of
+    /// another recording.
+    ///
+    /// # Errors
+    /// As [`Tracefs::drain`].
+    pub(crate) fn catch_up<E>(
+        &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ProbeError> {
+        let caught = self.drain_until(kernel_ns(), take)?;
+        self.unqueued_before = self.unqueued();
+        Ok(caught.map(|_| ()))
+    }
+
+    /// Completions whose beginning was not seen.
+    fn unqueued(&self) -> u64 {
+        let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
+        let without = counts.unmatched.get("completion without queue");
+        self.sieve.unqueued + without.copied().unwrap_or(0) - self.unqueued_before
     }
 
     /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
@@ -161,7 +199,8 @@ impl Tracefs {
         mut take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Result<u64, E> {
         let mut records = 0;
-        for span in matched {
+        let from_ns = self.from_ns;
+        for span in matched.iter().filter(|span| span.first_ns() >= from_ns) {
             if let Some(recorded) = self.sieve.recorded(span) {
                 take(recorded)?;
                 records += 1;
@@ -217,11 +256,7 @@ impl Tracefs {
         let lost = self.overruns()?;
         let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
         let unmatched = &counts.unmatched;
-        let without = unmatched
-            .get("completion without queue")
-            .copied()
-            .unwrap_or(0);
-        let unqueued = self.sieve.unqueued + without;
+        let unqueued = self.unqueued();
         let others = unmatched
             .iter()
             .filter(|(why, _)| !COUNTED_HERE.contains(*why))

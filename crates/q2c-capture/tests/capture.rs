@@ -458,6 +458,68 @@ fn both_ways_agree() {
     assert!(apart[apart.len() / 2] < 100_000, "{apart:?}");
 }
 
+/// While a thread reads, the recording goes on by tracefs. Each read is in one of the two parts.
+/// The one that is queued in that very microsecond may be in both or in none, as each way takes its
+/// own time.
+#[test]
+fn a_recording_goes_on_by_tracefs() {
+    let test = "a_recording_goes_on_by_tracefs";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let (roots, disks) = (Roots::live(), std::slice::from_ref(&scene.disk));
+    let wanted = ours(Wanted {
+        ops: vec![Op::Read],
+        ..Wanted::default()
+    });
+    let recorder = match Recorder::attach(&roots, disks, &wanted, Some(CapturedBy::Bpf)) {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            return skipped(test, &error.to_string()).unwrap_or_default();
+        }
+    };
+    let mut recorder = recorder.or_on_by_tracefs(&roots, disks, &wanted);
+    let mut first: Vec<Recorded> = Vec::new();
+    let why = ProbeError::Hidden { hidden: 1, ios: 2 };
+    let over = AtomicBool::new(false);
+    let reads = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut reads = 0;
+            while !over.load(Ordering::Acquire) && reads < 20_000 {
+                scene.read(reads..reads + 1, BLOCK);
+                reads += 1;
+            }
+            reads
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let gone = recorder.go_on_by_tracefs(why, |io| {
+            first.push(io);
+            Ok::<(), ()>(())
+        });
+        gone.expect("the buffers can be read")
+            .expect("nothing refuses");
+        std::thread::sleep(Duration::from_millis(300));
+        over.store(true, Ordering::Release);
+        reader.join().expect("it reads")
+    });
+    if recorder.by() == CapturedBy::Bpf {
+        return skipped(test, "no tracefs here").unwrap_or_default();
+    }
+    assert!(matches!(
+        recorder.refused(),
+        Some(ProbeError::Hidden { hidden: 1, ios: 2 })
+    ));
+    let (second, missing) = all_of(recorder);
+    assert!(!first.is_empty() && !second.is_empty(), "{reads} reads");
+    let found = (first.len() + second.len()) as u64;
+    assert!(
+        found.abs_diff(reads) <= 1 || missing.lost > 0,
+        "{found} of {reads}: {missing:?}"
+    );
+    let last = first.iter().map(|io| io.span.begin_ns).max();
+    assert!(last < second.iter().map(|io| io.span.begin_ns).min());
+}
+
 /// Completions are watched before and after the queueing is. Those in between are of I/Os that are
 /// none of the recording, except for the one that was in flight at its begin. The reads have a size
 /// that others hardly have.

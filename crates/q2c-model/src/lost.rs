@@ -71,8 +71,14 @@ impl Losses {
     #[must_use]
     pub fn of(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
         let of_ios = !unmatched.contains_key(EVENTS.reason);
-        let known = if of_ios { &IOS[..] } else { &[EVENTS][..] };
-        let counted = known.iter().map(|loss| (loss, unmatched.get(loss.reason)));
+        // A recording that went on by tracefs has both kinds. What never completed is lost by BPF
+        // alone, which tells of other losses besides.
+        let by_bpf = IOS[1..]
+            .iter()
+            .any(|loss| unmatched.contains_key(loss.reason));
+        let ios = if of_ios || by_bpf { &IOS[..] } else { &[] };
+        let known = ios.iter().chain([&EVENTS]);
+        let counted = known.map(|loss| (loss, unmatched.get(loss.reason)));
         let counted = counted.filter_map(|(loss, n)| Some((loss, *n?)));
         let mut found: Vec<(&Loss, u64)> = counted.collect();
         found.sort_by_key(|(_, n)| Reverse(*n));
@@ -101,6 +107,19 @@ mod tests {
     fn losses(unmatched: &[(&str, u64)]) -> Option<Losses> {
         let all = unmatched.iter().map(|(why, n)| ((*why).to_owned(), *n));
         Losses::of(&all.collect())
+    }
+
+    #[test]
+    fn a_recording_that_went_on_by_tracefs_tells_both_kinds() {
+        let found = losses(&[
+            ("lost: event overwritten in the kernel's buffer", 9),
+            ("never completed", 1),
+            ("queued again, its end not seen", 30),
+        ]);
+        let found = found.unwrap();
+        let causes: Vec<&str> = found.causes.split("; ").collect();
+        assert!(causes[0].starts_with("30 without an end") && causes[1].starts_with("9 written"));
+        assert_eq!((found.of_ios, causes.len()), (false, 3));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct CaptureArgs {
     /// Stop after this time [default: at ctrl-c, or when the command ends]
     #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// bpf or tracefs [default: bpf, or tracefs where that is refused]
+    /// bpf or tracefs [default: bpf, or tracefs where that is refused or sees too little]
     #[arg(long, hide_short_help = true, value_name = "WAY")]
     pub by: Option<CapturedBy>,
     /// Only I/Os of this length or longer, such as 8k

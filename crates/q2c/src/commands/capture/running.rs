@@ -38,10 +38,13 @@ impl<'a> RunningCapture<'a> {
     ) -> Result<RunningCapture<'a>, Failure> {
         let recorder = Recorder::attach(roots, target.disks(), &args.wanted(), args.by)?;
         if let Some(refused) = recorder.refused() {
-            say(&format!(
-                "no BPF, failed to {refused}; recording by tracefs: at more cost, without hardware queues, tags and cgroups"
-            ));
+            say(&format!("no BPF, failed to {refused}; {BY_TRACEFS}"));
         }
+        let may_choose = args.by.is_none() && recorder.refused().is_none();
+        let recorder = match may_choose {
+            true => recorder.or_on_by_tracefs(roots, target.disks(), &args.wanted()),
+            false => recorder,
+        };
         Ok(RunningCapture {
             roots,
             target,
@@ -88,7 +91,11 @@ impl<'a> RunningCapture<'a> {
     ) -> Result<(CaptureEnd, Captured), Failure> {
         let (child, recording) = (&mut self.child, &mut self.recording);
         let mut following = Following::new(self.args.seconds, child, recording, watch, stop);
+        let by = self.recorder.by();
         let (end, missing) = self.recorder.follow(Pace::default(), &mut following)?;
+        if let Some(why) = self.recorder.refused().filter(|_| by != self.recorder.by()) {
+            say(&format!("failed to {why}; it went on {BY_TRACEFS}"));
+        }
         let (target, filter) = (self.target, self.args.filter());
         let mut description = Description::new(self.roots, target, filter, &self.recorder, missing);
         description.command(self.child.words(), self.child.status());
@@ -99,6 +106,9 @@ impl<'a> RunningCapture<'a> {
         Ok((end, captured))
     }
 }
+
+const BY_TRACEFS: &str =
+    "recording by tracefs: at more cost, without hardware queues, tags and cgroups";
 
 fn recording(roots: &Roots, args: &CaptureArgs) -> Recording {
     let free = || machine::free_memory(roots).map(|free| free.0 / 4);
