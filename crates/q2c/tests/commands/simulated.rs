@@ -283,7 +283,7 @@ fn a_recording_without_an_io_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let found = [
         "record classic polling at 4 KiB",
-        "found none in 0.5 s",
+        "expected I/Os in 0.5 s, found none",
         "--think",
     ];
     run(
