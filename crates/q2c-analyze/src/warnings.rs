@@ -27,11 +27,11 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     let by_bpf = capture.is_some_and(|by| by == "bpf");
     // A recording that went on by tracefs lacks whole I/Os of its first part.
-    let of_ios = Losses::of(&result.unmatched).is_some_and(|why| why.of_ios);
+    let why = Losses::of(&result.unmatched);
+    let of_ios = why.as_ref().is_some_and(|why| why.of_ios);
     match (result.lost, by_bpf || capture.is_some() && of_ios) {
         (0, _) => None,
         (lost, true) => {
-            let why = Losses::of(&result.unmatched);
             let causes = why.as_ref().map(|why| format!(": {}", why.causes));
             Some(Warning::new(
                 "lost-ios",

@@ -31,7 +31,7 @@ pub struct Recorder {
     kind: Kind,
     refused: Option<ProbeError>,
     other: Option<Box<Other>>,
-    /// What it lacked when it went on by tracefs.
+    /// What the part by BPF lacked, in a recording that went on by tracefs.
     before: Missing,
 }
 
@@ -113,7 +113,7 @@ impl Recorder {
         }
         other.looked = Instant::now();
         let counts = probe.counts()?;
-        // What was in flight at the begin is not hidden. It is complete by the first look.
+        // I/Os that were in flight at the begin are not hidden, and are complete by the first look.
         let first = *other.first.get_or_insert(counts);
         match hidden(&first, &counts, other.wanted.ops.is_empty()) {
             Some(hidden) => self.go_on_by_tracefs(hidden, take),
@@ -139,9 +139,12 @@ impl Recorder {
         };
         let from_ns = kernel_ns();
         tracefs.leave_out_before(from_ns);
-        let of_before = |io: Recorded| match io.span.first_ns() < from_ns {
-            true => take(io),
-            false => Ok(()),
+        let of_before = |io: Recorded| {
+            if io.span.first_ns() < from_ns {
+                take(io)
+            } else {
+                Ok(())
+            }
         };
         let ended = probe.end_beside(of_before, || tracefs.keep_up())?;
         self.before = probe.missing()?;
@@ -229,9 +232,10 @@ impl Recorder {
 /// are wanted alone: the empty flush of a write has another operation at its end.
 fn hidden(first: &Counts, now: &Counts, all_are_wanted: bool) -> Option<ProbeError> {
     let since = |of: fn(&Counts) -> u64| of(now).saturating_sub(of(first));
-    let unqueued = match all_are_wanted {
-        true => since(|counts| counts.unqueued),
-        false => 0,
+    let unqueued = if all_are_wanted {
+        since(|counts| counts.unqueued)
+    } else {
+        0
     };
     let hidden = since(|counts| counts.unended) + unqueued;
     let ios = since(|counts| counts.records + counts.filtered) + hidden;

@@ -202,9 +202,10 @@ fn take(
     let taken_as = TakenAs {
         polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &closed.taken_as),
-        think_as_cpu_ns: match imported.is_some() || meta.facts.contains_key("imported_from") {
-            true => think_as_cpu(&lanes),
-            false => 0.0,
+        think_as_cpu_ns: if imported.is_some() || meta.facts.contains_key("imported_from") {
+            think_as_cpu(&lanes)
+        } else {
+            0.0
         },
         format: format.map(str::to_owned),
         assumed: imported.and_then(|stated| assumed(stated, &meta)),

@@ -40,10 +40,11 @@ impl<'a> RunningCapture<'a> {
         if let Some(refused) = recorder.refused() {
             say(&format!("no BPF, failed to {refused}; {BY_TRACEFS}"));
         }
-        let may_choose = args.by.is_none() && recorder.refused().is_none();
-        let recorder = match may_choose {
-            true => recorder.or_on_by_tracefs(roots, target.disks(), &args.wanted()),
-            false => recorder,
+        // By tracefs already, it stays with that.
+        let recorder = if args.by.is_none() {
+            recorder.or_on_by_tracefs(roots, target.disks(), &args.wanted())
+        } else {
+            recorder
         };
         Ok(RunningCapture {
             roots,
