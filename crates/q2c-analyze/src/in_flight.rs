@@ -101,17 +101,17 @@ impl Sweep {
         InFlight {
             sum_q2c_ns: self.sum,
             integral_ns: self.integral,
-            mean: if span_ns == 0 {
-                0.0
-            } else {
-                self.integral as f64 / span_ns as f64
-            },
-            most: Some(self.most),
+            mean: self.now.map(|_| match span_ns {
+                0 => 0.0,
+                span => self.integral as f64 / span as f64,
+            }),
+            most: self.now.map(|_| self.most),
         }
     }
 
-    pub(crate) fn activity(&self) -> Activity {
-        self.idle.activity()
+    /// `None` where no I/O has both times.
+    pub(crate) fn activity(&self) -> Option<Activity> {
+        self.now.map(|_| self.idle.activity())
     }
 }
 

@@ -30,6 +30,12 @@ impl Names {
         }
     }
 
+    /// Whether the process is known by another name.
+    pub(crate) fn is_other(&self, pid: u32, name: &str) -> bool {
+        let known = self.known.get(&pid);
+        known.is_some_and(|(_, known)| known != name)
+    }
+
     /// Adds the names of another part. Those that are kept are the first ones of both.
     pub(crate) fn merge(&mut self, other: Names) {
         for (pid, told) in other.known {

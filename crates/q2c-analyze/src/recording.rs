@@ -15,7 +15,7 @@ use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
 use q2c_trace::process::{OfProcess, Process};
-use q2c_trace::{Scan, Span, TraceError};
+use q2c_trace::{Scan, Span, TraceError, TraceReader};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -49,6 +49,7 @@ pub fn recording(
 ) -> Result<AnalyzeResult, AnalyzeError> {
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
     let input = Input::recognise(path, options.format.as_deref())?;
+    analysis.by_thread = has_ids_of_threads(path, &input)?;
     if let Some(process) = &options.process {
         let mut of_it = OfProcess::new(process, &mut analysis);
         let mut meta = input.read(path, &options.import, &Scan::new(), &mut of_it)?;
@@ -64,6 +65,19 @@ pub fn recording(
     analysis.finish(meta)
 }
 
+/// Whether the ids are those of threads, so that another name means another program (exec), or
+/// another process that got the same id. Threads of one process have names of their own.
+fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, AnalyzeError> {
+    const THREADS: [&str; 2] = ["blktrace", "blkparse"];
+    Ok(match input.format() {
+        Some(format) => THREADS.contains(&format),
+        None => {
+            let reader = TraceReader::open(path).map_err(ImportError::BadTrace)?;
+            THREADS.contains(&reader.meta().source.as_str())
+        }
+    })
+}
+
 /// The I/Os of blktrace's files are analysed as they are matched; they never become records.
 fn of_blktrace(
     files: &FileSet,
@@ -74,17 +88,18 @@ fn of_blktrace(
     let count = merge.files();
     let mut origin_ns = None;
     let mut timed = Vec::new();
-    let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
+    let read = match_events(merge, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
-        let some = match some.iter().any(Span::is_untimed) {
-            false => some,
-            true => {
-                timed.clear();
-                timed.extend(some.iter().filter(|span| !span.is_untimed()));
-                analysis.untimed += (some.len() - timed.len()) as u64;
-                &timed
-            }
-        };
+        let mut some = some;
+        if notes.are_renamed() || some.iter().any(Span::is_untimed) {
+            timed.clear();
+            timed.extend(some.iter().filter(|span| !span.is_untimed()).copied());
+            analysis.untimed += (some.len() - timed.len()) as u64;
+            timed
+                .iter_mut()
+                .for_each(|span| analysis.tell_apart(span, notes));
+            some = &timed;
+        }
         analysis.analyzer(Layer::Block)?.1.update(some);
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
@@ -111,6 +126,7 @@ pub struct RecordingAnalysis<'a> {
     latest_ns: u64,
     unsorted: u64,
     names: Names,
+    by_thread: bool,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
     /// The spans of the last records; kept for their memory.
@@ -132,6 +148,7 @@ impl<'a> RecordingAnalysis<'a> {
             latest_ns: 0,
             unsorted: 0,
             names: Names::default(),
+            by_thread: false,
             by_name: BTreeMap::new(),
             spans: Vec::new(),
         }
@@ -168,22 +185,45 @@ impl<'a> RecordingAnalysis<'a> {
         }
     }
 
-    /// The id of a record's process, whose name is kept. A process that the source knows by name
-    /// alone gets a number from [`NAMED`] on.
-    fn process(&mut self, record: &IoRecord, at: u64) -> Option<u32> {
-        let comm = record.comm.as_ref()?;
-        let pid = record.pid.or_else(|| self.by_name.get(comm).copied());
-        let pid = match pid {
-            Some(pid) => pid,
-            None if self.by_name.len() < Names::MOST => {
-                let new = NAMED + self.by_name.len() as u32;
-                self.by_name.insert(comm.clone(), new);
-                new
+    /// The id of a process, whose name is kept. A process that the source knows by name alone, and
+    /// a name that the id had later, get a number from [`NAMED`] on.
+    fn process(&mut self, pid: Option<u32>, comm: &str, at: u64) -> Option<u32> {
+        match pid {
+            Some(pid) if self.by_thread && self.names.is_other(pid, comm) => {
+                self.numbered(&format!("{comm} ({pid})"), at)
             }
-            None => return None,
-        };
-        self.names.add(pid, at, comm);
-        Some(pid)
+            Some(pid) => {
+                self.names.add(pid, at, comm);
+                Some(pid)
+            }
+            None => self.numbered(comm, at),
+        }
+    }
+
+    /// The number in place of the id of a process that is known by `name`.
+    fn numbered(&mut self, name: &str, at: u64) -> Option<u32> {
+        if let Some(number) = self.by_name.get(name) {
+            return Some(*number);
+        }
+        if self.by_name.len() >= Names::MOST {
+            return None;
+        }
+        let new = NAMED + self.by_name.len() as u32;
+        self.by_name.insert(name.to_owned(), new);
+        self.names.add(new, at, name);
+        Some(new)
+    }
+
+    /// Gives the I/O the number of the process that had the id at its time.
+    fn tell_apart(&mut self, span: &mut Span, notes: &Notes) {
+        let (pid, at) = (span.pid, span.first_ns());
+        if let Some(first) = notes.name(pid, 0) {
+            self.names.add(pid, 0, first);
+        }
+        let process = notes
+            .name(pid, at)
+            .and_then(|name| self.process(Some(pid), name, at));
+        span.pid = process.unwrap_or(pid);
     }
 
     /// The analysis, which is made for `layer` when there is none yet.
@@ -308,9 +348,9 @@ impl RecordSink for RecordingAnalysis<'_> {
             let begin_ns = span.first_ns();
             self.unsorted += u64::from(begin_ns < self.latest_ns);
             self.latest_ns = self.latest_ns.max(begin_ns);
-            if let Some(process) = self.process(record, begin_ns) {
-                span.pid = process;
-            }
+            let comm = record.comm.as_deref();
+            let process = comm.and_then(|comm| self.process(record.pid, comm, begin_ns));
+            span.pid = process.unwrap_or(span.pid);
             spans.push(span);
         }
         self.analyzer(first.layer)?.1.update(&spans);

@@ -195,7 +195,7 @@ impl State {
         result.stages = self.groups.sum_up().stages(layer);
         result.groups = self.groups.told(layer, names);
         result.in_flight = self.sweep.in_flight(result.span_ns);
-        result.activity = Some(self.sweep.activity());
+        result.activity = self.sweep.activity();
         result.seeks = self.seeks.told();
         (result.hctx, result.balance) = self.queues.told();
         result.queues = self.queues.by_device();

@@ -120,23 +120,32 @@ fn unsorted(result: &AnalyzeResult) -> Option<Warning> {
     ))
 }
 
-/// A recording of the block layer that has a start and a latency for each I/O and nothing between.
+/// A recording of the block layer that has a start and a latency for each I/O and nothing between,
+/// or the issue and the completion alone.
 fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
-    let alone = result.layer == Layer::Block && result.completed > 0 && result.bottleneck.is_none();
-    alone.then(|| {
-        Warning::new(
+    if result.layer != Layer::Block || result.completed == 0 || result.bottleneck.is_some() {
+        return None;
+    }
+    let (id, found, means) = match result.in_flight.mean {
+        Some(_) => (
             "start-and-latency",
-            "no I/O has an event between its start and its completion".to_owned(),
+            "no I/O has an event between its start and its completion",
             "Q2C is that of block layer and device together, so there are no stages and no bottleneck",
-            "record the stages: q2c trace record, or blktrace",
-        )
-    })
+        ),
+        None => (
+            "issue-and-completion",
+            "no I/O has the event of its queueing",
+            "D2C is the time of the device; the time before, I/Os in flight and idle time are not known",
+        ),
+    };
+    let todo = "record the stages: q2c trace record, or blktrace";
+    Some(Warning::new(id, found.to_owned(), means, todo))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::analyze::Bottleneck;
+    use q2c_result::analyze::{Bottleneck, InFlight};
 
     fn ids(result: &AnalyzeResult) -> Vec<String> {
         let warnings = warnings(result).into_iter();
@@ -179,10 +188,15 @@ mod tests {
 
     #[test]
     fn a_start_and_a_latency_tell_no_stages() {
+        let known = InFlight {
+            mean: Some(1.0),
+            ..InFlight::default()
+        };
         let told = |layer, bottleneck: Option<Bottleneck>| {
             ids(&AnalyzeResult {
                 layer,
                 completed: 9,
+                in_flight: known,
                 bottleneck,
                 ..AnalyzeResult::default()
             })

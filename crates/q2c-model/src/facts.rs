@@ -15,6 +15,9 @@ pub const STATED_BYTES: &str = "stated.bytes";
 /// Name of the fact that holds the columns of a source that its import read nothing of.
 pub const COLUMNS_NOT_TAKEN: &str = "columns_not_taken";
 
+/// Name of the fact that it is not known how many records the source lost, and why.
+pub const LOST: &str = "lost";
+
 /// Name of the fact that an analysis is of the I/Os of one process, and of which.
 pub const ONE_PROCESS: &str = "analyzed.process";
 

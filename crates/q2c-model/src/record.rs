@@ -147,6 +147,12 @@ impl IoRecord {
         self.between(self.queue_ns, self.complete_ns)
     }
 
+    /// D2C, from issue to complete; `None` without these times, and where they are in no figure.
+    #[must_use]
+    pub fn d2c(&self) -> Option<Nanos> {
+        self.between(self.issue_ns, self.complete_ns)
+    }
+
     /// The wait, which is the latency that a sleep rule sees: from the end of the submission to the
     /// reaping. `None` without user-layer times, and where they are in no figure.
     #[must_use]

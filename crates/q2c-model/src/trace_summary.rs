@@ -30,6 +30,9 @@ pub struct TraceSummary {
     pub u2c: Option<TraceLatency>,
     /// Latency from queued to complete; `None` without block-layer times.
     pub q2c: Option<TraceLatency>,
+    /// Latency from issue to complete of the requests whose queueing is not known; `None` without
+    /// such requests.
+    pub d2c: Option<TraceLatency>,
     /// Records whose request slept before it polled.
     pub slept: u64,
     /// Records whose request slept and missed.

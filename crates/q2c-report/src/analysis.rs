@@ -197,10 +197,13 @@ fn rates(result: &AnalyzeResult) -> Vec<(String, String)> {
 
 /// What is said of I/Os in flight, and of the time with and without any.
 fn load_words(result: &AnalyzeResult) -> Vec<(String, String)> {
-    let mean = number(result.in_flight.mean);
-    let in_flight = match result.in_flight.most {
-        Some(most) => format!("{mean} on average, {} at most", count(most)),
-        None => format!("{mean} on average"),
+    let mean = (result.in_flight.mean).map(|mean| format!("{} on average", number(mean)));
+    let most = (result.in_flight.most).map(|most| format!("{} at most", count(most)));
+    let known: Vec<String> = mean.into_iter().chain(most).collect();
+    let in_flight = if known.is_empty() {
+        "not known without the queueing of I/Os".to_owned()
+    } else {
+        known.join(", ")
     };
     let active = result.activity.map(|activity| {
         let words = format!(

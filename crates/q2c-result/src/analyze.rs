@@ -166,9 +166,10 @@ pub struct InFlight {
     pub sum_q2c_ns: u128,
     /// Integral of the number in flight over time, ns.
     pub integral_ns: u128,
-    /// Mean number over the trace's time.
-    pub mean: f64,
-    /// Most I/Os in flight at once; `None` where the parts of the trace cannot tell.
+    /// Mean number over the trace's time; `None` where no I/O has both Q and C.
+    pub mean: Option<f64>,
+    /// Most I/Os in flight at once; `None` where no I/O has both Q and C, or the parts of the trace
+    /// cannot tell.
     pub most: Option<u64>,
 }
 

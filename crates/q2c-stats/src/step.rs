@@ -23,7 +23,7 @@ fn begin(number: u64) -> u64 {
         return 0;
     };
     match OCTAVE + n / PARTS - u64::from(PARTS.ilog2()) {
-        shift @ ..=60 => (PARTS + n % PARTS) << shift,
+        shift @ ..=61 => (PARTS + n % PARTS) << shift,
         _ => u64::MAX,
     }
 }

@@ -18,6 +18,7 @@ pub struct Counting {
     ends: Option<(Nanos, Nanos)>,
     u2c: Latencies,
     q2c: Latencies,
+    d2c: Latencies,
 }
 
 impl Counting {
@@ -58,6 +59,7 @@ impl Counting {
             span_ns: last - first,
             u2c: self.u2c.latency(),
             q2c: self.q2c.latency(),
+            d2c: self.d2c.latency(),
             ..self.summary
         }
     }
@@ -78,7 +80,10 @@ impl Counting {
         counts.missed += u64::from(record.missed == Some(true));
         counts.failed += u64::from(record.error.is_some_and(|error| error != 0));
         record.u2c().into_iter().for_each(|ns| self.u2c.add(ns));
-        record.q2c().into_iter().for_each(|ns| self.q2c.add(ns));
+        match record.queue_ns {
+            Some(_) => record.q2c().into_iter().for_each(|ns| self.q2c.add(ns)),
+            None => record.d2c().into_iter().for_each(|ns| self.d2c.add(ns)),
+        }
         for time in times(record) {
             let (first, last) = self.ends.get_or_insert((time, time));
             (*first, *last) = ((*first).min(time), (*last).max(time));

@@ -110,7 +110,7 @@ fn what_several_devices_do_not_tell_is_none() {
     assert_eq!((result.in_flight.most, result.activity), (None, None));
     // 3 * 50 ns in flight over the 70 ns from 10 to 80.
     assert_eq!(result.in_flight.integral_ns, 150);
-    assert!((result.in_flight.mean - 150.0 / 70.0).abs() < 1e-12);
+    assert!((result.in_flight.mean.unwrap() - 150.0 / 70.0).abs() < 1e-12);
     let reasons = result.inexact.iter().map(|mark| (mark.reason, mark.joins));
     assert!(
         reasons

@@ -374,6 +374,19 @@ static __always_inline int issue(struct request *rq)
 	return 0;
 }
 
+/*
+ * Whether no filter by operation can have hidden the bios of a completing
+ * request. One without data is a flush, or the end of a write's flush sequence:
+ * the kernel has taken off the flags that would tell.
+ */
+static __always_inline int are_known(u32 flags, u32 bytes)
+{
+	u32 either = 1U << FLUSH_OP | 1U << WRITE_OP;
+	u32 wanted = bytes ? 1U << op_of(flags, bytes) : either;
+
+	return (ops & wanted) == wanted;
+}
+
 /* Facts that all bios of a completing request share. */
 struct end {
 	u64 now;
@@ -581,7 +594,7 @@ int complete(u64 *args)
 	hctx = IN(bytes, rq, mq_hctx);
 	end.how = how_of(READ(hctx, queue_num), IN(bytes, rq, tag),
 			 (s32)args[1], polled(flags));
-	end.known = !wanted_pid && (ops >> op_of(flags, 1) & 1);
+	end.known = !wanted_pid && are_known(flags, IN(bytes, rq, __data_len));
 	if (!io && bio == tail) {
 		complete_other(rq, bio, flags, &end);
 		return 0;

@@ -34,7 +34,9 @@ fn figures(result: &AnalyzeResult) -> Vec<super::DiffFigure> {
         let rate = result.requests as f64 / (result.span_ns as f64 / 1e9);
         all.add(IOPS.neutral(), single(rate));
     }
-    all.add(IN_FLIGHT, single(result.in_flight.mean));
+    if let Some(mean) = result.in_flight.mean {
+        all.add(IN_FLIGHT, single(mean));
+    }
     let mut figures = all.figures;
     for (stage, stats) in &result.stages {
         let kind = |figure: FigureKind| match stage.as_str() {

@@ -3,6 +3,7 @@
 use super::pieces;
 use super::screen::{Screen, printable};
 use crate::rates::Rates;
+use q2c_model::facts::LOST;
 use q2c_model::lost::Losses;
 use q2c_model::{FleetMeta, Nanos, TraceLatency, TraceMeta, TraceSummary};
 use q2c_result::trace::TraceInfo;
@@ -18,6 +19,7 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {} records", info.path, info.summary.records);
     let mut text = screen.wrapped(&printable(&head), "  ") + "\n";
     let facts = info.meta.facts.iter();
+    let facts = facts.filter(|(name, _)| *name != LOST);
     let facts = facts.map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in records(info).into_iter().chain(whole(info)).chain(facts) {
         text += &line(&name, &value, screen);
@@ -75,7 +77,11 @@ fn whole(info: &TraceInfo) -> Vec<(String, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
     let slept = (summary.slept > 0).then_some(("slept", slept));
-    let latencies = [("U2C", &summary.u2c), ("Q2C", &summary.q2c)];
+    let latencies = [
+        ("U2C", &summary.u2c),
+        ("Q2C", &summary.q2c),
+        ("D2C", &summary.d2c),
+    ];
     let latencies = latencies
         .into_iter()
         .filter_map(|(name, of)| Some((name, latency(of.as_ref()?))));
@@ -101,6 +107,9 @@ fn losses(meta: &TraceMeta) -> Option<Losses> {
 
 /// What the source lost, with the reasons and what to do where they are known.
 fn lost(meta: &TraceMeta) -> String {
+    if let Some(not_told) = meta.facts.get(LOST) {
+        return not_told.clone();
+    }
     let why = losses(meta).map(|why| format!(": {}. To do: {}", why.causes, why.remedies));
     format!("{}{}", meta.lost, why.unwrap_or_default())
 }

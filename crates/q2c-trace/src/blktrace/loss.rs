@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 pub struct Losses {
     /// Records that are missing by the sequence numbers.
     pub lost: u64,
+    /// Whether numbers are missing in a source that may have been filtered, so that what was lost
+    /// is not known.
+    pub not_told: bool,
     /// Records left out or corrected, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
     /// Number of places at which records were missing.
@@ -18,6 +21,12 @@ pub struct Losses {
 impl Losses {
     pub(crate) fn count(&mut self, reason: &'static str, n: u64) {
         *self.reasons.entry(reason).or_default() += n;
+    }
+
+    /// Takes back what the numbers say: the source may have been filtered.
+    pub(crate) fn forget_lost(&mut self) {
+        self.not_told |= self.lost > 0;
+        self.lost = 0;
     }
 }
 

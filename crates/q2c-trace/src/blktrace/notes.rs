@@ -8,6 +8,11 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     names: IntMap<u32, Rc<str>>,
+    /// Names that processes had before, each with the time, ns, at which the next one was told: a
+    /// program was started (exec), or the number was given to another process.
+    earlier: IntMap<u32, Vec<(u64, Rc<str>)>>,
+    /// Names in `earlier`.
+    replaced: usize,
     /// Unix time of the start, ns; `None` without a timestamp note.
     pub start_unix_ns: Option<u64>,
     /// The monotonic clock at that moment, ns: the time of the note itself.
@@ -26,19 +31,29 @@ impl Notes {
     /// process numbers.
     const MOST: usize = 4 << 20;
 
-    /// The name of a process by its last note; `None` without one.
+    /// The name that a process had at `time`, ns; `None` without one.
     #[must_use]
-    pub fn name(&self, pid: u32) -> Option<&Rc<str>> {
-        self.names.get(&pid)
+    pub fn name(&self, pid: u32, time: u64) -> Option<&Rc<str>> {
+        let earlier = self.earlier.get(&pid).into_iter().flatten();
+        let then = earlier
+            .filter(|(until, _)| time < *until)
+            .map(|(_, name)| name);
+        then.chain(self.names.get(&pid)).next()
     }
 
-    /// All process numbers with their names, in no order.
+    /// Whether a process had more than one name.
+    #[must_use]
+    pub fn are_renamed(&self) -> bool {
+        self.replaced > 0
+    }
+
+    /// All process numbers with their last names, in no order.
     pub fn names(&self) -> impl Iterator<Item = (u32, &Rc<str>)> {
         self.names.iter().map(|(pid, name)| (*pid, name))
     }
 
-    /// Stores the name of a process that a source tells in another way than by notes.
-    pub(crate) fn name_process(&mut self, pid: u32, name: &[u8]) {
+    /// Stores the name that a process has from `time`, ns, on.
+    pub(crate) fn name_process(&mut self, pid: u32, time: u64, name: &[u8]) {
         let known = self.names.get(&pid);
         if known.is_some_and(|known| known.as_bytes() == name)
             || known.is_none() && self.names.len() >= Self::MOST
@@ -46,7 +61,11 @@ impl Notes {
             return;
         }
         let name = String::from_utf8_lossy(name);
-        self.names.insert(pid, Rc::from(name.as_ref()));
+        let before = self.names.insert(pid, Rc::from(name.as_ref()));
+        if let Some(before) = before.filter(|_| self.replaced < Self::MOST) {
+            self.replaced += 1;
+            self.earlier.entry(pid).or_default().push((time, before));
+        }
     }
 
     /// Takes a note. The caller has taken a cgroup id off `payload`.
@@ -59,11 +78,10 @@ impl Notes {
         layout: Layout,
     ) {
         match number {
-            PROCESS if self.names.len() < Self::MOST => {
+            PROCESS => {
                 let end = payload.iter().position(|byte| *byte == 0);
                 let name = &payload[..end.unwrap_or(payload.len()).min(16)];
-                let name = String::from_utf8_lossy(name);
-                self.names.insert(pid, Rc::from(name.as_ref()));
+                self.name_process(pid, time, name);
             }
             TIMESTAMP if payload.len() >= 8 => {
                 let (s, ns) = (

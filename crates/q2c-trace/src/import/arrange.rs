@@ -55,6 +55,36 @@ pub(super) const WINDOW: usize = 64 * 1024;
 /// Most hosts in a source; they are searched one by one.
 const MOST_HOSTS: usize = 1024;
 
+/// Most rows in a row that are bad for their time alone.
+const FEW: u32 = 64;
+
+/// How far the rows of a source are out of order.
+#[derive(Debug, Default)]
+struct Falls {
+    last: Nanos,
+    rows: u64,
+    most: Nanos,
+}
+
+impl Falls {
+    fn add(&mut self, start: Nanos) {
+        if start < self.last {
+            self.rows += 1;
+            self.most = self.most.max(self.last - start);
+        }
+        self.last = start;
+    }
+
+    fn facts(&self) -> impl Iterator<Item = (String, String)> {
+        let facts = [
+            ("reordered.rows", self.rows),
+            ("reordered.most_ns", self.most.0),
+        ];
+        let some = facts.into_iter().filter(|(_, value)| *value > 0);
+        some.map(|(name, value)| (name.to_owned(), value.to_string()))
+    }
+}
+
 /// Rows sorted at once in memory, about 90 MB.
 const RUN: usize = 1 << 20;
 
@@ -98,6 +128,9 @@ pub(super) struct Arranged<'a> {
     origin: Option<Nanos>,
     /// Start of the last row that left the window.
     left: Nanos,
+    falls: Falls,
+    /// Rows in a row that lie before those that were handed on.
+    in_a_row: u32,
     depths: Depths,
     hosts: Vec<Name>,
     facts: BTreeMap<String, String>,
@@ -121,6 +154,8 @@ impl<'a> Arranged<'a> {
             sorted: true,
             origin: None,
             left: Nanos::ZERO,
+            falls: Falls::default(),
+            in_a_row: 0,
             depths: Depths::default(),
             hosts: Vec::new(),
             facts: BTreeMap::new(),
@@ -130,11 +165,10 @@ impl<'a> Arranged<'a> {
     /// Takes the next row of the source.
     pub(super) fn push(&mut self, mut row: Row) -> Result<(), ImportError> {
         if row.start < self.left {
-            let expected = "a start not before the requests more than 65536 rows above (or import with --sort)";
-            let found = format!("{} ns", row.start.0);
-            let bad = BadLine::new("time goes back", "time", expected, &found);
-            return self.bad(row.position, bad);
+            return self.too_early(&row);
         }
+        self.falls.add(row.start);
+        self.in_a_row = 0;
         if self.spec.hosts
             && let Err(bad) = self.host(&mut row)
         {
@@ -153,6 +187,25 @@ impl<'a> Arranged<'a> {
             true => self.leave(WINDOW),
             false => Ok(()),
         }
+    }
+
+    /// Takes a row that lies before those that were handed on. It is bad, unless those behind it do
+    /// so, too.
+    fn too_early(&mut self, row: &Row) -> Result<(), ImportError> {
+        self.in_a_row += 1;
+        if self.in_a_row > FEW {
+            return Err(ImportError::Falls {
+                path: self.intake.path().to_owned(),
+                place: (self.spec.position)(row.position).to_string(),
+                fall: self.left - row.start,
+                todo: "import with --sort, or import the recordings in it as files of their own",
+            });
+        }
+        let expected =
+            "a start not before the requests more than 65536 rows above (or import with --sort)";
+        let found = format!("{} ns", row.start.0);
+        let bad = BadLine::new("time goes back", "time", expected, &found);
+        self.bad(row.position, bad)
     }
 
     /// Adds counts of lines that were left out before they became rows.
@@ -194,6 +247,7 @@ impl<'a> Arranged<'a> {
         let origin = self.origin.unwrap_or_default().0;
         meta.start_unix_ns = spec.unix.then_some(origin);
         meta.facts.extend(self.facts);
+        meta.facts.extend(self.falls.facts());
         meta.facts
             .insert("source_time_of_zero_ns".to_owned(), origin.to_string());
         if !spec.ends {

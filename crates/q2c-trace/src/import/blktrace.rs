@@ -10,6 +10,7 @@ use crate::blktrace::{
     match_events,
 };
 use crate::span::Span;
+use q2c_model::facts::LOST;
 use q2c_model::{IoRecord, TraceMeta};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -24,6 +25,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 const CLOCK: &str = "CLOCK_MONOTONIC of the traced machine";
+const NOT_TOLD: &str = "not told: numbers of events are missing, which a filter may have left out";
 
 fn sniff(head: &[u8]) -> bool {
     head.first_chunk().copied().and_then(Layout::of).is_some()
@@ -104,7 +106,10 @@ where
                 *origin.insert(first)
             }
         };
-        let name = |span: &Span| notes.name(span.pid).map(ToString::to_string);
+        let name = |span: &Span| {
+            let name = notes.name(span.pid, span.first_ns());
+            name.map(ToString::to_string)
+        };
         records.clear();
         records.extend(some.iter().map(|span| span.record(origin, name(span))));
         sink.push(&records).map_err(ImportError::Trace)
@@ -143,13 +148,15 @@ fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> Trac
         ("blktrace.remaps", counts.remaps.to_string()),
         ("blktrace.issued", counts.issued.to_string()),
     ];
+    let not_told = (read.losses.not_told).then(|| (LOST.to_owned(), NOT_TOLD.to_owned()));
+    let facts = facts.map(|(name, value)| (name.to_owned(), value));
     TraceMeta {
         start_unix_ns: unix(notes, origin),
         clock: CLOCK.to_owned(),
         source: FORMAT.name.to_owned(),
         lost: read.losses.lost,
         unmatched,
-        facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
+        facts: facts.into_iter().chain(not_told).collect(),
         ..TraceMeta::default()
     }
 }

@@ -3,6 +3,7 @@
 use crate::TraceError;
 use crate::blktrace::BlktraceError;
 use crate::container::todo;
+use q2c_model::Nanos;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -67,6 +68,19 @@ pub enum ImportError {
         expected: String,
         /// The value in the record.
         found: String,
+    },
+    /// Times fall, and the rows behind go on from there, so that leaving out bad rows would leave
+    /// out all of them.
+    #[error("import {}, {place}: expected times that rise, found one {} ns before those above it, from which the rows behind go on; {todo}", path.display(), fall.0)]
+    Falls {
+        /// Path of the source.
+        path: PathBuf,
+        /// The line or record.
+        place: String,
+        /// By how much the time falls.
+        fall: Nanos,
+        /// What to do.
+        todo: &'static str,
     },
     /// The header row does not fit the column map.
     #[error("import {}, line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]

@@ -89,6 +89,15 @@ pub(super) enum Position {
     Offset(u64),
 }
 
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Position::Line(line) => write!(f, "line {line}"),
+            Position::Offset(offset) => write!(f, "record at byte {offset}"),
+        }
+    }
+}
+
 /// The error that says that a line or a record cannot be used.
 pub(super) fn refused(path: &Path, position: Position, bad: BadLine) -> ImportError {
     let (path, field) = (path.to_owned(), bad.field.to_owned());
@@ -137,6 +146,11 @@ impl<'a> Intake<'a> {
             taken: 0,
             skipped: BTreeMap::new(),
         }
+    }
+
+    /// Path of the source, for messages.
+    pub(super) fn path(&self) -> &'a Path {
+        self.path
     }
 
     /// Sets what times count from. It must be called before the first record is taken.

@@ -1,17 +1,39 @@
-//! Flushes without sectors.
+//! Flushes, and the sequences of requests that carry them out (block/blk-flush.c).
 //!
-//! A flush that is asked for is a write without data. The kernel carries it out by a request of its
-//! own, which serves several flushes at once and has no direction. The D of the kernel's request is
-//! the D of all these flushes, but each flush has its own C.
+//! A flush that is asked for is a write with PREFLUSH, with FUA, or both. Where the device has a
+//! volatile cache, the kernel turns it into a sequence: a flush before, the data, a flush after
+//! (for FUA that the device cannot do). The flushes are requests of the kernel's own: each serves
+//! several sequences at once and has no direction. The D of the kernel's flush is the D of the
+//! sequences without data that wait for it; a sequence with data has the D of its data.
+//!
+//! A sequence without data has one C. A sequence with data has two: that of the data, and the last
+//! one, which mostly has no length and may name the sector behind the data. The I/O is over with the
+//! last.
 
 use super::super::event::{Event, category};
 use super::Matcher;
-use super::slot::{ISSUED, NIL, WAITING};
+use super::slot::{FLUSHING, ISSUED, NIL, QUEUED, Slot, WAITING, kind};
+
+/// The kernel's own flushes of a device that the driver has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnderWay {
+    count: u64,
+    /// Time of the last issue.
+    issue_ns: u64,
+}
 
 const fn is_internal(event: &Event) -> bool {
     event.bytes == 0
         && event.category & category::FLUSH != 0
         && event.category & (category::WRITE | category::PC) == 0
+}
+
+/// Whether the slot is a flush without data on the device of the event, which carries it out.
+const fn is_carried_out_by(event: &Event, slot: &Slot) -> bool {
+    slot.device == event.device
+        && slot.from == event.sector
+        && slot.bytes == 0
+        && slot.category & category::FLUSH != 0
 }
 
 impl Matcher {
@@ -22,36 +44,120 @@ impl Matcher {
             return false;
         }
         self.counts.internal_flushes += 1;
-        *self.flushing.entry(event.device).or_default() += 1;
-        let mut id = self.starts.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get_mut(id);
-            let after = slot.by_start.after;
-            let same = slot.device == event.device && slot.from == event.sector;
-            if same
-                && slot.bytes == 0
-                && slot.category & category::FLUSH != 0
-                && slot.state & WAITING != 0
-            {
+        let under_way = self.flushing.entry(event.device).or_default();
+        under_way.count += 1;
+        under_way.issue_ns = event.time;
+        self.each_without_data(event, |matcher, id| {
+            let slot = matcher.window.get_mut(id);
+            if slot.state & WAITING != 0 {
                 slot.issue_ns = event.time;
                 slot.category |= event.category & category::UNTIMED;
                 slot.state = ISSUED;
-                self.ends.remove(&mut self.window, id);
+                matcher.ends.remove(&mut matcher.window, id);
             }
-            id = after;
-        }
+        });
+        true
+    }
+
+    /// Takes the R of a kernel's own flush: the flushes that it carries out wait again. Returns
+    /// false for any other event.
+    pub(super) fn internal_flush_requeued(&mut self, event: &Event) -> bool {
+        let Some(UnderWay { issue_ns, .. }) = self.internal_flush_left(event) else {
+            return false;
+        };
+        self.each_without_data(event, |matcher, id| {
+            let slot = matcher.window.get(id);
+            if slot.state == ISSUED && slot.issue_ns == issue_ns {
+                matcher.take_back(id);
+            }
+        });
         true
     }
 
     /// Takes the C of a kernel's own flush, which ends no I/O. Returns false for any other event.
     pub(super) fn internal_flush_completed(&mut self, event: &Event) -> bool {
-        if !is_internal(event) {
-            return false;
+        self.internal_flush_left(event).is_some()
+    }
+
+    /// The driver has one of the kernel's own flushes less.
+    fn internal_flush_left(&mut self, event: &Event) -> Option<UnderWay> {
+        let under_way = self.flushing.get_mut(&event.device);
+        let under_way = under_way.filter(|u| is_internal(event) && u.count > 0)?;
+        under_way.count -= 1;
+        Some(*under_way)
+    }
+
+    /// Calls `with` for each flush without data that the event may carry out.
+    fn each_without_data(&mut self, event: &Event, with: impl Fn(&mut Matcher, u32)) {
+        let mut id = self.starts.first(event.device, event.sector);
+        for _ in 0..Self::REACH {
+            if id == NIL {
+                break;
+            }
+            let slot = self.window.get(id);
+            let after = slot.by_start.after;
+            if is_carried_out_by(event, slot) {
+                with(self, id);
+            }
+            id = after;
         }
-        let under_way = self.flushing.get_mut(&event.device).filter(|n| **n > 0);
-        under_way.map(|n| *n -= 1).is_some()
+    }
+
+    /// Whether the completion is that of a sequence's data. The kernel takes the flags that it
+    /// carries out itself off the request. A bio without a request of its own has no sequence here.
+    pub(super) fn is_data_of_sequence(&self, id: u32, event: &Event) -> bool {
+        let slot = self.window.get(id);
+        let taken_off = slot.category & !event.category & (category::FLUSH | category::FUA);
+        taken_off != 0 && event.bytes > 0 && slot.state & (QUEUED | FLUSHING) == 0
+    }
+
+    /// Keeps the I/O until the last completion of its sequence.
+    pub(super) fn await_last_flush(&mut self, id: u32, event: &Event) {
+        self.remove_from_indexes(id);
+        let slot = self.window.get_mut(id);
+        slot.category |= event.category & category::UNTIMED;
+        slot.state = FLUSHING;
+        slot.from = slot.sector;
+        self.starts.insert(&mut self.window, id);
+        self.ends.insert(&mut self.window, id);
+    }
+
+    /// Finds the oldest I/O whose sequence this completion ends: at the data's first sector, with
+    /// its length or none, or, as newer kernels tell it, without length behind its last.
+    pub(super) fn sequence_ended(&self, event: &Event) -> Option<u32> {
+        let awaits = |slot: &Slot| {
+            slot.state == FLUSHING
+                && slot.device == event.device
+                && kind(slot.category) == kind(event.category)
+        };
+        let first = self.starts.first(event.device, event.sector);
+        let starting = self.first_of(first, |slot| {
+            let of_length = event.bytes == 0 || slot.to == event.end();
+            let starts = slot.from == event.sector && of_length;
+            (awaits(slot) && starts, slot.by_start.after)
+        });
+        if starting.is_some() || event.bytes > 0 {
+            return starting;
+        }
+        let first = self.ends.first(event.device, event.sector);
+        self.first_of(first, |slot| {
+            (awaits(slot) && slot.to == event.sector, slot.by_end.after)
+        })
+    }
+
+    /// The first slot of a bucket that `look` accepts; `look` also names the next slot.
+    fn first_of(&self, first: u32, look: impl Fn(&Slot) -> (bool, u32)) -> Option<u32> {
+        let mut id = first;
+        for _ in 0..Self::REACH {
+            if id == NIL {
+                return None;
+            }
+            let (accepted, after) = look(self.window.get(id));
+            if accepted {
+                return Some(id);
+            }
+            id = after;
+        }
+        None
     }
 }

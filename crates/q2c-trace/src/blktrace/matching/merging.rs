@@ -50,7 +50,8 @@ impl Matcher {
             }
             let slot = self.window.get(id);
             let same = slot.device == event.device && slot.to == event.sector;
-            if same && id != member && kind(slot.category) == kind(event.category) {
+            let open = id != member && slot.state & WAITING != 0;
+            if same && open && kind(slot.category) == kind(event.category) {
                 found = Some(id);
             }
             id = slot.by_end.after;

@@ -77,7 +77,8 @@ pub struct Counts {
 pub struct Matcher {
     window: Window,
     starts: Index<Start>,
-    /// Holds requests that can still be merged into, by their ends.
+    /// Holds requests that can still be merged into, and flush sequences whose data is done, by
+    /// their ends.
     ends: Index<End>,
     lanes: Lanes,
     limit: usize,
@@ -88,7 +89,7 @@ pub struct Matcher {
     queued_on: IntMap<u32, ()>,
     last_device: Option<u32>,
     /// The kernel's own flushes under way, by device number.
-    flushing: IntMap<u32, u64>,
+    flushing: IntMap<u32, flush::UnderWay>,
     counts: Counts,
 }
 
@@ -332,9 +333,17 @@ impl Matcher {
 
     fn requeue(&mut self, event: &Event) {
         let Some(id) = self.find(event, ISSUED) else {
-            return self.unmatched("requeue without issue");
+            return match self.internal_flush_requeued(event) {
+                true => self.counts.requeues += 1,
+                false => self.unmatched("requeue without issue"),
+            };
         };
         self.counts.requeues += 1;
+        self.take_back(id);
+    }
+
+    /// The driver has not got the request any more.
+    fn take_back(&mut self, id: u32) {
         let slot = self.window.get_mut(id);
         // The issue time stays when it is the only one: every I/O needs one for its start.
         if slot.queue_ns != NONE || slot.getrq_ns != NONE || slot.insert_ns != NONE {
@@ -357,15 +366,22 @@ impl Matcher {
         let short_enough = |id: &u32| self.window.get(*id).to <= event.end();
         let waiting = || self.find(event, WAITING).filter(short_enough);
         let found = issued
+            .or_else(|| self.sequence_ended(event))
             .or_else(waiting)
             .or_else(|| self.find_exact(event, QUEUED));
         let Some(id) = found else {
             return self.unmatched("completion without queue");
         };
-        if event.end() < self.window.get(id).to {
+        if event.end() < self.window.get(id).to && event.bytes > 0 {
             return self.complete_part(id, event);
         }
-        self.fit(id, event);
+        if self.is_data_of_sequence(id, event) {
+            return self.await_last_flush(id, event);
+        }
+        if event.bytes > 0 {
+            self.fit(id, event);
+        }
+        self.window.get_mut(id).category |= event.category & category::UNTIMED;
         let issued = self.window.get(id).issue_ns != NONE;
         let ios = self.end_request(id, |slot| {
             slot.complete_ns = event.time;

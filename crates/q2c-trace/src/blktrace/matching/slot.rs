@@ -22,6 +22,8 @@ pub(super) const ISSUED: State = 8;
 pub(super) const MERGED: State = 16;
 /// The I/O completed or was given up.
 pub(super) const OVER: State = 32;
+/// The data of a flush sequence is done. The sequence's last completion follows.
+pub(super) const FLUSHING: State = 64;
 /// The I/O has its own request, and the driver has not got it.
 pub(super) const WAITING: State = REQUESTED | INSERTED;
 

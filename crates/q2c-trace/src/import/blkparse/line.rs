@@ -4,6 +4,7 @@ use super::pattern::{Field, Pattern};
 use crate::blktrace::{Event, action, category};
 use crate::import::error::BadLine;
 use crate::import::text::{bad, whole};
+use q2c_model::Op;
 
 /// The kinds of lines.
 #[derive(Debug)]
@@ -16,14 +17,20 @@ pub(super) enum Line<'a> {
     Nothing,
 }
 
-/// Parses a line. `default` says that its end is as in blkparse's default format.
-pub(super) fn of<'a>(
-    line: &'a [u8],
-    pattern: &Pattern,
-    default: bool,
-) -> Result<Line<'a>, BadLine> {
+/// How lines are read.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) pattern: Pattern,
+    /// Whether lines end as in blkparse's default format.
+    pub(super) default: bool,
+    /// The operation of all requests, where lines do not tell it.
+    pub(super) op: Option<Op>,
+}
+
+/// Parses a line.
+pub(super) fn of<'a>(line: &'a [u8], form: &Form) -> Result<Line<'a>, BadLine> {
     let mut parts = Parts::default();
-    let split = pattern.split(line, |field, text| parts.take(field, text));
+    let split = (form.pattern).split(line, |field, text| parts.take(field, text));
     let rest = match split {
         Err(_) if is_summary(line) => return Ok(Line::Nothing),
         split => split?,
@@ -32,10 +39,25 @@ pub(super) fn of<'a>(
         return Ok(Line::Nothing);
     };
     parts.event.action = action;
-    parts.event.category = kinds(parts.rwbs)?;
-    match default {
-        true => tail(parts, rest.trim_ascii()),
-        false => parts.line(),
+    parts.event.category = match form.op {
+        Some(op) => kind_of(op),
+        None => kinds(parts.rwbs)?,
+    };
+    if form.default {
+        tail(parts, rest.trim_ascii())
+    } else {
+        parts.line()
+    }
+}
+
+/// The category bits of an operation that the user states.
+const fn kind_of(op: Op) -> u32 {
+    match op {
+        Op::Read => category::READ,
+        Op::Write => category::WRITE,
+        Op::Discard => category::DISCARD | category::WRITE,
+        Op::Flush => category::FLUSH | category::WRITE,
+        Op::Other => 0,
     }
 }
 
@@ -48,8 +70,12 @@ struct Parts<'a> {
     comm: &'a [u8],
     major: u64,
     minor: u64,
+    seconds: u64,
+    nanos: u64,
     /// Length in bytes, where the line tells it.
     bytes: u64,
+    /// Whether the line tells a sector.
+    placed: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -63,31 +89,25 @@ impl<'a> Parts<'a> {
             Field::Cpu => event.cpu = number(text, "cpu")?,
             Field::Pid => event.pid = number(text, "pid")?,
             Field::Sequence => event.sequence = number(text, "sequence")?,
-            Field::Sector => event.sector = whole(text, "sector")?,
+            Field::Sector => {
+                event.sector = whole(text, "sector")?;
+                self.placed = true;
+            }
             Field::Blocks => self.bytes = blocks(text)?,
             Field::Bytes => self.bytes = whole(text, "bytes")?,
             Field::Error => event.error = errno(text)?,
             Field::Major => self.major = whole(text, "major")?,
             Field::Minor => self.minor = whole(text, "minor")?,
             Field::Device => (self.major, self.minor) = device(text)?,
-            Field::Seconds => {
-                let ns = whole(text, "seconds")?.checked_mul(1_000_000_000);
-                let ns = ns.and_then(|ns| ns.checked_add(event.time));
-                event.time = ns.ok_or_else(|| bad("seconds", "below 2^64 ns", text))?;
-            }
-            Field::Nanos => {
-                let ns = whole(text, "nanoseconds")?;
-                if ns >= 1_000_000_000 {
-                    return Err(bad("nanoseconds", "less than a second", text));
-                }
-                event.time = event.time.saturating_add(ns);
-            }
+            Field::Seconds => self.seconds = whole(text, "seconds")?,
+            Field::Nanos => self.nanos = nanos(text)?,
         }
         Ok(())
     }
 
     /// The event, once all parts are read.
     fn line(mut self) -> Result<Line<'a>, BadLine> {
+        self.event.time = time(self.seconds, self.nanos)?;
         let event = &mut self.event;
         let small = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
         let (major, minor) = (small(self.major, 1 << 12), small(self.minor, 1 << 20));
@@ -106,12 +126,50 @@ impl<'a> Parts<'a> {
             comm => comm,
         };
         let event = self.event;
-        let flush = event.category & category::FLUSH != 0;
-        match places(event.action) && event.bytes == 0 && !flush {
+        match places(event.action) && event.bytes == 0 && !self.is_of_flush() {
             true => Ok(Line::Nowhere(event)),
             false => Ok(Line::Event(event, comm)),
         }
     }
+
+    /// Whether an event without a length belongs to a flush. The last completion of a flush
+    /// sequence may have lost the flags of a flush, but is of a write at a sector.
+    fn is_of_flush(&self) -> bool {
+        let has = |bits: u32| self.event.category & bits != 0;
+        let last = self.event.action == action::COMPLETE && self.placed && has(category::WRITE);
+        has(category::FLUSH) || last
+    }
+}
+
+/// Nanoseconds of a second. Fewer digits than blkparse prints are those of another unit.
+fn nanos(text: &[u8]) -> Result<u64, BadLine> {
+    if text.len() == 9 {
+        return whole(text, "nanoseconds");
+    }
+    let expected = "nine digits behind the point, as blkparse prints";
+    Err(bad("nanoseconds", expected, text))
+}
+
+/// Time before blkparse's time zero that a text may begin with, ns. Events count from it.
+pub(super) const BEFORE: u64 = 86_400 * NS_PER_S;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The time of an event. blkparse that reads from a pipe prints a time `x` before its time zero as
+/// 2^64 - x ns, with the seconds cut to 32 bits.
+fn time(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
+    const ALL: u128 = (1 << 64) / NS_PER_S as u128;
+    const CUT: u128 = (ALL - ALL % (1 << 32)) * NS_PER_S as u128;
+    let printed = u128::from(seconds) * u128::from(NS_PER_S) + u128::from(nanos);
+    let wrapped = printed + CUT + u128::from(BEFORE);
+    // Wrapped times, and only they, come to a day or less below 2^64.
+    let from_zero = wrapped
+        .checked_sub(1 << 64)
+        .filter(|at| *at <= u128::from(BEFORE));
+    let time = from_zero.unwrap_or(printed + u128::from(BEFORE));
+    u64::try_from(time).map_err(|_| {
+        let found = seconds.to_string();
+        bad("seconds", "below 2^64 ns", found.as_bytes())
+    })
 }
 
 /// Whether the action is of a request and so has a range of sectors.
@@ -142,6 +200,7 @@ fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
     let ends = matches!(event.action, action::COMPLETE | action::REQUEUE);
     let (extent, rest) = place(text, ends)?;
     (event.sector, parts.bytes) = extent;
+    parts.placed = text.first().is_some_and(u8::is_ascii_digit);
     let last = in_brackets(rest, ends)?;
     match ends {
         true => event.error = errno(last)?,
@@ -245,10 +304,10 @@ fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
     }))
 }
 
-/// The category bits of the RWBS column: F for a flush before, one of R W D N, then F A S M. Zone
+/// The category bits of the RWBS column: F for a flush before, one of R W D N, then F A S M B. Zone
 /// operations begin with Z.
 fn kinds(text: &[u8]) -> Result<u32, BadLine> {
-    let wrong = || bad("RWBS", "letters of FDWRNASMZ, such as R, WS or FWFS", text);
+    let wrong = || bad("RWBS", "letters of FDWRNASMBZ, such as R, WS or FWFS", text);
     if let Some(rest) = text.strip_prefix(b"Z") {
         return match rest {
             [b'A' | b'R' | b'F' | b'O' | b'C', ..] => Ok(category::ZONE),
@@ -274,6 +333,8 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
             b'A' => category::AHEAD,
             b'S' => category::SYNC,
             b'M' => category::META,
+            // A barrier. Readers older than Linux 2.6.37 name the bit of PREFLUSH so.
+            b'B' => category::FLUSH,
             // Secure erase has no category bit.
             b'E' => 0,
             _ => return Err(wrong()),

@@ -14,8 +14,8 @@ use super::error::ImportError;
 use super::run::Import;
 use super::text::BOM;
 use events::TextEvents;
-use line::Line;
-use pattern::Pattern;
+use line::{Form, Line};
+use pattern::{Field, Pattern};
 use q2c_model::TraceMeta;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -35,16 +35,21 @@ fn sniff(head: &[u8]) -> bool {
     let Ok(pattern) = Pattern::of(DEFAULT) else {
         return false;
     };
+    let form = Form {
+        pattern,
+        default: true,
+        op: None,
+    };
     let head = head.strip_prefix(BOM).unwrap_or(head);
     let whole = head.iter().rposition(|byte| *byte == b'\n');
     let lines = head[..whole.unwrap_or(head.len())].split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !line.trim_ascii().is_empty());
     let mut events = 0;
-    let is_event = |line: &[u8]| matches!(line::of(line, &pattern, true), Ok(Line::Event(..)));
+    let is_event = |line: &[u8]| matches!(line::of(line, &form), Ok(Line::Event(..)));
     let mut first = lines.take(LINES);
     first.all(|line| {
         events += usize::from(is_event(line));
-        line::of(line, &pattern, true).is_ok()
+        line::of(line, &form).is_ok()
     }) && events > 0
 }
 
@@ -52,14 +57,21 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let given = options.blkparse_format.as_deref();
     let pattern = Pattern::of(given.unwrap_or(DEFAULT))
-        .and_then(|pattern| pattern.with_all_needed(given.is_some()));
+        .and_then(|pattern| pattern.with_all_needed(given.is_some(), options.op.is_some()));
     let pattern = pattern.map_err(|(expected, found)| ImportError::Pattern {
         path: path.to_owned(),
         expected,
         found,
     })?;
+    let form = Form {
+        default: given.is_none(),
+        op: options
+            .op
+            .filter(|_| given.is_some() && !pattern.has(Field::Rwbs)),
+        pattern,
+    };
     let (mut lines, mut skipped) = (0, 0);
-    let events = TextEvents::new(path, from.input, options, pattern, given.is_none());
+    let events = TextEvents::new(path, from.input, options, form);
     let events = events.counted(&mut lines, &mut skipped);
     let meta = super::blktrace::take(events, path, 1, from.sink)?;
     let mut meta = meta.ok_or_else(|| ImportError::Empty {

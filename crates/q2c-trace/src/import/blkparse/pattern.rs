@@ -101,16 +101,19 @@ impl Pattern {
     }
 
     /// Checks that the format has every field that an event needs. `whole` says that nothing
-    /// follows the format on a line.
-    pub(super) fn with_all_needed(self, whole: bool) -> Result<Pattern, Wrong> {
-        let has = |field| self.0.contains(&Item::Field(field));
+    /// follows the format on a line, `stated` that the user states the operation.
+    pub(super) fn with_all_needed(self, whole: bool, stated: bool) -> Result<Pattern, Wrong> {
+        let has = |field| self.has(field);
         let needed = [
             (has(Field::Action), "%a, the action"),
             (
                 has(Field::Seconds) && has(Field::Nanos),
                 "%T and %t, the time",
             ),
-            (has(Field::Rwbs), "%d, the kind of request"),
+            (
+                has(Field::Rwbs) || stated,
+                "%d, the kind of request (or the option --op)",
+            ),
             (has(Field::Sector) || !whole, "%S, the sector"),
             (
                 has(Field::Blocks) || has(Field::Bytes) || !whole,
@@ -121,6 +124,11 @@ impl Pattern {
             Some((_, missing)) => Err((missing, "a format without it".to_owned())),
             None => Ok(self),
         }
+    }
+
+    /// Whether lines have this field.
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.0.contains(&Item::Field(field))
     }
 
     /// Splits a line; `take` gets the text of each field. Returns the text behind the last item.
@@ -134,12 +142,15 @@ impl Pattern {
             match item {
                 Item::Blanks => rest = rest.trim_ascii_start(),
                 Item::Byte(byte) => {
-                    rest = rest.strip_prefix(&[*byte]).ok_or_else(|| unlike(line))?;
+                    // Blanks before it pad the field before it to its width.
+                    let found = rest.strip_prefix(&[*byte]);
+                    let found = found.or_else(|| rest.trim_ascii_start().strip_prefix(&[*byte]));
+                    rest = found.ok_or_else(|| unlike(line))?;
                 }
                 Item::Field(field) => {
                     rest = rest.trim_ascii_start();
                     let len = self.length(*field, rest, at);
-                    take(*field, &rest[..len])?;
+                    take(*field, rest[..len].trim_ascii_end())?;
                     rest = &rest[len..];
                 }
             }

@@ -12,6 +12,7 @@ use q2c_trace::Span;
 use q2c_trace::blktrace::MatchSummary;
 
 const SYNC: u32 = 8;
+const FUA: u32 = 1 << 15;
 const PASSTHROUGH: u32 = 1 << 9;
 
 /// Reads the lines as a trace, and checks the times of its I/Os (as [`times`] gives them) and the
@@ -65,6 +66,7 @@ fn category(words: &str) -> u32 {
         "flush" => FLUSH,
         "sync" => SYNC,
         "discard" => DISCARD,
+        "fua" => FUA,
         "passthrough" => PASSTHROUGH,
         _ => panic!("no category: {word}"),
     };

@@ -44,7 +44,7 @@ fn versions_and_byte_orders_tell_the_same() {
         assert_eq!((one.op, two.op), (Op::Read, Op::Write));
         assert_eq!((two.sector, two.cgroup, two.pid), (1 << 40, 77, 200));
         assert!(two.flags.contains(OpFlags::SYNC) && two.flags.contains(OpFlags::FUA));
-        assert_eq!(read.notes.name(100).map(|name| &**name), Some("fio"));
+        assert_eq!(read.notes.name(100, 0).map(|name| &**name), Some("fio"));
         assert_eq!(read.losses.lost, 0, "{form:?}: {:?}", read.losses);
         // The write, of 24 sectors, never completes.
         assert_eq!(read.counts.unmatched["never completed"], 1);

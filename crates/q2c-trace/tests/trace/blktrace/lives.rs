@@ -210,18 +210,68 @@ fn flushes_without_sectors_share_the_kernels_own() {
     assert_eq!(read.counts.internal_flushes, 1);
 }
 
+/// Sequences of block/blk-flush.c: before the data, behind it (FUA that the device cannot do), or
+/// both. The last completion has no length; newer kernels name the sector behind the data.
 #[test]
-fn a_write_with_a_flush_before_it_is_a_write() {
-    let (spans, _) = expect(
+fn a_flush_sequence_ends_with_its_last_completion() {
+    for last in ["64+0", "72+0", "64+8"] {
+        let (spans, read) = expect(
+            &[
+                "64+8 write,flush 1Q 2G",
+                "0+0 flush 3D 9C",
+                "64+8 write 10D 20C",
+                &format!("{last} write 21C"),
+                "128+8 write,fua 30Q 31G",
+                "128+8 write 32D 40C",
+                "0+0 flush 41D 42R 43D 50C",
+                "128+0 write 51C",
+            ],
+            &[[1, 2, -1, 10, 21], [30, 31, -1, 32, 51]],
+            &[],
+        );
+        assert_eq!(ops(&spans), [Op::Write, Op::Write]);
+        let counts = &read.counts;
+        assert_eq!((counts.completed, counts.requeues), (2, 1));
+        assert_eq!(counts.internal_flushes, 3);
+    }
+}
+
+/// A device that can do FUA gets it with the data, and completes once.
+#[test]
+fn fua_of_the_device_is_no_sequence() {
+    expect(&["64+8 write,fua 1Q 2G 3D 20C"], &[[1, 2, -1, 3, 20]], &[]);
+    // A stacked device has bios alone, and takes PREFLUSH off them when the flush is done.
+    let events = ["253:0/64+8 write,flush 1Q", "253:0/64+8 write 20C"];
+    expect(&events, &[[1, -1, -1, -1, 20]], &[]);
+}
+
+/// Two sequences on the same sectors end in their order; a flush without data that waits for the
+/// second of the kernel's flushes ends with that.
+#[test]
+fn sequences_side_by_side_end_with_their_own() {
+    expect(
         &[
             "64+8 write,flush 1Q 2G",
-            "0+0 flush 3D 9C",
-            "64+8 write 10D 20C",
+            "0+0 write,flush 3Q 3G",
+            "64+8 write,flush 4Q 5G",
+            "0+0 flush 6D 8C",
+            "0+0 write 9C",
+            "64+8 write 10D 12C",
+            "0+0 write,flush 11Q 11G",
+            "64+8 write 13D 16C",
+            "64+0 write 14C",
+            "64+0 write 18C",
+            "0+0 flush 19D 22C",
+            "0+0 write 23C",
         ],
-        &[[1, 2, -1, 10, 20]],
+        &[
+            [1, 2, -1, 10, 14],
+            [3, 3, -1, 6, 9],
+            [4, 5, -1, 13, 18],
+            [11, 11, -1, 19, 23],
+        ],
         &[],
     );
-    assert_eq!(ops(&spans), [Op::Write]);
 }
 
 #[test]

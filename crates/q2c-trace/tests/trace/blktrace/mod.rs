@@ -9,6 +9,7 @@ mod layouts;
 mod lives;
 mod lossy;
 mod no_allocation;
+mod through_blkparse;
 mod truth;
 
 use encode::{E, LITTLE_7, file};

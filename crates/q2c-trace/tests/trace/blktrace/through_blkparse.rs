@@ -1,0 +1,204 @@
+//! A trace and the text that the real blkparse prints of it give equal records.
+//!
+//! `PROPTEST_CASES` sets the number of streams (`make test-long` takes 10,000).
+
+use super::encode::{DISCARD, E, FLUSH, LITTLE_7, READ, WRITE, e, file, split};
+use crate::support;
+use proptest::prelude::*;
+use q2c_model::IoRecord;
+use q2c_trace::blktrace::FileSet;
+use q2c_trace::import::{ImportOptions, blktrace_files};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const SYNC: u32 = 8;
+const META: u32 = 1 << 12;
+const FUA: u32 = 1 << 15;
+const AHEAD: u32 = 1 << 11;
+const CPUS: u32 = 3;
+
+/// An I/O as it is drawn.
+#[derive(Clone, Debug)]
+struct Drawn {
+    kind: u8,
+    sector: u64,
+    sectors: u32,
+    start: u64,
+    steps: Vec<u64>,
+    cpu: u32,
+    pid: u32,
+    flags: u32,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let flags = prop::sample::select(vec![0, SYNC, META, SYNC | META, AHEAD]);
+    (
+        (
+            0..9u8,
+            0..40u64,
+            prop::sample::select(vec![8u32, 16, 64]),
+            0..3000u64,
+        ),
+        prop::collection::vec(1..50u64, 8),
+        (0..CPUS, 100..104u32, flags),
+    )
+        .prop_map(
+            |((kind, block, sectors, start), steps, (cpu, pid, flags))| Drawn {
+                kind,
+                sector: block * 8,
+                sectors,
+                start,
+                steps,
+                cpu,
+                pid,
+                flags,
+            },
+        )
+}
+
+/// The events of an I/O, in the order of time. The kernel's own flushes are FN at sector 0.
+fn events(io: &Drawn) -> Vec<E> {
+    let (at, n) = (io.sector, io.sectors);
+    let (read, write) = (READ | io.flags, WRITE | io.flags);
+    let of = |category: u32, letters: &[&str]| -> Vec<E> {
+        let event = |letter: &&str| e(0, letter, at, n).cat(category);
+        letters.iter().map(event).collect()
+    };
+    let none = |letter: &str, category| e(0, letter, 0, 0).cat(category);
+    let own = || [none("D", FLUSH), none("C", FLUSH)];
+    let last = |moved: u32| e(0, "C", at + u64::from(moved), 0).cat(write);
+    let with_fua = |event: E| event.cat(write | FUA);
+    let mut all = match io.kind {
+        0 => of(read, &["Q", "G", "I", "D", "C"]),
+        1 => of(write, &["A", "Q", "G", "P", "I", "U", "D", "C"]),
+        2 => of(WRITE | DISCARD, &["Q", "G", "D", "C"]),
+        // Without data: Q and G with PREFLUSH, the kernel's own flush, and the end without it.
+        3 => {
+            let asked = ["Q", "G"].map(|letter| none(letter, write | FLUSH));
+            let end = none("C", write);
+            asked.into_iter().chain(own()).chain([end]).collect()
+        }
+        // A flush before the data, on a device that can do FUA.
+        4 => {
+            let asked = of(write | FLUSH | FUA, &["Q", "G"]);
+            let data = of(write | FUA, &["D", "C"]);
+            let end = with_fua(last(0));
+            asked
+                .into_iter()
+                .chain(own())
+                .chain(data)
+                .chain([end])
+                .collect()
+        }
+        // FUA on a device that cannot do it: a flush behind the data.
+        5 => {
+            let asked = of(write | FUA, &["Q", "G"]);
+            let data = of(write, &["D", "C"]);
+            asked
+                .into_iter()
+                .chain(data)
+                .chain(own())
+                .chain([last(n)])
+                .collect()
+        }
+        6 => of(read, &["Q", "G", "I", "D", "R", "I", "D", "C"]),
+        7 => {
+            let half = n / 2;
+            let rest = |letter| e(0, letter, at + u64::from(half), n - half).cat(read);
+            let front = |letter| e(0, letter, at, half).cat(read);
+            let queued = e(0, "Q", at, n).cat(read);
+            let cut = split(0, at, half, at + u64::from(half)).cat(read);
+            vec![
+                queued,
+                cut,
+                front("G"),
+                rest("G"),
+                front("D"),
+                rest("D"),
+                front("C"),
+                rest("C"),
+            ]
+        }
+        _ => of(write, &["Q", "M"]),
+    };
+    let mut us = io.start;
+    for (event, step) in all.iter_mut().zip(&io.steps) {
+        (event.us, event.cpu, event.pid) = (us, io.cpu, io.pid);
+        us += step;
+    }
+    all
+}
+
+/// Writes the files of a trace whose events have times of their own.
+fn write(base: &Path, ios: &[Drawn]) {
+    let mut all: Vec<E> = ios.iter().flat_map(events).collect();
+    all.sort_by_key(|event| event.us);
+    let all = (0..).zip(all).map(|(at, event)| E {
+        us: event.us * 512 + at % 512,
+        ..event
+    });
+    let mut all: Vec<E> = all.collect();
+    all.sort_by_key(|event| event.us);
+    for cpu in 0..CPUS {
+        let names = (100..104).filter(|_| cpu == 0);
+        let names = names.map(|pid| E::note(0, 0, pid, format!("job {pid}\0").as_bytes()));
+        let own = all.iter().filter(|event| event.cpu == cpu).cloned();
+        let events: Vec<E> = names.chain(own).collect();
+        let path = format!("{}.blktrace.{cpu}", base.display());
+        fs::write(path, file(LITTLE_7, &events)).unwrap();
+    }
+}
+
+/// The text that blkparse prints.
+fn print(base: &Path, format: Option<&str>) -> Vec<u8> {
+    let mut command = Command::new("blkparse");
+    command.arg("-q").arg("-i").arg(base);
+    if let Some(format) = format {
+        command.arg("-f").arg(format!("{format}\\n"));
+    }
+    command.output().unwrap().stdout
+}
+
+fn by_text(text: &[u8], format: Option<&str>) -> Vec<IoRecord> {
+    let options = ImportOptions {
+        blkparse_format: format.map(str::to_owned),
+        ..ImportOptions::default()
+    };
+    support::import("blkparse", "text", text, &options)
+        .unwrap()
+        .0
+}
+
+fn by_files(base: &Path) -> Vec<IoRecord> {
+    let mut records = Vec::new();
+    let files = FileSet::find(base).unwrap();
+    blktrace_files(&files, &ImportOptions::default(), &mut records).unwrap();
+    records
+}
+
+/// Formats as people write them. They do not tell where a bio was split.
+const FORMATS: [&str; 2] = [
+    "%M,%m %c %s %T.%t %p %a %d %S %n %e [%C]",
+    "%D|%5T.%9t|%-6a|%d|%c|%S|%N|%e|%-8p|%C",
+];
+
+proptest! {
+    #[test]
+    fn text_and_binary_give_equal_records(ios in prop::collection::vec(drawn(), 1..40)) {
+        if Command::new("blkparse").arg("-V").output().is_err() {
+            q2c_testkit::skip("text_and_binary_give_equal_records", "blkparse is not installed");
+            return Ok(());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join("t");
+        write(&base, &ios);
+        let wanted = by_files(&base);
+        prop_assert_eq!(by_text(&print(&base, None), None), wanted.clone());
+        if ios.iter().all(|io| io.kind != 7) {
+            for format in FORMATS {
+                prop_assert_eq!(by_text(&print(&base, Some(format)), Some(format)), wanted.clone(), "{}", format);
+            }
+        }
+    }
+}
