@@ -44,6 +44,7 @@ const POINTS: [(&str, u16); 11] = [
 const SLIGHTLY: u64 = 1_000_000_000;
 
 /// The kinds of lines.
+#[derive(Clone, Copy)]
 enum Line<'a> {
     /// An event, and the name of its process (empty when it is not told).
     Event(Event, &'a str),
@@ -67,39 +68,26 @@ fn sniff(head: &[u8]) -> bool {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let path = from.path;
-    let mut counts = Counts::default();
-    let events = TextEvents {
+    let mut events = TextEvents {
         path,
         skip_bad: from.options.skip_bad,
         lines: Lines::new(from.input),
         state: State::default(),
-        counts: &mut counts,
     };
-    let meta = super::blktrace::take(events, path, 1, from.sink)?;
-    let skipped = counts.skipped.iter();
+    let meta = super::blktrace::take(&mut events, path, 1, from.sink)?;
+    let skipped = events.state.skipped.iter();
     let mut meta = meta.ok_or_else(|| ImportError::Empty {
         path: path.to_owned(),
-        lines: counts.lines,
+        lines: events.lines.number,
         skipped: skipped.clone().map(|(_, of)| of.count).sum(),
     })?;
+    let others = events.state.others.to_string();
+    let facts = skipped.map(|(reason, of)| of.fact(reason, "lines"));
     meta.facts
-        .extend(skipped.map(|(reason, of)| of.fact(reason, "lines")));
-    let others = (
-        "events_of_other_kinds".to_owned(),
-        counts.others.to_string(),
-    );
-    meta.facts.extend([others]);
+        .extend(facts.chain([("events_of_other_kinds".to_owned(), others)]));
     FORMAT.name.clone_into(&mut meta.source);
     "that of the traced machine's tracer".clone_into(&mut meta.clock);
     Ok(meta)
-}
-
-/// Counts of a source, which outlive its events.
-#[derive(Default)]
-struct Counts {
-    lines: u64,
-    others: u64,
-    skipped: BTreeMap<&'static str, Skipped>,
 }
 
 /// Reads events from the text of one source.
@@ -108,18 +96,33 @@ struct TextEvents<'a> {
     skip_bad: bool,
     lines: Lines<'a>,
     state: State,
-    counts: &'a mut Counts,
 }
 
+/// What the lines so far told.
 #[derive(Default)]
 struct State {
     notes: Notes,
     losses: Losses,
+    others: u64,
+    skipped: BTreeMap<&'static str, Skipped>,
     last_time: u64,
 }
 
 impl State {
-    fn take(&mut self, mut event: Event, comm: &str) -> Result<Event, BadLine> {
+    fn take(&mut self, line: Line<'_>) -> Result<Option<Event>, BadLine> {
+        let (mut event, comm) = match line {
+            Line::Event(event, comm) => (event, comm),
+            Line::Lost(events) => {
+                self.losses.lost = self.losses.lost.saturating_add(events);
+                self.losses.gaps += 1;
+                return Ok(None);
+            }
+            Line::Other => {
+                self.others += 1;
+                return Ok(None);
+            }
+            Line::Nothing => return Ok(None),
+        };
         if self.last_time.saturating_sub(event.time) > SLIGHTLY {
             let expected = "a time at most 1 s before the line above; import several traces as files of their own";
             let found = format!("{} ns after {} ns", event.time, self.last_time);
@@ -130,41 +133,26 @@ impl State {
         }
         event.rise_to(self.last_time, &mut self.losses);
         self.last_time = event.time;
-        Ok(event)
+        Ok(Some(event))
     }
 }
 
-impl EventSource for TextEvents<'_> {
+impl EventSource for &mut TextEvents<'_> {
     type Error = ImportError;
 
     fn next_event(&mut self) -> Result<Option<Event>, ImportError> {
         while let Some(line) = self.lines.next().map_err(read_error(self.path))? {
-            self.counts.lines += 1;
-            let event = match line.and_then(parse) {
-                Ok(Line::Event(event, comm)) => self.state.take(event, comm),
-                Ok(Line::Lost(events)) => {
-                    let losses = &mut self.state.losses;
-                    losses.lost = losses.lost.saturating_add(events);
-                    losses.gaps += 1;
-                    continue;
-                }
-                Ok(other) => {
-                    self.counts.others += u64::from(matches!(other, Line::Other));
-                    continue;
-                }
-                Err(bad) => Err(bad),
-            };
-            match event {
-                Ok(event) => return Ok(Some(event)),
+            let taken = line.and_then(parse).and_then(|line| self.state.take(line));
+            let number = self.lines.number;
+            match taken {
+                Ok(None) => {}
+                Ok(event) => return Ok(event),
                 Err(bad) if self.skip_bad => {
                     self.state.losses.count(bad.reason, 1);
-                    let skipped = self.counts.skipped.entry(bad.reason).or_default();
-                    skipped.add(self.counts.lines);
+                    let skipped = self.state.skipped.entry(bad.reason).or_default();
+                    skipped.add(number);
                 }
-                Err(bad) => {
-                    let line = Position::Line(self.counts.lines);
-                    return Err(refused(self.path, line, bad));
-                }
+                Err(bad) => return Err(refused(self.path, Position::Line(number), bad)),
             }
         }
         Ok(None)
@@ -184,7 +172,7 @@ impl EventSource for TextEvents<'_> {
 }
 
 fn parse(line: &str) -> Result<Line<'_>, BadLine> {
-    if let Some(lost) = lost(line)? {
+    if let Some(lost) = lost(line) {
         return Ok(Line::Lost(lost));
     }
     let text = line.trim_start();
@@ -361,34 +349,21 @@ fn number(device: &str) -> Option<u32> {
 /// The events that a line says were lost: `CPU:1 [LOST 34 EVENTS]`, `CPU:1 [34 EVENTS DROPPED]`
 /// (at least one where it gives no number), `PERF_RECORD_LOST lost 34`, or, in ftrace's header,
 /// those that were written over: `entries-in-buffer/entries-written: 4/10`.
-fn lost(line: &str) -> Result<Option<u64>, BadLine> {
-    let wrong = || bad("lost events", "a number", line.as_bytes());
-    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
-    if let Some((_, counts)) = line.split_once("entries-in-buffer/entries-written:")
-        && line.starts_with('#')
-    {
-        let counts = counts.split_whitespace().next().unwrap_or_default();
-        let (kept, written) = counts.split_once('/').ok_or_else(wrong)?;
-        let over = number(written)?.saturating_sub(number(kept)?);
-        return Ok((over > 0).then_some(over));
-    }
-    if let Some((_, count)) = line.split_once("PERF_RECORD_LOST lost ") {
-        return number(count).map(Some);
-    }
-    let inside = line
-        .strip_prefix("CPU:")
-        .and_then(|rest| rest.split_once('['));
-    let Some((_, inside)) = inside else {
-        return Ok(None);
+fn lost(line: &str) -> Option<u64> {
+    let number = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit())
+            .find_map(|n| n.parse::<u64>().ok())
     };
-    let inside = inside.trim_end().trim_end_matches(']');
-    let is_loss = inside.contains("LOST") || inside.contains("DROPPED");
-    let digits: String = inside.chars().filter(char::is_ascii_digit).collect();
-    match (is_loss, digits.is_empty()) {
-        (false, _) => Ok(None),
-        (true, true) => Ok(Some(1)),
-        (true, false) => number(&digits).map(Some),
+    if let Some(counts) = line.strip_prefix("# entries-in-buffer/entries-written:") {
+        let (kept, written) = counts.split_once('/')?;
+        let over = number(written)?.checked_sub(number(kept)?);
+        return over.filter(|over| *over > 0);
     }
+    let behind = match line.strip_prefix("CPU:") {
+        Some(rest) if rest.contains("LOST") || rest.contains("DROPPED") => rest.split_once('[')?.1,
+        _ => line.split_once("PERF_RECORD_LOST lost ")?.1,
+    };
+    Some(number(behind).unwrap_or(1))
 }
 
 /// Whether a line that is no event belongs to trace-cmd's header or to a stack.

@@ -2,7 +2,7 @@
 
 use super::{import, options};
 use crate::support::place;
-use q2c_model::{Bytes, IoRecord, Op, TraceMeta};
+use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
 use q2c_trace::import::{
     ColumnMap, FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff,
 };
@@ -23,53 +23,55 @@ fn recognised(text: &[u8], options: &ImportOptions) -> (String, Vec<IoRecord>, T
     (format.to_owned(), records, meta)
 }
 
-/// Start, issue and end of each request, ns.
-fn times(records: &[IoRecord]) -> Vec<[Option<u64>; 3]> {
-    let times = |r: &IoRecord| [r.queue_ns, r.issue_ns, r.complete_ns].map(|at| at.map(|at| at.0));
+/// Start, issue and end of each request in ns, -1 where unknown.
+fn times(records: &[IoRecord]) -> Vec<[i64; 3]> {
+    let ns = |at: Option<Nanos>| at.map_or(-1, |at| at.0 as i64);
+    let times = |r: &IoRecord| [r.queue_ns, r.issue_ns, r.complete_ns].map(ns);
     records.iter().map(times).collect()
 }
 
-fn places(records: &[IoRecord]) -> Vec<(u64, u64)> {
-    let place = |record: &IoRecord| (record.sector.0, record.bytes.0);
-    records.iter().map(place).collect()
+/// Operation, first sector and bytes of each request, as in `read 8+512`.
+fn places(records: &[IoRecord]) -> String {
+    let place = |r: &IoRecord| format!("{} {}+{}", r.op, r.sector.0, r.bytes.0);
+    records.iter().map(place).collect::<Vec<_>>().join(", ")
+}
+
+/// Device and process of a request.
+fn who(r: &IoRecord) -> String {
+    let (pid, comm) = (r.pid.unwrap_or(0), r.comm.as_deref().unwrap_or(""));
+    format!("{} {pid} {comm}", r.device)
 }
 
 /// The first request ends at time zero, so it started before; LAT counts from the issue.
 #[test]
 fn biosnoop_of_bcc() {
-    let text = case!("15-dead-ends/biosnoop.txt");
-    let (format, records, meta) = recognised(text, &options());
-    let expected = [(0, 740_000), (764_000, 1_294_000), (14_410_000, 14_510_000)];
-    let expected = expected.map(|(issue, end)| [None, Some(issue), Some(end)]);
-    assert_eq!(
-        (format.as_str(), times(&records)),
-        ("biosnoop", expected.to_vec())
-    );
-    let last = &records[2];
-    assert_eq!(
-        (last.pid, last.comm.as_deref()),
-        (Some(2211), Some("sqld 8"))
-    );
-    assert_eq!(
-        (last.op, last.bytes, last.device.minor),
-        (Op::Read, Bytes(512), 1)
-    );
+    let (format, records, meta) = recognised(case!("15-dead-ends/biosnoop.txt"), &options());
+    assert_eq!(format, "biosnoop");
+    let expected = [
+        [-1, 0, 740_000],
+        [-1, 764_000, 1_294_000],
+        [-1, 14_410_000, 14_510_000],
+    ];
+    assert_eq!(times(&records), expected);
+    let expected = "write 13092560+4096, write 13092432+4096, read 0+512";
+    assert_eq!(places(&records), expected);
+    assert_eq!(who(&records[2]), "1:1 2211 sqld 8");
     assert_eq!(meta.facts["device.1:1"], "nvme0n1");
 }
 
 #[test]
 fn biosnoop_with_queues_letters_and_losses() {
     let text = case!("15-dead-ends/biosnoop_q.txt");
-    let (_, records, _) = recognised(text, &options());
-    let expected = [[0, 10_000, 240_000], [349_000, 369_000, 569_000]];
-    assert_eq!(times(&records), expected.map(|times| times.map(Some)));
-    let more = "0.1 a 1 sdb FF -1 0 -1.000 0.5\nPossibly lost 3 samples\n";
-    let text = [text, more.as_bytes()].concat();
-    let (_, records, meta) = recognised(&text, &options());
-    assert_eq!(
-        (records[2].op, records[2].queue_ns, meta.lost),
-        (Op::Flush, None, 3)
-    );
+    let more = b"0.1 a 1 sdb FF -1 0 -1.000 0.5\nPossibly lost 3 samples\n";
+    let (_, records, meta) = recognised(&[text, &more[..]].concat(), &options());
+    let expected = [
+        [0, 10_000, 240_000],
+        [349_000, 369_000, 569_000],
+        [-1, 99_740_000, 100_240_000],
+    ];
+    assert_eq!(times(&records), expected);
+    assert_eq!(places(&records), "read 0+4096, write 0+4096, flush 0+0");
+    assert_eq!(meta.lost, 3);
 }
 
 #[test]
@@ -77,40 +79,28 @@ fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
     let text = case!("15-dead-ends/biosnoop_bt.txt");
     let told = import("biosnoop", text, &options()).unwrap_err();
     assert!(told.contains("expected the option op"), "{told}");
-    let stated = ImportOptions {
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
-        ..options()
-    };
-    let (_, records, _) = recognised(text, &stated);
-    let expected = [(0, 100_000), (57_000, 100_000)];
-    let expected = expected.map(|(start, end)| [Some(start), None, Some(end)]);
-    assert_eq!(times(&records), expected.to_vec());
+    let (_, records, _) = recognised(text, &needed("biosnoop"));
+    assert_eq!(times(&records), [[0, -1, 100_000], [57_000, -1, 100_000]]);
+    assert_eq!(places(&records), "read 0+4096, read 0+4096");
 }
 
 #[test]
 fn block_events_of_three_tools() {
-    for (text, queued) in [
-        (&case!("15-dead-ends/ftrace.txt")[..], true),
-        (case!("15-dead-ends/trace_cmd.txt"), false),
-        (case!("12-csv-recognition/perf_script.txt"), false),
+    for (text, expected) in [
+        (&case!("15-dead-ends/ftrace.txt")[..], [0, 10_000, 100_000]),
+        (case!("15-dead-ends/trace_cmd.txt"), [-1, 0, 90_000]),
+        (case!("12-csv-recognition/perf_script.txt"), [-1, 0, 90_000]),
     ] {
         let (format, records, meta) = recognised(text, &options());
-        let queue = if queued { 10_000 } else { 0 };
-        let expected = [queued.then_some(0), Some(queue), Some(queue + 90_000)];
-        assert_eq!(
-            (format.as_str(), times(&records)),
-            ("ftrace", vec![expected])
-        );
-        let one = &records[0];
-        assert_eq!((one.op, one.device.to_string().as_str()), (Op::Read, "8:0"));
-        assert_eq!((one.pid, one.comm.as_deref()), (Some(1234), Some("fio")));
-        assert_eq!((places(&records), meta.lost), (vec![(2048, 4096)], 0));
+        assert_eq!((format.as_str(), meta.lost), ("ftrace", 0));
+        assert_eq!(times(&records), [expected]);
+        assert_eq!(places(&records), "read 2048+4096");
+        assert_eq!(who(&records[0]), "8:0 1234 fio");
     }
 }
 
 /// A name with blanks, the thread's process, nine decimals, a passthrough command without a place,
-/// an error, other events, and losses.
+/// an error, other events, and losses: 5 written over, 34 and 7.
 #[test]
 fn block_events_of_all_kinds() {
     let text = "\
@@ -120,91 +110,92 @@ CPU:0 [7 EVENTS DROPPED]
  my job-7   (  5) [000] ..... 5.000000001: block_rq_issue: 259,3 N 4096 () 18446744073709551615 + 0 none,0,0 [my job]
  my job-7   (  5) [000] ..... 5.000000002: sched_switch: prev_comm=my job
  <idle>-0   (---) [000] d.h.. 5.000000009: block_rq_complete: 259,3 N () 18446744073709551615 + 8 none,0,0 [-5]
+something else
 ";
-    let (_, records, meta) = recognised(text.as_bytes(), &options());
-    let one = &records[0];
+    let told = import("ftrace", text.as_bytes(), &options()).unwrap_err();
+    assert!(told.contains("line 7, line: expected task, pid"), "{told}");
+    let mut skipping = options();
+    skipping.skip_bad = true;
+    let (records, meta) = import("ftrace", text.as_bytes(), &skipping).unwrap();
+    assert_eq!((times(&records), meta.lost), (vec![[-1, 0, 8]], 46));
     assert_eq!(
-        (times(&records), meta.lost),
-        (vec![[None, Some(0), Some(8)]], 46)
+        (places(&records), records[0].error),
+        ("other 0+4096".to_owned(), Some(-5))
     );
-    assert_eq!(
-        (one.op, one.bytes, one.error),
-        (Op::Other, Bytes(4096), Some(-5))
-    );
-    assert_eq!((one.pid, one.comm.as_deref()), (Some(7), Some("my job")));
+    assert_eq!(who(&records[0]), "259:3 7 my job");
     assert_eq!(meta.facts["events_of_other_kinds"], "1");
-    let bad = format!("{text}\nsomething else\n");
-    let told = import("ftrace", bad.as_bytes(), &options()).unwrap_err();
-    assert!(told.contains("line 8, line: expected task, pid"), "{told}");
-    let skipping = ImportOptions {
-        skip_bad: true,
-        ..options()
-    };
-    let (_, meta) = import("ftrace", bad.as_bytes(), &skipping).unwrap();
-    assert_eq!(meta.facts["skipped.not a value of the field.lines"], "8");
+    assert_eq!(meta.facts["skipped.not a value of the field.lines"], "7");
 }
 
 /// One request of the second dump started before the recording.
 #[test]
 fn etw_by_its_header() {
     let (_, records, _) = recognised(case!("16-etw/etw_cpu.csv"), &options());
-    let expected = [(0, 283_000), (1_083_000, 1_283_000), (1_551_000, 1_671_000)];
-    let expected = expected.map(|(start, end)| [Some(start), None, Some(end)]);
-    assert_eq!(times(&records), expected.to_vec());
-    let expected = [(13_075_904, 4096), (13_075_912, 4096), (0, 0)];
+    let expected = [
+        [0, -1, 283_000],
+        [1_083_000, -1, 1_283_000],
+        [1_551_000, -1, 1_671_000],
+    ];
+    assert_eq!(times(&records), expected);
+    let expected = "read 13075904+4096, read 13075912+4096, flush 0+0";
     assert_eq!(places(&records), expected);
     let text = String::from_utf8_lossy(case!("16-etw/etw_os.csv"));
     let text = text.replace("Events Lost: 0", "Events Lost: 7");
     let (format, records, meta) = recognised(text.as_bytes(), &options());
     assert_eq!((format.as_str(), meta.lost), ("ms-etw", 7));
-    assert_eq!(times(&records)[1], [Some(8_512_000), None, Some(8_795_000)]);
+    assert_eq!(times(&records)[1], [8_512_000, -1, 8_795_000]);
     assert_eq!(meta.facts["events_of_other_kinds"], "1");
 }
 
 #[test]
 fn edges_of_iologs() {
-    let rounded = "offsets_rounded_down";
-    for (text, places_of_it, fact) in [
+    let headless = "version 2 by the shape of its lines; its header is missing";
+    for (text, expected, fact, value) in [
         (
             &case!("18-iolog-edges/io3a.log")[..],
-            &[(1, 4096)][..],
-            (rounded, "1"),
+            "read 1+4096",
+            "offsets_rounded_down",
+            "1",
         ),
         (
             case!("18-iolog-edges/io3bom.log"),
-            &[(8, 4096)],
-            ("device.1:0", "/dev/nvme0n1"),
+            "read 8+4096",
+            "device.1:0",
+            "/dev/nvme0n1",
         ),
         (
             case!("18-iolog-edges/io_nohead.log"),
-            &[(252_972, 2048), (3_105_000, 10_240)],
-            (
-                "recognised",
-                "version 2 by the shape of its lines; its header is missing",
-            ),
+            "read 252972+2048, read 3105000+10240",
+            "recognised",
+            headless,
         ),
         (
             case!("18-iolog-edges/io_space.log"),
-            &[(0, 4096)],
-            ("device.1:0", "/mnt/my file"),
+            "read 0+4096",
+            "device.1:0",
+            "/mnt/my file",
         ),
         (
             case!("18-iolog-edges/io_unal.log"),
-            &[(0, 4096), (0, 100)],
-            (rounded, "1"),
+            "read 0+4096, read 0+100",
+            "offsets_rounded_down",
+            "1",
         ),
     ] {
         let (format, records, meta) = recognised(text, &options());
         assert_eq!(
-            (format.as_str(), places(&records)),
-            ("fio-iolog", places_of_it.to_vec())
+            (format.as_str(), places(&records).as_str()),
+            ("fio-iolog", expected)
         );
-        assert_eq!(meta.facts[fact.0], fact.1);
+        assert_eq!(meta.facts[fact], value);
     }
-    let (records, meta) = import("fio-iolog", b"7 a b read 512 512\n", &options()).unwrap();
+    let (_, meta) = import("fio-iolog", b"7 a b read 512 512\n", &options()).unwrap();
     assert_eq!(
-        (places(&records), meta.source_version.as_str()),
-        (vec![(1, 512)], "3")
+        (
+            meta.source_version.as_str(),
+            meta.facts["device.1:0"].as_str()
+        ),
+        ("3", "a b")
     );
 }
 
@@ -224,7 +215,7 @@ fn bytes_are_not_taken_as_blocks() {
     assert!(told.contains("--offset-unit 1 for bytes"), "{told}");
     stated.offset_unit = Some(Bytes(1));
     let (_, records, _) = recognised(text, &stated);
-    assert_eq!(places(&records), [(8000, 4096), (16_000, 8192)]);
+    assert_eq!(places(&records), "read 8000+4096, write 16000+8192");
     // One copy of Tencent's set has offsets in bytes.
     let told = import(
         "tencent",
@@ -258,7 +249,7 @@ fn units_count_and_must_be_stated_where_years_are_wrong() {
             ..options()
         };
         let (format, records, _) = recognised(text, &stated);
-        assert_eq!(times(&records)[1][0], Some(apart_ns));
+        assert_eq!(times(&records)[1][0], apart_ns);
         let unstated = import(&format, text, &options());
         let asked = unstated.is_err_and(|told| told.contains("expected the option unit"));
         assert_eq!(asked, format == "alibaba");
