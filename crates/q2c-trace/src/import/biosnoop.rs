@@ -53,26 +53,20 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut snoop = Snoop::default();
     let mut facts = Vec::new();
     if lacks("T") {
-        snoop.op = Some(needed(
-            options.op,
-            path,
-            "op",
-            "the text has no operations",
-        )?);
-        facts.extend(options.op.map(|op| (STATED_OP, op.to_string())));
+        let op = needed(options.op, path, "op", "it has no column T")?;
+        facts.push((STATED_OP.to_owned(), op.to_string()));
+        snoop.op = Some(op);
     }
     if lacks("BYTES") {
-        snoop.bytes = needed(options.bytes, path, "block size", "the text has no lengths")?;
-        facts.push((STATED_BYTES, snoop.bytes.0.to_string()));
+        snoop.bytes = needed(options.bytes, path, "block size", "it has no column BYTES")?;
+        facts.push((STATED_BYTES.to_owned(), snoop.bytes.0.to_string()));
     }
     if lacks("SECTOR") {
-        facts.push((STATED_SECTOR, "0 (the source has no offsets)".to_owned()));
+        let none = "0 (the source has no offsets)";
+        facts.push((STATED_SECTOR.to_owned(), none.to_owned()));
     }
     let spec = if lacks("T") { &QUEUED } else { &ISSUED };
     let mut meta = text::import_in_order(from, spec, |line| snoop.line(line))?;
-    let facts = facts
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
     meta.facts.extend(snoop.disks.facts().chain(facts));
     meta.lost = snoop.lost;
     Ok(meta)
@@ -127,10 +121,8 @@ impl Snoop {
             return Ok(None);
         }
         // The lines before a header, and the maps that bpftrace prints at the end.
-        if [&b"Attach"[..], b"Tracing", b"@"]
-            .iter()
-            .any(|begin| line.starts_with(begin))
-        {
+        let begins = |text: &[u8]| line.starts_with(text);
+        if begins(b"Attach") || begins(b"Tracing") || begins(b"@") {
             return Ok(None);
         }
         if self.columns.is_empty() {
@@ -172,21 +164,14 @@ impl<'a> Cells<'a> {
 
     /// A column's cell; empty where there is none.
     fn get(&self, name: &str) -> &'a [u8] {
-        let mut next = 0;
-        for column in self.columns {
-            let count = if column.name == "COMM" {
-                self.of_name
-            } else {
-                1
-            };
-            if column.name == name {
-                let cells = self.ranges.get(next..next + count).unwrap_or_default();
-                let ends = cells.first().zip(cells.last());
-                return ends.map_or(b"", |(first, last)| &self.line[first.start..last.end]);
-            }
-            next += count;
-        }
-        b""
+        let place = |name| self.columns.iter().position(|column| column.name == name);
+        let cells = place(name).zip(place("COMM")).and_then(|(at, comm)| {
+            let first = if at > comm { at + self.of_name - 1 } else { at };
+            let count = if at == comm { self.of_name } else { 1 };
+            self.ranges.get(first..first + count)
+        });
+        let ends = cells.and_then(|cells| cells.first().zip(cells.last()));
+        ends.map_or(b"", |(first, last)| &self.line[first.start..last.end])
     }
 
     fn time(&self, name: &'static str) -> Result<Nanos, BadLine> {
@@ -216,11 +201,13 @@ impl<'a> Cells<'a> {
             cell if cell.starts_with(b"-1") => None,
             _ => Some(self.time("QUE")?),
         };
-        let since = self
-            .time("LAT")?
-            .0
-            .saturating_add(waited.unwrap_or_default().0);
-        let mut row = Row::ended(self.time("TIME")?, Nanos(since), op, (sector, bytes))?;
+        let (end, latency) = (self.time("TIME")?, self.time("LAT")?);
+        let since = Nanos(
+            latency
+                .0
+                .saturating_add(waited.map_or(0, |waited| waited.0)),
+        );
+        let mut row = Row::ended(end, since, op, (sector, bytes))?;
         row.pid = match self.get("PID") {
             b"" => None,
             cell => Some(device(cell, "PID")?),

@@ -184,12 +184,9 @@ fn parse(line: &str) -> Result<Line<'_>, BadLine> {
                         `fio-12 [001] 5.000123: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]`";
         bad("line", expected, line.as_bytes())
     };
-    let Some(head) = Head::split(line) else {
-        return if is_passed_over(text) {
-            Ok(Line::Nothing)
-        } else {
-            Err(wrong())
-        };
+    let head = match Head::split(line) {
+        None if is_passed_over(text) => return Ok(Line::Nothing),
+        head => head.ok_or_else(wrong)?,
     };
     let point = POINTS.iter().find(|(name, _)| *name == head.point);
     let Some((_, action)) = point else {
@@ -274,10 +271,8 @@ fn time(text: &str) -> Result<u64, BadLine> {
     }
     let seconds: u64 = seconds.parse().map_err(|_| wrong())?;
     let ns: u64 = format!("{fraction:0<9}").parse().map_err(|_| wrong())?;
-    let whole = seconds.checked_mul(1_000_000_000);
-    whole
-        .and_then(|whole| whole.checked_add(ns))
-        .ok_or_else(wrong)
+    let whole = seconds.checked_mul(1_000_000_000).ok_or_else(wrong)?;
+    whole.checked_add(ns).ok_or_else(wrong)
 }
 
 /// Takes the payload of an event, and returns the name of the process in it. It is `8,0 WS 4096 ()
@@ -320,10 +315,7 @@ fn range(text: &str, event: &mut Event) -> Result<(), BadLine> {
     let (sector, second) = (next("sector")?, next("sectors")?);
     // A request without a place has the sector -1.
     event.sector = if sector == u64::MAX { 0 } else { sector };
-    let length = second.checked_mul(512);
-    event.bytes = length
-        .and_then(|bytes| u32::try_from(bytes).ok())
-        .unwrap_or(u32::MAX);
+    event.bytes = u32::try_from(second.saturating_mul(512)).unwrap_or(u32::MAX);
     if event.action == action::SPLIT {
         // The tracepoint does not tell the length; the matcher needs one that is not zero.
         (event.bytes, event.split_at) = (512, second);
@@ -350,9 +342,9 @@ fn number(device: &str) -> Option<u32> {
 /// (at least one where it gives no number), `PERF_RECORD_LOST lost 34`, or, in ftrace's header,
 /// those that were written over: `entries-in-buffer/entries-written: 4/10`.
 fn lost(line: &str) -> Option<u64> {
-    let number = |text: &str| {
-        text.split(|c: char| !c.is_ascii_digit())
-            .find_map(|n| n.parse::<u64>().ok())
+    let number = |text: &str| -> Option<u64> {
+        let mut parts = text.split(|c: char| !c.is_ascii_digit());
+        parts.find_map(|part| part.parse().ok())
     };
     if let Some(counts) = line.strip_prefix("# entries-in-buffer/entries-written:") {
         let (kept, written) = counts.split_once('/')?;
