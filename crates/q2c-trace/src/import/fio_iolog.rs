@@ -2,9 +2,9 @@
 //!
 //! Version 2 has lines `name action offset length`, with `name wait us` between them; waits add up,
 //! as documented. Version 3 has lines `time name action offset length`, with the time in
-//! microseconds. Names may hold blanks, so lines are read from their right end. Where the header was
-//! cut off, the first line tells the version. Offsets are bytes in the file; those of buffered I/O
-//! are rounded down to sectors and counted. Files are numbered by appearance, from 0, and their
+//! microseconds. Names may hold blanks, so lines are read from their right end. Where the header
+//! was cut off, the first line tells the version. Offsets are bytes in the file; those of buffered
+//! I/O are rounded down to sectors and counted. Files are numbered by appearance, from 0, and their
 //! names are among the trace's facts. Times are those of the program, so the records are of the
 //! user layer and have only a submission.
 

@@ -28,9 +28,10 @@ pub(super) fn doubt(head: &[u8], format: &ImportFormat) -> Option<String> {
         .filter(|other| (other.sniff)(head))
         .map(|other| other.name)
         .collect();
-    let others = match others.is_empty() {
-        true => "none".to_owned(),
-        false => others.join(", "),
+    let others = if others.is_empty() {
+        "none".to_owned()
+    } else {
+        others.join(", ")
     };
     let name = format.name;
     Some(format!(
