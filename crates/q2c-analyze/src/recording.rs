@@ -50,6 +50,7 @@ pub fn recording(
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
     let input = Input::recognise(path, options.format.as_deref())?;
     analysis.by_thread = has_ids_of_threads(path, &input)?;
+    input.check(path, &options.import)?;
     if let Some(process) = &options.process {
         let mut of_it = OfProcess::new(process, &mut analysis);
         let mut meta = input.read(path, &options.import, &Scan::new(), &mut of_it)?;

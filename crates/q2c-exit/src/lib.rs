@@ -68,6 +68,7 @@ pub fn import_exit(error: &ImportError) -> Exit {
         ImportError::Option { .. }
         | ImportError::Map { .. }
         | ImportError::Pattern { .. }
+        | ImportError::Unused { .. }
         | ImportError::Merge { .. }
         | ImportError::Carried { .. }
         | ImportError::NoFormat { .. } => Exit::Usage,

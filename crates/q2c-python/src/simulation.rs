@@ -82,5 +82,6 @@ fn listed(latencies: &[f64]) -> Input {
     Input::Foreign {
         format: by_name(FORMAT).expect("the importer of latencies has this name"),
         source: Box::new(Cursor::new(text)),
+        recognised: None,
     }
 }

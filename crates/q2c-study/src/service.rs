@@ -3,7 +3,7 @@
 use super::source::ASSUMED;
 use q2c_model::IoRecord;
 use q2c_service::{Empirical, EmpiricalBuilder, RecordedTimes};
-use q2c_trace::import::{ImportOptions, Input, RecordSink};
+use q2c_trace::import::{ImportOption, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::error::Error;
 
@@ -26,14 +26,14 @@ const COLUMNS: [Column; 6] = [
 pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
     let (op, bytes) = ASSUMED;
     let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
-    let options = ImportOptions {
-        unit,
-        op: Some(op),
-        bytes: Some(bytes),
-        ..ImportOptions::default()
-    };
     let mut taken = Taken(EmpiricalBuilder::new(wanted.measure));
     let input = Input::recognise(&wanted.path, None)?;
+    let options = ImportOptions {
+        unit,
+        op: input.uses(ImportOption::Op).then_some(op),
+        bytes: input.uses(ImportOption::Bytes).then_some(bytes),
+        ..ImportOptions::default()
+    };
     let scan = Scan::new().columns(&COLUMNS);
     input.read(&wanted.path, &options, &scan, &mut taken)?;
     Ok(taken.0.finish()?)

@@ -183,9 +183,10 @@ fn a_stop_is_an_error_of_its_own() {
         },
         ..Options::default()
     };
-    for path in [own, foreign, blktrace] {
-        assert!(analyzed(&path, &options).is_ok(), "{}", path.display());
-        let stopped = recording(&path, &options, &AtomicBool::new(true)).unwrap_err();
+    let plain = Options::default();
+    for (path, options) in [(own, &plain), (foreign, &options), (blktrace, &plain)] {
+        assert!(analyzed(&path, options).is_ok(), "{}", path.display());
+        let stopped = recording(&path, options, &AtomicBool::new(true)).unwrap_err();
         let told = format!("analyze {}: stopped by a signal", path.display());
         assert_eq!(stopped.to_string(), told);
         assert!(matches!(

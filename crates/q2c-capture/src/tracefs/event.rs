@@ -1,7 +1,7 @@
 //! Decodes the records of the tracepoints to the events that blktrace's matcher takes.
 
 use super::format::{Field, Format};
-use q2c_trace::blktrace::{Event, action, category};
+use q2c_trace::blktrace::{Event, action, category, category_of_rwbs};
 
 /// Tracepoints and the blktrace action that each stands for. Those that a kernel does not have are
 /// left out.
@@ -108,35 +108,10 @@ impl Point {
     }
 }
 
-/// The blktrace category of the letters of `rwbs` (blk_fill_rwbs): F for a flush before, then one
-/// of R W D F N, or Z and a letter, then F A S M and others. The result is 0 for an operation
-/// without a letter of its own, which is passthrough.
+/// The blktrace category of the letters of `rwbs`, which end at a zero.
 fn kinds(rwbs: &[u8]) -> u32 {
     let end = rwbs.iter().position(|byte| *byte == 0);
-    let text = &rwbs[..end.unwrap_or(rwbs.len())];
-    let (before, text) = match text {
-        [b'F', rest @ ..] if rest.first().is_some_and(|c| b"RWDFNZ".contains(c)) => {
-            (category::FLUSH, rest)
-        }
-        text => (0, text),
-    };
-    let (kind, rest) = match text {
-        [b'R', rest @ ..] => (category::READ, rest),
-        [b'W', rest @ ..] => (category::WRITE, rest),
-        [b'D', rest @ ..] => (category::DISCARD | category::WRITE, rest),
-        [b'F', rest @ ..] => (category::FLUSH, rest),
-        [b'Z', _, ..] => return before | category::ZONE,
-        // N or an unknown letter: there is no category but that of a flush before it.
-        _ => return before,
-    };
-    let flags = rest.iter().map(|letter| match letter {
-        b'F' => category::FUA,
-        b'A' => category::AHEAD,
-        b'S' => category::SYNC,
-        b'M' => category::META,
-        _ => 0,
-    });
-    flags.fold(before | kind, |all, flag| all | flag)
+    category_of_rwbs(&rwbs[..end.unwrap_or(rwbs.len())])
 }
 
 #[cfg(test)]
@@ -213,29 +188,6 @@ mod tests {
         for event in [issued.unwrap(), over.unwrap()] {
             assert_eq!((event.sector, event.bytes), (0, 4096));
             assert_eq!(event.category, category::PC);
-        }
-    }
-
-    /// The expected values are worked out by hand from the kernel's blk_fill_rwbs.
-    #[test]
-    fn letters() {
-        for (text, wanted) in [
-            (&b"R"[..], category::READ),
-            (b"RA", category::READ | category::AHEAD),
-            (b"RSM", category::READ | category::SYNC | category::META),
-            (b"WFS", category::WRITE | category::FUA | category::SYNC),
-            (
-                b"FWFS",
-                category::FLUSH | category::WRITE | category::FUA | category::SYNC,
-            ),
-            (b"FF", category::FLUSH),
-            (b"F", category::FLUSH),
-            (b"FS", category::FLUSH | category::SYNC),
-            (b"DE", category::DISCARD | category::WRITE),
-            (b"ZA", category::ZONE),
-            (b"N", 0),
-        ] {
-            assert_eq!(kinds(text), wanted, "{}", text.escape_ascii());
         }
     }
 }

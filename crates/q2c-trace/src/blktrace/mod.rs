@@ -18,6 +18,7 @@ mod matching;
 mod merge;
 mod notes;
 mod queue;
+mod rwbs;
 mod set;
 
 pub use error::BlktraceError;
@@ -30,4 +31,6 @@ pub(crate) use loss::{Seen, Sequences};
 pub use matching::{Counts, Matcher};
 pub use merge::Merge;
 pub use notes::Notes;
+pub use rwbs::category_of_rwbs;
+pub(crate) use rwbs::kind_of_rwbs;
 pub use set::{EventSource, FileSet, MatchSummary, match_events};

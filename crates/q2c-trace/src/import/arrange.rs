@@ -9,7 +9,7 @@ use super::depth::Depths;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Origin, Position, RecordSink};
+use super::run::{Intake, Origin, Position, RecordSink, Skipped};
 use crate::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub(super) struct Spec {
     pub(super) unix: bool,
     /// Whether requests have ends.
     pub(super) ends: bool,
+    /// Whether rows that do not tell how long they waited start when the driver got them.
+    pub(super) issued: bool,
     /// Whether the names of rows are hosts. Each host then becomes a major number.
     pub(super) hosts: bool,
     /// Turns the number of a row's position into the position that messages name: a line or an
@@ -44,6 +46,7 @@ impl Spec {
             clock,
             unix: false,
             ends: false,
+            issued: false,
             hosts: false,
             position: Position::Line,
         }
@@ -208,10 +211,11 @@ impl<'a> Arranged<'a> {
         self.bad(row.position, bad)
     }
 
-    /// Adds counts of lines that were left out before they became rows.
-    pub(super) fn skipped(&mut self, skipped: BTreeMap<&'static str, u64>) {
+    /// Takes the lines of a part that were left out before they became rows. Its lines count from
+    /// `before`.
+    pub(super) fn skipped(&mut self, skipped: &BTreeMap<&'static str, Skipped>, before: u64) {
         for (reason, lines) in skipped {
-            self.intake.skipped(reason, lines);
+            self.intake.skipped(reason, lines, before);
         }
     }
 
@@ -325,7 +329,13 @@ impl<'a> Arranged<'a> {
             row.bytes,
         );
         record.depth_at_submit = depth;
+        record.issue_ns = row
+            .waited
+            .map(|waited| Nanos(start.0.saturating_add(waited.0)));
         let (first, last) = match self.spec.layer {
+            Layer::Block if self.spec.issued && row.waited.is_none() => {
+                (&mut record.issue_ns, &mut record.complete_ns)
+            }
             Layer::Block => (&mut record.queue_ns, &mut record.complete_ns),
             Layer::User => (&mut record.submit_ns, &mut record.reap_ns),
         };

@@ -21,6 +21,8 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     help: "binary blktrace, versions 7 and 8: a file of blkparse -d, or the base name of BASE.blktrace.N",
     sniff,
     own_device_numbers: false,
+    by_shape: false,
+    uses: &[],
     import,
 };
 

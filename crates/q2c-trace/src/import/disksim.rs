@@ -4,20 +4,35 @@
 //! of the format, so the unit must be stated. The lowest bit of the flags is 1 for reads, unless
 //! stated otherwise.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::ImportError;
 use super::row::Row;
 use super::run::{Import, needed};
+use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, time};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Op, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "disksim",
     help: "DiskSim ASCII: time device block blocks flags; needs the unit (ms in DiskSim's own files); --read-flag 0 where 0 is a read",
-    sniff: |head| text::sniff(head, |line| row(line, &SNIFFED)),
+    sniff: |head| {
+        let fits = |block| {
+            let stated = Stated { block, ..SNIFFED };
+            shape::sniff(head, &SPEC, |line| row(line, &stated))
+        };
+        // Copies of the format have bytes; the import then asks for the unit of offsets.
+        fits(Bytes(512)) || fits(Bytes(1))
+    },
     own_device_numbers: false,
+    by_shape: true,
+    uses: &[
+        ImportOption::Unit,
+        ImportOption::OffsetUnit,
+        ImportOption::ReadFlag,
+        ImportOption::Sort,
+    ],
     import,
 };
 
@@ -42,7 +57,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let why = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
     let stated = Stated {
         unit: needed(options.unit, path, "unit", why)?,
-        block: options.offset_unit.unwrap_or(SNIFFED.block),
+        block: shape::stated_block(from, true, |line| row(line, &SNIFFED))?,
         read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
     };
     let mut meta = text::import(from, &SPEC, |line| row(line, &stated))?;

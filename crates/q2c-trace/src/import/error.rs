@@ -130,6 +130,18 @@ pub enum ImportError {
         /// The reason why the option is needed.
         why: &'static str,
     },
+    /// An option was given that the format does not use.
+    #[error("import {}: expected options that {format} uses, found {flag}, which is for {users}; leave it out", path.display())]
+    Unused {
+        /// Path of the source.
+        path: PathBuf,
+        /// Name of the format.
+        format: &'static str,
+        /// The option as it is typed.
+        flag: &'static str,
+        /// The formats that use it.
+        users: String,
+    },
     /// The column map does not fit the importer's fields.
     #[error("import {}: column map: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]
     Map {

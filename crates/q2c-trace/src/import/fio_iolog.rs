@@ -2,24 +2,32 @@
 //!
 //! Version 2 has lines `name action offset length`, with `name wait us` between them; waits add up,
 //! as documented. Version 3 has lines `time name action offset length`, with the time in
-//! microseconds. Offsets are bytes in the file. Files are numbered by appearance, from 0, and their
+//! microseconds. Names may hold blanks, so lines are read from their right end. Where the header
+//! was cut off, the first line tells the version. Offsets are bytes in the file; those of buffered
+//! I/O are rounded down to sectors and counted. Files are numbered by appearance, from 0, and their
 //! names are among the trace's facts. Times are those of the program, so the records are of the
 //! user layer and have only a submission.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::row::Row;
+use super::row::{Names, Row};
 use super::run::Import;
-use super::text::{self, Cells, Parse, Separator, address, bad, length, time};
+use super::text::{self, BOM, Parse, bad, length, ranges, time, whole};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fio-iolog",
     help: "fio iolog versions 2 and 3, microseconds unless --unit says otherwise (not verified against a real file)",
-    sniff: |head| head.starts_with(V2) || head.starts_with(V3),
+    sniff: |head| {
+        let mut log = Log::new(TimeUnit::Microseconds);
+        let head = head.strip_prefix(BOM).unwrap_or(head);
+        head.starts_with(V2) || head.starts_with(V3) || text::sniff(head, |line| log.line(line))
+    },
     own_device_numbers: true,
+    by_shape: false,
+    uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
 };
 
@@ -29,23 +37,36 @@ const SPEC: Spec = Spec {
     layer: Layer::User,
     ..Spec::lines("fio-iolog", "from fio's start")
 };
-/// Most files in a log.
-const MOST_FILES: usize = 1024;
+const ACTIONS: [&[u8]; 9] = [
+    b"read",
+    b"write",
+    b"trim",
+    b"sync",
+    b"datasync",
+    b"wait",
+    b"add",
+    b"open",
+    b"close",
+];
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let mut log = Log {
-        unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
-        version: None,
-        now: Nanos::ZERO,
-        files: Vec::new(),
-    };
+    let mut log = Log::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
     let mut meta = text::import_in_order(from, &SPEC, |line| log.line(line))?;
-    for (at, name) in log.files.iter().enumerate() {
-        let name = String::from_utf8_lossy(name).into_owned();
-        meta.facts.insert(format!("device.1:{at}"), name);
-    }
+    meta.facts.extend(log.files.facts());
     if let Some(version) = log.version {
         meta.source_version = version.to_string();
+    }
+    if log.headless {
+        let how = format!("version {} by the shape of its lines", meta.source_version);
+        meta.facts.insert(
+            "recognised".to_owned(),
+            format!("{how}; its header is missing"),
+        );
+    }
+    if log.rounded > 0 {
+        let rounded = log.rounded.to_string();
+        meta.facts
+            .insert("offsets_rounded_down".to_owned(), rounded);
     }
     Ok(meta)
 }
@@ -54,19 +75,61 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 struct Log {
     unit: TimeUnit,
     version: Option<u8>,
+    /// Whether the version was told by a line that is no header.
+    headless: bool,
     /// Version 2: the sum of the waits so far.
     now: Nanos,
-    files: Vec<Vec<u8>>,
+    files: Names,
+    /// Offsets that are no multiple of a sector.
+    rounded: u64,
+}
+
+/// What a line says of a file.
+struct Action<'a> {
+    name: &'a [u8],
+    word: &'a [u8],
+    /// The cells behind the word, empty where there are none.
+    numbers: [&'a [u8]; 2],
+}
+
+impl<'a> Action<'a> {
+    /// Splits a line at the last word that is an action and has at most two cells behind it.
+    fn split(line: &'a [u8]) -> Option<Self> {
+        let cells: Vec<_> = ranges(line).collect();
+        let cell = |at: usize| cells.get(at).map_or(&b""[..], |cell| &line[cell.clone()]);
+        let first = cells.len().saturating_sub(3).max(1);
+        let at = (first..cells.len())
+            .rev()
+            .find(|at| ACTIONS.contains(&cell(*at)))?;
+        Some(Action {
+            name: line[..cells[at].start].trim_ascii(),
+            word: cell(at),
+            numbers: [cell(at + 1), cell(at + 2)],
+        })
+    }
 }
 
 impl Log {
+    fn new(unit: TimeUnit) -> Log {
+        Log {
+            unit,
+            version: None,
+            headless: false,
+            now: Nanos::ZERO,
+            files: Names::default(),
+            rounded: 0,
+        }
+    }
+
     fn line(&mut self, line: &[u8]) -> Parse {
+        let line = line.trim_ascii();
         match (self.version, line) {
             (None, V2) => self.version = Some(2),
             (None, V3) => self.version = Some(3),
-            (None, other) => {
-                let expected = "fio version 2 iolog, or 3, in the first line";
-                return Err(bad("header", expected, other));
+            (None, line) => {
+                self.version = Some(version_of(line)?);
+                self.headless = true;
+                return self.line(line);
             }
             (Some(2), line) => return self.two(line),
             (Some(_), line) => return self.three(line),
@@ -75,57 +138,73 @@ impl Log {
     }
 
     fn two(&mut self, line: &[u8]) -> Parse {
-        let expected = "name action, or name action offset length";
-        let cells = Cells::<4>::of(line, Separator::Blanks, (2, 4), expected)?;
-        if cells.get(1) != b"wait" {
-            return self.action(self.now, [0, 1, 2, 3].map(|at| cells.get(at)));
+        let action = Action::split(line).ok_or_else(|| no_action(line))?;
+        if action.word != b"wait" {
+            return self.action(self.now, &action);
         }
-        let wait = time(cells.get(2), self.unit, "wait")?;
+        let [text, _] = action.numbers;
+        let wait = time(text, self.unit, "wait")?;
         let now = self.now.0.checked_add(wait.0).map(Nanos);
-        self.now = now.ok_or_else(|| bad("wait", "a sum below 2^64 ns", cells.get(2)))?;
+        self.now = now.ok_or_else(|| bad("wait", "a sum below 2^64 ns", text))?;
         Ok(None)
     }
 
     fn three(&mut self, line: &[u8]) -> Parse {
-        let expected = "time name action, or time name action offset length";
-        let cells = Cells::<5>::of(line, Separator::Blanks, (3, 5), expected)?;
-        let at = time(cells.get(0), self.unit, "time")?;
-        self.action(at, [1, 2, 3, 4].map(|at| cells.get(at)))
+        let (at, rest) = timed(line);
+        let at = time(at, self.unit, "time")?;
+        let action = Action::split(rest).ok_or_else(|| no_action(rest))?;
+        self.action(at, &action)
     }
 
-    fn action(&mut self, at: Nanos, [name, action, offset, bytes]: [&[u8]; 4]) -> Parse {
-        let op = match action {
+    fn action(&mut self, at: Nanos, action: &Action<'_>) -> Parse {
+        let op = match action.word {
             b"add" | b"open" | b"close" => {
-                self.file(name)?;
+                self.files.number(action.name, "name")?;
                 return Ok(None);
             }
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Discard,
             b"sync" | b"datasync" => {
-                let file = self.file(name)?;
+                let file = self.files.number(action.name, "name")?;
                 return Ok(Some(Row::new(at, Op::Flush, Sectors(0), Bytes(0)).on(file)));
             }
-            other => {
-                let expected = "read, write, trim, sync, datasync, wait, add, open or close";
-                return Err(bad("action", expected, other));
-            }
+            other => return Err(bad("action", "no wait in version 3", other)),
         };
-        let sector = address(offset, Bytes(1), "offset")?;
+        let [offset, bytes] = action.numbers;
+        let offset = whole(offset, "offset")?;
         let bytes = length(bytes, Bytes(1), "length")?;
-        Ok(Some(Row::new(at, op, sector, bytes).on(self.file(name)?)))
+        self.rounded += u64::from(!offset.is_multiple_of(512));
+        let file = self.files.number(action.name, "name")?;
+        Ok(Some(
+            Row::new(at, op, Sectors(offset / 512), bytes).on(file),
+        ))
     }
+}
 
-    /// The number of a file; a new name gets the next number.
-    fn file(&mut self, name: &[u8]) -> Result<u32, BadLine> {
-        if let Some(known) = self.files.iter().rposition(|file| file == name) {
-            // The bound on files keeps the number within 32 bits.
-            return Ok(known as u32);
-        }
-        if self.files.len() == MOST_FILES {
-            return Err(bad("name", "at most 1024 files", name));
-        }
-        self.files.push(name.to_owned());
-        Ok(self.files.len() as u32 - 1)
+/// The version of a log without a header, by one of its lines.
+fn version_of(line: &[u8]) -> Result<u8, BadLine> {
+    let (at, rest) = timed(line);
+    match (at.iter().all(u8::is_ascii_digit), Action::split(rest)) {
+        (true, Some(_)) => Ok(3),
+        _ if Action::split(line).is_some() => Ok(2),
+        _ => Err(bad(
+            "header",
+            "fio version 2 iolog, or 3, or a line of one",
+            line,
+        )),
     }
+}
+
+/// The first cell of a line and the rest.
+fn timed(line: &[u8]) -> (&[u8], &[u8]) {
+    let end = line.iter().position(u8::is_ascii_whitespace);
+    let (at, rest) = line.split_at(end.unwrap_or(line.len()));
+    (at, rest.trim_ascii())
+}
+
+fn no_action(line: &[u8]) -> BadLine {
+    let expected = "name action, or name action offset length, with an action of read, write, \
+                    trim, sync, datasync, wait, add, open or close";
+    bad("action", expected, line)
 }

@@ -3,33 +3,41 @@
 //! Times are nanoseconds, address and size are in sectors of 512 bytes, the operation is `R` or
 //! `W`. The hash may be missing and is not kept.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::{Name, Row};
+use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, DevId};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fiu",
     help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
-    sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
+    sniff: |head| shape::sniff(head, &SPEC, |line| row(line, TimeUnit::Nanoseconds, SECTOR)),
     own_device_numbers: false,
+    by_shape: true,
+    uses: &[
+        ImportOption::Unit,
+        ImportOption::OffsetUnit,
+        ImportOption::Sort,
+    ],
     import: |from| {
-        let unit = from.options.offset_unit.unwrap_or(SECTOR);
-        text::import(from, &SPEC, |line| row(line, unit))
+        let unit = from.options.unit.unwrap_or(TimeUnit::Nanoseconds);
+        let offsets = shape::stated_block(from, false, |line| row(line, unit, SECTOR))?;
+        text::import(from, &SPEC, |line| row(line, unit, offsets))
     },
 };
 
 const SECTOR: Bytes = Bytes(512);
-const SPEC: Spec = Spec::lines("fiu", "nanoseconds, as in the source");
+const SPEC: Spec = Spec::lines("fiu", "as in the source");
 const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
 
-fn row(line: &[u8], unit: Bytes) -> Parse {
+fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
     let cells = Cells::<9>::of(line, Separator::Blanks, (8, 9), LINE)?;
-    let start = time(cells.get(0), TimeUnit::Nanoseconds, "ts")?;
+    let start = time(cells.get(0), unit, "ts")?;
     let pid = device(cells.get(1), "pid")?;
-    let sector = address(cells.get(3), unit, "lba")?;
+    let sector = address(cells.get(3), offsets, "lba")?;
     let bytes = length(cells.get(4), SECTOR, "size")?;
     let op = letter(cells.get(5), "op")?;
     let mut row = Row::new(start, op, sector, bytes);

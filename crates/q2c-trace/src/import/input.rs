@@ -4,7 +4,7 @@ use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Import, Origin, RecordSink, read_error};
 use super::unpack::{head, open};
-use super::{FORMATS, ImportFormat, blktrace_files, by_name, sniff};
+use super::{FORMATS, ImportFormat, blktrace_files, by_name, shape, sniff};
 use crate::blktrace::{BlktraceError, FileSet, IntMap};
 use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
@@ -28,6 +28,8 @@ pub enum Input {
         format: &'static ImportFormat,
         /// The source from its beginning.
         source: Box<dyn BufRead>,
+        /// What is to be said of how the format was recognised.
+        recognised: Option<String>,
     },
 }
 
@@ -51,6 +53,7 @@ impl Input {
                 path: path.to_owned(),
             });
         }
+        let named = format.is_some();
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
             None if head.starts_with(PARQUET) => return Ok(Input::Own),
@@ -60,7 +63,16 @@ impl Input {
         if format.name == BLKTRACE && !packed && path.is_file() {
             return Ok(Input::Blktrace(FileSet::find(path)?));
         }
-        Ok(Input::Foreign { format, source })
+        let recognised = if named {
+            None
+        } else {
+            shape::doubt(head, format)
+        };
+        Ok(Input::Foreign {
+            format,
+            source,
+            recognised,
+        })
     }
 
     /// Name of the format; `None` for a q2c trace.
@@ -121,17 +133,27 @@ impl Input {
         options: &ImportOptions,
         sink: &mut dyn RecordSink,
     ) -> Result<TraceMeta, ImportError> {
+        self.check(path, options)?;
         match self {
             Input::Own => Err(ImportError::Own {
                 path: path.to_owned(),
             }),
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
-            Input::Foreign { format, mut source } => (format.import)(&mut Import {
-                path,
-                input: &mut *source,
-                options,
-                sink,
-            }),
+            Input::Foreign {
+                format,
+                mut source,
+                recognised,
+            } => {
+                let mut meta = (format.import)(&mut Import {
+                    path,
+                    input: &mut *source,
+                    options,
+                    sink,
+                })?;
+                let fact = recognised.map(|how| ("recognised".to_owned(), how));
+                meta.facts.extend(fact);
+                Ok(meta)
+            }
         }
     }
 }

@@ -4,11 +4,11 @@
 //! Text behind `#` and blank lines are passed over. There are no offsets: sector 0 stands for
 //! unknown.
 
-use super::ImportFormat;
 use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::run::{Import, Intake, Position, needed, read_error};
+use super::{ImportFormat, ImportOption};
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
@@ -17,6 +17,8 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     help: "one latency per line, in the unit stated; needs unit, op and block size",
     sniff,
     own_device_numbers: false,
+    by_shape: true,
+    uses: &[ImportOption::Unit, ImportOption::Op, ImportOption::Bytes],
     import,
 };
 

@@ -5,6 +5,7 @@
 
 mod alibaba;
 mod arrange;
+mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod csv;
@@ -15,6 +16,7 @@ mod error;
 mod fio_iolog;
 mod fiu;
 mod fleet;
+mod ftrace;
 mod input;
 mod latency_list;
 mod lines;
@@ -25,6 +27,7 @@ mod options;
 mod row;
 mod run;
 mod several;
+mod shape;
 mod spc;
 mod systor17;
 mod tencent;
@@ -39,7 +42,7 @@ pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use fleet::to_fleet;
 pub use input::{DOUBLED, Ids, Input};
-pub use options::{ColumnMap, ImportOptions};
+pub use options::{ColumnMap, ImportOption, ImportOptions};
 pub use run::{Import, Origin, RecordSink};
 pub use several::several;
 pub use to_trace::to_trace;
@@ -58,6 +61,11 @@ pub struct ImportFormat {
     /// Whether the importer numbers devices in the order of their appearance. Equal numbers in two
     /// sources are different devices then.
     pub own_device_numbers: bool,
+    /// Whether nothing but the shape of its rows tells a file of this format, so that a file of
+    /// another kind may be taken for one.
+    pub by_shape: bool,
+    /// The options that the importer uses. Others are refused.
+    pub uses: &'static [ImportOption],
     /// Reads the source to its end, hands the records on in the order of the source, and returns
     /// the description.
     pub import: ImportFn,
@@ -73,6 +81,8 @@ pub const FORMATS: &[ImportFormat] = &[
     vscsi::FORMAT,
     fio_iolog::FORMAT,
     blkparse::FORMAT,
+    ftrace::FORMAT,
+    biosnoop::FORMAT,
     disksim::FORMAT,
     spc::FORMAT,
     msr::FORMAT,

@@ -1,139 +1,182 @@
-//! Microsoft production and TPC-E traces: the CSV that Windows event tracing is dumped to.
+//! Microsoft production and TPC-E traces, and what xperf dumps: Windows event tracing as CSV.
 //!
-//! The cells of `DiskRead` and `DiskWrite` are event, TimeStamp, process (PID), thread, IRP,
-//! ByteOffset, IOSize, ElapsedTime, DiskNum, and more that are not kept. `DiskFlush` has neither
-//! offset nor size. Times are microseconds; offset and size are hexadecimal bytes. An event is
-//! taken to be logged at the completion, so a request starts its elapsed time before. `*Init`
-//! events and the header block are passed over.
+//! The header block names the cells of each event. Without it, those of `DiskRead` and `DiskWrite`
+//! are event, TimeStamp, process (PID), thread, IRP, ByteOffset, IOSize, ElapsedTime, DiskNum, and
+//! more that are not kept; `DiskFlush` has neither offset nor size. Times are microseconds; offset
+//! and size are hexadecimal bytes. An event is taken to be logged at the completion, so a request
+//! starts its elapsed time before, perhaps before the recording. Events of other kinds are counted.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::{Name, Row};
 use super::run::Import;
-use super::text::{self, Cells, Parse, Separator, bad, device, sectors, time};
-use q2c_model::{Bytes, Nanos, Op, Sectors, TraceMeta};
+use super::text::{self, BOM, Cells, Parse, Separator, bad, device, sectors, time, whole};
+use super::{ImportFormat, ImportOption};
+use q2c_model::{Bytes, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ms-etw",
     help: "Microsoft production, TPC-E: DiskRead, DiskWrite and DiskFlush events of ETW as CSV (not verified against a real file)",
     sniff: |head| {
-        let mut events = Events::default();
-        head.trim_ascii_start().starts_with(BEGIN) || text::sniff(head, |line| events.line(line))
+        let mut events = Events::new(TimeUnit::Microseconds);
+        head.strip_prefix(BOM)
+            .unwrap_or(head)
+            .trim_ascii_start()
+            .starts_with(BEGIN)
+            || text::sniff(head, |line| events.line(line))
     },
     own_device_numbers: false,
+    by_shape: false,
+    uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
 };
 
 const BEGIN: &[u8] = b"BeginHeader";
 const SPEC: Spec = Spec {
     ends: true,
-    ..Spec::lines("ms-etw", "microseconds from the recording's start")
+    ..Spec::lines("ms-etw", "from a day before the recording's start")
 };
+/// Most cells of a line that are looked at.
+const CELLS: usize = 32;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let mut events = Events {
-        unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
-        ..Events::default()
-    };
-    text::import_in_order(from, &SPEC, |line| events.line(line))
+    let mut events = Events::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
+    let mut meta = text::import_in_order(from, &SPEC, |line| events.line(line))?;
+    meta.lost = events.lost;
+    let others = (
+        "events_of_other_kinds".to_owned(),
+        events.others.to_string(),
+    );
+    meta.facts.extend([others]);
+    Ok(meta)
 }
 
-/// Parses events. Lines within the header block are passed over.
-struct Events {
-    unit: TimeUnit,
-    in_header: bool,
-}
+/// Names of an event's cells.
+struct Names(Vec<Vec<u8>>);
 
-impl Default for Events {
-    fn default() -> Self {
-        Events {
-            unit: TimeUnit::Microseconds,
-            in_header: false,
-        }
+impl Names {
+    const TRANSFER: &[u8] = b"DiskRead, TimeStamp, Process Name, ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum";
+    const FLUSH: &[u8] =
+        b"DiskFlush, TimeStamp, Process Name, ThreadID, IrpPtr, ElapsedTime, DiskNum";
+
+    /// The names in a line of the header block.
+    fn of(line: &[u8]) -> Names {
+        let names = line.split(|byte| *byte == b',').take(CELLS);
+        Names(names.map(|name| name.trim_ascii().to_owned()).collect())
+    }
+
+    fn get<'a>(&self, cells: &Cells<'a, CELLS>, name: &str) -> &'a [u8] {
+        let mut names = self.0.iter();
+        let at = names.position(|known| known.starts_with(name.as_bytes()));
+        at.map_or(b"", |at| cells.get(at))
     }
 }
 
+/// Parses events.
+struct Events {
+    unit: TimeUnit,
+    in_header: bool,
+    read: Names,
+    write: Names,
+    flush: Names,
+    lost: u64,
+    others: u64,
+}
+
 impl Events {
+    fn new(unit: TimeUnit) -> Events {
+        Events {
+            unit,
+            in_header: false,
+            read: Names::of(Names::TRANSFER),
+            write: Names::of(Names::TRANSFER),
+            flush: Names::of(Names::FLUSH),
+            lost: 0,
+            others: 0,
+        }
+    }
+
     fn line(&mut self, line: &[u8]) -> Parse {
-        let cells = Cells::<9>::split(line, Separator::Comma);
+        let cells = Cells::<CELLS>::split(line, Separator::Comma);
         match cells.get(0) {
             BEGIN => self.in_header = true,
             b"EndHeader" => self.in_header = false,
+            b"DiskRead" if self.in_header => self.read = Names::of(line),
+            b"DiskWrite" if self.in_header => self.write = Names::of(line),
+            b"DiskFlush" if self.in_header => self.flush = Names::of(line),
             _ if self.in_header => {}
-            b"DiskRead" => return self.transfer(Op::Read, &cells, line),
-            b"DiskWrite" => return self.transfer(Op::Write, &cells, line),
-            b"DiskFlush" => return self.flush(&cells, line),
+            b"DiskRead" => return self.row(Op::Read, &self.read, &cells, line),
+            b"DiskWrite" => return self.row(Op::Write, &self.write, &cells, line),
+            b"DiskFlush" => return self.row(Op::Flush, &self.flush, &cells, line),
             b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlushInit" => {}
+            version if version.starts_with(b"OS Version:") => {
+                self.lost = self.lost.saturating_add(lost(&cells)?);
+            }
+            first if first.starts_with(b"FirstReliable") => {}
+            _ if is_event(&cells) => self.others += 1,
             other => {
-                let expected = "DiskRead, DiskWrite, DiskFlush, or their Init";
+                let expected = "the name of an event, such as DiskRead, and its time";
                 return Err(bad("event", expected, other));
             }
         }
         Ok(None)
     }
 
-    fn transfer(&self, op: Op, cells: &Cells<'_, 9>, line: &[u8]) -> Parse {
-        let expected = "9 cells or more, from the event to DiskNum";
-        enough(cells, 9, expected, line)?;
-        let offset = hexadecimal(cells.get(5), "ByteOffset")?;
-        let sector = sectors(offset, Bytes(1))
-            .ok_or_else(|| bad("ByteOffset", "a multiple of 512", cells.get(5)))?;
-        let bytes = hexadecimal(cells.get(6), "IOSize")?;
-        if bytes == 0 {
-            let expected = "a length above zero";
-            return Err(BadLine::new("zero length", "IOSize", expected, "0"));
-        }
-        self.row(op, (sector, Bytes(bytes)), cells, 7)
-    }
-
-    fn flush(&self, cells: &Cells<'_, 9>, line: &[u8]) -> Parse {
-        let expected = "7 cells or more, from the event to DiskNum";
-        enough(cells, 7, expected, line)?;
-        self.row(Op::Flush, (Sectors(0), Bytes(0)), cells, 5)
-    }
-
-    /// The row of an event. The cell `elapsed` holds the elapsed time, and the next cell the disk.
-    fn row(
-        &self,
-        op: Op,
-        (sector, bytes): (Sectors, Bytes),
-        cells: &Cells<'_, 9>,
-        elapsed: usize,
-    ) -> Parse {
-        let end = time(cells.get(1), self.unit, "TimeStamp")?;
-        let latency = time(cells.get(elapsed), self.unit, "ElapsedTime")?;
-        let disk = device(cells.get(elapsed + 1), "DiskNum")?;
-        let (name, pid) = process(cells.get(2))?;
-        let start = end.0.checked_sub(latency.0).map(Nanos).ok_or_else(|| {
-            let expected = "at most TimeStamp";
-            bad("ElapsedTime", expected, cells.get(elapsed))
-        })?;
-        let mut row = Row::new(start, op, sector, bytes).on(disk);
-        (row.latency, row.name, row.pid) = (Some(latency), name, pid);
-        Ok(Some(row))
-    }
-}
-
-fn enough(
-    cells: &Cells<'_, 9>,
-    least: usize,
-    expected: &'static str,
-    line: &[u8],
-) -> Result<(), BadLine> {
-    match cells.count >= least {
-        true => Ok(()),
-        false => {
+    fn row(&self, op: Op, names: &Names, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
+        let cell = |name| names.get(cells, name);
+        if cell("DiskNum").is_empty() {
             let found = String::from_utf8_lossy(line);
-            Err(BadLine::new(
+            let expected = "the cells from the event to DiskNum, as the header names them";
+            return Err(BadLine::new(
                 "wrong number of cells",
                 "line",
                 expected,
                 &found,
-            ))
+            ));
         }
+        let range = match op {
+            Op::Flush => (Sectors(0), Bytes(0)),
+            _ => range(cell("ByteOffset"), cell("IOSize"))?,
+        };
+        let end = time(cell("TimeStamp"), self.unit, "TimeStamp")?;
+        let latency = time(cell("ElapsedTime"), self.unit, "ElapsedTime")?;
+        let disk = device(cell("DiskNum"), "DiskNum")?;
+        let mut row = Row::ended(end, latency, op, range)?.on(disk);
+        (row.name, row.pid) = process(cell("Process Name"))?;
+        Ok(Some(row))
     }
+}
+
+fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
+    let sector = sectors(hexadecimal(offset, "ByteOffset")?, Bytes(1))
+        .ok_or_else(|| bad("ByteOffset", "a multiple of 512", offset))?;
+    match hexadecimal(size, "IOSize")? {
+        0 => Err(BadLine::new(
+            "zero length",
+            "IOSize",
+            "a length above zero",
+            "0",
+        )),
+        bytes => Ok((sector, Bytes(bytes))),
+    }
+}
+
+/// The number in `Events Lost: 12`, which xperf writes behind the header.
+fn lost(cells: &Cells<'_, CELLS>) -> Result<u64, BadLine> {
+    let number = (0..CELLS).find_map(|at| cells.get(at).strip_prefix(b"Events Lost:"));
+    number.map_or(Ok(0), |number| whole(number.trim_ascii(), "Events Lost"))
+}
+
+/// Whether a line is an event: a name, which may have a slash or blanks, and a time.
+fn is_event(cells: &Cells<'_, CELLS>) -> bool {
+    let (name, at) = (cells.get(0), cells.get(1));
+    name.first().is_some_and(u8::is_ascii_alphabetic)
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() || *byte == b' ')
+        && !at.is_empty()
+        && at.iter().all(u8::is_ascii_digit)
 }
 
 /// Parses `name.exe ( 1234)`. The number may be missing, or -1 where it is unknown.

@@ -4,18 +4,21 @@
 //! in bytes. A device's major number is the number of its host by appearance, from 1; the minor
 //! number is that of the disk.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::error::BadLine;
 use super::row::{Name, Row};
+use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, DevId, Nanos};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "msr",
     help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
-    sniff: |head| text::sniff(head, row),
+    sniff: |head| shape::sniff(head, &SPEC, row),
     own_device_numbers: true,
+    by_shape: true,
+    uses: &[ImportOption::Sort],
     import: |from| text::import(from, &SPEC, row),
 };
 

@@ -5,44 +5,55 @@
 //! address, so it must be stated. A request begins when it was generated, and ends when it was
 //! finished where the file tells that.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::Row;
 use super::run::{Import, needed};
+use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Nanos, Op, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "nexus5",
     help: "Nexus 5 BIOtracer: address sectors bytes type generated processed submitted [finished]; needs the offset unit (not verified against a real file)",
-    sniff: |head| head.contains(&b'\t') && text::sniff(head, |line| row(line, Bytes(512))),
+    sniff: |head| {
+        head.contains(&b'\t') && shape::sniff(head, &SPEC, |line| row(line, UNIT, Bytes(512)))
+    },
     own_device_numbers: false,
+    by_shape: true,
+    uses: &[
+        ImportOption::Unit,
+        ImportOption::OffsetUnit,
+        ImportOption::Sort,
+    ],
     import,
 };
 
+const UNIT: TimeUnit = TimeUnit::Seconds;
 const SPEC: Spec = Spec {
     ends: true,
-    ..Spec::lines("nexus5", "seconds, as in the source")
+    ..Spec::lines("nexus5", "as in the source")
 };
 const LINE: &str =
     "7 or 8 numbers: address sectors bytes type generated processed submitted [finished]";
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let why = "addresses are sectors (512) or bytes (1), and readers of the set differ";
-    let unit = needed(from.options.offset_unit, from.path, "offset unit", why)?;
-    text::import(from, &SPEC, |line| row(line, unit))
+    let offsets = needed(from.options.offset_unit, from.path, "offset unit", why)?;
+    let unit = from.options.unit.unwrap_or(UNIT);
+    text::import(from, &SPEC, |line| row(line, unit, offsets))
 }
 
-fn row(line: &[u8], unit: Bytes) -> Parse {
+fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
     let cells = Cells::<8>::of(line, Separator::Blanks, (7, 8), LINE)?;
-    let sector = address(cells.get(0), unit, "address")?;
+    let sector = address(cells.get(0), offsets, "address")?;
     whole(cells.get(1), "sectors")?;
     let bytes = length(cells.get(2), Bytes(1), "bytes")?;
     let write = whole(cells.get(3), "type")? % 2 == 1;
     let op = if write { Op::Write } else { Op::Read };
-    let at = |cell, field| time(cells.get(cell), TimeUnit::Seconds, field);
+    let at = |cell, field| time(cells.get(cell), unit, field);
     let start = at(4, "generated")?;
     at(5, "processed")?;
     at(6, "submitted")?;

@@ -1,10 +1,13 @@
 //! Properties that a source does not tell and that the user states.
 
 use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::input::Input;
+use super::{FORMATS, by_name};
 use q2c_model::{Bytes, DevId, Op};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Options of all importers. The help of each format says which options it reads.
+/// Options of all importers. Each format says which of them it uses.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// The unit of every time and latency in the source; it is never guessed.
@@ -32,6 +35,90 @@ pub struct ImportOptions {
     /// Leaves out lines that cannot be read instead of stopping, and counts them by reason in the
     /// trace's `unmatched`.
     pub skip_bad: bool,
+}
+
+type IsGiven = fn(&ImportOptions) -> bool;
+
+/// An option that only some formats use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportOption {
+    /// [`ImportOptions::unit`]
+    Unit,
+    /// [`ImportOptions::offset_unit`]
+    OffsetUnit,
+    /// [`ImportOptions::op`]
+    Op,
+    /// [`ImportOptions::bytes`]
+    Bytes,
+    /// [`ImportOptions::read_flag`]
+    ReadFlag,
+    /// [`ImportOptions::columns`]
+    Columns,
+    /// [`ImportOptions::delimiter`]
+    Delimiter,
+    /// [`ImportOptions::blkparse_format`]
+    BlkparseFormat,
+    /// [`ImportOptions::sort`]
+    Sort,
+}
+
+impl ImportOption {
+    /// Each with its flag on the command line, and whether it is given.
+    const ALL: [(ImportOption, &str, IsGiven); 9] = [
+        (ImportOption::Unit, "--unit", |given| given.unit.is_some()),
+        (ImportOption::OffsetUnit, "--offset-unit", |given| {
+            given.offset_unit.is_some()
+        }),
+        (ImportOption::Op, "--op", |given| given.op.is_some()),
+        (ImportOption::Bytes, "--bs", |given| given.bytes.is_some()),
+        (ImportOption::ReadFlag, "--read-flag", |given| {
+            given.read_flag.is_some()
+        }),
+        (ImportOption::Columns, "--columns", |given| {
+            !given.columns.is_empty()
+        }),
+        (ImportOption::Delimiter, "--delimiter", |given| {
+            given.delimiter.is_some()
+        }),
+        (ImportOption::BlkparseFormat, "--blkparse-format", |given| {
+            given.blkparse_format.is_some()
+        }),
+        (ImportOption::Sort, "--sort", |given| given.sort.is_some()),
+    ];
+}
+
+impl Input {
+    /// Whether an import reads the option. That of a q2c trace reads none.
+    #[must_use]
+    pub fn uses(&self, option: ImportOption) -> bool {
+        let format = self.format().and_then(by_name);
+        format.is_some_and(|format| format.uses.contains(&option))
+    }
+
+    /// Refuses options that the format of the recording does not use. A q2c trace takes any, as it
+    /// may be read beside recordings that need them.
+    ///
+    /// # Errors
+    /// [`ImportError::Unused`].
+    pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
+        if self.format().is_none() {
+            return Ok(());
+        }
+        let mut given = ImportOption::ALL
+            .iter()
+            .filter(|(_, _, is_given)| is_given(options));
+        let Some((option, flag, _)) = given.find(|(option, ..)| !self.uses(*option)) else {
+            return Ok(());
+        };
+        let users = FORMATS.iter().filter(|format| format.uses.contains(option));
+        let users: Vec<&str> = users.map(|format| format.name).collect();
+        Err(ImportError::Unused {
+            path: path.to_owned(),
+            format: self.format().unwrap_or_default(),
+            flag,
+            users: users.join(", "),
+        })
+    }
 }
 
 /// One pair `field=header` of a column map: the cells under `header` hold `field`.

@@ -1,8 +1,12 @@
 //! A request as recordings of devices hold it: small, and without memory on the heap.
 
+use super::error::BadLine;
+use super::text::bad;
 use crate::sorter::Packed;
 use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
 
+/// No request takes as long.
+pub(super) const DAY: Nanos = Nanos(86_400_000_000_000);
 /// Length of the longest name kept, bytes.
 const NAME: usize = 16;
 
@@ -39,6 +43,9 @@ pub(super) struct Row {
     pub(super) start: Nanos,
     /// Time from the start to the end; `None` when the source does not tell it.
     pub(super) latency: Option<Nanos>,
+    /// Time from the start until the driver got the request; `None` when the source does not tell
+    /// it.
+    pub(super) waited: Option<Nanos>,
     pub(super) device: DevId,
     pub(super) op: Op,
     pub(super) flags: OpFlags,
@@ -55,6 +62,7 @@ impl Row {
             position: 0,
             start,
             latency: None,
+            waited: None,
             device: DevId::default(),
             op,
             flags: OpFlags::default(),
@@ -63,6 +71,33 @@ impl Row {
             pid: None,
             name: Name::default(),
         }
+    }
+
+    /// A request whose end and latency the source tells. It may have started before the source's
+    /// clock did, so that the clock of its times began a day earlier.
+    pub(super) fn ended(
+        end: Nanos,
+        latency: Nanos,
+        op: Op,
+        (sector, bytes): (Sectors, Bytes),
+    ) -> Result<Row, BadLine> {
+        if latency >= DAY {
+            let found = format!("{} ns", latency.0);
+            let bad = BadLine::new("too large", "latency", "less than a day", "");
+            return Err(bad.found(&found));
+        }
+        let start = (end.0).checked_add(DAY.0 - latency.0);
+        let start = start.ok_or_else(|| {
+            BadLine::new(
+                "too large",
+                "time",
+                "below 2^64 ns less a day",
+                &end.0.to_string(),
+            )
+        })?;
+        let mut row = Row::new(Nanos(start), op, sector, bytes);
+        row.latency = Some(latency);
+        Ok(row)
     }
 
     /// Puts the request on the disk that has this number in the source.
@@ -74,7 +109,7 @@ impl Row {
 
 impl Packed for Row {
     type Key = Nanos;
-    const SIZE: usize = 77;
+    const SIZE: usize = 85;
 
     fn key(&self) -> Nanos {
         self.start
@@ -88,6 +123,7 @@ impl Packed for Row {
             self.sector.0,
             self.bytes.0,
             self.pid.map_or(u64::MAX, u64::from),
+            self.waited.map_or(u64::MAX, |waited| waited.0),
         ] {
             into.extend(word.to_le_bytes());
         }
@@ -110,13 +146,14 @@ impl Packed for Row {
             bytes: Bytes(long(32)),
             // The value was a u32 when it was packed.
             pid: told(long(40)).map(|pid| pid as u32),
+            waited: told(long(48)).map(Nanos),
             device: DevId {
-                major: word(48),
-                minor: word(52),
+                major: word(56),
+                minor: word(60),
             },
-            flags: OpFlags(word(56)),
-            op: Op::ALL[usize::from(packed[60]).min(4)],
-            name: Name(std::array::from_fn(|byte| packed[61 + byte])),
+            flags: OpFlags(word(64)),
+            op: Op::ALL[usize::from(packed[68]).min(4)],
+            name: Name(std::array::from_fn(|byte| packed[69 + byte])),
         }
     }
 }
@@ -125,6 +162,33 @@ impl Packed for Row {
 /// for an unknown device.
 pub(super) fn numbered(minor: u32) -> DevId {
     DevId { major: 1, minor }
+}
+
+/// Names of files or disks, numbered by their appearance, from 0.
+#[derive(Default)]
+pub(super) struct Names(Vec<Vec<u8>>);
+
+impl Names {
+    /// The number of a name; a new one gets the next number.
+    pub(super) fn number(&mut self, name: &[u8], field: &'static str) -> Result<u32, BadLine> {
+        const MOST: usize = 1024;
+        // The bound keeps the number within 32 bits.
+        if let Some(known) = self.0.iter().rposition(|known| known == name) {
+            return Ok(known as u32);
+        }
+        if self.0.len() == MOST {
+            return Err(bad(field, "at most 1024 names", name));
+        }
+        self.0.push(name.to_owned());
+        Ok(self.0.len() as u32 - 1)
+    }
+
+    /// The facts that name the devices with these numbers.
+    pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
+        let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
+        let names = self.0.iter().enumerate();
+        names.map(move |(at, name)| (format!("device.1:{at}"), text(name)))
+    }
 }
 
 #[cfg(test)]
@@ -136,7 +200,7 @@ mod tests {
         for op in Op::ALL {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
             for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
-                (row.latency, row.pid, row.position) = (latency, pid, 11);
+                (row.latency, row.waited, row.pid, row.position) = (latency, latency, pid, 11);
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
                 let mut packed = Vec::new();
                 row.pack(&mut packed);

@@ -120,6 +120,39 @@ pub(super) fn refused(path: &Path, position: Position, bad: BadLine) -> ImportEr
     }
 }
 
+/// Lines or records that were left out for one reason: how many, and where the first of them are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Skipped {
+    pub(super) count: u64,
+    first: Vec<u64>,
+}
+
+impl Skipped {
+    /// Most numbers that are kept.
+    const MOST: usize = 10;
+
+    pub(super) fn add(&mut self, number: u64) {
+        self.count += 1;
+        if self.first.len() < Self::MOST {
+            self.first.push(number);
+        }
+    }
+
+    /// Takes those of a later part, whose lines count from `before`.
+    pub(super) fn append(&mut self, part: &Skipped, before: u64) {
+        self.count += part.count;
+        let room = Self::MOST - self.first.len();
+        let numbers = part.first.iter().take(room).map(|line| before + line);
+        self.first.extend(numbers);
+    }
+
+    /// The fact that says where the first ones are.
+    pub(super) fn fact(&self, reason: &str, numbers: &str) -> (String, String) {
+        let first: Vec<String> = self.first.iter().map(u64::to_string).collect();
+        (format!("skipped.{reason}.{numbers}"), first.join(","))
+    }
+}
+
 /// Numbers records, hands them to the sink in batches, and counts bad lines by reason.
 pub(super) struct Intake<'a> {
     path: &'a Path,
@@ -129,7 +162,9 @@ pub(super) struct Intake<'a> {
     /// Time zero of the records; `None` when the sink was told it.
     origin: Option<Origin>,
     taken: u64,
-    skipped: BTreeMap<String, u64>,
+    skipped: BTreeMap<&'static str, Skipped>,
+    /// What the numbers of those left out are.
+    numbers: &'static str,
 }
 
 impl<'a> Intake<'a> {
@@ -145,6 +180,7 @@ impl<'a> Intake<'a> {
             origin: Some(Origin::default()),
             taken: 0,
             skipped: BTreeMap::new(),
+            numbers: "lines",
         }
     }
 
@@ -173,15 +209,23 @@ impl<'a> Intake<'a> {
     /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
     pub(super) fn bad(&mut self, position: Position, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
-            self.skipped(bad.reason, 1);
+            let number = match position {
+                Position::Line(line) => line,
+                Position::Offset(offset) => {
+                    self.numbers = "bytes";
+                    offset
+                }
+            };
+            self.skipped.entry(bad.reason).or_default().add(number);
             return Ok(());
         }
         Err(self.refused(position, bad))
     }
 
-    /// Adds to the count of lines or records that were left out for a reason.
-    pub(super) fn skipped(&mut self, reason: &str, count: u64) {
-        *self.skipped.entry(reason.to_owned()).or_default() += count;
+    /// Takes the lines of a part that were left out for a reason. Its lines count from `before`.
+    pub(super) fn skipped(&mut self, reason: &'static str, part: &Skipped, before: u64) {
+        let skipped = self.skipped.entry(reason).or_default();
+        skipped.append(part, before);
     }
 
     /// The error that says that a line or a record cannot be used.
@@ -200,16 +244,24 @@ impl<'a> Intake<'a> {
             return Err(ImportError::Empty {
                 path: self.path.to_owned(),
                 lines,
-                skipped: self.skipped.values().sum(),
+                skipped: self.skipped.values().map(|of| of.count).sum(),
             });
         }
         self.flush()?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let skipped = self.skipped.iter();
+        let mut facts: BTreeMap<String, String> = skipped
+            .clone()
+            .map(|(reason, of)| of.fact(reason, self.numbers))
+            .collect();
+        facts.insert("imported_from".to_owned(), name.into_owned());
         Ok(TraceMeta {
             source: source.to_owned(),
             clock: clock.to_owned(),
-            unmatched: self.skipped,
-            facts: BTreeMap::from([("imported_from".to_owned(), name.into_owned())]),
+            unmatched: skipped
+                .map(|(reason, of)| ((*reason).to_owned(), of.count))
+                .collect(),
+            facts,
             ..TraceMeta::default()
         })
     }

@@ -4,21 +4,31 @@
 //! and blank where it was lost. Offset and size are in bytes. A type that was lost with the
 //! response becomes `other`. Header lines may repeat where files were joined.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
-use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
+use super::shape;
+use super::text::{self, BOM, Cells, Parse, Separator, address, device, length, letter, time};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Op};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "systor17",
     help: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size (not verified against a real file)",
-    sniff: |head| head.starts_with(HEADER) || text::sniff(head, row),
+    sniff: |head| {
+        head.strip_prefix(BOM).unwrap_or(head).starts_with(HEADER)
+            || shape::unix_unit(head, &SPEC, UNIT, row).is_some()
+    },
     own_device_numbers: false,
-    import: |from| text::import(from, &SPEC, row),
+    by_shape: true,
+    uses: &[ImportOption::Unit, ImportOption::Sort],
+    import: |from| {
+        let unit = shape::stated_unit(from, &SPEC, UNIT, row)?;
+        text::import(from, &SPEC, |line| row(line, unit))
+    },
 };
 
+const UNIT: TimeUnit = TimeUnit::Seconds;
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 const SPEC: Spec = Spec {
     unix: true,
@@ -27,15 +37,15 @@ const SPEC: Spec = Spec {
 };
 const LINE: &str = "6 cells: Timestamp,Response,IOType,LUN,Offset,Size";
 
-fn row(line: &[u8]) -> Parse {
+fn row(line: &[u8], time_unit: TimeUnit) -> Parse {
     let cells = Cells::<6>::of(line, Separator::Comma, (6, 6), LINE)?;
     if cells.get(0) == b"Timestamp" {
         return Ok(None);
     }
-    let start = time(cells.get(0), TimeUnit::Seconds, "Timestamp")?;
+    let start = time(cells.get(0), time_unit, "Timestamp")?;
     let latency = match cells.get(1) {
         b"" => None,
-        cell => Some(time(cell, TimeUnit::Seconds, "Response")?),
+        cell => Some(time(cell, time_unit, "Response")?),
     };
     let op = match cells.get(2) {
         b"" => Op::Other,

@@ -4,38 +4,50 @@
 //! is `0` for a read and `1` for a write. One copy of the set has its offsets in bytes; the option
 //! for the offset unit reads it.
 
-use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
+use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, time};
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Op};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
-    sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
+    sniff: |head| {
+        shape::unix_unit(head, &SPEC, UNIT, |line, unit| row(line, unit, SECTOR)).is_some()
+    },
     own_device_numbers: false,
+    by_shape: true,
+    uses: &[
+        ImportOption::Unit,
+        ImportOption::OffsetUnit,
+        ImportOption::Sort,
+    ],
     import: |from| {
-        let unit = from.options.offset_unit.unwrap_or(SECTOR);
-        text::import(from, &SPEC, |line| row(line, unit))
+        let unit = |line: &[u8], unit| row(line, unit, SECTOR);
+        let unit = shape::stated_unit(from, &SPEC, UNIT, unit)?;
+        let offsets = shape::stated_block(from, false, |line| row(line, unit, SECTOR))?;
+        text::import(from, &SPEC, |line| row(line, unit, offsets))
     },
 };
 
+const UNIT: TimeUnit = TimeUnit::Seconds;
 const SECTOR: Bytes = Bytes(512);
 const SPEC: Spec = Spec {
     unix: true,
-    ..Spec::lines("tencent", "Unix time, whole seconds")
+    ..Spec::lines("tencent", "Unix time")
 };
 const LINE: &str = "5 cells: Timestamp,Offset,Size,IOType,VolumeID";
 
-fn row(line: &[u8], unit: Bytes) -> Parse {
+fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
     let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;
     if cells.get(0) == b"Timestamp" {
         return Ok(None);
     }
-    let start = time(cells.get(0), TimeUnit::Seconds, "Timestamp")?;
-    let sector = address(cells.get(1), unit, "Offset")?;
+    let start = time(cells.get(0), unit, "Timestamp")?;
+    let sector = address(cells.get(1), offsets, "Offset")?;
     let bytes = length(cells.get(2), SECTOR, "Size")?;
     let op = match cells.get(3) {
         b"0" => Op::Read,

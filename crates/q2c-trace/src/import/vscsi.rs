@@ -8,13 +8,13 @@
 //! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
 //! the length is in bytes, as consecutive blocks in the public sample of version 1 show.
 
-use super::ImportFormat;
 use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::Row;
 use super::run::{Import, Position, RecordSink, read_error};
 use super::text::sectors;
+use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -24,6 +24,8 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     help: "CloudPhysics vscsi, binary, version 1 or 2 (version 2 not verified against a real file)",
     sniff,
     own_device_numbers: false,
+    by_shape: false,
+    uses: &[ImportOption::Sort],
     import,
 };
 

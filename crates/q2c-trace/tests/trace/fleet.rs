@@ -83,7 +83,11 @@ fn alibaba(folder: &Path, name: &str, from: u64) -> PathBuf {
     let line = |n: u64| {
         let device = if n.is_multiple_of(2) { 3 } else { n % 7 };
         let op = if n.is_multiple_of(3) { 'R' } else { 'W' };
-        format!("{device},{op},{},4096,{}\n", n * 4096, 1_000_000 + n * 3)
+        format!(
+            "{device},{op},{},4096,{}\n",
+            n * 4096,
+            1_577_808_000_000_000 + n * 3
+        )
     };
     let path = folder.join(name);
     fs::write(&path, (from..from + 20_000).map(line).collect::<String>()).unwrap();
@@ -109,7 +113,7 @@ fn recordings_of_a_public_format_become_a_fleet() {
             .map(|some| some.len().div_ceil(3_000) as u64)
             .sum(),
         sources: 2,
-        zero_ns: 1_000_000_000,
+        zero_ns: 1_577_808_000_000_000_000,
         unix: true,
         clock: meta.clock,
         source: "alibaba".to_owned(),
@@ -123,7 +127,7 @@ fn recordings_of_a_public_format_become_a_fleet() {
     );
     let second = traces(&out, DevId { major: 1, minor: 3 }).remove(1);
     let meta = TraceReader::open(second).unwrap().meta().clone();
-    assert_eq!(meta.start_unix_ns, Some(1_000_000_000));
+    assert_eq!(meta.start_unix_ns, Some(1_577_808_000_000_000_000));
     assert_eq!(meta.facts["fleet.stretch"], "1");
 }
 
@@ -133,7 +137,7 @@ fn a_failed_import_leaves_no_folder() {
     let good = alibaba(folder.path(), "good", 0);
     let bad = alibaba(folder.path(), "bad", 0);
     let mut text = fs::read_to_string(&bad).unwrap();
-    text.push_str("3,R,oops,4096,1060001\n");
+    text.push_str("3,R,oops,4096,1577808000060001\n");
     fs::write(&bad, text).unwrap();
     let out = folder.path().join("fleet");
     let error = fleet(&[good.clone(), bad], &out, 9)

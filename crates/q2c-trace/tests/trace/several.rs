@@ -31,7 +31,7 @@ fn parts_of_a_trace_are_the_trace() {
             n % 7,
             if n.is_multiple_of(3) { 'R' } else { 'W' },
             n * 4096,
-            1_000_000 + n * 3
+            1_577_808_000_000_000 + n * 3
         )
     };
     let whole: String = (0..50_000).map(line).collect();
@@ -78,7 +78,7 @@ fn devices_that_a_source_numbers_itself_are_kept_apart() {
 
 #[test]
 fn clocks_must_be_the_same() {
-    let told = together(&["1,R,512,512,10\n", "0,8,512,R,0.5\n"]).unwrap_err();
+    let told = together(&["1,R,512,512,1577808000000000\n", "0,8,512,R,0.5\n"]).unwrap_err();
     for words in [
         "merge ",
         "part-1: expected times of one clock: Unix time in ",
@@ -90,8 +90,10 @@ fn clocks_must_be_the_same() {
 
 #[test]
 fn the_error_of_one_is_told() {
-    let good: String = (0..100_000).map(|n| format!("1,R,512,512,{n}\n")).collect();
-    let bad = format!("{good}1,R,512,oops,100001\n");
+    let good: String = (0..100_000)
+        .map(|n| format!("1,R,512,512,{}\n", 1_577_808_000_000_000_u64 + n))
+        .collect();
+    let bad = format!("{good}1,R,512,oops,1577808000100001\n");
     let told = together(&[&good, &bad, &good]).unwrap_err();
     assert!(
         told.contains("part-1, line 100001, length: expected"),
@@ -109,7 +111,7 @@ fn the_error_of_one_is_told() {
 /// A q2c trace that is cut off is a bad input. It is not a trace that cannot be written.
 #[test]
 fn a_part_that_is_a_cut_trace_is_told() {
-    let told = together(&["PAR1 and no more", "1,R,512,512,0\n"]).unwrap_err();
+    let told = together(&["PAR1 and no more", "1,R,512,512,1577808000000000\n"]).unwrap_err();
     assert!(told.starts_with("open trace "), "{told}");
     let (_folder, cut) = place();
     fs::write(&cut, "PAR1 and no more").unwrap();

@@ -9,10 +9,10 @@ mod events;
 mod line;
 mod pattern;
 
-use super::ImportFormat;
 use super::error::ImportError;
 use super::run::Import;
 use super::text::BOM;
+use super::{ImportFormat, ImportOption};
 use events::TextEvents;
 use line::{Form, Line};
 use pattern::{Field, Pattern};
@@ -23,6 +23,8 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     help: "text of blkparse, its default format or --blkparse-format; so YCSB/RocksDB ssdtrace (not verified against a real file)",
     sniff,
     own_device_numbers: false,
+    by_shape: false,
+    uses: &[ImportOption::BlkparseFormat, ImportOption::Op],
     import,
 };
 

@@ -12,11 +12,11 @@ mod row;
 mod suggest;
 mod unit;
 
-use super::ImportFormat;
 use super::error::ImportError;
 use super::lines::Lines;
 use super::options::ImportOptions;
 use super::run::{Import, Intake, Position, read_error};
+use super::{ImportFormat, ImportOption};
 use crate::Column;
 use cells::Cells;
 use field::Field;
@@ -29,6 +29,16 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     help: "comma-separated text with a header row, and a column map (field=header) where its names are unusual; needs --unit where the headers of times do not end with theirs (took_us)",
     sniff,
     own_device_numbers: false,
+    by_shape: false,
+    uses: &[
+        ImportOption::Unit,
+        ImportOption::Op,
+        ImportOption::Bytes,
+        ImportOption::ReadFlag,
+        ImportOption::Columns,
+        ImportOption::Delimiter,
+        ImportOption::Sort,
+    ],
     import,
 };
 

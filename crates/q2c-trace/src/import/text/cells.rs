@@ -3,6 +3,7 @@
 use crate::import::decimal::{self, TimeUnit};
 use crate::import::error::BadLine;
 use q2c_model::{Bytes, Nanos, Op, Sectors};
+use std::ops::Range;
 
 /// The separator between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,16 @@ impl<'a, const N: usize> Cells<'a, N> {
     pub(in crate::import) fn get(&self, at: usize) -> &'a [u8] {
         self.cells.get(at).copied().unwrap_or_default()
     }
+}
+
+/// Where the cells of a line are that blanks separate, for lines with a cell that may hold blanks.
+pub(in crate::import) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    line.split(u8::is_ascii_whitespace).filter_map(move |cell| {
+        let at = from..from + cell.len();
+        from += cell.len() + 1;
+        (!cell.is_empty()).then_some(at)
+    })
 }
 
 /// The error for a cell that holds no value of its field.

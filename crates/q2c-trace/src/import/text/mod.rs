@@ -10,7 +10,7 @@ mod parsed;
 
 pub(super) use blocks::{BOM, Blocks, LONGEST_LINE};
 pub(super) use cells::{
-    Cells, Separator, address, bad, device, length, letter, sectors, time, whole,
+    Cells, Separator, address, bad, device, length, letter, ranges, sectors, time, whole,
 };
 
 use super::arrange::{Arranged, Spec};
@@ -71,7 +71,12 @@ pub(super) fn import_in_order(
 }
 
 /// Whether the first lines of a file all fit the format and at least one of them is a request.
-pub(super) fn sniff(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> bool {
+pub(super) fn sniff(head: &[u8], parse: impl FnMut(&[u8]) -> Parse) -> bool {
+    first_rows(head, parse).is_some_and(|rows| !rows.is_empty())
+}
+
+/// The requests of a file's first lines; `None` when one of them does not fit the format.
+pub(super) fn first_rows(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> Option<Vec<Row>> {
     const LINES: usize = 8;
     let head = head.strip_prefix(BOM).unwrap_or(head);
     let whole = match head.iter().rposition(|byte| *byte == b'\n') {
@@ -79,15 +84,9 @@ pub(super) fn sniff(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> bool 
         None => head,
     };
     let lines = whole.split(|byte| *byte == b'\n').take(LINES);
-    let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
-    let mut requests = 0;
-    lines.all(|line| match parse(line.trim_ascii_end()) {
-        Ok(row) => {
-            requests += usize::from(row.is_some());
-            true
-        }
-        Err(_) => false,
-    }) && requests > 0
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let rows = lines.filter_map(|line| parse(line.trim_ascii_end()).transpose());
+    rows.collect::<Result<_, _>>().ok()
 }
 
 /// The caller's ends of one thread's channels.
@@ -190,7 +189,7 @@ impl<'a> Output<'a> {
 
     /// Takes a block's rows. Returns the block's memory for the next block.
     fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
-        self.arranged.skipped(parsed.skipped);
+        self.arranged.skipped(&parsed.skipped, self.lines);
         for mut row in parsed.rows {
             row.position += self.lines;
             self.arranged.push(row)?;

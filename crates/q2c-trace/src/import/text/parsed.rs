@@ -4,6 +4,7 @@ use super::Parse;
 use super::blocks::{BOM, LONGEST_LINE};
 use crate::import::error::BadLine;
 use crate::import::row::Row;
+use crate::import::run::Skipped;
 use std::collections::BTreeMap;
 
 /// The result of parsing a block. Lines count from 1 within the block.
@@ -12,7 +13,7 @@ pub(super) struct Parsed {
     /// Lines in the block.
     pub(super) lines: u64,
     /// Lines that were left out, by reason.
-    pub(super) skipped: BTreeMap<&'static str, u64>,
+    pub(super) skipped: BTreeMap<&'static str, Skipped>,
     /// The bad line at which parsing stopped, and the reason.
     pub(super) stopped: Option<(u64, BadLine)>,
     /// Memory of the block, to be used again.
@@ -50,7 +51,10 @@ impl Parsed {
                     row.position = parsed.lines;
                     parsed.rows.push(row);
                 }
-                Err(bad) if skip_bad => *parsed.skipped.entry(bad.reason).or_default() += 1,
+                Err(bad) if skip_bad => {
+                    let skipped = parsed.skipped.entry(bad.reason).or_default();
+                    skipped.add(parsed.lines);
+                }
                 Err(bad) => {
                     parsed.stopped = Some((parsed.lines, bad));
                     break;

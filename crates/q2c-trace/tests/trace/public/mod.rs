@@ -2,6 +2,7 @@
 //! which a source can be wrong.
 
 mod blkparse;
+mod cases;
 mod golden;
 mod packed;
 mod samples;

@@ -15,7 +15,7 @@ type Case = (
 const CASES: &[Case] = &[
     (
         "alibaba",
-        "1,R,512,512,10",
+        "1,R,512,512,1577808144360767",
         &[
             ("1,R,512,512", "line", "5 cells"),
             ("x,R,512,512,10", "device_id", "below 2^32"),
@@ -32,7 +32,7 @@ const CASES: &[Case] = &[
     ),
     (
         "tencent",
-        "1,8,8,0,7",
+        "1538323200,8,8,0,7",
         &[
             ("1,8,8,2,7", "IOType", "0 (read) or 1 (write)"),
             ("1,8,99999999999999999,0,7", "Size", "below 2^64"),
@@ -68,7 +68,7 @@ const CASES: &[Case] = &[
     ),
     (
         "systor17",
-        "5.5,0.1,R,0,512,512",
+        "1455846123.5,0.1,R,0,512,512",
         &[
             ("5.5,x,R,0,512,512", "Response", "a time"),
             ("5.5,0.1,Z,0,512,512", "IOType", "R, W"),
@@ -104,11 +104,11 @@ const CASES: &[Case] = &[
         "ms-etw",
         "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 5, 0",
         &[
-            ("FileRead, 50", "event", "DiskRead"),
+            ("FileRead, x", "event", "the name of an event"),
             (
                 "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 5",
                 "line",
-                "9 cells",
+                "DiskNum",
             ),
             (
                 "DiskRead, 50, a (1), 1, 0x0, 512, 0x200, 5, 0",
@@ -121,16 +121,16 @@ const CASES: &[Case] = &[
                 "above zero",
             ),
             (
-                "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 51, 0",
-                "ElapsedTime",
-                "at most",
+                "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 86400000000, 0",
+                "latency",
+                "less than a day",
             ),
             (
                 "DiskRead, 50, a (x), 1, 0x0, 0x200, 0x200, 5, 0",
                 "process (PID)",
                 "below",
             ),
-            ("DiskFlush, 50, a (1), 1, 0x0, 5", "line", "7 cells"),
+            ("DiskFlush, 50, a (1), 1, 0x0, 5", "line", "DiskNum"),
         ],
     ),
     (
@@ -139,7 +139,22 @@ const CASES: &[Case] = &[
         &[
             ("5 a copy 0 512", "action", "read, write"),
             ("5 a read", "offset", "whole"),
-            ("5", "line", "time name action"),
+            ("5", "action", "name action"),
+            ("5 a wait 100", "action", "no wait in version 3"),
+        ],
+    ),
+    (
+        "biosnoop",
+        "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n1.5 a b 7 sda W 8 4096 0.5",
+        &[
+            ("1.5 a 7 sda", "line", "as many cells"),
+            ("1.5 a b sda W 8 4096 0.5", "PID", "below 2^32"),
+            ("1.5 a 7 sda w 8 4096 0.5", "T", "letters"),
+            (
+                "1.5 a 7 sda W 8 4096 86400000",
+                "latency",
+                "less than a day",
+            ),
         ],
     ),
 ];
@@ -186,6 +201,18 @@ fn bad_lines_are_skipped_and_counted() {
     }
 }
 
+/// The first ten lines are named for each reason.
+#[test]
+fn lines_that_are_left_out_are_named() {
+    let text = format!("1,R,512,512,1\n{}1,R,512,0,1\n", "bad\n".repeat(12));
+    let mut options = options();
+    options.skip_bad = true;
+    let (_, meta) = import("alibaba", text.as_bytes(), &options).unwrap();
+    let lines = |reason| &meta.facts[&format!("skipped.{reason}.lines")];
+    assert_eq!(lines("wrong number of cells"), "2,3,4,5,6,7,8,9,10,11");
+    assert_eq!(lines("zero length"), "14");
+}
+
 #[test]
 fn nothing_is_an_error() {
     for (format, ..) in CASES {
@@ -216,8 +243,8 @@ fn what_the_source_does_not_say_must_be_said() {
 }
 
 #[test]
-fn a_log_without_its_first_line_is_refused() {
-    let told = import("fio-iolog", b"5 a read 0 512\n", &options()).unwrap_err();
+fn a_log_without_a_line_of_a_log_is_refused() {
+    let told = import("fio-iolog", b"5 a copy 0 512\n", &options()).unwrap_err();
     assert!(
         told.contains("line 1, header: expected fio version 2 iolog"),
         "{told}"
@@ -317,7 +344,8 @@ fn an_endless_line_is_refused_after_a_block() {
 #[test]
 fn no_format_takes_the_files_of_another() {
     for (format, good, _) in CASES {
-        let recognised = FORMATS.iter().filter(|f| (f.sniff)(good.as_bytes()));
+        let text = format!("{good}\n");
+        let recognised = FORMATS.iter().filter(|f| (f.sniff)(text.as_bytes()));
         let names: Vec<&str> = recognised.map(|f| f.name).collect();
         assert_eq!(names, [*format]);
     }

@@ -1,0 +1,240 @@
+//! What biosnoop prints: that of bcc, that of libbpf-tools, and biosnoop.bt of bpftrace.
+//!
+//! The header names the columns. A row is printed when its request completes, with the latency, so
+//! a request may have started before the first row. bcc and libbpf-tools count the latency from
+//! when the driver got the request, and `QUE` is the time in the queue before that. bpftrace counts
+//! it from the queueing and prints neither operation nor length, which must be stated. Disks are
+//! numbered by appearance, from 0, and their names are among the trace's facts.
+
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::{BadLine, ImportError};
+use super::row::{Name, Names, Row};
+use super::run::{Import, needed, read_error};
+use super::text::{self, Parse, bad, device, ranges, sectors, time, whole};
+use super::{ImportFormat, ImportOption};
+use crate::blktrace::kind_of_rwbs;
+use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
+use q2c_model::{Bytes, Nanos, Op, OpFlags, Sectors, TraceMeta};
+use std::ops::Range;
+
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "biosnoop",
+    help: "biosnoop of bcc, libbpf-tools or bpftrace; the last needs op and block size (not verified against a real file)",
+    sniff: |head| {
+        let mut snoop = Snoop::default();
+        text::sniff(head, |line| snoop.line(line))
+    },
+    own_device_numbers: true,
+    by_shape: false,
+    uses: &[ImportOption::Op, ImportOption::Bytes, ImportOption::Sort],
+    import,
+};
+
+/// Of rows that tell when the driver got the request.
+const ISSUED: Spec = Spec {
+    ends: true,
+    issued: true,
+    ..Spec::lines("biosnoop", "from a day before biosnoop's time zero")
+};
+const QUEUED: Spec = Spec {
+    issued: false,
+    ..ISSUED
+};
+/// Lines in which the header is looked for before the import.
+const LINES: usize = 16;
+
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
+    let head = from.input.fill_buf().map_err(read_error(path))?;
+    let mut lines = head.split(|byte| *byte == b'\n').take(LINES);
+    let columns = lines.find_map(header).unwrap_or_default();
+    let lacks = |name| !columns.is_empty() && columns.iter().all(|column| column.name != name);
+    let mut snoop = Snoop::default();
+    let mut facts = Vec::new();
+    if lacks("T") {
+        let op = needed(options.op, path, "op", "it has no column T")?;
+        facts.push((STATED_OP.to_owned(), op.to_string()));
+        snoop.op = Some(op);
+    }
+    if lacks("BYTES") {
+        snoop.bytes = needed(options.bytes, path, "block size", "it has no column BYTES")?;
+        facts.push((STATED_BYTES.to_owned(), snoop.bytes.0.to_string()));
+    }
+    if lacks("SECTOR") {
+        let none = "0 (the source has no offsets)";
+        facts.push((STATED_SECTOR.to_owned(), none.to_owned()));
+    }
+    let spec = if lacks("T") { &QUEUED } else { &ISSUED };
+    let mut meta = text::import_in_order(from, spec, |line| snoop.line(line))?;
+    meta.facts.extend(snoop.disks.facts().chain(facts));
+    meta.lost = snoop.lost;
+    Ok(meta)
+}
+
+/// A column by its header, such as `PID` or `LAT(ms)`.
+struct Column {
+    name: String,
+    unit: Option<TimeUnit>,
+}
+
+/// The columns of a header; `None` for another line.
+fn header(line: &[u8]) -> Option<Vec<Column>> {
+    if !line.first()?.is_ascii_uppercase() {
+        return None;
+    }
+    let column = |at: Range<usize>| {
+        let text = String::from_utf8_lossy(&line[at]);
+        let (name, unit) = text.split_once('(').unwrap_or((&text, ""));
+        Column {
+            name: name.to_owned(),
+            unit: unit.trim_end_matches(')').parse().ok(),
+        }
+    };
+    let columns: Vec<Column> = ranges(line).map(column).collect();
+    let has = |name, unit: bool| {
+        let mut columns = columns.iter();
+        columns.any(|column| column.name == name && column.unit.is_some() == unit)
+    };
+    (has("TIME", true) && has("COMM", false) && has("LAT", true)).then_some(columns)
+}
+
+/// State of the parser: the header, and the disks so far.
+#[derive(Default)]
+struct Snoop {
+    columns: Vec<Column>,
+    /// The operation and the length of requests where the text does not tell them.
+    op: Option<Op>,
+    bytes: Bytes,
+    disks: Names,
+    lost: u64,
+}
+
+impl Snoop {
+    fn line(&mut self, line: &[u8]) -> Parse {
+        if let Some(columns) = header(line) {
+            self.columns = columns;
+            return Ok(None);
+        }
+        if let Some(lost) = lost(line) {
+            self.lost = self.lost.saturating_add(lost);
+            return Ok(None);
+        }
+        // The lines before a header, and the maps that bpftrace prints at the end.
+        let begins = |text: &[u8]| line.starts_with(text);
+        if begins(b"Attach") || begins(b"Tracing") || begins(b"@") {
+            return Ok(None);
+        }
+        if self.columns.is_empty() {
+            let expected = "a header, such as TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)";
+            return Err(bad("header", expected, line));
+        }
+        let cells = Cells::split(line, &self.columns)?;
+        let row = cells.row(self.op, self.bytes)?;
+        let disk = self.disks.number(cells.get("DISK"), "DISK")?;
+        Ok(Some(row.on(disk)))
+    }
+}
+
+/// The cells of a row.
+struct Cells<'a> {
+    line: &'a [u8],
+    columns: &'a [Column],
+    ranges: Vec<Range<usize>>,
+    /// Cells of the process's name, which may have blanks.
+    of_name: usize,
+}
+
+impl<'a> Cells<'a> {
+    fn split(line: &'a [u8], columns: &'a [Column]) -> Result<Self, BadLine> {
+        let ranges: Vec<_> = ranges(line).collect();
+        let of_name = (ranges.len() + 1).checked_sub(columns.len());
+        let of_name = of_name.ok_or_else(|| {
+            let found = String::from_utf8_lossy(line);
+            let expected = "as many cells as the header has";
+            BadLine::new("wrong number of cells", "line", expected, &found)
+        })?;
+        Ok(Cells {
+            line,
+            columns,
+            ranges,
+            of_name,
+        })
+    }
+
+    /// A column's cell; empty where there is none.
+    fn get(&self, name: &str) -> &'a [u8] {
+        let place = |name| self.columns.iter().position(|column| column.name == name);
+        let cells = place(name).zip(place("COMM")).and_then(|(at, comm)| {
+            let first = if at > comm { at + self.of_name - 1 } else { at };
+            let count = if at == comm { self.of_name } else { 1 };
+            self.ranges.get(first..first + count)
+        });
+        let ends = cells.and_then(|cells| cells.first().zip(cells.last()));
+        ends.map_or(b"", |(first, last)| &self.line[first.start..last.end])
+    }
+
+    fn time(&self, name: &'static str) -> Result<Nanos, BadLine> {
+        let column = self.columns.iter().find(|column| column.name == name);
+        let unit = column.and_then(|column| column.unit);
+        time(self.get(name), unit.unwrap_or(TimeUnit::Milliseconds), name)
+    }
+
+    fn row(&self, op: Option<Op>, bytes: Bytes) -> Result<Row, BadLine> {
+        let bytes = match self.get("BYTES") {
+            b"" => bytes,
+            cell => Bytes(whole(cell, "BYTES")?),
+        };
+        let sector = match self.get("SECTOR") {
+            // A request without a place.
+            b"" | b"-1" | b"18446744073709551615" => Sectors(0),
+            cell => sectors(whole(cell, "SECTOR")?, Bytes(512))
+                .ok_or_else(|| bad("SECTOR", "a sector below 2^55, or -1", cell))?,
+        };
+        let (op, flags) = match op {
+            Some(op) => (op, OpFlags::default()),
+            None => kind(self.get("T"), bytes)?,
+        };
+        // libbpf-tools prints -1 for a request that was in no queue.
+        let waited = match self.get("QUE") {
+            b"" => None,
+            cell if cell.starts_with(b"-1") => None,
+            _ => Some(self.time("QUE")?),
+        };
+        let (end, latency) = (self.time("TIME")?, self.time("LAT")?);
+        let since = Nanos(
+            latency
+                .0
+                .saturating_add(waited.map_or(0, |waited| waited.0)),
+        );
+        let mut row = Row::ended(end, since, op, (sector, bytes))?;
+        row.pid = match self.get("PID") {
+            b"" => None,
+            cell => Some(device(cell, "PID")?),
+        };
+        (row.waited, row.flags, row.name) = (waited, flags, Name::cut(self.get("COMM")));
+        Ok(row)
+    }
+}
+
+/// The operation by its letters. bcc prints R for all that is no write: a request without data is a
+/// flush.
+fn kind(letters: &[u8], bytes: Bytes) -> Result<(Op, OpFlags), BadLine> {
+    if letters.len() > 8 || !letters.iter().all(u8::is_ascii_uppercase) {
+        let expected = "R, W or the letters of a request, such as WS";
+        return Err(bad("T", expected, letters));
+    }
+    match kind_of_rwbs(letters, bytes) {
+        (Op::Read | Op::Write, flags) if bytes.0 == 0 => Ok((Op::Flush, flags)),
+        known => Ok(known),
+    }
+}
+
+/// The number in `Possibly lost 34 samples` or `Lost 34 events on CPU #1!`.
+fn lost(line: &[u8]) -> Option<u64> {
+    let line = str::from_utf8(line).ok()?.to_lowercase();
+    let behind = line.strip_prefix("possibly ").unwrap_or(&line);
+    let (number, what) = behind.strip_prefix("lost ")?.split_once(' ')?;
+    let number = number.parse().ok()?;
+    (what.starts_with("samples") || what.starts_with("events")).then_some(number)
+}

@@ -1,0 +1,368 @@
+//! Block events as text: of ftrace (`trace`, `trace_pipe`), of `trace-cmd report`, and of `perf
+//! script`.
+//!
+//! Lines become the events of blktrace that the tracepoints stand for, and the events become I/Os,
+//! as for binary blktrace. The three tools differ in what stands before the time: `task-pid [cpu]
+//! flags`, `task-pid [cpu]`, or `task pid [cpu]`. Events of other tracepoints are passed over and
+//! counted.
+
+use super::ImportFormat;
+use super::error::{BadLine, ImportError};
+use super::lines::Lines;
+use super::run::{Import, Position, Skipped, read_error, refused};
+use super::text::{BOM, bad, whole};
+use crate::blktrace::{Event, EventSource, Losses, Notes, action, category, category_of_rwbs};
+use q2c_model::TraceMeta;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "ftrace",
+    help: "text of block events: ftrace, trace-cmd report, perf script (not verified against a real file)",
+    sniff,
+    own_device_numbers: false,
+    by_shape: false,
+    uses: &[],
+    import,
+};
+
+/// Tracepoints and the action that each stands for, as in q2c's own capture by tracepoints.
+const POINTS: [(&str, u16); 11] = [
+    ("block_bio_queue", action::QUEUE),
+    ("block_getrq", action::GET_REQUEST),
+    ("block_bio_backmerge", action::BACK_MERGE),
+    ("block_bio_frontmerge", action::FRONT_MERGE),
+    ("block_rq_merge", action::BACK_MERGE),
+    ("block_split", action::SPLIT),
+    ("block_rq_insert", action::INSERT),
+    ("block_rq_issue", action::ISSUE),
+    ("block_rq_requeue", action::REQUEUE),
+    ("block_rq_complete", action::COMPLETE),
+    ("block_bio_complete", action::COMPLETE),
+];
+/// A time that goes back by no more than this (ns) belongs to events of two CPUs.
+const SLIGHTLY: u64 = 1_000_000_000;
+
+/// The kinds of lines.
+#[derive(Clone, Copy)]
+enum Line<'a> {
+    /// An event, and the name of its process (empty when it is not told).
+    Event(Event, &'a str),
+    /// An event of another tracepoint.
+    Other,
+    /// So many events were lost before the next line.
+    Lost(u64),
+    /// A comment, a line of the header, or of a stack.
+    Nothing,
+}
+
+/// Whether the first lines are all of this kind, and one of them is an event of a request.
+fn sniff(head: &[u8]) -> bool {
+    const LINES: usize = 32;
+    let head = String::from_utf8_lossy(head.strip_prefix(BOM).unwrap_or(head));
+    let end = head.rfind('\n').unwrap_or(head.len());
+    let lines: Result<Vec<Line<'_>>, _> = head[..end].lines().take(LINES).map(parse).collect();
+    let is_event = |line: &Line<'_>| matches!(line, Line::Event(..));
+    lines.is_ok_and(|lines| lines.iter().any(is_event))
+}
+
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let path = from.path;
+    let mut events = TextEvents {
+        path,
+        skip_bad: from.options.skip_bad,
+        lines: Lines::new(from.input),
+        state: State::default(),
+    };
+    let meta = super::blktrace::take(&mut events, path, 1, from.sink)?;
+    let skipped = events.state.skipped.iter();
+    let mut meta = meta.ok_or_else(|| ImportError::Empty {
+        path: path.to_owned(),
+        lines: events.lines.number,
+        skipped: skipped.clone().map(|(_, of)| of.count).sum(),
+    })?;
+    let others = events.state.others.to_string();
+    let facts = skipped.map(|(reason, of)| of.fact(reason, "lines"));
+    meta.facts
+        .extend(facts.chain([("events_of_other_kinds".to_owned(), others)]));
+    FORMAT.name.clone_into(&mut meta.source);
+    "that of the traced machine's tracer".clone_into(&mut meta.clock);
+    Ok(meta)
+}
+
+/// Reads events from the text of one source.
+struct TextEvents<'a> {
+    path: &'a Path,
+    skip_bad: bool,
+    lines: Lines<'a>,
+    state: State,
+}
+
+/// What the lines so far told.
+#[derive(Default)]
+struct State {
+    notes: Notes,
+    losses: Losses,
+    others: u64,
+    skipped: BTreeMap<&'static str, Skipped>,
+    last_time: u64,
+}
+
+impl State {
+    fn take(&mut self, line: Line<'_>) -> Result<Option<Event>, BadLine> {
+        let (mut event, comm) = match line {
+            Line::Event(event, comm) => (event, comm),
+            Line::Lost(events) => {
+                self.losses.lost = self.losses.lost.saturating_add(events);
+                self.losses.gaps += 1;
+                return Ok(None);
+            }
+            Line::Other => {
+                self.others += 1;
+                return Ok(None);
+            }
+            Line::Nothing => return Ok(None),
+        };
+        if self.last_time.saturating_sub(event.time) > SLIGHTLY {
+            let expected = "a time at most 1 s before the line above; import several traces as files of their own";
+            let found = format!("{} ns after {} ns", event.time, self.last_time);
+            return Err(BadLine::new("time goes back", "time", expected, "").found(&found));
+        }
+        if !comm.is_empty() && event.action != action::COMPLETE {
+            let time = event.time;
+            self.notes.name_process(event.pid, time, comm.as_bytes());
+        }
+        event.rise_to(self.last_time, &mut self.losses);
+        self.last_time = event.time;
+        Ok(Some(event))
+    }
+}
+
+impl EventSource for &mut TextEvents<'_> {
+    type Error = ImportError;
+
+    fn next_event(&mut self) -> Result<Option<Event>, ImportError> {
+        while let Some(line) = self.lines.next().map_err(read_error(self.path))? {
+            let taken = line.and_then(parse).and_then(|line| self.state.take(line));
+            let number = self.lines.number;
+            match taken {
+                Ok(None) => {}
+                Ok(event) => return Ok(event),
+                Err(bad) if self.skip_bad => {
+                    self.state.losses.count(bad.reason, 1);
+                    let skipped = self.state.skipped.entry(bad.reason).or_default();
+                    skipped.add(number);
+                }
+                Err(bad) => return Err(refused(self.path, Position::Line(number), bad)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn notes(&self) -> &Notes {
+        &self.state.notes
+    }
+
+    fn losses(&self) -> &Losses {
+        &self.state.losses
+    }
+
+    fn gaps_passed(&self) -> u64 {
+        self.state.losses.gaps
+    }
+}
+
+fn parse(line: &str) -> Result<Line<'_>, BadLine> {
+    if let Some(lost) = lost(line) {
+        return Ok(Line::Lost(lost));
+    }
+    let text = line.trim_start();
+    if text.is_empty() || text.starts_with('#') {
+        return Ok(Line::Nothing);
+    }
+    let wrong = || {
+        let expected = "task, pid, [cpu], a time in seconds, and an event, such as \
+                        `fio-12 [001] 5.000123: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]`";
+        bad("line", expected, line.as_bytes())
+    };
+    let head = match Head::split(line) {
+        None if is_passed_over(text) => return Ok(Line::Nothing),
+        head => head.ok_or_else(wrong)?,
+    };
+    let point = POINTS.iter().find(|(name, _)| *name == head.point);
+    let Some((_, action)) = point else {
+        return Ok(Line::Other);
+    };
+    let mut event = Event {
+        time: time(head.time)?,
+        action: *action,
+        cpu: head.cpu.unwrap_or_default(),
+        pid: head.pid().ok_or_else(wrong)?,
+        ..Event::default()
+    };
+    let comm = payload(head.payload, &mut event)?;
+    Ok(Line::Event(event, comm))
+}
+
+/// A line up to the payload of its event.
+struct Head<'a> {
+    task: &'a str,
+    cpu: Option<u32>,
+    time: &'a str,
+    point: &'a str,
+    payload: &'a str,
+}
+
+impl<'a> Head<'a> {
+    /// Splits a line at its first `TIME: EVENT:`, as a name may hold anything but seldom that.
+    fn split(line: &'a str) -> Option<Self> {
+        let mut from = 0;
+        loop {
+            let colon = from + line[from..].find(": ")?;
+            from = colon + 2;
+            let front = line[..colon].trim_end();
+            let time = front.rsplit(' ').next()?;
+            let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
+            let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            if seconds.is_empty() || !digits(seconds) || !digits(fraction) {
+                continue;
+            }
+            let rest = line[from..].trim_start();
+            let (point, payload) = rest.split_once(": ").or(rest.split_once(':'))?;
+            let before = front[..front.len() - time.len()].trim();
+            let (task, cpu) = match before.rfind(" [") {
+                Some(at) => {
+                    let (cpu, _) = before[at + 2..].split_once(']')?;
+                    (&before[..at], Some(cpu.trim().parse().ok()?))
+                }
+                None => (before, None),
+            };
+            return Some(Head {
+                task: task.trim(),
+                cpu,
+                time,
+                // perf names the system, too: block:block_rq_issue.
+                point: point.rsplit(':').next()?.trim(),
+                payload: payload.trim(),
+            });
+        }
+    }
+
+    /// The thread: `task-12`, `task-12 (11)` with the process behind it, `task 12` or `task 11/12`.
+    fn pid(&self) -> Option<u32> {
+        let task = match self.task.strip_suffix(')') {
+            Some(front) => front.rsplit_once('(')?.0.trim_end(),
+            None => self.task,
+        };
+        let last = task.rsplit(' ').next()?;
+        let number = last.rsplit(['-', '/']).next()?;
+        number.parse().ok()
+    }
+}
+
+/// A time in seconds with up to nine decimals, ns.
+fn time(text: &str) -> Result<u64, BadLine> {
+    let wrong = || {
+        let expected = "seconds with 1 to 9 decimals (trace_clock local, global or mono)";
+        bad("time", expected, text.as_bytes())
+    };
+    let (seconds, fraction) = text.split_once('.').ok_or_else(wrong)?;
+    if fraction.is_empty() || fraction.len() > 9 {
+        return Err(wrong());
+    }
+    let seconds: u64 = seconds.parse().map_err(|_| wrong())?;
+    let ns: u64 = format!("{fraction:0<9}").parse().map_err(|_| wrong())?;
+    let whole = seconds.checked_mul(1_000_000_000).ok_or_else(wrong)?;
+    whole.checked_add(ns).ok_or_else(wrong)
+}
+
+/// Takes the payload of an event, and returns the name of the process in it. It is `8,0 WS 4096 ()
+/// 2048 + 8 [fio]`: device, letters, of requests also bytes and command, then the place, of newer
+/// kernels the priority, and in brackets the process, or of a completion the error.
+fn payload<'a>(text: &'a str, event: &mut Event) -> Result<&'a str, BadLine> {
+    let wrong = |field, expected| bad(field, expected, text.as_bytes());
+    let parts = text.split_once(" [").and_then(|(front, last)| {
+        let (device, rest) = front.split_once(' ')?;
+        let (letters, place) = rest.trim_start().split_once(' ')?;
+        Some((device, letters, place, last.strip_suffix(']')?))
+    });
+    let expected = "8,0 R 2048 + 8 [fio], with bytes () before the sector for requests";
+    let (device, letters, place, last) = parts.ok_or_else(|| wrong("event", expected))?;
+    let device = number(device);
+    event.device = device.ok_or_else(|| wrong("device", "major,minor, such as 259,0"))?;
+    if !letters.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(wrong("RWBS", "letters, such as R, WS or FWFS"));
+    }
+    event.category = category_of_rwbs(letters.as_bytes());
+    range(place, event)?;
+    if matches!(event.action, action::COMPLETE | action::REQUEUE) {
+        let error = last.parse::<i32>();
+        // A negative errno, cut to its lower 16 bits as in blktrace's records.
+        event.error = error.map_err(|_| wrong("error", "an errno, 0 for success"))? as u16;
+        return Ok("");
+    }
+    Ok(last)
+}
+
+/// Takes the range of sectors from `4096 () 2048 + 8 none,0,0`.
+fn range(text: &str, event: &mut Event) -> Result<(), BadLine> {
+    let behind = text.split_once('(').and_then(|(bytes, rest)| {
+        let (_command, place) = rest.split_once(')')?;
+        Some((bytes.trim(), place))
+    });
+    let (bytes, place) = behind.unwrap_or(("", text));
+    let mut numbers = place.split_ascii_whitespace().step_by(2);
+    let mut next = |field| whole(numbers.next().unwrap_or_default().as_bytes(), field);
+    let (sector, second) = (next("sector")?, next("sectors")?);
+    // A request without a place has the sector -1.
+    event.sector = if sector == u64::MAX { 0 } else { sector };
+    event.bytes = u32::try_from(second.saturating_mul(512)).unwrap_or(u32::MAX);
+    if event.action == action::SPLIT {
+        // The tracepoint does not tell the length; the matcher needs one that is not zero.
+        (event.bytes, event.split_at) = (512, second);
+    }
+    if event.category == 0 {
+        event.category = category::PC;
+        if event.bytes == 0 && !bytes.is_empty() {
+            // The issue of a passthrough request tells bytes, its completion sectors alone.
+            let bytes = whole(bytes.as_bytes(), "bytes")?;
+            event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX) & !511;
+        }
+    }
+    Ok(())
+}
+
+/// A device as the kernel packs it.
+fn number(device: &str) -> Option<u32> {
+    let (major, minor) = device.split_once(',')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
+}
+
+/// The events that a line says were lost: `CPU:1 [LOST 34 EVENTS]`, `CPU:1 [34 EVENTS DROPPED]`
+/// (at least one where it gives no number), `PERF_RECORD_LOST lost 34`, or, in ftrace's header,
+/// those that were written over: `entries-in-buffer/entries-written: 4/10`.
+fn lost(line: &str) -> Option<u64> {
+    let number = |text: &str| -> Option<u64> {
+        let mut parts = text.split(|c: char| !c.is_ascii_digit());
+        parts.find_map(|part| part.parse().ok())
+    };
+    if let Some(counts) = line.strip_prefix("# entries-in-buffer/entries-written:") {
+        let (kept, written) = counts.split_once('/')?;
+        let over = number(written)?.checked_sub(number(kept)?);
+        return over.filter(|over| *over > 0);
+    }
+    let behind = match line.strip_prefix("CPU:") {
+        Some(rest) if rest.contains("LOST") || rest.contains("DROPPED") => rest.split_once('[')?.1,
+        _ => line.split_once("PERF_RECORD_LOST lost ")?.1,
+    };
+    Some(number(behind).unwrap_or(1))
+}
+
+/// Whether a line that is no event belongs to trace-cmd's header or to a stack.
+fn is_passed_over(text: &str) -> bool {
+    const BEGIN: [&str; 6] = ["cpus=", "version", "CPU ", "trace", "=> ", "<stack trace"];
+    let first = text.split(' ').next().unwrap_or_default();
+    let address = first.len() >= 8 && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    address || BEGIN.iter().any(|begin| text.starts_with(begin))
+}

@@ -1,0 +1,331 @@
+//! Texts that were read wrongly, or not at all. The expected values are worked out by hand.
+
+use super::{import, options};
+use crate::support::place;
+use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
+use q2c_trace::import::{
+    ColumnMap, FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff,
+};
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+macro_rules! case {
+    ($name:literal) => {
+        include_bytes!(concat!("../cases/", $name))
+    };
+}
+
+/// Imports a text by the format that recognises it, and says which.
+fn recognised(text: &[u8], options: &ImportOptions) -> (String, Vec<IoRecord>, TraceMeta) {
+    let format = sniff(text).expect("a format").name;
+    let (records, meta) = import(format, text, options).unwrap();
+    (format.to_owned(), records, meta)
+}
+
+/// Start, issue and end of each request in ns, -1 where unknown.
+fn times(records: &[IoRecord]) -> Vec<[i64; 3]> {
+    let ns = |at: Option<Nanos>| at.map_or(-1, |at| at.0 as i64);
+    let times = |r: &IoRecord| [r.queue_ns, r.issue_ns, r.complete_ns].map(ns);
+    records.iter().map(times).collect()
+}
+
+/// Operation, first sector and bytes of each request, as in `read 8+512`.
+fn places(records: &[IoRecord]) -> String {
+    let place = |r: &IoRecord| format!("{} {}+{}", r.op, r.sector.0, r.bytes.0);
+    records.iter().map(place).collect::<Vec<_>>().join(", ")
+}
+
+/// Device and process of a request.
+fn who(r: &IoRecord) -> String {
+    let (pid, comm) = (r.pid.unwrap_or(0), r.comm.as_deref().unwrap_or(""));
+    format!("{} {pid} {comm}", r.device)
+}
+
+/// The first request ends at time zero, so it started before; LAT counts from the issue.
+#[test]
+fn biosnoop_of_bcc() {
+    let (format, records, meta) = recognised(case!("15-dead-ends/biosnoop.txt"), &options());
+    assert_eq!(format, "biosnoop");
+    let expected = [
+        [-1, 0, 740_000],
+        [-1, 764_000, 1_294_000],
+        [-1, 14_410_000, 14_510_000],
+    ];
+    assert_eq!(times(&records), expected);
+    let expected = "write 13092560+4096, write 13092432+4096, read 0+512";
+    assert_eq!(places(&records), expected);
+    assert_eq!(who(&records[2]), "1:1 2211 sqld 8");
+    assert_eq!(meta.facts["device.1:1"], "nvme0n1");
+}
+
+#[test]
+fn biosnoop_with_queues_letters_and_losses() {
+    let text = case!("15-dead-ends/biosnoop_q.txt");
+    let more = b"0.1 a 1 sdb FF -1 0 -1.000 0.5\nPossibly lost 3 samples\n";
+    let (_, records, meta) = recognised(&[text, &more[..]].concat(), &options());
+    let expected = [
+        [0, 10_000, 240_000],
+        [349_000, 369_000, 569_000],
+        [-1, 99_740_000, 100_240_000],
+    ];
+    assert_eq!(times(&records), expected);
+    assert_eq!(places(&records), "read 0+4096, write 0+4096, flush 0+0");
+    assert_eq!(meta.lost, 3);
+}
+
+#[test]
+fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
+    let text = case!("15-dead-ends/biosnoop_bt.txt");
+    let told = import("biosnoop", text, &options()).unwrap_err();
+    assert!(told.contains("expected the option op"), "{told}");
+    let (_, records, _) = recognised(text, &needed("biosnoop"));
+    assert_eq!(times(&records), [[0, -1, 100_000], [57_000, -1, 100_000]]);
+    assert_eq!(places(&records), "read 0+4096, read 0+4096");
+}
+
+#[test]
+fn block_events_of_three_tools() {
+    for (text, expected) in [
+        (&case!("15-dead-ends/ftrace.txt")[..], [0, 10_000, 100_000]),
+        (case!("15-dead-ends/trace_cmd.txt"), [-1, 0, 90_000]),
+        (case!("12-csv-recognition/perf_script.txt"), [-1, 0, 90_000]),
+    ] {
+        let (format, records, meta) = recognised(text, &options());
+        assert_eq!((format.as_str(), meta.lost), ("ftrace", 0));
+        assert_eq!(times(&records), [expected]);
+        assert_eq!(places(&records), "read 2048+4096");
+        assert_eq!(who(&records[0]), "8:0 1234 fio");
+    }
+}
+
+/// A name with blanks, the thread's process, nine decimals, a passthrough command without a place,
+/// an error, other events, and losses: 5 written over, 34 and 7.
+#[test]
+fn block_events_of_all_kinds() {
+    let text = "\
+# entries-in-buffer/entries-written: 4/9   #P:2
+CPU:1 [LOST 34 EVENTS]
+CPU:0 [7 EVENTS DROPPED]
+ my job-7   (  5) [000] ..... 5.000000001: block_rq_issue: 259,3 N 4096 () 18446744073709551615 + 0 none,0,0 [my job]
+ my job-7   (  5) [000] ..... 5.000000002: sched_switch: prev_comm=my job
+ <idle>-0   (---) [000] d.h.. 5.000000009: block_rq_complete: 259,3 N () 18446744073709551615 + 8 none,0,0 [-5]
+something else
+";
+    let told = import("ftrace", text.as_bytes(), &options()).unwrap_err();
+    assert!(told.contains("line 7, line: expected task, pid"), "{told}");
+    let mut skipping = options();
+    skipping.skip_bad = true;
+    let (records, meta) = import("ftrace", text.as_bytes(), &skipping).unwrap();
+    assert_eq!((times(&records), meta.lost), (vec![[-1, 0, 8]], 46));
+    assert_eq!(places(&records), "other 0+4096");
+    assert_eq!(records[0].error, Some(-5));
+    assert_eq!(who(&records[0]), "259:3 7 my job");
+    assert_eq!(meta.facts["events_of_other_kinds"], "1");
+    assert_eq!(meta.facts["skipped.not a value of the field.lines"], "7");
+}
+
+/// One request of the second dump started before the recording.
+#[test]
+fn etw_by_its_header() {
+    let (_, records, _) = recognised(case!("16-etw/etw_cpu.csv"), &options());
+    let expected = [
+        [0, -1, 283_000],
+        [1_083_000, -1, 1_283_000],
+        [1_551_000, -1, 1_671_000],
+    ];
+    assert_eq!(times(&records), expected);
+    let expected = "read 13075904+4096, read 13075912+4096, flush 0+0";
+    assert_eq!(places(&records), expected);
+    let text = String::from_utf8_lossy(case!("16-etw/etw_os.csv"));
+    let text = text.replace("Events Lost: 0", "Events Lost: 7");
+    let (format, records, meta) = recognised(text.as_bytes(), &options());
+    assert_eq!((format.as_str(), meta.lost), ("ms-etw", 7));
+    assert_eq!(times(&records)[1], [8_512_000, -1, 8_795_000]);
+    assert_eq!(meta.facts["events_of_other_kinds"], "1");
+}
+
+#[test]
+fn edges_of_iologs() {
+    let told = |text: &[u8]| {
+        let (format, records, meta) = recognised(text, &options());
+        assert_eq!(format, "fio-iolog");
+        let rounded = meta.facts.get("offsets_rounded_down").map_or("0", |n| n);
+        let (file, places) = (&meta.facts["device.1:0"], places(&records));
+        let recognised = meta.facts.get("recognised").map_or("", |how| how);
+        format!("{file}: {places}; {rounded}; {recognised}")
+    };
+    let aligned = "/dev/nvme0n1: read 8+4096; 0; ";
+    assert_eq!(told(case!("18-iolog-edges/io3bom.log")), aligned);
+    let unaligned = "/dev/nvme0n1: read 1+4096; 1; ";
+    assert_eq!(told(case!("18-iolog-edges/io3a.log")), unaligned);
+    let buffered = "f: read 0+4096, read 0+100; 1; ";
+    assert_eq!(told(case!("18-iolog-edges/io_unal.log")), buffered);
+    let blank = "/mnt/my file: read 0+4096; 0; ";
+    assert_eq!(told(case!("18-iolog-edges/io_space.log")), blank);
+    let headless = "/dev/sdhu: read 252972+2048, read 3105000+10240; 0; version 2 by the shape of its lines; its header is missing";
+    assert_eq!(told(case!("18-iolog-edges/io_nohead.log")), headless);
+    let third = "a b: read 1+512; 0; version 3 by the shape of its lines; its header is missing";
+    assert_eq!(told(b"7 a b read 512 512\n"), third);
+}
+
+#[test]
+fn numbers_that_no_recording_has_are_not_recognised() {
+    let tencent = case!("01-fio-averaged-log-as-tencent/fio_bw_avg_write.1.log");
+    for text in [&tencent[..], b"0,8,1000,R,0.5\n", b"5 0 8 3000000 1\n"] {
+        assert!(sniff(text).is_none(), "{}", text.escape_ascii());
+    }
+}
+
+#[test]
+fn bytes_are_not_taken_as_blocks() {
+    let text = case!("20-bytes-as-blocks/replayer.txt");
+    let mut stated = super::milliseconds();
+    let told = import("disksim", text, &stated).unwrap_err();
+    assert!(told.contains("--offset-unit 1 for bytes"), "{told}");
+    stated.offset_unit = Some(Bytes(1));
+    let (_, records, _) = recognised(text, &stated);
+    assert_eq!(places(&records), "read 8000+4096, write 16000+8192");
+    // One copy of Tencent's set has offsets in bytes.
+    let text = b"1538323200,4096,8,0,7\n1538323201,8192,8,0,7\n";
+    let told = import("tencent", text, &options()).unwrap_err();
+    assert!(told.contains("--offset-unit 1 for bytes"), "{told}");
+}
+
+#[test]
+fn units_count_and_must_be_stated_where_years_are_wrong() {
+    let apart_ns = |text: &[u8], unit| {
+        let mut stated = options();
+        stated.unit = Some(unit);
+        let (format, records, _) = recognised(text, &stated);
+        let unstated = import(&format, text, &options());
+        let asked = unstated.is_err_and(|told| told.contains("expected the option unit"));
+        (times(&records)[1][0], asked)
+    };
+    let (seconds, ms) = (TimeUnit::Seconds, TimeUnit::Milliseconds);
+    let text = case!("02-options-ignored/alibaba_s.csv");
+    assert_eq!(apart_ns(text, seconds), (1_000_000_000, true));
+    let text = case!("02-options-ignored/alibaba_ms.csv");
+    assert_eq!(apart_ns(text, ms), (2_000_000, true));
+    let text = case!("02-options-ignored/spc_ms.spc");
+    assert_eq!(apart_ns(text, ms), (750_000_000, false));
+}
+
+#[test]
+fn what_the_shape_alone_tells_is_said() {
+    let (folder, trace) = place();
+    let path = folder.path().join("rows");
+    fs::write(&path, include_bytes!("../data/public/alibaba.csv")).unwrap();
+    let input = Input::recognise(&path, None).unwrap();
+    let meta = input.import_to_file(&path, &options(), &trace).unwrap();
+    let said = "alibaba by the shape of its rows; other readings: none";
+    assert_eq!(meta.facts["recognised"], said);
+}
+
+/// A recording of each format whose options count, and the options that it needs.
+const SAMPLES: [(&str, &[u8]); 15] = [
+    ("latency-list", b"5\n6\n"),
+    ("csv", b"start,took\n1,2\n3,4\n"),
+    ("fio-iolog", include_bytes!("../data/public/fio-3.log")),
+    ("blkparse", include_bytes!("../data/public/blkparse.txt")),
+    ("disksim", include_bytes!("../data/public/disksim.txt")),
+    ("spc", include_bytes!("../data/public/spc.csv")),
+    ("msr", include_bytes!("../data/public/msr.csv")),
+    ("systor17", include_bytes!("../data/public/systor17.csv")),
+    ("alibaba", include_bytes!("../data/public/alibaba.csv")),
+    ("tencent", include_bytes!("../data/public/tencent.csv")),
+    ("fiu", include_bytes!("../data/public/fiu.txt")),
+    ("ms-etw", include_bytes!("../data/public/ms-etw.csv")),
+    ("nexus5", include_bytes!("../data/public/nexus5.txt")),
+    ("biosnoop", case!("15-dead-ends/biosnoop_bt.txt")),
+    ("ftrace", case!("15-dead-ends/ftrace.txt")),
+];
+
+/// The options that a sample needs, in values that [`variants`] change.
+fn needed(format: &str) -> ImportOptions {
+    let listed = ImportOptions {
+        op: Some(Op::Read),
+        bytes: Some(Bytes(4096)),
+        ..options()
+    };
+    match format {
+        "disksim" => super::milliseconds(),
+        "nexus5" => super::in_sectors(),
+        "biosnoop" => listed,
+        "latency-list" => ImportOptions {
+            unit: Some(TimeUnit::Microseconds),
+            ..listed
+        },
+        "csv" => ImportOptions {
+            unit: Some(TimeUnit::Microseconds),
+            columns: ColumnMap::parse_list("submit_ns=start,latency=took").unwrap(),
+            ..listed
+        },
+        _ => options(),
+    }
+}
+
+/// The options, each with another value in one of them.
+fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
+    let with = |option, change: fn(&mut ImportOptions)| {
+        let mut options = of.clone();
+        change(&mut options);
+        (option, options)
+    };
+    use ImportOption as O;
+    [
+        // No format counts in milliseconds by itself.
+        with(O::Unit, |o| {
+            let us = o.unit == Some(TimeUnit::Milliseconds);
+            o.unit = Some(if us {
+                TimeUnit::Microseconds
+            } else {
+                TimeUnit::Milliseconds
+            });
+        }),
+        with(O::OffsetUnit, |o| o.offset_unit = Some(Bytes(4096))),
+        with(O::Op, |o| o.op = Some(Op::Discard)),
+        with(O::Bytes, |o| o.bytes = Some(Bytes(512))),
+        with(O::ReadFlag, |o| o.read_flag = Some(0)),
+        with(O::Columns, |o| {
+            o.columns = ColumnMap::parse_list("queue_ns=start").unwrap();
+        }),
+        with(O::Delimiter, |o| o.delimiter = Some(b';')),
+        with(O::BlkparseFormat, |o| {
+            o.blkparse_format = Some("%a %T.%t %d %S %n".to_owned());
+        }),
+        with(O::Sort, |o| o.sort = Some(std::env::temp_dir())),
+    ]
+}
+
+/// For each format and option: the option changes the result, or it is refused. `--sort` changes
+/// only what is far out of order, and `--read-flag` of `csv` only numbers in a column of
+/// operations: these have tests of their own.
+#[test]
+fn every_option_counts_or_is_refused() {
+    for format in FORMATS {
+        let sample = SAMPLES.iter().find(|(name, _)| *name == format.name);
+        let base = needed(format.name);
+        for (option, options) in variants(&base) {
+            let input = Input::Foreign {
+                format,
+                source: Box::new(Cursor::new(b"")),
+                recognised: None,
+            };
+            let used = format.uses.contains(&option);
+            match input.check(Path::new("some"), &options) {
+                Ok(()) => assert!(used, "{} {option:?}", format.name),
+                Err(ImportError::Unused { .. }) => assert!(!used, "{} {option:?}", format.name),
+                Err(other) => panic!("{other}"),
+            }
+            let apart = option == ImportOption::Sort
+                || option == ImportOption::ReadFlag && format.name == "csv";
+            let Some((name, text)) = sample.filter(|_| used && !apart) else {
+                continue;
+            };
+            let before = import(name, text, &base).unwrap();
+            let after = import(name, text, &options);
+            assert_ne!(after, Ok(before), "{name} {option:?}");
+        }
+    }
+}

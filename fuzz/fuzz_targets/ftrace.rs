@@ -1,0 +1,14 @@
+//! Imports any bytes as `ftrace`. No input may cause a panic.
+#![no_main]
+
+mod imported;
+
+use q2c_trace::import::ImportOptions;
+
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| {
+    let options = ImportOptions {
+        skip_bad: data.0,
+        ..ImportOptions::default()
+    };
+    let _ = imported::imported("ftrace", &options, data.1);
+});
