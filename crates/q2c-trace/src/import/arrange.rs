@@ -246,7 +246,7 @@ impl<'a> Arranged<'a> {
         let start = Nanos(row.start.0 - origin.0);
         let end = row.latency.map(|latency| end(start, latency)).transpose()?;
         let depth = match self.spec.ends {
-            true => self.depths.submit(0, start, end)?,
+            true => self.depths.submit(row.lane, start, end)?,
             false => 1,
         };
         Ok((end, depth))
@@ -270,7 +270,7 @@ impl<'a> Arranged<'a> {
             row.sector,
             row.bytes,
         );
-        record.depth_at_submit = depth;
+        (record.lane, record.depth_at_submit) = (row.lane, depth);
         let (first, last) = match self.spec.layer {
             Layer::Block => (&mut record.queue_ns, &mut record.complete_ns),
             Layer::User => (&mut record.submit_ns, &mut record.reap_ns),

@@ -13,6 +13,7 @@ pub(crate) mod depth;
 mod disksim;
 mod error;
 mod fio_iolog;
+mod fio_log;
 mod fiu;
 mod fleet;
 mod input;
@@ -31,6 +32,7 @@ mod tencent;
 mod text;
 mod to_trace;
 mod unpack;
+mod unread;
 mod vscsi;
 
 pub use blktrace::{blktrace_files, blktrace_meta};
@@ -72,6 +74,7 @@ pub const FORMATS: &[ImportFormat] = &[
     latency_list::FORMAT,
     vscsi::FORMAT,
     fio_iolog::FORMAT,
+    fio_log::FORMAT,
     blkparse::FORMAT,
     disksim::FORMAT,
     spc::FORMAT,

@@ -40,6 +40,7 @@ pub(super) struct Row {
     /// Time from the start to the end; `None` when the source does not tell it.
     pub(super) latency: Option<Nanos>,
     pub(super) device: DevId,
+    pub(super) lane: u32,
     pub(super) op: Op,
     pub(super) flags: OpFlags,
     pub(super) sector: Sectors,
@@ -56,6 +57,7 @@ impl Row {
             start,
             latency: None,
             device: DevId::default(),
+            lane: 0,
             op,
             flags: OpFlags::default(),
             sector,
@@ -74,7 +76,7 @@ impl Row {
 
 impl Packed for Row {
     type Key = Nanos;
-    const SIZE: usize = 77;
+    const SIZE: usize = 81;
 
     fn key(&self) -> Nanos {
         self.start
@@ -91,7 +93,12 @@ impl Packed for Row {
         ] {
             into.extend(word.to_le_bytes());
         }
-        for word in [self.device.major, self.device.minor, self.flags.0] {
+        for word in [
+            self.device.major,
+            self.device.minor,
+            self.lane,
+            self.flags.0,
+        ] {
             into.extend(word.to_le_bytes());
         }
         into.push(self.op as u8);
@@ -114,9 +121,10 @@ impl Packed for Row {
                 major: word(48),
                 minor: word(52),
             },
-            flags: OpFlags(word(56)),
-            op: Op::ALL[usize::from(packed[60]).min(4)],
-            name: Name(std::array::from_fn(|byte| packed[61 + byte])),
+            lane: word(56),
+            flags: OpFlags(word(60)),
+            op: Op::ALL[usize::from(packed[64]).min(4)],
+            name: Name(std::array::from_fn(|byte| packed[65 + byte])),
         }
     }
 }
@@ -137,6 +145,7 @@ mod tests {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
             for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
                 (row.latency, row.pid, row.position) = (latency, pid, 11);
+                row.lane = 13;
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
                 let mut packed = Vec::new();
                 row.pack(&mut packed);

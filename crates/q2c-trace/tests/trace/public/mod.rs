@@ -2,6 +2,7 @@
 //! which a source can be wrong.
 
 mod blkparse;
+mod dead_ends;
 mod golden;
 mod packed;
 mod samples;
@@ -24,6 +25,14 @@ fn options() -> ImportOptions {
 fn milliseconds() -> ImportOptions {
     ImportOptions {
         unit: Some(TimeUnit::Milliseconds),
+        ..options()
+    }
+}
+
+/// Options for logs whose name does not say what their values are.
+fn nanoseconds() -> ImportOptions {
+    ImportOptions {
+        unit: Some(TimeUnit::Nanoseconds),
         ..options()
     }
 }
