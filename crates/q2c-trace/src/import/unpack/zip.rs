@@ -78,7 +78,12 @@ fn directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
     file.take(MOST_TAIL).read_to_end(&mut tail)?;
     let at = memchr::memmem::rfind(&tail, b"PK\x05\x06");
     let last = &tail[at.ok_or(io::ErrorKind::UnexpectedEof)?..];
-    Ok((number::<2>(last, 10)?, number::<4>(last, 16)?))
+    let (entries, offset) = (number::<2>(last, 10)?, number::<4>(last, 16)?);
+    if offset == ELSEWHERE {
+        let words = "expected a zip archive below 4 GiB, found one for larger files (zip64); unpack it, and import the file";
+        return Err(Told::error(words));
+    }
+    Ok((entries, offset))
 }
 
 impl Member {

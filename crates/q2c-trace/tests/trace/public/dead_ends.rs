@@ -218,6 +218,11 @@ fn an_archive_of_several_files_is_refused_by_their_names() {
             1
         );
     }
+    let mut large = zip(&[("a", line)]);
+    let offset = large.len() - 6;
+    large[offset..offset + 4].fill(0xff);
+    let told = import_text("archive", &large, &options()).unwrap_err();
+    assert!(told.contains("below 4 GiB"), "{told}");
     for empty in [tar(&[("._a", b"x")]), zip(&[])] {
         let told = import_text("archive", &empty, &options()).unwrap_err();
         assert!(told.contains("found none"), "{told}");
