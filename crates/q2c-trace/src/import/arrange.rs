@@ -304,7 +304,7 @@ impl<'a> Arranged<'a> {
         let start = Nanos(row.start.0 - origin.0);
         let end = row.latency.map(|latency| end(start, latency)).transpose()?;
         let depth = match self.spec.ends {
-            true => self.depths.submit(0, start, end)?,
+            true => self.depths.submit(row.lane, start, end)?,
             false => 1,
         };
         Ok((end, depth))
@@ -328,10 +328,10 @@ impl<'a> Arranged<'a> {
             row.sector,
             row.bytes,
         );
-        record.depth_at_submit = depth;
         record.issue_ns = row
             .waited
             .map(|waited| Nanos(start.0.saturating_add(waited.0)));
+        (record.lane, record.depth_at_submit) = (row.lane, depth);
         let (first, last) = match self.spec.layer {
             Layer::Block if self.spec.issued && row.waited.is_none() => {
                 (&mut record.issue_ns, &mut record.complete_ns)

@@ -25,6 +25,16 @@ pub enum ImportError {
         /// Path of the source.
         path: PathBuf,
     },
+    /// The source is of a known kind that is not read.
+    #[error("import {}: expected a recording of single I/Os, found {found}; {todo}", path.display())]
+    Unread {
+        /// Path of the source.
+        path: PathBuf,
+        /// What the source is.
+        found: String,
+        /// What to do instead.
+        todo: &'static str,
+    },
     /// There is no format of the name that was given.
     #[error("read {} as `{found}`: expected a format of {known}", path.display())]
     NoFormat {

@@ -3,13 +3,15 @@
 use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Import, Origin, RecordSink, read_error};
-use super::unpack::{head, open};
-use super::{FORMATS, ImportFormat, blktrace_files, by_name, shape, sniff};
+use super::unpack::{head, is_stdin, open, source_name};
+use super::unread::{refusal, unread};
+use super::{FORMATS, ImportFormat, blktrace_files, by_name, csv, shape, sniff};
 use crate::blktrace::{BlktraceError, FileSet, IntMap};
 use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
 use std::fs::File;
 use std::io::BufRead;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// First bytes of every Parquet file.
@@ -35,18 +37,25 @@ pub enum Input {
 
 impl Input {
     /// Finds out what `path` is: by the format that is named, else by its first bytes. A path that
-    /// is no file may be the base name of blktrace files.
+    /// is no file may be the base name of blktrace files, and `-` is standard input.
     ///
     /// # Errors
     /// When the path cannot be read, or is of no known format.
     pub fn recognise(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
-        if !path.exists() || path.is_dir() {
+        let stdin = is_stdin(path);
+        if !stdin && (!path.exists() || path.is_dir()) {
             return base_name(path, format);
         }
-        let unknown = || ImportError::Unknown {
-            path: path.to_owned(),
-        };
+        let is_device = path
+            .metadata()
+            .is_ok_and(|file| file.file_type().is_block_device());
+        if is_device && !stdin {
+            let todo = "record what happens on it: q2c trace record DISK";
+            return Err(unread(path, "a block device".to_owned(), todo));
+        }
         let (packed, mut source) = open(path)?;
+        let is_plain = !packed && !stdin && path.is_file();
+        let path = source_name(path);
         let head = head(&mut *source).map_err(read_error(path))?;
         if head.is_empty() {
             return Err(ImportError::NoBytes {
@@ -56,11 +65,20 @@ impl Input {
         let named = format.is_some();
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
-            None if head.starts_with(PARQUET) => return Ok(Input::Own),
-            None => sniff(head),
+            None if head.starts_with(PARQUET) && is_plain => {
+                return Ok(Input::Own);
+            }
+            None if head.starts_with(PARQUET) => {
+                let found = "a Parquet file in a pipe or packed, which is read from its end";
+                let todo = "name the file itself, unpacked";
+                return Err(unread(path, found.to_owned(), todo));
+            }
+            None => recognise_text(path, head)?,
         };
-        let format = format.ok_or_else(unknown)?;
-        if format.name == BLKTRACE && !packed && path.is_file() {
+        let format = format.ok_or_else(|| ImportError::Unknown {
+            path: path.to_owned(),
+        })?;
+        if format.name == BLKTRACE && is_plain {
             return Ok(Input::Blktrace(FileSet::find(path)?));
         }
         let recognised = if named {
@@ -134,6 +152,7 @@ impl Input {
         sink: &mut dyn RecordSink,
     ) -> Result<TraceMeta, ImportError> {
         self.check(path, options)?;
+        let path = source_name(path);
         match self {
             Input::Own => Err(ImportError::Own {
                 path: path.to_owned(),
@@ -155,6 +174,15 @@ impl Input {
                 Ok(meta)
             }
         }
+    }
+}
+
+/// The format of a source that begins with `head`. Any text with words in its first line looks like
+/// CSV, so that the kinds that are not read go before.
+fn recognise_text(path: &Path, head: &[u8]) -> Result<Option<&'static ImportFormat>, ImportError> {
+    match sniff(head) {
+        Some(format) if format.name != csv::FORMAT.name => Ok(Some(format)),
+        format => refusal(path, head).map_or(Ok(format), Err),
     }
 }
 

@@ -1,13 +1,15 @@
 //! A list of latencies, one number per line, as a demonstration page or a script writes it.
 //!
 //! The requests are taken as one lane at depth 1, each submitted when the one before was reaped.
-//! Text behind `#` and blank lines are passed over. There are no offsets: sector 0 stands for
-//! unknown.
+//! Text behind `#` and blank lines are passed over. A name may stand above the numbers, with their
+//! unit at its end. There are no offsets: sector 0 stands for unknown.
 
+use super::csv::unit_of;
 use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::run::{Import, Intake, Position, needed, read_error};
+use super::unpack::head;
 use super::{ImportFormat, ImportOption};
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
@@ -23,10 +25,31 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 fn sniff(head: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(head);
-    let mut values = head.lines().map(value).filter(|value| !value.is_empty());
-    let first = values.next();
-    first.is_some_and(|first| decimal::nanos(first, TimeUnit::Nanoseconds).is_ok())
+    let text = String::from_utf8_lossy(head);
+    let first = values(&text).next();
+    first.is_some_and(is_number) || name(head).is_some()
+}
+
+/// The lines that have a value, without their comments.
+fn values(head: &str) -> impl Iterator<Item = &str> {
+    let lines = head.trim_start_matches('\u{feff}').lines();
+    lines.map(value).filter(|value| !value.is_empty())
+}
+
+fn is_number(value: &str) -> bool {
+    decimal::nanos(value, TimeUnit::Nanoseconds).is_ok()
+}
+
+/// The name above the numbers.
+fn name(head: &[u8]) -> Option<String> {
+    const SEPARATORS: [char; 5] = [',', ';', '\t', '=', ':'];
+    let text = String::from_utf8_lossy(head);
+    let mut values = values(&text);
+    let name = values.next().filter(|name| {
+        name.starts_with(|c: char| c.is_alphabetic()) && !name.contains(SEPARATORS)
+    })?;
+    let is_above = !is_number(name) && values.next().is_some_and(is_number);
+    is_above.then(|| name.to_owned())
 }
 
 /// The properties that all requests of the list share, and the time reached so far.
@@ -41,8 +64,17 @@ struct List {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
+    let mut name = name(head(from.input).map_err(read_error(path))?);
+    let own = name.as_deref().and_then(unit_of);
+    let given = match (own, options.unit) {
+        (Some(own), Some(given)) if own != given => {
+            let why = "the name above the numbers ends with another unit than --unit";
+            return needed(None, path, "unit", why);
+        }
+        (own, given) => given.or(own),
+    };
     let mut list = List {
-        unit: needed(options.unit, path, "unit", "the list has bare numbers")?,
+        unit: needed(given, path, "unit", "the list has bare numbers")?,
         device: options.device,
         op: needed(options.op, path, "op", "the list names no operation")?,
         bytes: needed(options.bytes, path, "block size", "the list has no lengths")?,
@@ -54,6 +86,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         let request = match lines.next().map_err(read_error(path))? {
             None => break,
             Some(Ok(line)) if value(line).is_empty() => continue,
+            // Only the first value can be the name.
+            Some(Ok(line)) if name.take().is_some_and(|name| value(line) == name) => continue,
             Some(line) => line.and_then(|line| list.request(value(line))),
         };
         match request {

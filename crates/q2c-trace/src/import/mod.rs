@@ -14,6 +14,7 @@ pub(crate) mod depth;
 mod disksim;
 mod error;
 mod fio_iolog;
+mod fio_log;
 mod fiu;
 mod fleet;
 mod ftrace;
@@ -34,6 +35,7 @@ mod tencent;
 mod text;
 mod to_trace;
 mod unpack;
+mod unread;
 mod vscsi;
 
 pub use blktrace::{blktrace_files, blktrace_meta};
@@ -80,6 +82,7 @@ pub const FORMATS: &[ImportFormat] = &[
     latency_list::FORMAT,
     vscsi::FORMAT,
     fio_iolog::FORMAT,
+    fio_log::FORMAT,
     blkparse::FORMAT,
     ftrace::FORMAT,
     biosnoop::FORMAT,

@@ -47,6 +47,7 @@ pub(super) struct Row {
     /// it.
     pub(super) waited: Option<Nanos>,
     pub(super) device: DevId,
+    pub(super) lane: u32,
     pub(super) op: Op,
     pub(super) flags: OpFlags,
     pub(super) sector: Sectors,
@@ -64,6 +65,7 @@ impl Row {
             latency: None,
             waited: None,
             device: DevId::default(),
+            lane: 0,
             op,
             flags: OpFlags::default(),
             sector,
@@ -109,7 +111,7 @@ impl Row {
 
 impl Packed for Row {
     type Key = Nanos;
-    const SIZE: usize = 85;
+    const SIZE: usize = 89;
 
     fn key(&self) -> Nanos {
         self.start
@@ -127,7 +129,12 @@ impl Packed for Row {
         ] {
             into.extend(word.to_le_bytes());
         }
-        for word in [self.device.major, self.device.minor, self.flags.0] {
+        for word in [
+            self.device.major,
+            self.device.minor,
+            self.lane,
+            self.flags.0,
+        ] {
             into.extend(word.to_le_bytes());
         }
         into.push(self.op as u8);
@@ -151,9 +158,10 @@ impl Packed for Row {
                 major: word(56),
                 minor: word(60),
             },
-            flags: OpFlags(word(64)),
-            op: Op::ALL[usize::from(packed[68]).min(4)],
-            name: Name(std::array::from_fn(|byte| packed[69 + byte])),
+            lane: word(64),
+            flags: OpFlags(word(68)),
+            op: Op::ALL[usize::from(packed[72]).min(4)],
+            name: Name(std::array::from_fn(|byte| packed[73 + byte])),
         }
     }
 }
@@ -201,6 +209,8 @@ mod tests {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
             for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
                 (row.latency, row.waited, row.pid, row.position) = (latency, latency, pid, 11);
+                (row.latency, row.pid, row.position) = (latency, pid, 11);
+                row.lane = 13;
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
                 let mut packed = Vec::new();
                 row.pack(&mut packed);

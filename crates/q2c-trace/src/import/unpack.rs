@@ -1,30 +1,112 @@
-//! Opens sources that may be packed. gzip and Zstandard are recognised by their first bytes.
+//! Opens sources that may be packed, and reads the one file of an archive. Both are recognised by
+//! their first bytes, and unpacked while they are read: memory does not grow with what comes out.
+
+mod tar;
+mod zip;
 
 use super::error::ImportError;
 use super::run::read_error;
 use crate::CountedFile;
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
+use lz4_flex::frame::FrameDecoder;
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::rc::Rc;
+use thiserror::Error;
 
+/// The path that stands for standard input.
+const STDIN: &str = "-";
 const BUFFER: usize = 256 * 1024;
 /// Bytes that are looked at to recognise a format.
 const HEAD: usize = 4096;
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Most packings inside each other, such as a tar archive in gzip.
+const MOST_LAYERS: usize = 4;
+/// Most memory for unpacking xz, as much as Zstandard takes; xz -9 needs 65 MiB.
+const MOST_XZ_MEMORY: u64 = 128 << 20;
+/// Most files of an archive that a message names.
+const MOST_NAMED: usize = 10;
+
+/// A way of packing.
+struct Packer {
+    name: &'static str,
+    /// Whether a source that begins so is packed this way.
+    is: fn(&[u8]) -> bool,
+    open: fn(Counted) -> io::Result<Box<dyn Read>>,
+}
+
+const PACKERS: &[Packer] = &[
+    Packer {
+        name: "gzip",
+        is: |head| head.starts_with(&[0x1f, 0x8b]),
+        open: |input| Ok(Box::new(MultiGzDecoder::new(input))),
+    },
+    Packer {
+        name: "Zstandard",
+        is: |head| head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
+        open: |input| Ok(Box::new(zstd::stream::read::Decoder::with_buffer(input)?)),
+    },
+    Packer {
+        name: "xz",
+        is: |head| head.starts_with(b"\xfd7zXZ\0"),
+        open: |input| {
+            let stream = Stream::new_stream_decoder(MOST_XZ_MEMORY, CONCATENATED)?;
+            Ok(Box::new(XzDecoder::new_stream(input, stream)))
+        },
+    },
+    Packer {
+        name: "bzip2",
+        is: |head| {
+            head.starts_with(b"BZh") && head.get(4..10).is_some_and(|magic| magic == b"1AY&SY")
+        },
+        open: |input| Ok(Box::new(MultiBzDecoder::new(input))),
+    },
+    Packer {
+        name: "LZ4",
+        is: |head| {
+            head.starts_with(&[0x04, 0x22, 0x4d, 0x18]) || head.starts_with(b"\x02\x21L\x18")
+        },
+        open: |input| Ok(Box::new(Frames(FrameDecoder::new(input)))),
+    },
+    Packer {
+        name: "tar",
+        is: tar::is_tar,
+        open: |input| tar::open(Box::new(input)),
+    },
+];
+
+/// Whether a path stands for standard input.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
+/// What messages and facts call a source.
+pub(super) fn source_name(path: &Path) -> &Path {
+    if is_stdin(path) {
+        Path::new("stdin")
+    } else {
+        path
+    }
+}
 
 /// Opens a source and says whether it is packed; packed data is unpacked while it is read. Packed
 /// data that ends in the middle gives a read error with the byte of the file.
 ///
 /// # Errors
-/// [`ImportError::Read`] when the file cannot be opened or read.
+/// [`ImportError::Read`] when the file cannot be opened or read, or is an archive of several files.
 pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError> {
-    let file = File::open(path).map_err(read_error(path))?;
-    let counted = CountedFile(file);
-    unpacked(BufReader::with_capacity(BUFFER, counted)).map_err(read_error(path))
+    let file = if is_stdin(path) {
+        io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    } else {
+        File::open(path)
+    };
+    let opened = file.and_then(open_file);
+    opened.map_err(read_error(source_name(path)))
 }
 
 /// The beginning of a source, long enough to recognise its format.
@@ -36,33 +118,90 @@ pub(super) fn head(input: &mut dyn BufRead) -> io::Result<&[u8]> {
     Ok(&head[..head.len().min(HEAD)])
 }
 
-fn unpacked(mut input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>)> {
-    let head = input.fill_buf()?;
-    let (gzip, zstandard) = (head.starts_with(GZIP), head.starts_with(ZSTANDARD));
+fn open_file(file: File) -> io::Result<(bool, Box<dyn BufRead>)> {
+    let mut input = BufReader::with_capacity(BUFFER, CountedFile(file));
+    let mut magic = Vec::new();
+    input.by_ref().take(4).read_to_end(&mut magic)?;
+    if !zip::MAGIC.contains(&&magic[..]) {
+        return unpacked(Cursor::new(magic).chain(input));
+    }
     let at = Rc::<Cell<u64>>::default();
-    let counted = Counted {
-        input,
-        at: Rc::clone(&at),
-    };
-    let (name, reader): (_, Box<dyn Read>) = if gzip {
-        ("gzip", Box::new(MultiGzDecoder::new(counted)))
-    } else if zstandard {
-        let decoder = zstd::stream::read::Decoder::with_buffer(counted)?;
-        ("Zstandard", Box::new(decoder))
+    let reader = zip::open(input.into_inner().0, &at);
+    let reader = reader.map_err(|error| told("zip", at.get(), error))?;
+    let (_, source) = unpacked(buffered("zip", reader, at))?;
+    Ok((true, source))
+}
+
+fn unpacked(input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>)> {
+    let (mut head, mut source) = with_head(input)?;
+    for layer in 0..=MOST_LAYERS {
+        let Some(packer) = PACKERS.iter().find(|packer| (packer.is)(&head)) else {
+            return Ok((layer > 0, source));
+        };
+        let at = Rc::<Cell<u64>>::default();
+        let counted = Counted {
+            input: source,
+            at: Rc::clone(&at),
+        };
+        let reader = (packer.open)(counted);
+        let reader = reader.map_err(|error| told(packer.name, at.get(), error))?;
+        (head, source) = with_head(buffered(packer.name, reader, at))?;
+    }
+    Err(Told::error(
+        "expected at most 4 packings inside each other, found more; unpack it, and import the file in it",
+    ))
+}
+
+/// The beginning of a source, and the whole source. A pipe hands on only a few bytes at once.
+fn with_head(mut input: impl BufRead + 'static) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> {
+    let mut head = Vec::new();
+    input.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    if zip::MAGIC.iter().any(|magic| head.starts_with(magic)) {
+        return Err(Told::error(
+            "expected one file in the packed data, found a zip archive; unpack it, and import the file in it",
+        ));
+    }
+    Ok((head.clone(), Box::new(Cursor::new(head).chain(input))))
+}
+
+fn buffered(name: &'static str, reader: Box<dyn Read>, at: Rc<Cell<u64>>) -> impl BufRead {
+    BufReader::with_capacity(BUFFER, Unpacked { reader, name, at })
+}
+
+/// Refuses an archive of several files.
+fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
+    if names.len() < 2 {
+        return Ok(());
+    }
+    let shown: Vec<_> = names
+        .iter()
+        .take(MOST_NAMED)
+        .map(|name| name.escape_debug().to_string())
+        .collect();
+    let more = if names.len() > MOST_NAMED {
+        ", and more"
     } else {
-        return Ok((false, Box::new(counted.input)));
+        ""
     };
-    let unpacked = Unpacked { reader, name, at };
-    Ok((true, Box::new(BufReader::with_capacity(BUFFER, unpacked))))
+    let names = shown.join(", ");
+    Err(Told::error(format!(
+        "expected one file in the {archive} archive, found {names}{more}; unpack it, and import the file that is the recording"
+    )))
+}
+
+/// Whether a file was put into an archive by its user. macOS adds others with a file's properties.
+fn is_own(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    !name.starts_with("__MACOSX/") && !file.starts_with("._")
 }
 
 /// Counts the bytes that are taken from a file.
-struct Counted<R> {
-    input: R,
+struct Counted {
+    input: Box<dyn BufRead>,
     at: Rc<Cell<u64>>,
 }
 
-impl<R: BufRead> Read for Counted<R> {
+impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.at.set(self.at.get() + read as u64);
@@ -70,7 +209,7 @@ impl<R: BufRead> Read for Counted<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<R> {
+impl BufRead for Counted {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.input.fill_buf()
     }
@@ -78,6 +217,22 @@ impl<R: BufRead> BufRead for Counted<R> {
     fn consume(&mut self, amount: usize) {
         self.at.set(self.at.get() + amount as u64);
         self.input.consume(amount);
+    }
+}
+
+/// LZ4 frames that follow each other. The decoder ends with each.
+struct Frames(FrameDecoder<Counted>);
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let before = self.0.get_ref().at.get();
+            let read = self.0.read(buffer)?;
+            let ended = read == 0 && self.0.get_mut().fill_buf()?.is_empty();
+            if read > 0 || ended || self.0.get_ref().at.get() == before {
+                return Ok(read);
+            }
+        }
     }
 }
 
@@ -90,18 +245,33 @@ struct Unpacked {
 
 impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(buffer).map_err(|error| {
-            let (name, at) = (self.name, self.at.get());
-            let words = match error.kind() {
-                io::ErrorKind::Interrupted => return error,
-                io::ErrorKind::UnexpectedEof => format!(
-                    "expected the rest of the {name} data, found the end of the file at byte {at}; get the whole file"
-                ),
-                _ => format!("expected {name} data, found damage at byte {at} of the file: {error}"),
-            };
-            io::Error::new(error.kind(), words)
-        })
+        let read = self.reader.read(buffer);
+        read.map_err(|error| told(self.name, self.at.get(), error))
     }
+}
+
+/// An error that says what was expected and found. It passes through the layers as it is.
+#[derive(Debug, Error)]
+#[error("{0}")]
+struct Told(String);
+
+impl Told {
+    fn error(words: impl Into<String>) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, Told(words.into()))
+    }
+}
+
+fn told(name: &str, at: u64, error: io::Error) -> io::Error {
+    let is_told = error.get_ref().is_some_and(|inner| inner.is::<Told>());
+    let words = match error.kind() {
+        _ if is_told => return error,
+        io::ErrorKind::Interrupted => return error,
+        io::ErrorKind::UnexpectedEof => format!(
+            "expected the rest of the {name} data, found the end of the file at byte {at}; get the whole file"
+        ),
+        _ => format!("expected {name} data, found damage at byte {at} of the file: {error}"),
+    };
+    io::Error::new(error.kind(), Told(words))
 }
 
 #[cfg(test)]

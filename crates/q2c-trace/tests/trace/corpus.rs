@@ -12,10 +12,11 @@ use std::path::Path;
 
 /// Formats whose records are requests as they were submitted. [`common::check`] is their fuzz
 /// target.
-const CHECKED: [&str; 11] = [
+const CHECKED: [&str; 12] = [
     "alibaba",
     "disksim",
     "fio-iolog",
+    "fio-log",
     "fiu",
     "ms-etw",
     "msr",

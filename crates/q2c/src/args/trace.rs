@@ -48,7 +48,7 @@ pub enum TraceCommand {
     mut_args(|arg| arg.hide_short_help(false))
 )]
 pub struct ImportArgs {
-    /// The recording; several are merged by time, which must be of one clock
+    /// The recording, - for standard input; several are merged by time, which must be of one clock
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Its format, and what it does not say itself.
@@ -167,7 +167,7 @@ fn formats() -> String {
         |format: &q2c_trace::import::ImportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
     format!(
-        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read.\nThe fields that --columns of csv may name: q2c trace columns",
+        "Formats:\n{}\n\nInputs packed with gzip, Zstandard, xz, bzip2, LZ4 or zip are unpacked as they are read, and a tar or\nzip archive of one file is read as that file.\nThe fields that --columns of csv may name: q2c trace columns",
         lines.join("\n")
     )
 }

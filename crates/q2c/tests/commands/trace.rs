@@ -4,6 +4,7 @@ use crate::program::{entry, number, q2c, shared_data};
 use crate::terminal::{Terminal, fits};
 use serde_json::json;
 use std::fs;
+use std::process::Command;
 
 const LIST: [&str; 6] = [
     "--format",
@@ -234,6 +235,41 @@ fn a_public_format_is_recognised_or_must_be_named() {
     fs::write(folder.path().join("prose"), "It was a dark night.\n").unwrap();
     let import = ["trace", "import", "prose", "--out", "prose.trace"];
     q2c(folder.path(), &import).refused(3, &["no importer recognises it", "--format"]);
+}
+
+#[test]
+fn standard_input_is_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", line]).current_dir(folder.path());
+        shell
+            .env("Q2C", env!("CARGO_BIN_EXE_q2c"))
+            .output()
+            .unwrap()
+    };
+    let row = "419,W,4096,8192,1577808144360767";
+    let output = shell(&format!(
+        "echo {row} | gzip | \"$Q2C\" trace import - --out a.trace --json"
+    ));
+    let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(info["meta"]["source"], "alibaba");
+    assert_eq!(info["meta"]["facts"]["imported_from"], "stdin");
+    for (input, found) in [
+        ("PK\\003\\004", "found a pipe"),
+        ("PAR1", "a Parquet file in a pipe"),
+    ] {
+        let output = shell(&format!(
+            "printf '{input}' | \"$Q2C\" trace import - --out b.trace"
+        ));
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(3) && told.contains(found),
+            "{told}"
+        );
+    }
+    let both = ["trace", "import", "-", "-", "--out", "b.trace"];
+    q2c(folder.path(), &both).refused(2, &["standard input (-) once"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use q2c_testkit::strict_json;
 use std::fs;
 
 /// Four requests of Alibaba's format over 3 ms.
-const ROWS: &str = "1,R,4096,4096,1000\n1,W,8192,512,2000\n2,R,0,1024,3000\n1,R,512,512,4000\n";
+const ROWS: &str = "1,R,4096,4096,1577808000001000\n1,W,8192,512,1577808000002000\n2,R,0,1024,1577808000003000\n1,R,512,512,1577808000004000\n";
 
 fn trace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

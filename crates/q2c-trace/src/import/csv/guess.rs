@@ -114,7 +114,7 @@ pub(super) fn guess(header: &Cells) -> Vec<(Field, usize)> {
 
 /// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
 /// names its unit, too: `submit_ns`.
-pub(super) fn unit_of(header: &str) -> Option<TimeUnit> {
+pub(in crate::import) fn unit_of(header: &str) -> Option<TimeUnit> {
     let words = words(header);
     let (last, front) = words.split_last()?;
     let unit = UNITS.iter().find(|(name, _)| name == last);

@@ -12,6 +12,8 @@ mod row;
 mod suggest;
 mod unit;
 
+pub(super) use guess::unit_of;
+
 use super::error::ImportError;
 use super::lines::Lines;
 use super::options::ImportOptions;

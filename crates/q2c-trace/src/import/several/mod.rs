@@ -12,6 +12,7 @@ mod renumbering;
 use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Origin, RecordSink};
+use super::unpack::{is_stdin, source_name};
 use crate::span::{NONE, Span};
 use feed::Feed;
 use q2c_model::{IoRecord, Nanos, TraceMeta};
@@ -48,6 +49,13 @@ pub fn several(
             found: paths.len().to_string(),
         });
     }
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(ImportError::Merge {
+            path: source_name(&first).to_owned(),
+            expected: "standard input (-) once".to_owned(),
+            found: "it more than once".to_owned(),
+        });
+    }
     thread::scope(|scope| {
         let start = |path| Feed::start(scope, path, format, options);
         let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect::<Result<_, _>>()?;
@@ -61,7 +69,7 @@ pub fn several(
         merged.all(&mut feeds, base.zero_ns)?;
         let ends = feeds.into_iter().map(|feed| {
             let path = feed.path;
-            feed.finish().map(|meta| (path, meta))
+            feed.finish().map(|meta| (source_name(path), meta))
         });
         let metas = ends.collect::<Result<Vec<_>, _>>()?;
         Ok(describe(&metas, &base, &merged.renumbering))

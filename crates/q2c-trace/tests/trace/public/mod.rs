@@ -3,6 +3,7 @@
 
 mod blkparse;
 mod cases;
+mod dead_ends;
 mod golden;
 mod packed;
 mod samples;
@@ -25,6 +26,14 @@ fn options() -> ImportOptions {
 fn milliseconds() -> ImportOptions {
     ImportOptions {
         unit: Some(TimeUnit::Milliseconds),
+        ..options()
+    }
+}
+
+/// Options for logs whose name does not say what their values are.
+fn nanoseconds() -> ImportOptions {
+    ImportOptions {
+        unit: Some(TimeUnit::Nanoseconds),
         ..options()
     }
 }

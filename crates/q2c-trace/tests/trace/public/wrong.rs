@@ -1,6 +1,6 @@
 //! Bad input. The error names line or byte, field, expected and found; or the input is counted.
 
-use super::{import, in_sectors, milliseconds, options};
+use super::{import, in_sectors, milliseconds, nanoseconds, options};
 use crate::support;
 use q2c_trace::import::{FORMATS, ImportOptions, TimeUnit};
 use std::io::{self, BufReader, Read};
@@ -157,12 +157,25 @@ const CASES: &[Case] = &[
             ),
         ],
     ),
+    (
+        "fio-log",
+        "5000, 700, 0, 4096, 0",
+        &[
+            ("5000, 700, 3, 4096, 0", "direction", "0 (read)"),
+            ("5000, 700, 0, 0, 0", "block size", "above zero"),
+            ("5000, -1, 0, 4096, 0", "latency", "zero or above"),
+            ("5000, 9000000000, 0, 4096, 0", "latency", "fio's start"),
+            ("0, 700, 0, 4096, 0", "time", "another job"),
+            ("5000, 700", "line", "4 to 7 cells"),
+        ],
+    ),
 ];
 
 fn said(format: &str) -> ImportOptions {
     match format {
         "disksim" => milliseconds(),
         "nexus5" => in_sectors(),
+        "fio-log" => nanoseconds(),
         _ => options(),
     }
 }

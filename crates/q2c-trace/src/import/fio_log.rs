@@ -1,0 +1,246 @@
+//! fio's logs of latencies (`write_lat_log`): one I/O per line, in the order of completion.
+//!
+//! A line is `time, value, direction, block size[, offset][, priority[, issue time]]`. The time is
+//! that of the completion, in whole milliseconds. The file's name says what the values are. Within
+//! a millisecond an I/O ends as early as its lane allows: fio's threads and the I/Os that each has
+//! in flight are not in the log, so I/Os that overlap are dealt to lanes.
+
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{Import, needed, read_error};
+use super::text::{self, Cells, Parse, Separator, address, bad, length, time, whole};
+use super::unpack::head;
+use super::unread;
+use super::{ImportFormat, ImportOption};
+use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_SECTOR};
+use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
+use std::path::Path;
+
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "fio-log",
+    help: "fio's log of completion or total latencies (write_lat_log), not averaged",
+    sniff,
+    own_device_numbers: false,
+    by_shape: false,
+    uses: &[ImportOption::Unit, ImportOption::Sort],
+    import,
+};
+
+const SPEC: Spec = Spec {
+    layer: Layer::User,
+    ends: true,
+    ..Spec::lines("fio-log", "from fio's start, whole milliseconds")
+};
+const LINE: &str = "4 to 7 cells: time, value, direction, block size, offset, priority, issue time";
+/// Nanoseconds in the unit of a log's times.
+const MILLISECOND: u64 = 1_000_000;
+/// Most I/Os in flight.
+const MOST_LANES: usize = 1024;
+
+fn cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
+    Cells::of(line, Separator::Comma, (4, 7), LINE)
+}
+
+/// Times of fio's start are far below, and Unix times in milliseconds far above, the seconds since
+/// 1970 with which lines of other formats begin.
+fn sniff(head: &[u8]) -> bool {
+    text::sniff(head, |line| {
+        let cells = cells(line)?;
+        let at = whole(cells.get(0), "time")?;
+        if (1_000_000_000..1_000_000_000_000).contains(&at) {
+            return Err(bad("time", "milliseconds", cells.get(0)));
+        }
+        whole(cells.get(1), "value")?;
+        whole(cells.get(3), "block size")?;
+        let op = direction(cells.get(2))?;
+        Ok(Some(Row::new(Nanos(at), op, Sectors(0), Bytes(0))))
+    })
+}
+
+fn direction(cell: &[u8]) -> Result<Op, BadLine> {
+    match cell {
+        b"0" => Ok(Op::Read),
+        b"1" => Ok(Op::Write),
+        b"2" => Ok(Op::Discard),
+        other => Err(bad("direction", "0 (read), 1 (write) or 2 (trim)", other)),
+    }
+}
+
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let path = from.path;
+    let layout = Layout::of(head(from.input).map_err(read_error(path))?);
+    let values = layout.values(path, from.options)?;
+    let unit = layout.unit(path, from.options)?;
+    let mut log = Log {
+        unit,
+        offset: layout.offset,
+        last: 0,
+        lanes: Vec::new(),
+    };
+    let mut meta = text::import_in_order(from, &SPEC, |line| log.row(line))?;
+    let lanes = format!(
+        "{} (I/Os that overlap were dealt to lanes)",
+        log.lanes.len()
+    );
+    for (fact, value) in [
+        ("unit", unit.name().to_owned()),
+        ("fio_log.values", values.to_owned()),
+        ("fio_log.ends", "known to a millisecond".to_owned()),
+        ("stated.lanes", lanes),
+    ] {
+        meta.facts.insert(fact.to_owned(), value);
+    }
+    if layout.has_priority() {
+        let columns = layout.not_taken();
+        meta.facts.insert(COLUMNS_NOT_TAKEN.to_owned(), columns);
+    }
+    if layout.offset.is_none() {
+        let reason = "0 (the source has no offsets)".to_owned();
+        meta.facts.insert(STATED_SECTOR.to_owned(), reason);
+    }
+    Ok(meta)
+}
+
+/// What the first lines tell of all.
+#[derive(Default)]
+struct Layout {
+    rows: usize,
+    columns: usize,
+    offset: Option<usize>,
+    /// Lines without a block size, which are averages over time.
+    averaged: usize,
+    /// Lines of the value 1, which counts an I/O.
+    ones: usize,
+}
+
+impl Layout {
+    fn of(head: &[u8]) -> Layout {
+        let mut layout = Layout::default();
+        for cells in head
+            .split(|byte| *byte == b'\n')
+            .map_while(|line| cells(line).ok())
+        {
+            layout.rows += 1;
+            layout.columns = layout.columns.max(cells.count);
+            layout.averaged += usize::from(cells.get(3) == b"0");
+            layout.ones += usize::from(cells.get(1) == b"1");
+            // A priority is 0, 1 or hexadecimal.
+            let fifth = whole(cells.get(4), "offset");
+            if cells.count > 5 || fifth.is_ok_and(|number| number > 1) {
+                layout.offset = Some(4);
+            }
+        }
+        layout
+    }
+
+    fn has_priority(&self) -> bool {
+        self.columns > 4 + usize::from(self.offset.is_some())
+    }
+
+    /// What the values are, in words, where they are latencies of single I/Os.
+    fn values(&self, path: &Path, options: &ImportOptions) -> Result<&'static str, ImportError> {
+        const FIO: &str = "a log of fio with ";
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let kind = name.rsplit(['.', '_', '-']).find_map(|word| match word {
+            "bw" => Some(Err("bandwidths")),
+            "iops" => Some(Err("IOPS")),
+            "slat" => Some(Err(
+                "submission latencies, which are a part of the I/Os' latencies",
+            )),
+            "clat" => Some(Ok("completion latencies, by the file's name")),
+            "lat" => Some(Ok("total latencies, by the file's name")),
+            _ => None,
+        });
+        let averages = self.rows > 0 && self.averaged == self.rows;
+        let counts = self.rows > 1 && self.ones == self.rows;
+        match kind {
+            Some(Err(what)) => Err(unread::fio(path, format!("{FIO}{what}"))),
+            _ if averages => Err(unread::fio(path, format!("{FIO}averages (log_avg_msec)"))),
+            _ if counts => Err(unread::fio(path, format!("{FIO}IOPS (each value is 1)"))),
+            Some(Ok(what)) => Ok(what),
+            None => {
+                let why = "the file's name (NAME_clat.1.log, NAME_lat.1.log) does not say that its values are latencies; with their unit you say so";
+                needed(options.unit, path, "unit", why)?;
+                Ok("latencies, as stated by --unit")
+            }
+        }
+    }
+
+    fn unit(&self, path: &Path, options: &ImportOptions) -> Result<TimeUnit, ImportError> {
+        let own = self.has_priority() || self.rows == 0;
+        let given = options.unit.or(own.then_some(TimeUnit::Nanoseconds));
+        let why = "lines without a priority are of fio 2, which wrote us, or of an early fio 3, which wrote ns";
+        needed(given, path, "unit", why)
+    }
+
+    /// Names of the columns that nothing is read of.
+    fn not_taken(&self) -> String {
+        let before = 4 + usize::from(self.offset.is_some());
+        let columns = self.columns.saturating_sub(before).min(2);
+        ["priority", "issue time"][..columns].join(", ")
+    }
+}
+
+/// State of the parser: when an I/O begins depends on those before it.
+struct Log {
+    unit: TimeUnit,
+    offset: Option<usize>,
+    /// Time of the last line, ns.
+    last: u64,
+    /// The end of each lane's last I/O, ns.
+    lanes: Vec<u64>,
+}
+
+impl Log {
+    fn row(&mut self, line: &[u8]) -> Parse {
+        const BACK: u64 = 1_000 * MILLISECOND;
+        let cells = cells(line)?;
+        let at = time(cells.get(0), TimeUnit::Milliseconds, "time")?.0;
+        let latency = time(cells.get(1), self.unit, "latency")?;
+        let op = direction(cells.get(2))?;
+        let bytes = length(cells.get(3), Bytes(1), "block size")?;
+        let sector = match self.offset {
+            Some(column) => address(cells.get(column), Bytes(1), "offset")?,
+            None => Sectors(0),
+        };
+        if at < self.last.saturating_sub(BACK) {
+            let expected = "a time not a second before the line above (the log of another job begins here: divide the file)";
+            return Err(bad("time", expected, cells.get(0)));
+        }
+        let (lane, start) = self.place(at, latency.0).ok_or_else(|| {
+            let expected = "a latency not above the time since fio's start, of at most 1024 I/Os in flight (is the unit right?)";
+            bad("latency", expected, cells.get(1))
+        })?;
+        self.last = self.last.max(at);
+        let mut row = Row::new(Nanos(start), op, sector, bytes);
+        (row.latency, row.lane) = (Some(latency), lane);
+        Ok(Some(row))
+    }
+
+    /// The lane of an I/O that ends in the millisecond `at`, and its start. The lane that was busy
+    /// last is taken, so that there are few; `None` where no lane is free.
+    fn place(&mut self, at: u64, latency: u64) -> Option<(u32, u64)> {
+        let end = at.checked_add(MILLISECOND)?;
+        let fits = |free: u64| free.checked_add(latency).is_some_and(|ends| ends < end);
+        let lanes = self
+            .lanes
+            .iter()
+            .enumerate()
+            .filter(|(_, free)| fits(**free));
+        let lane = match lanes.max_by_key(|(_, free)| **free) {
+            Some((lane, _)) => lane,
+            None if self.lanes.len() < MOST_LANES && fits(0) => {
+                self.lanes.push(0);
+                self.lanes.len() - 1
+            }
+            None => return None,
+        };
+        let start = self.lanes[lane].max(at.saturating_sub(latency));
+        self.lanes[lane] = start + latency;
+        // The bound on lanes keeps the number within 32 bits.
+        Some((lane as u32, start))
+    }
+}

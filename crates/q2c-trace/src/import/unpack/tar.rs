@@ -1,0 +1,124 @@
+//! Reads the file in a tar archive, as a stream.
+
+use super::Told;
+use std::io::{self, BufRead, Cursor, Read};
+use tar::{Archive, Header};
+
+const BLOCK: usize = 512;
+/// Bytes of the first file that are read before they are handed on. Behind a shorter one it is seen
+/// at once whether there are others; behind a longer one when it ends.
+const AHEAD: u64 = 1 << 20;
+/// Most bytes of a file's headers, which may have a long name.
+const MOST_HEADERS: u64 = 1 << 20;
+const SPARSE: &str = "expected a file without holes in the tar archive, found a sparse one; unpack it, and import the file";
+
+/// Whether a file begins with the header of a tar archive, which has the sum of its bytes, with
+/// blanks in the place of the sum.
+pub(super) fn is_tar(head: &[u8]) -> bool {
+    let Some(block) = head.get(..BLOCK) else {
+        return false;
+    };
+    let blanks = 8 * u32::from(b' ');
+    let others = block[..148].iter().chain(&block[156..]);
+    let sum = others.map(|byte| u32::from(*byte)).sum::<u32>() + blanks;
+    let own = Header::from_byte_slice(block).cksum();
+    block[0] != 0 && own.is_ok_and(|own| own == sum)
+}
+
+/// Opens the only file of an archive.
+pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
+    let mut member = Member {
+        input,
+        left: 0,
+        padding: 0,
+        name: String::new(),
+        ended: false,
+    };
+    member.name = match member.next_file()? {
+        Some(name) => name,
+        None => {
+            return Err(Told::error(
+                "expected a file in the tar archive, found none",
+            ));
+        }
+    };
+    let mut front = Vec::new();
+    member.by_ref().take(AHEAD).read_to_end(&mut front)?;
+    Ok(Box::new(Cursor::new(front).chain(member)))
+}
+
+/// A file in an archive. At its end nothing but folders and links may follow.
+struct Member {
+    input: Box<dyn BufRead>,
+    /// Bytes of the file that were not read yet, and the zeros behind them.
+    left: u64,
+    padding: u64,
+    name: String,
+    ended: bool,
+}
+
+impl Read for Member {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            if !self.ended {
+                self.ended = true;
+                self.expect_no_other()?;
+            }
+            return Ok(0);
+        }
+        let most = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let read = self.input.read(&mut buffer[..most])?;
+        if read == 0 && most > 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
+
+impl Member {
+    fn expect_no_other(&mut self) -> io::Result<()> {
+        let mut names = vec![self.name.clone()];
+        while names.len() <= super::MOST_NAMED
+            && let Some(name) = self.next_file()?
+        {
+            names.push(name);
+        }
+        super::expect_one("tar", &names)
+    }
+
+    /// Passes over the rest of a file, up to the next one. Returns its name; `None` at the end of
+    /// the archive.
+    fn next_file(&mut self) -> io::Result<Option<String>> {
+        loop {
+            self.pass_over_rest()?;
+            // Each header is read as an archive of its own: the bytes behind it stay in the input.
+            let mut archive = Archive::new(self.input.by_ref().take(MOST_HEADERS));
+            let Some(entry) = archive.entries()?.next().transpose()? else {
+                return Ok(None);
+            };
+            let kind = entry.header().entry_type();
+            if kind.is_gnu_sparse() {
+                return Err(Told::error(SPARSE));
+            }
+            if !(kind.is_hard_link() || kind.is_symlink() || kind.is_dir()) {
+                self.left = entry.size();
+                self.padding = self.left.wrapping_neg() % BLOCK as u64;
+            }
+            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            if (kind.is_file() || kind.is_contiguous()) && super::is_own(&name) {
+                return Ok(Some(name));
+            }
+        }
+    }
+
+    fn pass_over_rest(&mut self) -> io::Result<()> {
+        let rest = self.left.saturating_add(std::mem::take(&mut self.padding));
+        self.left = 0;
+        let passed = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink())?;
+        if passed < rest {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! Reads the file in a zip archive. Its directory is at its end, so that it must be a file. It is
+//! read here, entry by entry, because a directory may have any size and the crates hold all of it.
+
+use super::{BUFFER, Counted, Told};
+use crate::CountedFile;
+use flate2::{CrcReader, bufread::DeflateDecoder};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::rc::Rc;
+
+/// First bytes of a zip archive with files, and of one without.
+pub(super) const MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+/// Most bytes behind the directory: the record of its end, and a comment.
+const MOST_TAIL: u64 = 22 + 65_535;
+/// Where a file of 4 GiB has its lengths in a further field, its lengths are this.
+const ELSEWHERE: u64 = u32::MAX as u64;
+
+/// A file in the archive.
+struct Member {
+    name: String,
+    encrypted: bool,
+    method: u64,
+    crc: u64,
+    packed: u64,
+    size: u64,
+    offset: u64,
+}
+
+/// Opens the only file of an archive. `at` becomes the byte of the file up to which it was read.
+pub(super) fn open(mut file: File, at: &Rc<Cell<u64>>) -> io::Result<Box<dyn Read>> {
+    let end = file.seek(SeekFrom::End(0)).map_err(|_| {
+        Told::error("expected a file, found a pipe; a zip archive is read from its end: name the file, or unpack it")
+    })?;
+    at.set(end);
+    let (entries, directory) = directory(&mut file, end)?;
+    file.seek(SeekFrom::Start(directory))?;
+    let mut input = BufReader::new(&file);
+    let mut members: Vec<Member> = Vec::new();
+    for _ in 0..entries {
+        let member = Member::read(&mut input)?;
+        if !member.name.ends_with('/') && super::is_own(&member.name) {
+            members.push(member);
+        }
+        if members.len() > super::MOST_NAMED {
+            break;
+        }
+    }
+    let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+    super::expect_one("zip", &names)?;
+    match members.pop() {
+        Some(member) => member.open(file, at),
+        None => Err(Told::error(
+            "expected a file in the zip archive, found none",
+        )),
+    }
+}
+
+fn damaged(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// The little-endian number of `N` bytes at `at`.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> io::Result<u64> {
+    let bytes = bytes
+        .get(at..at + N)
+        .ok_or_else(|| damaged("a record that is too short"))?;
+    Ok(bytes
+        .iter()
+        .rev()
+        .fold(0, |number, byte| (number << 8) | u64::from(*byte)))
+}
+
+/// The number of entries in the directory, and its offset.
+fn directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(end.saturating_sub(MOST_TAIL)))?;
+    file.take(MOST_TAIL).read_to_end(&mut tail)?;
+    let at = memchr::memmem::rfind(&tail, b"PK\x05\x06");
+    let last = &tail[at.ok_or(io::ErrorKind::UnexpectedEof)?..];
+    let (entries, offset) = (number::<2>(last, 10)?, number::<4>(last, 16)?);
+    if offset == ELSEWHERE {
+        let words = "expected a zip archive below 4 GiB, found one for larger files (zip64); unpack it, and import the file";
+        return Err(Told::error(words));
+    }
+    Ok((entries, offset))
+}
+
+impl Member {
+    /// Reads an entry of the directory.
+    fn read(input: &mut impl BufRead) -> io::Result<Member> {
+        let mut entry = [0; 46];
+        input.read_exact(&mut entry)?;
+        if !entry.starts_with(b"PK\x01\x02") {
+            return Err(damaged("no entry of a directory"));
+        }
+        let [name, extra, comment] = [28, 30, 32].map(|at| number::<2>(&entry, at));
+        let name = take(input, name?)?;
+        take(input, extra? + comment?)?;
+        Ok(Member {
+            name: String::from_utf8_lossy(&name).into_owned(),
+            encrypted: number::<2>(&entry, 8)? & 1 == 1,
+            method: number::<2>(&entry, 10)?,
+            crc: number::<4>(&entry, 16)?,
+            packed: number::<4>(&entry, 20)?,
+            size: number::<4>(&entry, 24)?,
+            offset: number::<4>(&entry, 42)?,
+        })
+    }
+
+    fn open(self, mut file: File, at: &Rc<Cell<u64>>) -> io::Result<Box<dyn Read>> {
+        if self.encrypted || self.is_large() || ![0, 8].contains(&self.method) {
+            return Err(self.refusal());
+        }
+        let mut header = [0; 30];
+        file.seek(SeekFrom::Start(self.offset))?;
+        file.read_exact(&mut header)?;
+        if !header.starts_with(MAGIC[0]) {
+            return Err(damaged("no header of a file"));
+        }
+        let before = number::<2>(&header, 26)? + number::<2>(&header, 28)?;
+        file.seek_relative(before as i64)?;
+        at.set(file.stream_position()?);
+        let input = BufReader::with_capacity(BUFFER, CountedFile(file)).take(self.packed);
+        let input = Counted {
+            input: Box::new(input),
+            at: Rc::clone(at),
+        };
+        let reader: Box<dyn Read> = match self.method {
+            0 => Box::new(input),
+            _ => Box::new(DeflateDecoder::new(input)),
+        };
+        Ok(Box::new(Checked {
+            reader: CrcReader::new(reader),
+            crc: self.crc,
+            size: self.size,
+        }))
+    }
+
+    fn is_large(&self) -> bool {
+        [self.packed, self.size, self.offset].contains(&ELSEWHERE)
+    }
+
+    fn refusal(&self) -> io::Error {
+        let how = if self.encrypted {
+            "an encrypted one".to_owned()
+        } else if self.is_large() {
+            "one of 4 GiB or more".to_owned()
+        } else {
+            format!("one packed by method {}", self.method)
+        };
+        Told::error(format!(
+            "expected a file packed by Deflate in the zip archive, found {how}: {}; unpack it, and import the file",
+            self.name.escape_debug()
+        ))
+    }
+}
+
+fn take(input: &mut impl BufRead, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Compares the length and the checksum of a file at its end.
+struct Checked {
+    reader: CrcReader<Box<dyn Read>>,
+    crc: u64,
+    size: u64,
+}
+
+impl Read for Checked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        let crc = self.reader.crc();
+        let same = u64::from(crc.sum()) == self.crc && crc.amount() == self.size as u32;
+        if read == 0 && !buffer.is_empty() && !same {
+            return Err(damaged("another checksum than the archive names"));
+        }
+        Ok(read)
+    }
+}

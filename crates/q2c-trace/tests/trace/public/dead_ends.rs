@@ -1,0 +1,399 @@
+//! What once had no way in: other packings and archives, fio's logs, and files that are no
+//! recordings.
+
+use super::options;
+use bzip2::write::BzEncoder;
+use flate2::write::{DeflateEncoder, GzEncoder};
+use flate2::{Compression, Crc};
+use liblzma::write::XzEncoder;
+use lz4_flex::frame::{FrameEncoder, FrameInfo};
+use q2c_model::facts::STATED_SECTOR;
+use q2c_model::{IoRecord, Op, TraceMeta};
+use q2c_trace::import::{ImportOptions, Input, TimeUnit};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+fn case(name: &str) -> PathBuf {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace/cases");
+    cases.join(name)
+}
+
+fn import(
+    path: &Path,
+    format: Option<&str>,
+    options: &ImportOptions,
+) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+    let mut records = Vec::new();
+    let input = Input::recognise(path, format);
+    let imported = input.and_then(|input| input.import(path, options, &mut records));
+    imported
+        .map(|meta| (records, meta))
+        .map_err(|error| error.to_string())
+}
+
+/// Imports a file of this name and text.
+fn import_text(
+    name: &str,
+    text: &[u8],
+    options: &ImportOptions,
+) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    import(&path, None, options)
+}
+
+fn written<W: Write>(mut to: W, text: &[u8], finish: impl FnOnce(W) -> Vec<u8>) -> Vec<u8> {
+    to.write_all(text).unwrap();
+    finish(to)
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    written(XzEncoder::new(Vec::new(), 1), text, |to| {
+        to.finish().unwrap()
+    })
+}
+
+fn bz2(text: &[u8]) -> Vec<u8> {
+    let to = BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    written(to, text, |to| to.finish().unwrap())
+}
+
+fn lz4(text: &[u8]) -> Vec<u8> {
+    let info = FrameInfo::new().block_checksums(true);
+    let to = FrameEncoder::with_frame_info(info, Vec::new());
+    written(to, text, |to| to.finish().unwrap())
+}
+
+fn gz(text: &[u8]) -> Vec<u8> {
+    let to = GzEncoder::new(Vec::new(), Compression::fast());
+    written(to, text, |to| to.finish().unwrap())
+}
+
+fn zst(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 1).unwrap()
+}
+
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, text) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, name, *text).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+/// A zip archive, as its description has it: a header with each file, the directory, its end.
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    for (name, text) in files {
+        let to = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let packed = written(to, text, |to| to.finish().unwrap());
+        let mut crc = Crc::new();
+        crc.update(text);
+        let mut entry = [20_u16, 0, 8, 0, 0].map(u16::to_le_bytes).concat();
+        for number in [
+            crc.sum(),
+            packed.len() as u32,
+            text.len() as u32,
+            name.len() as u32,
+        ] {
+            entry.extend(number.to_le_bytes());
+        }
+        directory.extend([b"PK\x01\x02\x14\0", &entry[..], &[0; 10]].concat());
+        directory.extend((archive.len() as u32).to_le_bytes());
+        directory.extend(name.as_bytes());
+        archive.extend([b"PK\x03\x04", &entry[..], name.as_bytes(), &packed].concat());
+    }
+    let count = (files.len() as u16).to_le_bytes();
+    let place = [directory.len() as u32, archive.len() as u32]
+        .map(u32::to_le_bytes)
+        .concat();
+    let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &place, &[0; 2]].concat();
+    [archive, directory, end].concat()
+}
+
+type Pack = fn(&[u8]) -> Vec<u8>;
+
+const PACKERS: [Pack; 8] = [
+    xz,
+    bz2,
+    lz4,
+    gz,
+    zst,
+    |text| tar(&[("a.txt", text)]),
+    |text| zip(&[("a.txt", text)]),
+    |text| xz(&tar(&[("folder/a.txt", text)])),
+];
+
+/// Two reads: queued at 0 and 5 s, completed 101 and 201 us later.
+fn check_two_reads(records: &[IoRecord]) {
+    let times = |record: &IoRecord| (record.queue_ns.unwrap().0, record.complete_ns.unwrap().0);
+    let found: Vec<_> = records
+        .iter()
+        .map(|record| (record.sector.0, times(record)))
+        .collect();
+    assert_eq!(
+        found,
+        [(1000, (0, 101_000)), (2000, (5_000_000_000, 5_000_201_000))]
+    );
+}
+
+#[test]
+fn every_packing_is_read() {
+    for name in [
+        "exec.txt.xz",
+        "exec.txt.bz2",
+        "exec.txt.lz4",
+        "exec.zip",
+        "exec.tar.gz",
+    ] {
+        let (records, _) = import(&case("15-dead-ends").join(name), None, &options()).unwrap();
+        check_two_reads(&records);
+    }
+    // More than what is read before the first line, in frames and streams that follow each other.
+    let line = |n: u64| format!("1,W,{},4096,{n}\n", n * 512);
+    let text: String = (0..100_000).map(line).collect();
+    let (front, back) = text.as_bytes().split_at(1_000_000);
+    for pack in PACKERS {
+        let (records, _) = import_text("packed", &pack(text.as_bytes()), &options()).unwrap();
+        assert_eq!(records.len(), 100_000);
+    }
+    for pack in &PACKERS[..5] {
+        let packed = [pack(front), pack(back)].concat();
+        let (records, _) = import_text("packed", &packed, &options()).unwrap();
+        assert_eq!(records.len(), 100_000);
+    }
+}
+
+#[test]
+fn what_is_cut_or_damaged_is_told() {
+    let line = |n: u64| {
+        format!(
+            "1,W,{},4096,{n}\n",
+            n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000 * 512
+        )
+    };
+    let text: String = (0..20_000).map(line).collect();
+    for pack in PACKERS {
+        let packed = pack(text.as_bytes());
+        let told = import_text("cut", &packed[..packed.len() / 2], &options()).unwrap_err();
+        let place = format!("end of the file at byte {}", packed.len() / 2);
+        assert!(told.contains(&place), "{told}");
+    }
+    for pack in [xz, bz2, lz4, |text: &[u8]| zip(&[("a.txt", text)])] {
+        let mut packed = pack(text.as_bytes());
+        let middle = packed.len() / 2;
+        packed[middle..middle + 64].fill(0xff);
+        let told = import_text("damaged", &packed, &options()).unwrap_err();
+        assert!(told.contains("found damage at byte "), "{told}");
+    }
+}
+
+#[test]
+fn an_archive_of_several_files_is_refused_by_their_names() {
+    let line: &[u8] = b"1,W,512,4096,7\n";
+    let names: Vec<String> = (0..12).map(|n| format!("part-{n}")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), line)).collect();
+    for archive in [tar(&files), gz(&tar(&files)), zip(&files)] {
+        let told = import_text("archive", &archive, &options()).unwrap_err();
+        assert!(told.contains("found part-0, part-1, "), "{told}");
+        assert!(told.contains("part-9, and more; unpack it"), "{told}");
+    }
+    // Behind a long file the other is found when it ends.
+    let long = line.repeat(100_000);
+    let told =
+        import_text("archive", &tar(&[("long", &long), ("b", line)]), &options()).unwrap_err();
+    assert!(told.contains("found long, b; unpack it"), "{told}");
+    // Finder adds files of its own.
+    let finder = [("__MACOSX/._a", &b"x"[..]), ("._a", b"x"), ("a", line)];
+    for archive in [tar(&finder), zip(&finder)] {
+        assert_eq!(
+            import_text("archive", &archive, &options())
+                .unwrap()
+                .0
+                .len(),
+            1
+        );
+    }
+    let mut large = zip(&[("a", line)]);
+    let offset = large.len() - 6;
+    large[offset..offset + 4].fill(0xff);
+    let told = import_text("archive", &large, &options()).unwrap_err();
+    assert!(told.contains("below 4 GiB"), "{told}");
+    for empty in [tar(&[("._a", b"x")]), zip(&[])] {
+        let told = import_text("archive", &empty, &options()).unwrap_err();
+        assert!(told.contains("found none"), "{told}");
+    }
+}
+
+/// A small file whose only line is 32 MiB long. What comes out counts, and the reading ends with
+/// the longest line.
+#[test]
+fn a_bomb_is_refused_in_little_memory() {
+    let line = vec![b'1'; 32 << 20];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb");
+    for pack in PACKERS {
+        fs::write(&path, pack(&line)).unwrap();
+        let mut told = String::new();
+        let memory = allocation_counter::measure(|| {
+            told = import(&path, Some("alibaba"), &options()).unwrap_err();
+        });
+        assert!(
+            told.contains("expected at most 65536 bytes and a line break"),
+            "{told}"
+        );
+        assert!(memory.bytes_max < 16 << 20, "{}", memory.bytes_max);
+    }
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::GNULongName);
+    header.set_size(line.len() as u64);
+    header.set_cksum();
+    fs::write(&path, gz(&[header.as_bytes(), &line[..]].concat())).unwrap();
+    let memory = allocation_counter::measure(|| {
+        import(&path, None, &options()).unwrap_err();
+    });
+    assert!(memory.bytes_max < 16 << 20, "{}", memory.bytes_max);
+    let layers = (0..6).fold(line, |packed, _| gz(&packed));
+    let told = import_text("layers", &layers, &options()).unwrap_err();
+    assert!(told.contains("at most 4 packings"), "{told}");
+}
+
+/// The dictionary is stated in the block's header, whose checksum stands behind it.
+#[test]
+fn xz_that_wants_gigabytes_of_memory_is_refused() {
+    const FOUR_GIB: u8 = 40;
+    let mut packed = fs::read(case("15-dead-ends/exec.txt.xz")).unwrap();
+    packed[16] = FOUR_GIB;
+    let mut crc = Crc::new();
+    crc.update(&packed[12..20]);
+    packed[20..24].copy_from_slice(&crc.sum().to_le_bytes());
+    let told = import_text("xz", &packed, &options()).unwrap_err();
+    assert!(told.contains("memory"), "{told}");
+}
+
+#[test]
+fn a_log_of_fio_becomes_ios() {
+    let (records, meta) = import(&case("15-dead-ends/raw_clat.1.log"), None, &options()).unwrap();
+    assert_eq!(meta.source, "fio-log");
+    let found: Vec<_> = records[..2]
+        .iter()
+        .map(|r| (r.sector.0, r.submit_ns.unwrap().0, r.reap_ns.unwrap().0))
+        .collect();
+    assert_eq!(found, [(120, 0, 23_605), (1_512, 99_957_947, 100_000_000)]);
+    assert!(
+        records
+            .iter()
+            .all(|r| (r.op, r.bytes.0, r.lane) == (Op::Write, 4096, 0))
+    );
+    assert_eq!(records.len(), 10);
+    assert_eq!(meta.facts["columns_not_taken"], "priority");
+    assert!(!meta.facts.contains_key(STATED_SECTOR));
+}
+
+/// Each ends within its millisecond and behind the one before in its lane. Two of 700 us in the
+/// first millisecond overlap; the third begins where the first one ended.
+#[test]
+fn ios_of_a_log_that_overlap_have_lanes() {
+    let text =
+        "0, 700000, 0, 4096, 0x4004\n0, 700000, 2, 512, 0x4004\n1, 900000, 1, 4096, 0x4004\n";
+    let (records, meta) = import_text("x_lat.1.log", text.as_bytes(), &options()).unwrap();
+    let found: Vec<_> = records
+        .iter()
+        .map(|r| (r.lane, r.submit_ns.unwrap().0, r.op))
+        .collect();
+    let lanes = records[2].lane;
+    assert_eq!(
+        found,
+        [
+            (0, 0, Op::Read),
+            (1, 0, Op::Discard),
+            (lanes, 700_000, Op::Write)
+        ]
+    );
+    assert!(meta.facts["stated.lanes"].starts_with('2'));
+    assert!(meta.facts.contains_key(STATED_SECTOR));
+    // fio 2 wrote microseconds, and no priority.
+    let old = "5, 700, 0, 4096\n";
+    let told = import_text("x_lat.1.log", old.as_bytes(), &options()).unwrap_err();
+    assert!(told.contains("expected the option unit"), "{told}");
+    let microseconds = ImportOptions {
+        unit: Some(TimeUnit::Microseconds),
+        ..options()
+    };
+    let (records, _) = import_text("x_lat.1.log", old.as_bytes(), &microseconds).unwrap();
+    assert_eq!(
+        (records[0].reap_ns.unwrap() - records[0].submit_ns.unwrap()).0,
+        700_000
+    );
+    // Bandwidths look the same.
+    let told = import_text("renamed", text.as_bytes(), &options()).unwrap_err();
+    assert!(told.contains("expected the option unit"), "{told}");
+}
+
+#[test]
+fn a_column_of_latencies_may_have_a_name() {
+    let stated = ImportOptions {
+        op: Some(Op::Read),
+        bytes: Some(q2c_model::Bytes(4096)),
+        ..options()
+    };
+    let path = case("15-dead-ends/onecol.csv");
+    let (records, meta) = import(&path, None, &stated).unwrap();
+    let ends: Vec<u64> = records.iter().map(|r| r.reap_ns.unwrap().0).collect();
+    assert_eq!(ends, [31_200, 71_300]);
+    assert_eq!(meta.facts["unit"], "us");
+    let other = ImportOptions {
+        unit: Some(TimeUnit::Seconds),
+        ..stated
+    };
+    let told = import(&path, None, &other).unwrap_err();
+    assert!(told.contains("expected the option unit"), "{told}");
+}
+
+#[test]
+fn what_is_not_read_is_named_with_the_way_in() {
+    for (name, what, todo) in [
+        (
+            "01-fio-averaged-log-as-tencent/fio_bw_avg_write.1.log",
+            "bandwidths",
+            "--write_lat_log",
+        ),
+        ("15-dead-ends/gen_lat.1.log", "averages", "--log_avg_msec"),
+        ("15-dead-ends/btt_q2c.dat", "btt", "blktrace"),
+        ("15-dead-ends/iostat.txt", "iostat", "q2c trace record"),
+        ("12-csv-recognition/fio.json", "fio", "--write_lat_log"),
+    ] {
+        let told = import(&case(name), None, &options()).unwrap_err();
+        let found = told.split_once("found ").unwrap().1;
+        assert!(found.contains(what) && found.contains(todo), "{told}");
+    }
+    let log = "5, 1, 0, 4096, 0\n";
+    for (name, text, what) in [
+        ("x_iops.1.log", log.as_bytes(), "IOPS"),
+        ("x_slat.1.log", log.as_bytes(), "submission"),
+        ("perf.data", b"PERFILE2\x68\0\0\0\0\0\0\0", "perf script"),
+        ("trace.dat", b"\x17\x08\x44tracing6\0", "trace-cmd report"),
+        ("a.out", b"\x7fELF\x02\x01\x01\0", "program"),
+        ("x.db", b"SQLite format 3\0\x10\0", "sqlite3"),
+        ("x.pcap", b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "network"),
+        ("x.7z", b"7z\xbc\xaf\x27\x1c\0\x04", "unpack it"),
+        ("x.json", b"[\n  {\"time\": 1, \"lat\": 2}]", "JSON"),
+        ("x.html", b"<!DOCTYPE html>\n<html>", "page"),
+        ("x.txt", b"1 2 3.5\n4 5 6.5\n", "columns of numbers"),
+        ("x.csv", b"\xff\xfet\0i\0m\0e\0", "UTF-16"),
+        ("hole", &[0; 5000], "zero bytes"),
+        ("fio.txt", b"job: (g=0): rw=randread, bs=(R) 4096B-4096B\nfio-3.33\n", "report of fio"),
+        ("blkparse.txt", b"CPU0 (8,0):\n Reads Queued:           2,        8KiB\n", "summary"),
+        ("iostat.txt", b"Linux 6.1.0 (h) \t11/27/2026 \t_x86_64_\t(8 CPU)\n\nDevice             tps    kB_read/s\n", "iostat"),
+        ("biolatency.txt", b"     usecs               : count     distribution\n         0 -> 1          : 0        |", "histogram"),
+    ] {
+        let told = import_text(name, text, &options()).unwrap_err();
+        assert!(told.contains(what), "{name}: {told}");
+    }
+    let trace = import_text("x.parquet.gz", &gz(b"PAR1 and more"), &options()).unwrap_err();
+    assert!(trace.contains("Parquet"), "{trace}");
+}

@@ -1,0 +1,6 @@
+//! Imports any bytes as `fio-log`; see [`common::check`].
+#![no_main]
+
+mod common;
+
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("fio-log", data.0, data.1));
