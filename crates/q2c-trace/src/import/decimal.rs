@@ -144,6 +144,20 @@ pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
     }
 }
 
+/// `text` times `factor`, where that is a whole number. It accepts `12` and `1.5`, and no exponent.
+pub(super) fn multiple(text: &str, factor: u64) -> Option<u128> {
+    if let Ok(whole) = text.parse::<u64>() {
+        return Some(u128::from(whole) * u128::from(factor));
+    }
+    if text.contains(['e', 'E']) {
+        return None;
+    }
+    let (digits, exponent) = parts(text).ok()?;
+    let divisor = 10u128.checked_pow(u32::try_from(-exponent).ok()?)?;
+    let product = digits.checked_mul(u128::from(factor))?;
+    product.is_multiple_of(divisor).then(|| product / divisor)
+}
+
 /// The number as `digits * 10^exponent`.
 fn parts(text: &str) -> Result<(u128, i64), NotATime> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -1,0 +1,57 @@
+//! Numbers of devices that the source names.
+
+use crate::container::parse_device;
+use crate::import::error::BadLine;
+use crate::import::row::numbered;
+use q2c_model::DevId;
+
+/// Most names; they are searched one by one.
+const MOST: usize = 1024;
+/// Length of the longest name, bytes.
+const LONGEST: usize = 256;
+
+/// The names of a source's devices, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    names: Vec<String>,
+    /// Whether a device had a number of its own.
+    any_numbers: bool,
+}
+
+impl Names {
+    /// The device of a cell: `259:1`; `3` for `1:3`; or a name, which gets the next number of the
+    /// major 1. A source has either names or numbers.
+    pub(super) fn device(&mut self, cell: &str) -> Result<DevId, BadLine> {
+        let bad = |expected| BadLine::new("not a value of the field", "device", expected, cell);
+        let number = parse_device(cell).ok();
+        let number = number.or_else(|| cell.parse().ok().map(numbered));
+        if let Some(device) = number.filter(|_| self.names.is_empty()) {
+            self.any_numbers = true;
+            return Ok(device);
+        }
+        if self.any_numbers || number.is_some() {
+            return Err(bad(
+                "devices by their names alone, or by numbers alone, as in the rows above",
+            ));
+        }
+        let known = self.names.iter().rposition(|name| name == cell);
+        if known.is_none() && (self.names.len() == MOST || cell.len() > LONGEST) {
+            return Err(bad("at most 1024 devices, with names of at most 256 bytes"));
+        }
+        // The bound on names keeps the number within 32 bits.
+        let at = known.unwrap_or(self.names.len()) as u32;
+        if known.is_none() {
+            self.names.push(cell.to_owned());
+        }
+        Ok(numbered(at))
+    }
+
+    pub(super) fn any(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
+        let names = self.names.iter().enumerate();
+        names.map(|(at, name)| (format!("device.1:{at}"), name.clone()))
+    }
+}
