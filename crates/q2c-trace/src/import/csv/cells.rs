@@ -42,14 +42,11 @@ impl Cells {
 
     /// Splits a line that is not blank.
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
-        if self.blanks {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            return self.split_exactly(&words.join(" "));
-        }
-        self.split_exactly(line)
-    }
-
-    fn split_exactly(&mut self, line: &str) -> Result<(), BadLine> {
+        let words = self
+            .blanks
+            .then(|| line.split_whitespace().collect::<Vec<_>>());
+        let joined = words.map(|words| words.join(" "));
+        let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
         let (mut text, mut ends) = (0, 0);
         let mut done = ReadRecordResult::InputEmpty;

@@ -65,24 +65,3 @@ fn are_columns(names: &[&str], row: &str) -> bool {
     let number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
     fields.len() > 1 && has_time && row.split_whitespace().any(number)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_are_told_from_other_text() {
-        for (head, is_header) in [
-            ("TIME(s)  COMM  T LAT(ms)\n0.1 fio R 0.2\n", true),
-            ("start time\n1\n", false),
-            ("a;\"b,c,d\";e\n", true),
-            ("a,,b\n1,2,3\n", false),
-            ("[\"a\",\"b\"]", false),
-            ("job: (g=0): rw=read, bs=(R) 4096B-4096B", false),
-            ("At times it was of no size.\nIt was one of those.\n", false),
-        ] {
-            assert_eq!(sniff(head.as_bytes()), is_header, "{head}");
-        }
-        assert_eq!(detect("a;\"b,c,d\";e", None), b';');
-    }
-}

@@ -67,7 +67,6 @@ const NAMES: [(Field, &[&str]); 11] = [
             "bs",
             "sectors",
             "nrsectors",
-            "sectorcount",
         ],
     ),
     (Field::Offset, &["offset", "off", "byteoffset"]),
@@ -134,9 +133,7 @@ pub(super) fn size_unit_of(header: &str) -> Option<u64> {
     let alone = ["bytes", "sector", "sectors", "blocks"];
     size_unit(last)
         .filter(|_| !front.is_empty() || alone.contains(&last.as_str()))
-        .or_else(|| {
-            (words.concat().ends_with("sectors") || words == ["sector", "count"]).then_some(512)
-        })
+        .or_else(|| last.ends_with("sectors").then_some(512))
 }
 
 /// The unit of time of this name, in small letters.

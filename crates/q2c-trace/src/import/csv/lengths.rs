@@ -16,8 +16,11 @@ pub(super) fn option_for_unit(fields: &[(Field, usize)], of: &Evidence<'_>) -> O
     if of.options.columns.is_empty() {
         return Some(format!("--columns '{}'", typed(fields, of.header, unit)));
     }
-    let lengths: Vec<_> = fields.iter().copied().filter(is_length).collect();
-    Some(format!("{} in --columns", typed(&lengths, of.header, unit)))
+    let lengths = fields.iter().copied().find(is_length)?;
+    Some(format!(
+        "{} in --columns",
+        typed(&[lengths], of.header, unit)
+    ))
 }
 
 fn is_length((field, _): &(Field, usize)) -> bool {

@@ -5,10 +5,8 @@ use crate::import::error::BadLine;
 use crate::import::row::numbered;
 use q2c_model::DevId;
 
-/// Most names; they are searched one by one.
-const MOST: usize = 1024;
-/// Length of the longest name, bytes.
-const LONGEST: usize = 256;
+/// Most names, as they are searched one by one, and the length of the longest, bytes.
+const MOST: (usize, usize) = (1024, 256);
 
 /// The names of a source's devices, by their numbers.
 #[derive(Debug, Default)]
@@ -25,25 +23,24 @@ impl Names {
         let bad = |expected| BadLine::new("not a value of the field", "device", expected, cell);
         let number = parse_device(cell).ok();
         let number = number.or_else(|| cell.parse().ok().map(numbered));
-        if let Some(device) = number.filter(|_| self.names.is_empty()) {
-            self.any_numbers = true;
-            return Ok(device);
-        }
-        if self.any_numbers || number.is_some() {
+        if number.map_or(self.any_numbers, |_| self.any()) {
             return Err(bad(
-                "devices by their names alone, or by numbers alone, as in the rows above",
+                "devices by names alone or by numbers alone, as in the rows above",
             ));
         }
-        let known = self.names.iter().rposition(|name| name == cell);
-        if known.is_none() && (self.names.len() == MOST || cell.len() > LONGEST) {
-            return Err(bad("at most 1024 devices, with names of at most 256 bytes"));
+        if let Some(number) = number {
+            self.any_numbers = true;
+            return Ok(number);
         }
-        // The bound on names keeps the number within 32 bits.
-        let at = known.unwrap_or(self.names.len()) as u32;
+        let known = self.names.iter().rposition(|name| name == cell);
         if known.is_none() {
+            if self.names.len() == MOST.0 || cell.len() > MOST.1 {
+                return Err(bad("at most 1024 devices, with names of at most 256 bytes"));
+            }
             self.names.push(cell.to_owned());
         }
-        Ok(numbered(at))
+        // The bound on names keeps the number within 32 bits.
+        Ok(numbered(known.unwrap_or(self.names.len() - 1) as u32))
     }
 
     pub(super) fn any(&self) -> bool {

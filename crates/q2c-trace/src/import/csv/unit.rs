@@ -20,7 +20,7 @@ pub(super) enum Unit {
     Clock(Clock),
     /// Bytes in one unit.
     Size(u64),
-    /// The cells are no measures.
+    /// The cells are no measures, or nothing tells the unit of times.
     None,
 }
 
@@ -98,76 +98,67 @@ impl Evidence<'_> {
         fields: &[(Field, usize)],
         stated: &[Option<Unit>],
     ) -> Result<Vec<Mapped>, ImportError> {
-        let mut mapped = Vec::with_capacity(fields.len());
-        let mut bare = None;
         let clock = self.clock(fields);
-        for (&(field, at), stated) in fields.iter().zip(stated) {
-            match self.unit(field, at, *stated, clock.filter(|_| field.is_instant()))? {
-                Some((unit, source)) => mapped.push(Mapped {
-                    field,
-                    at,
-                    unit,
-                    source,
-                }),
-                None => bare = bare.or(Some(at)),
-            }
-        }
-        let Some(bare) = bare else { return Ok(mapped) };
+        let each = fields.iter().zip(stated);
+        let mapped = each.map(|(choice, stated)| self.mapped(*choice, *stated, clock));
+        let mapped: Vec<Mapped> = mapped.collect::<Result<_, _>>()?;
+        let is_bare = |of: &&Mapped| of.field.is_time() && of.unit == Unit::None;
+        let Some(bare) = mapped.iter().find(is_bare) else {
+            return Ok(mapped);
+        };
         let any = mapped.iter().find(|of| matches!(of.unit, Unit::Time(_)));
         needed(any, self.path, "unit", "the times are bare numbers")?;
         let expected =
             "a unit at the end of every header of times, as some have one, or --unit for all";
-        Err(self.wrong((expected.to_owned(), shown(self.name(bare)))))
+        let name = self.header.get(bare.at).unwrap_or_default();
+        Err(self.wrong((expected.to_owned(), shown(name))))
     }
 
-    /// The unit of a column and what tells it; `None` where nothing tells that of times.
-    fn unit(
+    /// The field with the unit that comes first of those that are told.
+    fn mapped(
         &self,
-        field: Field,
-        at: usize,
+        (field, at): (Field, usize),
         stated: Option<Unit>,
         clock: Option<Clock>,
-    ) -> Result<Option<(Unit, &'static str)>, ImportError> {
-        let clock = clock.filter(|_| stated.is_none());
+    ) -> Result<Mapped, ImportError> {
+        let clock = clock.filter(|_| stated.is_none() && field.is_instant());
         let is_number = field.is_time() && clock.is_none();
         let option = self.options.unit.filter(|_| is_number).map(Unit::Time);
-        let by_header = Unit::by_header(field, self.name(at));
+        let name = self.header.get(at).unwrap_or_default();
+        let by_header = Unit::by_header(field, name);
         // A header that is a field's own name, such as `queue_ns`, names the field and no unit.
-        let own = by_header.filter(|_| Field::by_name(self.name(at)).is_none());
+        let own = by_header.filter(|_| Field::by_name(name).is_none());
         if own.is_some_and(|own| stated.or(option).is_some_and(|given| given != own)) {
-            let expected = if stated.is_some() {
-                "the unit of the header in the map, or none there"
-            } else {
-                "--unit as the headers of times say, or a header without a unit (leave --unit out to go by them)"
-            };
-            return Err(self.wrong((expected.to_owned(), shown(self.name(at)))));
+            let expected = "the map or --unit as the headers of times say, and of sizes, or a header without a unit (leave it out to go by them)";
+            return Err(self.wrong((expected.to_owned(), shown(name))));
         }
         let usual = match field {
-            Field::Column(Column::Sector) => Some(Unit::Size(512)),
-            field if field.is_size() => Some(Unit::Size(1)),
-            field => (!field.is_time()).then_some(Unit::None),
+            Field::Column(Column::Sector) => Unit::Size(512),
+            field if field.is_size() => Unit::Size(1),
+            _ => Unit::None,
         };
         let sources = [
             (stated, "by the map"),
             (clock.map(Unit::Clock), "by the first row"),
             (option, "by --unit"),
             (by_header, "by the header"),
-            (usual, NOT_TOLD),
         ];
         let mut told = sources
-            .into_iter()
-            .filter_map(|(unit, source)| Some((unit?, source)));
-        Ok(told.next())
+            .iter()
+            .filter_map(|(unit, source)| Some(((*unit)?, *source)));
+        let (unit, source) = told.next().unwrap_or((usual, NOT_TOLD));
+        Ok(Mapped {
+            field,
+            at,
+            unit,
+            source,
+        })
     }
 
     /// The clock of all instants, by the first one in the first row; `None` where it is a number.
     fn clock(&self, fields: &[(Field, usize)]) -> Option<Clock> {
         let (_, at) = fields.iter().find(|(field, _)| field.is_instant())?;
         Clock::recognise(self.sample?.get(*at)?)
-    }
-
-    fn name(&self, at: usize) -> &str {
-        self.header.get(at).unwrap_or_default()
     }
 
     /// The error of a map.
