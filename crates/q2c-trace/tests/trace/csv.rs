@@ -396,6 +396,14 @@ fn a_start_is_the_end_less_the_latency() {
     let head = "end_s,latency_us,op,size\n";
     let (read, _) = rows(format!("{head}1,2,R,512\n1.000001,9,W,512\n"), "", None).unwrap();
     assert_eq!(read, ["0 write 512 0 9000", "6000 read 512 0 2000"]);
+    let row = |n: u64| format!("{},{},R,512\n", n + 9, n * 7 % 9 * 1_000_000 + 1);
+    let many: String = (0..140_000).map(row).collect();
+    let all = import(
+        format!("{head}{many}").as_bytes(),
+        &ImportOptions::default(),
+    );
+    let starts: Vec<_> = all.unwrap().0.iter().map(|r| r.submit_ns).collect();
+    assert!(starts.len() == 140_000 && starts.is_sorted());
     let told = rows(format!("{head}3,2,R,512\n1,2,R,512\n"), "", None).unwrap_err();
     assert!(told.contains("line 3, reap_ns: expected an end at most a second"));
 }

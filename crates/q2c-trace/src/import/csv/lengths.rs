@@ -42,7 +42,7 @@ pub(super) fn missing_unit(fields: &[(Field, usize)], of: &Evidence<'_>) -> Opti
 /// The error of usual names beside sectors, where lengths may be sectors, too.
 pub(super) fn ask_unit(option: &str) -> Wrong {
     let expected = format!("the unit of lengths, such as {option} {UNITS}");
-    (expected, "lengths without a unit beside sectors".to_owned())
+    (expected, "lengths without one beside sectors".to_owned())
 }
 
 /// The error of a length that cannot be in bytes.

@@ -23,9 +23,8 @@ impl Window {
     ) -> Result<impl Iterator<Item = Waiting>, BadLine> {
         if request.1 < self.left {
             let expected = "a start not before the requests more than 65536 rows above";
-            return Err(
-                BadLine::new("time goes back", "latency", expected, "").found("an earlier one")
-            );
+            let found = format!("{} ns before", self.left.0 - request.1.0);
+            return Err(BadLine::new("time goes back", "latency", expected, &found));
         }
         self.waiting.push(request);
         let is_full = self.waiting.len() == 2 * WINDOW;
