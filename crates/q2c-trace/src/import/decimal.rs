@@ -1,6 +1,7 @@
 //! Exact decimal numbers. A time of day in nanoseconds has more digits than a float keeps.
 
 use super::error::BadLine;
+use super::row::DAY;
 use std::str::FromStr;
 
 /// The unit of the times in a source.
@@ -133,15 +134,31 @@ fn short(text: &[u8], places: i64) -> Option<u64> {
     value.checked_mul(factor)
 }
 
-/// Parses a latency into nanoseconds. It must round to at least one nanosecond.
+/// Parses a latency into nanoseconds. It must round to at least one nanosecond, and be shorter than
+/// a day: a longer one is a negative number printed without its sign, or in another unit.
 pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
-    const EXPECTED: &str = "a latency above zero, such as 31.2";
+    const EXPECTED: &str = "a latency above zero and below a day, such as 31.2";
     let bad = |reason| BadLine::new(reason, "latency", EXPECTED, text);
     match nanos(text, unit) {
         Ok(0) => Err(bad("zero latency")),
+        Ok(ns) if ns >= DAY.0 => Err(bad("latency of a day or more")),
         Ok(ns) => Ok(ns),
         Err(why) => Err(bad(why.reason())),
     }
+}
+
+/// `text` times `factor`, where that is a whole number. It accepts `12` and `1.5`, and no exponent.
+pub(super) fn multiple(text: &str, factor: u64) -> Option<u128> {
+    if let Ok(whole) = text.parse::<u64>() {
+        return Some(u128::from(whole) * u128::from(factor));
+    }
+    if text.contains(['e', 'E']) {
+        return None;
+    }
+    let (digits, exponent) = parts(text).ok()?;
+    let divisor = 10u128.checked_pow(u32::try_from(-exponent).ok()?)?;
+    let product = digits.checked_mul(u128::from(factor))?;
+    product.is_multiple_of(divisor).then(|| product / divisor)
 }
 
 /// The number as `digits * 10^exponent`.

@@ -49,6 +49,12 @@ impl<'a> Lines<'a> {
         Ok(Some(self.text()))
     }
 
+    /// Some of what is ahead, up to 64 KiB.
+    pub(super) fn ahead(&mut self) -> io::Result<&[u8]> {
+        let ahead = self.input.fill_buf()?;
+        Ok(&ahead[..ahead.len().min(LONGEST_LINE)])
+    }
+
     fn text(&self) -> Line<'_> {
         let expected = "at most 65536 bytes and a line break";
         if self.rest_ahead {

@@ -20,11 +20,13 @@ pub struct ImportOptions {
     pub device: DevId,
     /// Bytes per unit of the source's offsets; `None` for the unit of the format.
     pub offset_unit: Option<Bytes>,
-    /// `disksim`: the lowest bit of a read's flags, 0 or 1; `None` means 1.
+    /// `disksim`: the lowest bit of a read's flags, 0 or 1; `None` means 1. `csv`: the number of a
+    /// read where operations are 0 and 1; needed there.
     pub read_flag: Option<u8>,
     /// `csv`: the headers of the columns that hold the fields.
     pub columns: Vec<ColumnMap>,
-    /// `csv`: the byte between cells; `None` means a comma.
+    /// `csv`: the byte between cells, a blank for any number of blanks; `None` means that it is
+    /// detected.
     pub delimiter: Option<u8>,
     /// `blkparse`: the format that was given to `blkparse -f`; `None` means blkparse's default
     /// format.
@@ -126,7 +128,7 @@ impl Input {
 pub struct ColumnMap {
     /// A field that the importer knows.
     pub field: String,
-    /// A header of the source's first row.
+    /// A header of the source's first row; `HEADER:UNIT` where there is none of exactly this text.
     pub header: String,
 }
 

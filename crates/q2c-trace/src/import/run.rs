@@ -33,6 +33,10 @@ pub struct Origin {
 
 /// Takes imported records: first `begin` once, then `push` any number of times.
 pub trait RecordSink {
+    /// Is told, before `begin`, that the devices were numbered by the importer, in order of their
+    /// appearance, in a format that has other sources with numbers of their own.
+    fn number_devices(&mut self) {}
+
     /// Takes the time zero of the records. It is called once, before the first `push`.
     ///
     /// # Errors
@@ -192,6 +196,11 @@ impl<'a> Intake<'a> {
     /// Sets what times count from. It must be called before the first record is taken.
     pub(super) fn begin(&mut self, origin: Origin) {
         self.origin = Some(origin);
+    }
+
+    /// Tells the sink that the importer numbers the devices of this source.
+    pub(super) fn number_devices(&mut self) {
+        self.sink.number_devices();
     }
 
     /// Numbers a record and takes it.

@@ -138,7 +138,7 @@ const BAD_ROWS: &[(&str, &str, &str)] = &[
         "too large",
     ),
     (
-        "5,6,1\n4,9,1",
+        "5,6,512\n4,9,512",
         "line 3, submit_ns: expected a start not before the row above",
         "time goes back",
     ),
@@ -249,6 +249,20 @@ fn a_header_row_is_recognised() {
     assert_eq!(sniff(b"time,lat\n1,2\n").unwrap().name, "csv");
     assert!(sniff(b"1,2\n3,4\n").is_none());
     assert!(sniff(b"PAR1\x15\x04,\x15").is_none());
+    for text in [
+        "TIME(s)  NAME  T LAT(ms)\n0.1 fio R 0.2\n",
+        "a;\"b,c,d\";e\n1;2;3\n",
+    ] {
+        assert_eq!(sniff(text.as_bytes()).unwrap().name, "csv", "{text}");
+    }
+    for text in [
+        "a,,b\n1,2,3\n",
+        "[\"a\",\"b\"]",
+        "job: (g=0): rw=read, bs=(R) 4096B-4096B",
+        "At times it was of no size.\nIt was one of those.\n",
+    ] {
+        assert!(sniff(text.as_bytes()).is_none(), "{text}");
+    }
 }
 
 /// Usual names need no map: the unit is in a name, and the trace says how its columns were taken.
@@ -298,7 +312,7 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
-    // All that the words say is suggested; a size in KiB is not read as bytes.
+    // All that the words say is suggested; a size in pages is not read as bytes.
     for (headers, options) in [
         (
             "when_us,kind,where_bytes,how_long_bytes,took_us",
@@ -306,7 +320,7 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
              (guessed by `when`, `where`, `long`, `took` in the headers; fields: ",
         ),
         (
-            "a_us,size_kib,b",
+            "a_us,size_pages,b",
             "'submit_ns=a_us' --op read --bs 4k (fields: ",
         ),
         (
@@ -330,6 +344,198 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
         told.contains("expected the option unit: the times are bare numbers"),
         "{told}"
     );
+}
+
+/// What the command line reads with this map (none if empty) and unit: `start op bytes sector
+/// latency` of each request, and the description.
+fn rows(
+    text: impl AsRef<[u8]>,
+    map: &str,
+    unit: Option<TimeUnit>,
+) -> Result<(Vec<String>, q2c_model::TraceMeta), String> {
+    let columns = ColumnMap::parse_list(map).unwrap_or_default();
+    let options = ImportOptions {
+        unit,
+        columns,
+        ..ImportOptions::default()
+    };
+    let (records, meta) = import(text.as_ref(), &options)?;
+    let row = |r: &IoRecord| {
+        let (start, latency) = (r.submit_ns.unwrap().0, r.u2c().unwrap_or_default().0);
+        let (op, bytes, sector) = (r.op, r.bytes.0, r.sector.0);
+        format!("{start} {op} {bytes} {sector} {latency}")
+    };
+    Ok((records.iter().map(row).collect(), meta))
+}
+
+fn case(name: &str) -> String {
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/cases");
+    std::fs::read_to_string(format!("{cases}/{name}")).unwrap()
+}
+
+/// The map that an error suggests.
+fn suggested(told: &str) -> &str {
+    told.split('\'').nth(1).unwrap_or_else(|| panic!("{told}"))
+}
+
+/// The ends are 0 and 554 us, the latencies 740 and 530 us: the starts are -740 and 24 us.
+#[test]
+fn a_start_is_the_end_less_the_latency() {
+    let text = case("10-end-stamped-csv/biosnoop.csv");
+    let map = "reap_ns=TIME(s),comm=COMM,pid=PID,device=DISK,op=T,sector=SECTOR,bytes=BYTES,latency=LAT(ms)";
+    let (read, meta) = rows(&text, map, None).unwrap();
+    let second = "764000 read 4096 13092432 530000";
+    assert_eq!(read, ["0 write 4096 13092560 740000", second]);
+    assert_eq!(meta.facts["device.1:0"], "nvme0c0n1");
+    assert_eq!(meta.facts["device.1:1"], "nvme0n1");
+    assert!(meta.clock.ends_with("from 740000 ns before its zero"));
+    // Without a map, the first row tells which column holds the operation.
+    let told = rows(&text, "", None).unwrap_err();
+    assert_eq!(suggested(&told), map.replace("reap_ns", "submit_ns"));
+    // Starts are sorted.
+    let head = "end_s,latency_us,op,size\n";
+    let (read, _) = rows(format!("{head}1,2,R,512\n1.000001,9,W,512\n"), "", None).unwrap();
+    assert_eq!(read, ["0 write 512 0 9000", "6000 read 512 0 2000"]);
+    let row = |n: u64| format!("{},{},R,512\n", n + 9, n * 7 % 9 * 1_000_000 + 1);
+    let many: String = (0..140_000).map(row).collect();
+    let all = import(
+        format!("{head}{many}").as_bytes(),
+        &ImportOptions::default(),
+    );
+    let starts: Vec<_> = all.unwrap().0.iter().map(|r| r.submit_ns).collect();
+    assert!(starts.len() == 140_000 && starts.is_sorted());
+    let told = rows(format!("{head}3,2,R,512\n1,2,R,512\n"), "", None).unwrap_err();
+    assert!(told.contains("line 3, reap_ns: expected an end at most a second"));
+}
+
+/// Of the case, the second and third start are 110,445 - (-0.667) and 222,222 - 1.111 us behind.
+#[test]
+fn dates_and_times_of_day_need_no_unit() {
+    let map = "reap_ns=timestamp,latency=latency_ms,op=operation,sector=sector,bytes=size";
+    let (read, meta) = rows(case("10-end-stamped-csv/iotracer.csv"), map, None).unwrap();
+    let expected = [
+        "0 write 8192 2048000 1234000",
+        "111778000 read 4096 2048016 567000",
+        "221111000 flush 0 0 2345000",
+    ];
+    assert_eq!(read, expected);
+    let unit = "reap_ns date and time without a zone, taken as UTC, latency ms";
+    assert_eq!(meta.facts["unit"], unit);
+    let at = |first: &str, second: &str| {
+        let head = "Time;LUN;Op;LBA;Length(KB);Response(ms)";
+        let text = format!("{head}\n{first};3;R;8;4;1,5\n{second};3;W;16;0.5;2\n");
+        rows(text, "", None)
+    };
+    let (read, meta) = at("2024-01-15T12:30:45+02:00", "2024-01-15 10:30:45.5Z").unwrap();
+    let second = "500000000 write 512 16 2000000";
+    assert_eq!(read, ["0 read 4096 8 1500000", second]);
+    assert_eq!(meta.start_unix_ns, Some(1_705_314_645_000_000_000));
+    assert_eq!(meta.facts["delimiter"], "';' (detected)");
+    assert_eq!(meta.facts["unit.bytes"], "1024 B (by the header)");
+    assert_eq!(meta.facts["unit.sector"], "512 B (not told, the usual one)");
+    let (read, meta) = at("12:34:56.789", "12:34:57").unwrap();
+    assert_eq!(read[1], "211000000 write 512 16 2000000");
+    assert_eq!((&*meta.clock, meta.start_unix_ns), ("time of day", None));
+    for second in ["00:00:00", "2024-01-15 00:00:00", "1"] {
+        let told = at("23:59:59.9", second).unwrap_err();
+        assert!(told.contains("line 3, submit_ns"), "{told}");
+    }
+}
+
+#[test]
+fn lengths_and_latencies_are_possible_and_in_a_unit_that_is_told() {
+    for (name, expected) in [
+        (
+            "08-wrapped-latency/wrap.csv",
+            "line 3, latency: expected a latency above zero and below a day",
+        ),
+        (
+            "11-csv-lengths/size0.csv",
+            "line 2, bytes: expected a length above zero",
+        ),
+    ] {
+        let told = rows(case(name), "", None).unwrap_err();
+        assert!(told.contains(expected), "{told}");
+    }
+    let text = case("11-csv-lengths/units3.csv");
+    let told = rows(&text, "", None).unwrap_err();
+    let map = "submit_ns=time_us,latency=lat_us,op=op,bytes=length:512B,sector=sector";
+    assert_eq!(suggested(&told), map);
+    let (read, meta) = rows(&text, map, None).unwrap();
+    assert_eq!(read, ["0 read 4096 8 31000", "10000 write 8192 16 30000"]);
+    assert_eq!(meta.facts["unit.bytes"], "512 B (by the map)");
+    for (header, unit, first) in [
+        ("length", ":KB", "0 read 8192 0 0"),
+        ("length", ":B", "0 read 8 0 0"),
+        ("nrSectors", "", "0 read 4096 0 0"),
+        ("size [MiB]", "", "0 read 8388608 0 0"),
+        ("length:512B", "", "0 read 4096 0 0"),
+        // What is no whole sector is not taken as bytes where nothing says so.
+        ("length", "", "such as bytes=length:512B in --columns"),
+        ("Size(KB)", ":MB", "the map or --unit as the headers"),
+    ] {
+        let map = format!("submit_ns=time_us,op=op,bytes={header}{unit}");
+        let read = rows(format!("time_us,op,{header}\n1,R,8\n"), &map, None);
+        let read = read.map_or_else(|told| told, |(read, _)| read[0].clone());
+        assert!(read.contains(first), "{map}: {read}");
+    }
+}
+
+#[test]
+fn files_of_the_kind_are_recognised_and_others_are_not() {
+    let case = |name: &str| case(&format!("12-csv-recognition/{name}"));
+    for name in ["pandas.csv", "trail.csv", "tab.csv", "devname.csv"] {
+        let text = case(name);
+        assert_eq!(sniff(text.as_bytes()).unwrap().name, "csv", "{name}");
+        let (read, _) = rows(&text, "", None).unwrap();
+        assert_eq!(read[0], "0 read 4096 0 31000", "{name}");
+    }
+    for name in ["fio.json", "perf_script.txt"] {
+        let format = sniff(case(name).as_bytes());
+        assert!(format.is_none_or(|format| format.name != "csv"), "{name}");
+    }
+    let (read, meta) = rows(case("semi.csv"), "", Some(TimeUnit::Milliseconds)).unwrap();
+    let second = "100000 write 4096 0 30000000";
+    assert_eq!(read, ["0 read 4096 0 31200000", second]);
+    assert_eq!(meta.facts["decimals"], "point or comma");
+    let (_, meta) = rows(case("tab.csv").replace('\t', "  "), "", None).unwrap();
+    assert_eq!(meta.facts["delimiter"], "' ' (detected)");
+    let numbers = case("rwnum.csv");
+    let told = rows(&numbers, "", None).unwrap_err();
+    assert!(told.contains("give it with --read-flag"), "{told}");
+    for (read_flag, first) in [(0, Op::Write), (1, Op::Read)] {
+        let options = ImportOptions {
+            read_flag: Some(read_flag),
+            ..ImportOptions::default()
+        };
+        let (records, _) = import(numbers.as_bytes(), &options).unwrap();
+        assert_eq!(records[0].op, first);
+    }
+}
+
+/// By the kernel's blk_fill_rwbs; the bits are those of sync 1, meta 2, fua 4 and read-ahead 8.
+#[test]
+fn letters_of_trace_points_are_operations() {
+    let ops = "RS,512 WFS,512 FWFS,512 FWS,0 FF,0 RAM,512 DS,512";
+    let text = format!("time_us,op,size\n1,{}\n", ops.replace(' ', "\n1,"));
+    let (records, _) = import(text.as_bytes(), &ImportOptions::default()).unwrap();
+    let kinds = records.iter().map(|r| format!("{} {}", r.op, r.flags.0));
+    let expected = "read 1, write 5, write 5, flush 1, flush 0, read 10, discard 1";
+    assert_eq!(kinds.collect::<Vec<_>>().join(", "), expected);
+}
+
+#[test]
+fn the_suggested_map_reads_the_file() {
+    let text = case("13-missing-column-advice/thesios.csv");
+    let map = "offset=file_offset,op=op_type,bytes=request_io_size_bytes,submit_ns=start_time,latency=simulated_latency";
+    for unit in [None, Some(TimeUnit::Seconds)] {
+        let told = rows(&text, "", unit).unwrap_err();
+        assert_eq!(suggested(&told), map);
+        assert!(told.contains("' --unit s (") && !told.contains("--bs"));
+    }
+    let (read, _) = rows(&text, map, Some(TimeUnit::Seconds)).unwrap();
+    let second = "100000000 write 4096 8192 22500000";
+    assert_eq!(read, ["0 read 8192 4096 12500000", second]);
 }
 
 /// A unit at the end of a header counts where a map says what the header holds, too, and each

@@ -66,7 +66,8 @@ fn a_bad_line_is_told_or_skipped_and_counted() {
         ("0", "zero latency"),
         ("0.0001", "zero latency"),
         ("99999999999999999999", "too large"),
-        ("18446744073709551.615", "too large"),
+        ("18446744073709551.615", "latency of a day or more"),
+        ("86400000000", "latency of a day or more"),
     ] {
         let text = format!("1\n{bad}\n2\n");
         let mut options = options();

@@ -74,6 +74,9 @@ fn devices_that_a_source_numbers_itself_are_kept_apart() {
     assert_eq!(devices, ["0:1", "0:2"]);
     assert_eq!(records[1].queue_ns, Some(Nanos(100)));
     assert_eq!(meta.facts["device.0:2"], "1:0 of part-1, host src");
+    let csv = |disk: &str| format!("time_us,op,size,disk\n1,R,512,{disk}\n");
+    let (_, meta) = together(&[&csv("sda"), &csv("sdb")]).unwrap();
+    assert_eq!(meta.facts["device.0:2"], "sdb (part-1)");
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub struct RecordingArgs {
     /// Bytes per unit of its offsets, such as 512 [default: the format's own]
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = unit)]
     offset_unit: Option<Bytes>,
-    /// disksim: the lowest bit of the flags of reads [default: 1]
+    /// disksim: the lowest bit of the flags of reads [default: 1]; csv: the number of a read where
+    /// operations are 0 and 1
     #[arg(
         long,
         hide_short_help = true,
@@ -30,10 +31,11 @@ pub struct RecordingArgs {
         value_parser = clap::value_parser!(u8).range(0..=1)
     )]
     read_flag: Option<u8>,
-    /// csv: which header holds which field, such as submit_ns=start,latency=took
+    /// csv: which header holds which field, such as submit_ns=start,latency=took, with a unit where
+    /// needed (bytes=length:KB)
     #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
     columns: Option<Columns>,
-    /// csv: the character between cells [default: a comma]
+    /// csv: the character between cells [default: detected]
     #[arg(long, hide_short_help = true, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// blkparse: the format that was given to blkparse -f [default: blkparse's own]

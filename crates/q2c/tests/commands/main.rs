@@ -15,6 +15,8 @@ mod blktrace;
 #[cfg(test)]
 mod btt;
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod config;
 mod cpu_trials;
 #[cfg(test)]

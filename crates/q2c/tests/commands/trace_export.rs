@@ -89,7 +89,7 @@ fn several_recordings_become_one_trace() {
     let folder = trace();
     fs::write(
         folder.path().join("more.csv"),
-        "3,W,0,512,1500\n3,W,0,512,5000\n",
+        "3,W,0,512,1577808000001500\n3,W,0,512,1577808000005000\n",
     )
     .unwrap();
     let import = [

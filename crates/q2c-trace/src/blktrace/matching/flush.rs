@@ -7,8 +7,8 @@
 //! sequences without data that wait for it; a sequence with data has the D of its data.
 //!
 //! A sequence without data has one C. A sequence with data has two: that of the data, and the last
-//! one, which mostly has no length and may name the sector behind the data. The I/O is over with the
-//! last.
+//! one, which mostly has no length and may name the sector behind the data. The I/O is over with
+//! the last.
 
 use super::super::event::{Event, category};
 use super::Matcher;
@@ -146,7 +146,7 @@ impl Matcher {
     }
 
     /// The first slot of a bucket that `look` accepts; `look` also names the next slot.
-    fn first_of(&self, first: u32, look: impl Fn(&Slot) -> (bool, u32)) -> Option<u32> {
+    pub(super) fn first_of(&self, first: u32, look: impl Fn(&Slot) -> (bool, u32)) -> Option<u32> {
         let mut id = first;
         for _ in 0..Self::REACH {
             if id == NIL {

@@ -444,12 +444,16 @@ impl Matcher {
         }
     }
 
+    /// Cuts the oldest bio that the split is within. The event's length is that of the front part,
+    /// and a text does not tell it.
     fn split(&mut self, event: &Event) {
         let at = event.split_at;
-        let found = self.find(event, QUEUED);
-        let fits =
-            |id: &u32| (event.sector.saturating_add(1)..self.window.get(*id).to).contains(&at);
-        match found.filter(fits) {
+        let first = self.starts.first(event.device, event.sector);
+        let found = self.first_of(first, |slot| {
+            let within = (event.sector.saturating_add(1)..slot.to).contains(&at);
+            (slot.fits(event, QUEUED) && within, slot.by_start.after)
+        });
+        match found {
             Some(id) => self.cut(id, at),
             None => self.unmatched("split without queue"),
         }

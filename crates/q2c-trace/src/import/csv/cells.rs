@@ -10,6 +10,8 @@ const MOST_CELLS: usize = 4096;
 /// The cells of the last line; the memory is used again for each line.
 pub(super) struct Cells {
     reader: Reader,
+    /// Whether any number of blanks separates cells.
+    blanks: bool,
     text: Vec<u8>,
     ends: Vec<usize>,
     count: usize,
@@ -31,6 +33,7 @@ impl Cells {
             .terminator(Terminator::Any(b'\n'));
         Ok(Cells {
             reader: builder.build(),
+            blanks: delimiter == b' ',
             text: Vec::new(),
             ends: vec![0; MOST_CELLS],
             count: 0,
@@ -39,6 +42,11 @@ impl Cells {
 
     /// Splits a line that is not blank.
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
+        let words = self
+            .blanks
+            .then(|| line.split_whitespace().collect::<Vec<_>>());
+        let joined = words.map(|words| words.join(" "));
+        let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
         let (mut text, mut ends) = (0, 0);
         let mut done = ReadRecordResult::InputEmpty;

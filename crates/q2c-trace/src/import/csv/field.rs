@@ -1,11 +1,11 @@
 //! The fields that a CSV column may hold, and how a cell is parsed into one.
 
+use super::unit::Unit;
 use crate::Column;
-use crate::container::parse_device;
-use crate::import::decimal::{self, TimeUnit};
+use crate::import::decimal;
 use crate::import::error::BadLine;
 use crate::process_name;
-use q2c_model::{Bytes, IoRecord, Nanos, OpFlags, Sectors};
+use q2c_model::{Bytes, IoRecord, Nanos, Op, OpFlags, Sectors};
 use std::str::FromStr;
 
 /// A field that a CSV column may hold.
@@ -46,8 +46,23 @@ impl Field {
             Field::Latency => true,
             Field::Offset => false,
             Field::Column(Column::SleepAskedNs | Column::SleptNs) => true,
-            Field::Column(column) => USER.contains(&column) || BLOCK.contains(&column),
+            Field::Column(_) => self.is_instant(),
         }
+    }
+
+    pub(super) fn is_instant(self) -> bool {
+        let mut instants = USER.iter().chain(BLOCK);
+        instants.any(|column| Field::Column(*column) == self)
+    }
+
+    /// Whether its cells are places on the device.
+    pub(super) fn is_place(self) -> bool {
+        matches!(self, Field::Offset | Field::Column(Column::Sector))
+    }
+
+    /// Whether its cells are lengths or places, which have a unit.
+    pub(super) fn is_size(self) -> bool {
+        matches!(self, Field::Offset | Field::Column(Column::Sector)) || self == LENGTH
     }
 
     /// Whether a CSV column may hold the trace's column of this name.
@@ -64,6 +79,8 @@ impl Field {
     }
 }
 
+/// The field of lengths.
+pub(super) const LENGTH: Field = Field::Column(Column::Bytes);
 /// Instants of the user layer, in the order of a request's life.
 pub(super) const USER: &[Column] = &[Column::SubmitNs, Column::SubmitEndNs, Column::ReapNs];
 /// Instants of the block layer, in the order of a request's life.
@@ -90,17 +107,17 @@ pub(super) fn instant(record: &mut IoRecord, column: Column) -> Option<&mut Opti
     })
 }
 
-/// Parses a cell that is not empty into the record. Lanes and latencies are left to the module
-/// `row`.
+/// Parses a cell that is not empty into the record. Lanes, operations, devices and latencies are
+/// left to the module `row`.
 pub(super) fn set(
     record: &mut IoRecord,
     field: Field,
     cell: &str,
-    unit: TimeUnit,
+    unit: Unit,
 ) -> Result<(), BadLine> {
     let Field::Column(column) = field else {
         if field == Field::Offset {
-            record.sector = sector(cell)?;
+            record.sector = sector(field, cell, unit)?;
         }
         return Ok(());
     };
@@ -109,14 +126,9 @@ pub(super) fn set(
         return Ok(());
     }
     match column {
-        Column::Device => {
-            let device = parse_device(cell);
-            record.device = device.map_err(|expected| bad(field, expected, cell))?;
-        }
-        Column::Op => record.op = parse(field, "read, write, flush, discard or other", cell)?,
-        Column::Flags => record.flags = flags(cell)?,
-        Column::Sector => record.sector = Sectors(whole(field, cell)?),
-        Column::Bytes => record.bytes = Bytes(whole(field, cell)?),
+        Column::Flags => record.flags = record.flags.union(flags(cell)?),
+        Column::Sector => record.sector = sector(field, cell, unit)?,
+        Column::Bytes => record.bytes = Bytes(bytes(field, cell, unit)?),
         Column::DepthAtSubmit => record.depth_at_submit = whole(field, cell)?,
         Column::SleepAskedNs => record.sleep_asked_ns = Some(time(field, cell, unit)?),
         Column::SleptNs => record.slept_ns = Some(time(field, cell, unit)?),
@@ -147,19 +159,78 @@ pub(super) fn whole<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> 
     parse(field, "a whole number in the field's range", cell)
 }
 
-pub(super) fn time(field: Field, cell: &str, unit: TimeUnit) -> Result<Nanos, BadLine> {
+pub(super) fn time(field: Field, cell: &str, unit: Unit) -> Result<Nanos, BadLine> {
+    if let Unit::Clock(clock) = unit {
+        let expected = "a date or a time of day as in the first row, from 1970 on";
+        let ns = clock.nanos(cell);
+        return ns.map(Nanos).ok_or_else(|| bad(field, expected, cell));
+    }
     let expected = "a time, zero or above";
-    decimal::nanos(cell, unit)
+    decimal::nanos(cell, unit.time())
         .map(Nanos)
         .map_err(|why| BadLine::new(why.reason(), field.name(), expected, cell))
 }
 
-fn sector(cell: &str) -> Result<Sectors, BadLine> {
-    let offset = Bytes(whole(Field::Offset, cell)?);
-    if offset.sectors().bytes() == offset {
-        return Ok(offset.sectors());
+fn bytes(field: Field, cell: &str, unit: Unit) -> Result<u64, BadLine> {
+    const EXPECTED: &str = "a whole number in the field's range";
+    let bytes = decimal::multiple(cell, unit.bytes());
+    let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.ok_or_else(|| bad(field, EXPECTED, cell))
+}
+
+fn sector(field: Field, cell: &str, unit: Unit) -> Result<Sectors, BadLine> {
+    let bytes = decimal::multiple(cell, unit.bytes());
+    let bytes = bytes.filter(|bytes| bytes.is_multiple_of(512));
+    let sector = bytes.and_then(|bytes| u64::try_from(bytes / 512).ok());
+    let expected = "a whole number in its range, a multiple of 512 bytes";
+    sector
+        .map(Sectors)
+        .ok_or_else(|| bad(field, expected, cell))
+}
+
+/// Parses an operation: its name or first letter, the letters of blktrace (`WFS`), or 0 and 1,
+/// where `read_flag` says which is a read.
+pub(super) fn op(cell: &str, read_flag: Option<u8>) -> Result<(Op, OpFlags), BadLine> {
+    if let ("0" | "1", Some(read)) = (cell, read_flag) {
+        let is_read = cell == if read == 0 { "0" } else { "1" };
+        return Ok((
+            if is_read { Op::Read } else { Op::Write },
+            OpFlags::default(),
+        ));
     }
-    Err(bad(Field::Offset, "a multiple of 512 bytes", cell))
+    let expected =
+        "read, write, flush, discard or other, letters as RS or WFS, or 0 and 1 with --read-flag";
+    let named = cell.parse().ok().map(|op| (op, OpFlags::default()));
+    named
+        .or_else(|| letters(cell))
+        .ok_or_else(|| bad(Field::Column(Column::Op), expected, cell))
+}
+
+/// Letters as the kernel's trace points print them: F for a flush before, one of R W D F N, then
+/// F A S M E.
+fn letters(cell: &str) -> Option<(Op, OpFlags)> {
+    let letters = cell.as_bytes();
+    let flushes = matches!(letters, [b'F', b'R' | b'W' | b'D' | b'F' | b'N', ..]);
+    let (kind, rest) = letters[usize::from(flushes)..].split_first()?;
+    let op = match kind {
+        b'R' => Op::Read,
+        b'W' => Op::Write,
+        b'D' => Op::Discard,
+        b'F' => Op::Flush,
+        b'N' => Op::Other,
+        _ => return None,
+    };
+    let add = |flags: OpFlags, letter: &u8| {
+        Some(flags.union(match letter {
+            b'F' => OpFlags::FUA,
+            b'A' => OpFlags::READAHEAD,
+            b'S' => OpFlags::SYNC,
+            b'M' => OpFlags::META,
+            b'E' => OpFlags::default(),
+            _ => return None,
+        }))
+    };
+    Some((op, rest.iter().try_fold(OpFlags::default(), add)?))
 }
 
 fn truth(cell: &str) -> Result<bool, BadLine> {

@@ -2,7 +2,7 @@
 //! do.
 
 use super::cells::Cells;
-use super::field::Field;
+use super::field::{Field, LENGTH};
 use crate::Column;
 use crate::import::decimal::TimeUnit;
 
@@ -21,6 +21,7 @@ const NAMES: [(Field, &[&str]); 11] = [
             "submittime",
             "arrival",
             "arrivaltime",
+            "datetime",
         ],
     ),
     (
@@ -64,11 +65,16 @@ const NAMES: [(Field, &[&str]); 11] = [
             "requestsize",
             "blocksize",
             "bs",
+            "sectors",
+            "nrsectors",
         ],
     ),
     (Field::Offset, &["offset", "off", "byteoffset"]),
     (Field::Column(Column::Sector), &["sector", "lba", "lbn"]),
-    (Field::Column(Column::Device), &["device", "dev", "disk"]),
+    (
+        Field::Column(Column::Device),
+        &["device", "dev", "disk", "lun", "volume", "diskname"],
+    ),
     (Field::Column(Column::Pid), &["pid", "processid"]),
     (
         Field::Column(Column::Comm),
@@ -117,22 +123,52 @@ pub(super) fn guess(header: &Cells) -> Vec<(Field, usize)> {
 pub(in crate::import) fn unit_of(header: &str) -> Option<TimeUnit> {
     let words = words(header);
     let (last, front) = words.split_last()?;
-    let unit = UNITS.iter().find(|(name, _)| name == last);
-    unit.filter(|_| !front.is_empty()).map(|(_, unit)| *unit)
+    time_unit(last).filter(|_| !front.is_empty())
 }
 
-/// The field that a header names, with a unit of time at its end or without.
-fn named(header: &str) -> Option<Field> {
+/// The bytes in one unit of the sizes that a header ends with: `Length(KB)`, `nr_sectors`, `bytes`.
+pub(super) fn size_unit_of(header: &str) -> Option<u64> {
+    let words = words(header);
+    let (last, front) = words.split_last()?;
+    let alone = ["bytes", "sector", "sectors", "blocks"];
+    size_unit(last)
+        .filter(|_| !front.is_empty() || alone.contains(&last.as_str()))
+        .or_else(|| last.ends_with("sectors").then_some(512))
+}
+
+/// The unit of time of this name, in small letters.
+pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
+    let mut all = UNITS.iter().filter(|(known, _)| *known == name);
+    all.next().map(|(_, unit)| *unit)
+}
+
+/// The bytes in one unit of this name, in small letters.
+pub(super) fn size_unit(name: &str) -> Option<u64> {
+    Some(match name {
+        "b" | "byte" | "bytes" => 1,
+        "k" | "kb" | "kib" => 1024,
+        "m" | "mb" | "mib" => 1024 * 1024,
+        "512b" | "sector" | "sectors" | "blocks" => 512,
+        _ => return None,
+    })
+}
+
+/// The field that a header names, with a unit at its end or without.
+pub(super) fn named(header: &str) -> Option<Field> {
     let by_name = |words: &[String]| {
         let name = words.concat();
         let fits = |(_, names): &&(Field, &[&str])| names.contains(&name.as_str());
         NAMES.iter().find(fits).map(|(field, _)| *field)
     };
     let words = words(header);
-    let front = unit_of(header).and_then(|_| words.split_last());
+    let front = words.split_last().map_or(&[][..], |(_, front)| front);
+    let has_unit = |field: &Field| {
+        field.is_time() && unit_of(header).is_some()
+            || field.is_size() && size_unit_of(header).is_some()
+    };
     Field::by_name(header.trim())
         .or_else(|| by_name(&words))
-        .or_else(|| by_name(front?.1))
+        .or_else(|| by_name(front).filter(has_unit))
 }
 
 /// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
@@ -145,13 +181,19 @@ pub(super) fn words(header: &str) -> Vec<String> {
         .collect()
 }
 
-/// A map as it would be typed behind `--columns`.
-pub(super) fn typed(fields: &[(Field, usize)], header: &Cells) -> String {
-    let name = |at: usize| header.get(at).unwrap_or_default();
-    let pairs = fields
-        .iter()
-        .map(|(field, at)| format!("{}={}", field.name(), name(*at)));
-    pairs.collect::<Vec<_>>().join(",")
+/// A map as it would be typed behind `--columns`, with `:unit` behind the header of the lengths
+/// where there is one.
+pub(super) fn typed(fields: &[(Field, usize)], header: &Cells, unit: Option<&str>) -> String {
+    let pair = |(field, at): &(Field, usize)| {
+        let unit = unit.filter(|_| *field == LENGTH);
+        let unit = unit.map_or(String::new(), |unit| format!(":{unit}"));
+        format!(
+            "{}={}{unit}",
+            field.name(),
+            header.get(*at).unwrap_or_default()
+        )
+    };
+    fields.iter().map(pair).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -169,6 +211,9 @@ mod tests {
             ("size", "bytes", None),
             ("Offset", "offset", None),
             ("LBA", "sector", None),
+            ("Length(KB)", "bytes", None),
+            ("nr_sectors", "bytes", None),
+            ("offset_bytes", "offset", None),
             ("complete_ns", "complete_ns", Some("ns")),
         ] {
             let found = named(header).unwrap();
@@ -178,7 +223,7 @@ mod tests {
                 "{header}"
             );
         }
-        for other in ["", "hostname", "id", "queue depth", "us"] {
+        for other in ["", "hostname", "id", "queue depth", "us", "op_kb"] {
             assert_eq!(named(other), None, "{other}");
         }
     }

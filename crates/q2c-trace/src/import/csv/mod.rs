@@ -2,19 +2,26 @@
 //! they say.
 //!
 //! Each line is one record: a quoted cell may hold delimiters and quotes, but no line breaks. Rows
-//! must be sorted by their start. Times become times since the first row's start.
+//! must be sorted by their start, or by their end where they have that and the latency; such are
+//! sorted by their start over a window. With the option to sort, rows may come in any order. Times
+//! become times since the first start.
 
 mod cells;
+mod clock;
+mod delimiter;
 mod field;
 mod guess;
+mod lengths;
+mod names;
 mod plan;
 mod row;
 mod suggest;
 mod unit;
+mod window;
 
 pub(super) use guess::unit_of;
 
-use super::error::ImportError;
+use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::options::ImportOptions;
 use super::run::{Import, Intake, Position, read_error};
@@ -25,15 +32,19 @@ use field::Field;
 use plan::Plan;
 use q2c_model::TraceMeta;
 use row::Rows;
+use std::path::Path;
+use unit::Evidence;
+use window::{Order, Waiting, Window};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
-    help: "comma-separated text with a header row, and a column map (field=header) where its names are unusual; needs --unit where the headers of times do not end with theirs (took_us)",
-    sniff,
+    help: "text with a header row, separated by commas, semicolons, tabs or blanks, and a column map (field=header or field=header:unit) where its names are unusual; needs --unit where neither the headers of times end with theirs (took_us) nor they are dates",
+    sniff: delimiter::sniff,
     own_device_numbers: false,
     by_shape: false,
     uses: &[
         ImportOption::Unit,
+        ImportOption::OffsetUnit,
         ImportOption::Op,
         ImportOption::Bytes,
         ImportOption::ReadFlag,
@@ -81,71 +92,119 @@ pub fn csv_fields() -> Vec<CsvField> {
 /// The clock's description, because the source does not tell its clock.
 const CLOCK: &str = "as in the source";
 
-/// Whether the first line looks like a header row: at least two cells, none of them empty or a
-/// number.
-fn sniff(head: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(head);
-    let first = head.lines().next().unwrap_or("");
-    let mut cells = first.split([',', ';', '\t']);
-    let names = |cell: &str| !cell.trim().is_empty() && cell.trim().parse::<f64>().is_err();
-    let printable = !first.contains(|c: char| c == '\u{fffd}' || c.is_control() && c != '\t');
-    printable && cells.clone().count() > 1 && cells.all(names)
-}
-
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let (path, options) = (from.path, from.options);
-    let mut cells = Cells::new(options.delimiter.unwrap_or(b','), path)?;
-    let mut intake = Intake::new(path, options.skip_bad, from.sink);
+    let path = from.path;
+    let intake = Intake::new(path, from.options.skip_bad, from.sink);
     let mut lines = Lines::new(from.input);
-    let Some(plan) = header(&mut lines, &mut cells, options, path)? else {
+    let Some((plan, mut cells)) = header(&mut lines, from.options, path)? else {
         return intake.finish(FORMAT.name, "", lines.number);
     };
-    let mut rows = Rows::new(&plan);
-    let mut begun = false;
+    let mut out = Output {
+        rows: Rows::new(&plan),
+        intake,
+        begun: false,
+    };
+    let order = match (from.options.sort.is_some(), plan.by_end()) {
+        (true, _) => Order::Any,
+        (false, true) => Order::Ends,
+        (false, false) => Order::Starts,
+    };
+    out.rows.is_sorted_later = order == Order::Any;
+    let mut window = Window::new(order);
     loop {
-        let record = match lines.next().map_err(read_error(path))? {
+        let read = match lines.next().map_err(read_error(path))? {
             None => break,
             Some(Ok(line)) if line.trim().is_empty() => continue,
             Some(line) => line
                 .and_then(|line| cells.split(line))
-                .and_then(|()| rows.record(&cells)),
-        };
-        match record {
-            Ok(record) => {
-                if !begun {
-                    begun = true;
-                    intake.begin(rows.origin());
-                }
-                intake.take(record)?;
-            }
-            Err(bad) => intake.bad(Position::Line(lines.number), bad)?,
-        }
-    }
-    let mut meta = intake.finish(FORMAT.name, CLOCK, lines.number)?;
-    meta.facts.extend(rows.facts());
-    Ok(meta)
-}
-
-/// Makes the plan from the first line that is not blank; `None` when there is none.
-fn header(
-    lines: &mut Lines<'_>,
-    cells: &mut Cells,
-    options: &ImportOptions,
-    path: &std::path::Path,
-) -> Result<Option<Plan>, ImportError> {
-    loop {
-        let split = match lines.next().map_err(read_error(path))? {
-            None => return Ok(None),
-            Some(Ok(line)) if line.trim().is_empty() => continue,
-            Some(line) => line.and_then(|line| cells.split(line)),
+                .and_then(|()| out.rows.read(&cells)),
         };
         let line = lines.number;
-        split.map_err(|bad| ImportError::Header {
-            path: path.to_owned(),
-            line,
-            expected: bad.expected.to_owned(),
-            found: bad.found,
-        })?;
-        return Plan::new(options, cells, line, path).map(Some);
+        let placed = read.map(|(start, record)| (line, start, record));
+        if let Ok((.., record)) = &placed {
+            lengths::refuse(plan.length_unit.as_ref(), record, line, path)?;
+        }
+        match placed {
+            Ok(request) => match window.push(request) {
+                Ok(mut leaving) => leaving.try_for_each(|request| out.take(request))?,
+                Err(bad) => out.intake.bad(Position::Line(line), bad)?,
+            },
+            Err(bad) => out.intake.bad(Position::Line(line), bad)?,
+        }
     }
+    window
+        .leave_all()
+        .try_for_each(|request| out.take(request))?;
+    out.finish(lines.number)
+}
+
+/// Takes requests in the order of their starts.
+struct Output<'a> {
+    rows: Rows<'a>,
+    intake: Intake<'a>,
+    begun: bool,
+}
+
+impl Output<'_> {
+    fn take(&mut self, (line, start, mut record): Waiting) -> Result<(), ImportError> {
+        if let Err(bad) = self.rows.place(start, &mut record) {
+            return self.intake.bad(Position::Line(line), bad);
+        }
+        if !self.begun {
+            self.begun = true;
+            self.intake.begin(self.rows.origin());
+            if self.rows.devices.any() {
+                self.intake.number_devices();
+            }
+        }
+        self.intake.take(record)
+    }
+
+    fn finish(self, lines: u64) -> Result<TraceMeta, ImportError> {
+        let origin = self.rows.origin();
+        let mut meta = self.intake.finish(FORMAT.name, &origin.clock, lines)?;
+        meta.start_unix_ns = origin.unix.then_some(origin.zero_ns);
+        meta.facts.extend(self.rows.facts());
+        Ok(meta)
+    }
+}
+
+/// Makes the plan from the first line that is not blank and the row ahead of it; `None` when there
+/// is none.
+fn header(
+    lines: &mut Lines<'_>,
+    options: &ImportOptions,
+    path: &Path,
+) -> Result<Option<(Plan, Cells)>, ImportError> {
+    let header = loop {
+        match lines.next().map_err(read_error(path))? {
+            None => return Ok(None),
+            Some(Ok(line)) if line.trim().is_empty() => {}
+            Some(line) => break line.map(str::to_owned),
+        }
+    };
+    let line = lines.number;
+    let wrong = |bad: BadLine| ImportError::Header {
+        path: path.to_owned(),
+        line,
+        expected: bad.expected.to_owned(),
+        found: bad.found,
+    };
+    let header = header.map_err(wrong)?;
+    let ahead = lines.ahead().map_err(read_error(path))?;
+    let ahead = String::from_utf8_lossy(ahead);
+    let row = ahead.lines().find(|line| !line.trim().is_empty());
+    let detected = || delimiter::detect(&header, row);
+    let delimiter = options.delimiter.unwrap_or_else(detected);
+    let (mut names, mut sample) = (Cells::new(delimiter, path)?, Cells::new(delimiter, path)?);
+    names.split(&header).map_err(wrong)?;
+    let has_row = row.is_some_and(|row| sample.split(row).is_ok());
+    let evidence = Evidence {
+        header: &names,
+        sample: has_row.then_some(&sample),
+        delimiter,
+        options,
+        path,
+    };
+    Ok(Some((Plan::new(&evidence, line)?, names)))
 }

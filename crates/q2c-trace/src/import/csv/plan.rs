@@ -1,10 +1,12 @@
 //! The plan of an import: which cell of a row holds which field.
 
 use super::cells::Cells;
-use super::field::{BLOCK, Field, USER};
+use super::clock::Clock;
+use super::field::{BLOCK, Field, LENGTH, USER};
 use super::guess::{guess, typed};
-use super::suggest::to_begin_with;
-use super::unit::{Mapped, with_units};
+use super::lengths;
+use super::suggest::advice;
+use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
@@ -22,60 +24,77 @@ pub(super) struct Plan {
     pub(super) width: usize,
     /// Instants of the layer, in the order of a request's life.
     pub(super) instants: &'static [Column],
-    /// The first instant that is mapped; rows must be sorted by it.
+    /// The instant at which a request starts.
     pub(super) start: Column,
+    /// The first instant that is mapped: the start, or the end where the rows have that and the
+    /// latency alone. Rows are in the order of it.
+    pub(super) stamp: Column,
     /// A record with the values stated for all rows, into which each row's cells are put.
     pub(super) blank: IoRecord,
-    /// Facts that the user stated for the whole source.
+    /// Whether a comma in a time stands for the point of decimals.
+    pub(super) decimal_comma: bool,
+    /// Whether 0 or 1 stands for a read among the operations.
+    pub(super) read_flag: Option<u8>,
+    /// The option that tells the unit of lengths which nothing tells; these are taken as bytes as
+    /// long as they are whole sectors.
+    pub(super) length_unit: Option<String>,
+    /// Facts that the user stated for the whole source, or that were guessed.
     pub(super) stated: Facts,
 }
 
 impl Plan {
-    pub(super) fn new(
-        options: &ImportOptions,
-        header: &Cells,
-        line: u64,
-        path: &Path,
-    ) -> Result<Self, ImportError> {
-        let wrong = |(expected, found)| ImportError::Map {
-            path: path.to_owned(),
-            expected,
-            found,
+    pub(super) fn new(of: &Evidence<'_>, line: u64) -> Result<Self, ImportError> {
+        let (header, options, path) = (of.header, of.options, of.path);
+        let wrong = |wrong| of.wrong(wrong);
+        let by_name = options.columns.is_empty();
+        let (fields, units) = if by_name {
+            let fields = guess(header);
+            refuse_doubled(&fields, header).map_err(wrong)?;
+            let none = vec![None; fields.len()];
+            (fields, none)
+        } else {
+            mapped(of, line)?
         };
-        let mut fields = Vec::new();
-        for map in &options.columns {
-            let field = Field::by_name(&map.field)
-                .ok_or_else(|| wrong((format!("one of {}", Field::names()), shown(&map.field))))?;
-            fields.push((field, place(header, &map.header, line, path)?));
-        }
-        let mut taken = None;
-        if options.columns.is_empty() {
-            fields = guess(header);
-            let twice = fields.iter().find_map(|&(_, at)| {
-                let name = header.get(at)?;
-                (header.iter().filter(|other| *other == name).count() > 1).then_some(name)
-            });
-            if let Some(name) = twice {
-                let expected = "each header once, or a column map (field=header)".to_owned();
-                return Err(wrong((expected, format!("{} twice", shown(name)))));
-            }
-            taken = Some(typed(&fields, header));
-        }
         let layer = check(&fields).map_err(wrong)?;
         let instants = if layer == Layer::User { USER } else { BLOCK };
-        let has = |column: Column| has(&fields, Field::Column(column));
-        let start = instants.iter().copied().find(|column| has(*column));
-        let start = start.ok_or_else(|| wrong(no_start(taken.is_some(), &fields, header)))?;
-        let mapped = with_units(&fields, header, options.unit, path)?;
+        if by_name && let Some(advice) = advice(&fields, of) {
+            return Err(wrong(advice));
+        }
+        let has = |column: &Column| has(&fields, Field::Column(*column));
+        let stamp = instants.iter().copied().find(has).ok_or_else(no_start);
+        let stamp = stamp.map_err(wrong)?;
+        let end = instants[instants.len() - 1];
+        let by_end = stamp == end && self::has(&fields, Field::Latency);
+        let mapped = of.with_units(&fields, &units)?;
+        let is_untold = |of: &Mapped| of.field == LENGTH && of.source == NOT_TOLD;
+        let untold = mapped.iter().any(is_untold).then_some(&fields);
+        let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
+        if by_name
+            && has(&Column::Sector)
+            && options.offset_unit.is_none()
+            && let Some(option) = &length_unit
+        {
+            return Err(wrong(lengths::ask_unit(option)));
+        }
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
-        stated.extend(taken.map(|map| ("columns_by_name", map)));
+        stated.extend(read_flag(&fields, of)?);
+        let decimal_comma = of.delimiter == b';';
+        let source = options.delimiter.map_or("detected", |_| "stated");
+        let delimiter = format!("{:?} ({source})", char::from(of.delimiter));
+        stated.push(("delimiter", delimiter));
+        stated.extend(decimal_comma.then(|| ("decimals", "point or comma".to_owned())));
+        stated.extend(by_name.then(|| ("columns_by_name", typed(&fields, header, None))));
         stated.extend(not_taken(&fields, header).map(|names| (COLUMNS_NOT_TAKEN, names)));
         Ok(Plan {
             fields: mapped,
             width: header.count(),
             instants,
-            start,
+            start: if by_end { instants[0] } else { stamp },
+            stamp,
             blank,
+            decimal_comma,
+            read_flag: options.read_flag,
+            length_unit,
             stated,
         })
     }
@@ -88,33 +107,71 @@ impl Plan {
     pub(super) fn end(&self) -> Column {
         self.instants[self.instants.len() - 1]
     }
+
+    /// Whether the start is worked out from the end and the latency.
+    pub(super) fn by_end(&self) -> bool {
+        self.start != self.stamp
+    }
+
+    /// The clock of the instants, where they are no numbers.
+    pub(super) fn clock(&self) -> Option<Clock> {
+        self.fields.iter().find_map(|of| match of.unit {
+            Unit::Clock(clock) => Some(clock),
+            _ => None,
+        })
+    }
+}
+
+/// Fields and the indexes of their cells.
+type Choice = Vec<(Field, usize)>;
+
+/// The fields of the column map, and the units that it states.
+fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), ImportError> {
+    let (mut fields, mut units) = (Vec::new(), Vec::new());
+    for map in &of.options.columns {
+        let unknown = || (format!("one of {}", Field::names()), shown(&map.field));
+        let field = Field::by_name(&map.field).ok_or_else(|| of.wrong(unknown()))?;
+        let as_it_is = of.header.iter().any(|name| name == map.header);
+        let with_unit = || {
+            let (name, unit) = map.header.rsplit_once(':')?;
+            Some((name.trim(), Some(Unit::parse(field, unit)?)))
+        };
+        let plain = (map.header.as_str(), None);
+        let (name, unit) = if as_it_is {
+            plain
+        } else {
+            with_unit().unwrap_or(plain)
+        };
+        fields.push((field, place(of.header, name, line, of.path)?));
+        units.push(unit);
+    }
+    Ok((fields, units))
+}
+
+fn refuse_doubled(fields: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
+    let doubled = fields.iter().find_map(|&(_, at)| {
+        let name = header.get(at)?;
+        (header.iter().filter(|other| *other == name).count() > 1).then_some(name)
+    });
+    let Some(name) = doubled else { return Ok(()) };
+    let expected = "each header once, or a column map (field=header)".to_owned();
+    Err((expected, format!("{} twice", shown(name))))
 }
 
 /// The headers of the columns that nothing is read of; `None` where all are read.
 fn not_taken(fields: &[(Field, usize)], header: &Cells) -> Option<String> {
     let taken = |at: usize| fields.iter().any(|(_, of)| *of == at);
     let free = header.iter().enumerate().filter(|(at, _)| !taken(*at));
-    let names: Vec<&str> = free.map(|(_, name)| name).collect();
+    let name =
+        |(_, name): (usize, &str)| if name.is_empty() { "(unnamed)" } else { name }.to_owned();
+    let names: Vec<String> = free.map(name).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// What is told where no column is mapped to a start. Where the names were to say it: options that
-/// import the file as they stand, with the headers.
-fn no_start(by_name: bool, fields: &[(Field, usize)], header: &Cells) -> Wrong {
-    if !by_name {
-        let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
-        return (expected.to_owned(), "none".to_owned());
-    }
-    let headers: Vec<&str> = header.iter().collect();
-    let (options, why) = to_begin_with(fields, header);
-    let expected = format!(
-        "a column with the start of each request, such as {options} ({why}fields: {})",
-        Field::names()
-    );
-    (
-        expected,
-        format!("the headers {}", shown(&headers.join(", "))),
-    )
+/// Where a map has no start.
+fn no_start() -> Wrong {
+    let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
+    (expected.to_owned(), "none".to_owned())
 }
 
 /// Whether a map has the field.
@@ -137,7 +194,7 @@ fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, Im
 }
 
 /// An error of a map: what was expected, and what was found.
-type Wrong = (String, String);
+pub(super) type Wrong = (String, String);
 
 /// Finds the layer, and refuses fields that contradict each other.
 fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
@@ -148,20 +205,39 @@ fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
         }
     }
     let is = |name: Column| has(fields, Field::Column(name));
-    let user = [Column::SleepAskedNs, Column::SleptNs, Column::Missed];
-    let user = USER.iter().chain(&user).any(|c| is(*c));
-    let block = BLOCK.iter().any(|c| is(*c));
-    if user && block {
+    let durations = [Column::SleepAskedNs, Column::SleptNs, Column::Missed];
+    let instants = |all: &[Column]| all.iter().filter(|column| is(**column)).count();
+    let (user, block) = (instants(USER), instants(BLOCK));
+    if user + instants(&durations) > 0 && block > 0 {
         let expected = "times of one layer, as the two are never mixed";
         return wrong(expected, "times of the user layer and of the block layer");
     }
     if has(fields, Field::Offset) && is(Column::Sector) {
         return wrong("either offset or sector", "both");
     }
-    if has(fields, Field::Latency) && (is(Column::ReapNs) || is(Column::CompleteNs)) {
-        return wrong("either latency or the time of the end", "both");
+    let ends = is(Column::ReapNs) || is(Column::CompleteNs);
+    if has(fields, Field::Latency) && ends && user + block > 1 {
+        let expected = "either latency or the time of the end, besides another time";
+        return wrong(expected, "both");
     }
-    Ok(if block { Layer::Block } else { Layer::User })
+    Ok(if block > 0 { Layer::Block } else { Layer::User })
+}
+
+/// The flag of reads as a fact, where the first row's operation is 0 or 1.
+fn read_flag(
+    fields: &[(Field, usize)],
+    of: &Evidence<'_>,
+) -> Result<Option<(&'static str, String)>, ImportError> {
+    let ops = fields
+        .iter()
+        .find(|(field, _)| *field == Field::Column(Column::Op));
+    let cell = ops.and_then(|(_, at)| of.sample?.get(*at));
+    if !matches!(cell, Some("0" | "1")) {
+        return Ok(None);
+    }
+    let reason = "the operations are 0 and 1, and which of them is a read is not told";
+    let flag = needed(of.options.read_flag, of.path, "read flag", reason)?;
+    Ok(Some(("stated.read_flag", flag.to_string())))
 }
 
 /// Facts for the trace's description: name and value.

@@ -1,27 +1,39 @@
 //! Turns a row into a record.
 
 use super::cells::Cells;
-use super::field::{self, Field};
+use super::clock::Clock;
+use super::field::{self, Field, LENGTH};
+use super::names::Names;
 use super::plan::Plan;
-use super::unit::{self, Mapped};
+use super::unit::{self, Mapped, Unit};
 use crate::Column;
 use crate::import::decimal::latency;
 use crate::import::depth::Depths;
 use crate::import::error::BadLine;
 use crate::import::run::Origin;
-use q2c_model::{IoRecord, Nanos};
+use q2c_model::{Bytes, IoRecord, Nanos, Op};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Most lanes in a source; it bounds the map of lane names.
 const MOST_LANES: usize = 65_536;
+/// No request takes as long, ns: a longer latency is a negative one in an unsigned number, or in
+/// another unit. Times of rows with the end are kept later by this much, so that none is negative.
+const DAY: u64 = crate::import::row::DAY.0;
+/// The most by which an end may lie before the one above it, ns; by more, another recording begins.
+const LATE_END: u64 = 1_000_000_000;
 
 /// Turns rows into records, with the state that depends on the rows before.
 pub(super) struct Rows<'a> {
     plan: &'a Plan,
-    /// The start of the first row, which is time zero of the trace.
+    /// The start of the first request, which is time zero of the trace.
     origin: Option<Nanos>,
-    last_start: Nanos,
+    /// The latest stamp so far.
+    last_stamp: Nanos,
+    /// Whether rows may come in any order, because they are sorted later.
+    pub(super) is_sorted_later: bool,
     lanes: HashMap<u64, u32>,
+    pub(super) devices: Names,
     /// `None` when the source gives the depth, or when it has no end to compute the depth from.
     depths: Option<Depths>,
 }
@@ -33,48 +45,72 @@ impl<'a> Rows<'a> {
         Rows {
             plan,
             origin: None,
-            last_start: Nanos::ZERO,
+            last_stamp: Nanos::ZERO,
+            is_sorted_later: false,
             lanes: HashMap::new(),
+            devices: Names::default(),
             depths: (!given && ends).then(Depths::default),
         }
     }
 
-    /// The record of a row. The state changes only when the row is good.
-    pub(super) fn record(&mut self, cells: &Cells) -> Result<IoRecord, BadLine> {
+    /// The request of a row, with its start; its times are those of the source, later by
+    /// [`Self::shift`].
+    pub(super) fn read(&mut self, cells: &Cells) -> Result<(Nanos, IoRecord), BadLine> {
         let mut record = self.plan.blank.clone();
         self.fill(&mut record, cells)?;
         let start = self.check_order(&mut record)?;
-        let end = instant(&mut record, self.plan.end());
-        let lane = self.lane(cells)?;
+        check_length(&record, self.plan)?;
+        record.lane = self.lane(cells)?;
+        if self.plan.by_end() {
+            let end = instant(&mut record, self.plan.end());
+            self.last_stamp = self.last_stamp.max(end.unwrap_or_default());
+        }
+        Ok((start, record))
+    }
+
+    /// Counts a request in flight and puts its times on the trace's clock. Requests must come in
+    /// the order of their starts. The state changes only when the request is good.
+    pub(super) fn place(&mut self, start: Nanos, record: &mut IoRecord) -> Result<(), BadLine> {
+        let end = instant(record, self.plan.end());
         if let Some(depths) = &mut self.depths {
-            record.depth_at_submit = depths.submit(lane.number, start, end)?;
+            record.depth_at_submit = depths.submit(record.lane, start, end)?;
         }
-        if let Some(name) = lane.name {
-            self.lanes.insert(name, lane.number);
+        if !self.plan.by_end() {
+            self.last_stamp = start;
         }
-        record.lane = lane.number;
-        self.last_start = start;
         let origin = *self.origin.get_or_insert(start);
         for column in self.plan.instants {
-            if let Some(Some(time)) = field::instant(&mut record, *column) {
+            if let Some(Some(time)) = field::instant(record, *column) {
                 *time = *time - origin;
             }
         }
-        Ok(record)
+        Ok(())
     }
 
-    /// Time zero of the records on the source's clock; call it after the first row.
+    /// What is added to all times while rows are read, ns.
+    fn shift(&self) -> u64 {
+        if self.plan.by_end() { DAY } else { 0 }
+    }
+
+    /// Time zero of the records on the source's clock; call it after the first request.
     pub(super) fn origin(&self) -> Origin {
+        let clock = self.plan.clock();
+        let name = clock.map_or(super::CLOCK, Clock::name);
+        let (zero, shift) = (self.origin.unwrap_or_default().0, self.shift());
+        let before = shift.saturating_sub(zero);
         Origin {
-            clock: super::CLOCK.to_owned(),
-            unix: false,
-            zero_ns: self.origin.unwrap_or_default().0,
+            clock: match before {
+                0 => name.to_owned(),
+                ns => format!("{name}, from {ns} ns before its zero"),
+            },
+            unix: clock == Some(Clock::Unix) && before == 0,
+            zero_ns: zero.saturating_sub(shift),
         }
     }
 
     /// Facts on the source for the trace's description.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        let origin = self.origin.unwrap_or_default().0.to_string();
+        let origin = self.origin().zero_ns.to_string();
         let unit = unit::told(&self.plan.fields);
         let mut facts = vec![("unit", unit), ("source_time_of_zero_ns", origin)];
         facts.extend(self.plan.stated.iter().cloned());
@@ -84,44 +120,80 @@ impl<'a> Rows<'a> {
                 "1 (the source has no ends)".to_owned(),
             ));
         }
+        let start = format!("{} less latency", self.plan.stamp.name());
+        facts.extend(self.plan.by_end().then_some(("start", start)));
         facts
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
+            .chain(unit::size_facts(&self.plan.fields))
+            .chain(self.devices.facts())
     }
 
-    fn fill(&self, record: &mut IoRecord, cells: &Cells) -> Result<(), BadLine> {
+    fn fill(&mut self, record: &mut IoRecord, cells: &Cells) -> Result<(), BadLine> {
         let plan = self.plan;
-        if cells.count() > plan.width {
+        let ends_with_delimiter = cells.get(plan.width) == Some("");
+        if cells.count() > plan.width + usize::from(ends_with_delimiter) {
             let expected = "as many cells as the header has";
             return Err(BadLine::new("too many cells", "line", expected, "").found("more cells"));
         }
-        let mut duration = None;
-        for Mapped { field, at, unit } in &plan.fields {
+        let (mut duration, mut flushes_first) = (None, false);
+        for Mapped {
+            field, at, unit, ..
+        } in &plan.fields
+        {
             let cell = cells.get(*at).unwrap_or("");
             if cell.is_empty() {
                 if self.must_have(*field) {
                     return Err(BadLine::new("empty cell", field.name(), "a value", cell));
                 }
-            } else if *field == Field::Latency {
-                duration = Some((latency(cell, *unit)?, cell));
-            } else {
-                field::set(record, *field, cell, *unit)?;
+                continue;
+            }
+            match field {
+                Field::Latency => {
+                    let number = with_point(cell, *unit, plan);
+                    duration = Some((latency(&number, unit.time())?, cell));
+                }
+                Field::Column(Column::Op) => {
+                    let (op, flags) = field::op(cell, plan.read_flag)?;
+                    (record.op, record.flags) = (op, record.flags.union(flags));
+                    flushes_first = cell.starts_with("FW");
+                }
+                Field::Column(Column::Device) => record.device = self.devices.device(cell)?,
+                field => field::set(record, *field, &with_point(cell, *unit, plan), *unit)?,
             }
         }
-        if let (Some((ns, cell)), Some(start)) = (duration, instant(record, plan.start)) {
-            let end = start.0.checked_add(ns).ok_or_else(|| {
-                BadLine::new("too large", "latency", "an end below 2^64 ns", cell)
-            })?;
-            put(record, plan.end(), Nanos(end));
+        if flushes_first && record.bytes == Bytes(0) {
+            record.op = Op::Flush;
+        }
+        self.add_instant(record, duration)
+    }
+
+    /// Works out the end from the start and the latency, or the start from the end.
+    fn add_instant(
+        &self,
+        record: &mut IoRecord,
+        duration: Option<(u64, &str)>,
+    ) -> Result<(), BadLine> {
+        let (plan, Some((ns, cell))) = (self.plan, duration) else {
+            return Ok(());
+        };
+        let stamp = instant(record, plan.stamp).unwrap_or_default();
+        let end = stamp.0.checked_add(if plan.by_end() { DAY } else { ns });
+        let too_large = || BadLine::new("too large", "latency", "an end below 2^64 ns", cell);
+        let end = end.ok_or_else(too_large)?;
+        put(record, plan.end(), Nanos(end));
+        if plan.by_end() {
+            // A latency of more than the shift is refused as impossible.
+            put(record, plan.start, Nanos(end.saturating_sub(ns)));
         }
         Ok(())
     }
 
     fn must_have(&self, field: Field) -> bool {
         match field {
-            Field::Column(column) => !column.is_optional() || column == self.plan.start,
+            Field::Column(column) => !column.is_optional() || column == self.plan.stamp,
             Field::Offset => true,
-            Field::Latency => false,
+            Field::Latency => self.plan.by_end(),
         }
     }
 
@@ -129,18 +201,27 @@ impl<'a> Rows<'a> {
     /// start.
     fn check_order(&self, record: &mut IoRecord) -> Result<Nanos, BadLine> {
         let plan = self.plan;
+        let shift = self.shift();
         let back = |column: Column, expected, time: Nanos| {
-            BadLine::new(
-                "time goes back",
-                column.name(),
-                expected,
-                &format!("{} ns", time.0),
-            )
+            let found = format!("{} ns", time.0.saturating_sub(shift));
+            BadLine::new("time goes back", column.name(), expected, &found)
         };
         let start = instant(record, plan.start).unwrap_or_default();
-        if start < self.last_start {
-            let expected = "a start not before the row above (sort the rows by it)";
-            return Err(back(plan.start, expected, start));
+        let stamp = instant(record, plan.stamp).unwrap_or_default();
+        let early = match plan.by_end() {
+            _ if self.is_sorted_later => None,
+            true if stamp.0.saturating_add(LATE_END) < self.last_stamp.0 => Some((
+                plan.stamp,
+                "an end at most a second before those above (another recording or day begins here)",
+            )),
+            false if start < self.last_stamp => Some((
+                plan.start,
+                "a start not before the row above (sort the rows by it, or import with --sort)",
+            )),
+            _ => None,
+        };
+        if let Some((column, expected)) = early {
+            return Err(back(column, expected, stamp));
         }
         let mut before = start;
         for column in plan.instants {
@@ -150,51 +231,66 @@ impl<'a> Rows<'a> {
             }
             before = time;
         }
-        if plan.start != plan.end() && instant(record, plan.end()) == Some(start) {
-            let expected = "a latency above zero";
-            let zero = BadLine::new("zero latency", plan.end().name(), expected, "");
-            return Err(zero.found("the time of the start"));
-        }
+        check_latency(plan, start, instant(record, plan.end()))?;
         Ok(start)
     }
 
-    fn lane(&self, cells: &Cells) -> Result<Lane, BadLine> {
+    /// The number of the row's lane; lanes are numbered by appearance.
+    fn lane(&mut self, cells: &Cells) -> Result<u32, BadLine> {
         let field = Field::Column(Column::Lane);
         let mapped = self.plan.fields.iter().find(|known| known.field == field);
         let Some(Mapped { at, .. }) = mapped else {
-            return Ok(Lane {
-                number: 0,
-                name: None,
-            });
+            return Ok(0);
         };
         let cell = cells.get(*at).unwrap_or("");
         let name: u64 = field::whole(field, cell)?;
         if let Some(number) = self.lanes.get(&name) {
-            return Ok(Lane {
-                number: *number,
-                name: None,
-            });
+            return Ok(*number);
         }
-        let number = u32::try_from(self.lanes.len()).ok();
-        match number.filter(|_| self.lanes.len() < MOST_LANES) {
-            Some(number) => Ok(Lane {
-                number,
-                name: Some(name),
-            }),
-            None => Err(BadLine::new(
-                "too many lanes",
-                "lane",
-                "at most 65536 lanes",
-                cell,
-            )),
+        if self.lanes.len() == MOST_LANES {
+            let expected = "at most 65536 lanes";
+            return Err(BadLine::new("too many lanes", "lane", expected, cell));
         }
+        // The bound on lanes keeps the number within 32 bits.
+        let number = self.lanes.len() as u32;
+        self.lanes.insert(name, number);
+        Ok(number)
     }
 }
 
-/// Number of a lane, and its name in the source when the lane is new.
-struct Lane {
-    number: u32,
-    name: Option<u64>,
+/// The cell of a time, with the point of decimals where a comma separates no cells.
+fn with_point<'c>(cell: &'c str, unit: Unit, plan: &Plan) -> Cow<'c, str> {
+    if plan.decimal_comma && matches!(unit, Unit::Time(_)) && cell.contains(',') {
+        return Cow::Owned(cell.replacen(',', ".", 1));
+    }
+    Cow::Borrowed(cell)
+}
+
+fn check_length(record: &IoRecord, plan: &Plan) -> Result<(), BadLine> {
+    let moves = matches!(record.op, Op::Read | Op::Write | Op::Discard);
+    if record.bytes == Bytes(0) && moves && plan.has(LENGTH) {
+        let expected = "a length above zero";
+        return Err(BadLine::new("zero length", "bytes", expected, "0"));
+    }
+    Ok(())
+}
+
+fn check_latency(plan: &Plan, start: Nanos, end: Option<Nanos>) -> Result<(), BadLine> {
+    let Some(end) = end.filter(|_| plan.start != plan.end()) else {
+        return Ok(());
+    };
+    let field = plan.end().name();
+    if end == start {
+        let zero = BadLine::new("zero latency", field, "a latency above zero", "");
+        return Err(zero.found("the time of the start"));
+    }
+    let latency = end.0 - start.0;
+    if latency >= DAY {
+        let expected = "a latency below a day (a negative one may have been written unsigned)";
+        let bad = BadLine::new("impossible latency", field, expected, "");
+        return Err(bad.found(&format!("{latency} ns")));
+    }
+    Ok(())
 }
 
 fn instant(record: &mut IoRecord, column: Column) -> Option<Nanos> {

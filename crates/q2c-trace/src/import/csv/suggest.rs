@@ -1,11 +1,16 @@
-//! Options to begin with, for a file whose headers are not usual ones: a map that is made from the
-//! words in them. It is only told, as words say less than a usual name.
+//! Options to begin with, for a file whose headers are not all usual ones: a map that is made from
+//! the words in them. It is only told, as words say less than a usual name.
 
 use super::cells::Cells;
-use super::field::{BLOCK, Field};
-use super::guess::{typed, unit_of, words};
-use super::plan::has;
+use super::clock::Clock;
+use super::field::{self, BLOCK, Field, LENGTH};
+use super::guess::{size_unit_of, typed, unit_of, words};
+use super::lengths;
+use super::plan::{Wrong, has};
+use super::unit::Evidence;
 use crate::Column;
+use crate::import::decimal::TimeUnit;
+use crate::import::error::shown;
 
 /// Fields by a word that a header has among others. The first field that fits is told.
 const LIKELY: [(Field, &[&str]); 6] = [
@@ -51,66 +56,137 @@ const LIKELY: [(Field, &[&str]); 6] = [
 ];
 
 /// Words of a unit of size that fields are not read in.
-const OTHER_UNITS: [&str; 8] = ["k", "kb", "kib", "mb", "mib", "sectors", "blocks", "pages"];
+const OTHER_UNITS: [&str; 4] = ["gb", "gib", "pages", "page"];
 
-/// Options that map the headers that no field of `fields` has by their words, and state what no
-/// header says; and the words that they were guessed by, in the form `guessed by ...; `, empty
-/// where there are none.
-pub(super) fn to_begin_with(fields: &[(Field, usize)], header: &Cells) -> (String, String) {
-    let mut fields = fields.to_vec();
-    let mut reasons = Vec::new();
-    for (at, name) in header.iter().enumerate() {
+/// The error where usual names lack what an import needs: it has the options that import the file
+/// as far as its headers and first row tell. `None` where nothing lacks, or nothing tells it.
+pub(super) fn advice(fields: &[(Field, usize)], of: &Evidence<'_>) -> Option<Wrong> {
+    let (likely, words) = with_likely(fields, of);
+    let gains = |field| has(&likely, field) && !has(fields, field);
+    let lacking = if !has_instant(fields) {
+        "start"
+    } else if of.options.op.is_none() && gains(OP) {
+        "operation"
+    } else if of.options.bytes.is_none() && gains(LENGTH) {
+        "length"
+    } else {
+        return None;
+    };
+    let reason = if words.is_empty() {
+        String::new()
+    } else {
+        format!("guessed by {} in the headers; ", words.join(", "))
+    };
+    let expected = format!(
+        "a column with the {lacking} of each request, such as {} ({reason}fields: {}; reap_ns \
+         or complete_ns with latency where the times are those of the ends)",
+        options(&likely, of),
+        Field::names()
+    );
+    let headers: Vec<&str> = of.header.iter().collect();
+    Some((
+        expected,
+        format!("the headers {}", shown(&headers.join(", "))),
+    ))
+}
+
+const OP: Field = Field::Column(Column::Op);
+
+fn has_instant(fields: &[(Field, usize)]) -> bool {
+    fields.iter().any(|(field, _)| field.is_instant())
+}
+
+/// The fields with those that the words of further headers make likely, or the first row, in the
+/// order of the file; and these words in quotes.
+fn with_likely(fields: &[(Field, usize)], of: &Evidence<'_>) -> (Vec<(Field, usize)>, Vec<String>) {
+    let (mut fields, mut reasons) = (fields.to_vec(), Vec::new());
+    for (at, name) in of.header.iter().enumerate() {
         if fields.iter().any(|(_, taken)| *taken == at) {
             continue;
         }
-        if let Some((field, word)) = likely(name, &fields) {
+        let found = likely(name, &fields).filter(|(field, _)| may_hold(*field, at, of));
+        if let Some((field, word)) = found {
             fields.push((field, at));
-            reasons.push(word);
+            reasons.push(format!("`{word}`"));
         }
     }
-    if !has(&fields, Field::Column(Column::SubmitNs)) {
-        fields.extend(first_free(&fields, header).map(|at| (Field::Column(Column::SubmitNs), at)));
+    if !has_instant(&fields) {
+        let start = first_free(&fields, of.header);
+        fields.extend(start.map(|at| (Field::Column(Column::SubmitNs), at)));
+    }
+    if !has(&fields, OP) {
+        let cell = |at: usize| of.sample?.get(at);
+        let names_op = |at: &usize| cell(*at).is_some_and(|cell| field::op(cell, None).is_ok());
+        let named = free(&fields, of.header).find(names_op);
+        fields.extend(named.map(|at| (OP, at)));
     }
     fields.sort_by_key(|(_, at)| *at);
-    let mut options = format!("--columns '{}'", typed(&fields, header));
-    let bare = |(field, at): &(Field, usize)| {
-        field.is_time() && unit_of(header.get(*at).unwrap_or_default()).is_none()
+    (fields, reasons)
+}
+
+/// Whether the first row's cell may be one of the field.
+fn may_hold(field: Field, at: usize, of: &Evidence<'_>) -> bool {
+    let cell = of.sample.and_then(|row| row.get(at)).unwrap_or("");
+    let measures = field.is_time() || field.is_size();
+    let is_number = || cell.replace(',', ".").parse::<f64>().is_ok();
+    !measures || cell.is_empty() || is_number() || Clock::recognise(cell).is_some()
+}
+
+/// The map with the unit of lengths where it is needed, and what no header says.
+fn options(fields: &[(Field, usize)], of: &Evidence<'_>) -> String {
+    let unit = lengths::missing_unit(fields, of);
+    let mut options = format!("--columns '{}'", typed(fields, of.header, unit));
+    let is_bare = |(field, at): &&(Field, usize)| {
+        let clock = of.sample.and_then(|row| Clock::recognise(row.get(*at)?));
+        field.is_time() && clock.is_none() && unit_of(of.header.get(*at).unwrap_or("")).is_none()
     };
-    for (lacks, option) in [
-        (fields.iter().any(bare), " --unit us"),
-        (!has(&fields, Field::Column(Column::Op)), " --op read"),
-        (!has(&fields, Field::Column(Column::Bytes)), " --bs 4k"),
-    ] {
-        options += if lacks { option } else { "" };
+    if let Some((_, at)) = fields.iter().find(is_bare) {
+        let unit = of.options.unit.or_else(|| unix_unit(of.sample?.get(*at)?));
+        options += &format!(" --unit {}", unit.unwrap_or(TimeUnit::Microseconds).name());
     }
-    let words: Vec<String> = reasons.iter().map(|word| format!("`{word}`")).collect();
-    let why = match words.is_empty() {
-        true => String::new(),
-        false => format!("guessed by {} in the headers; ", words.join(", ")),
-    };
-    (options, why)
+    if !has(fields, OP) {
+        options += " --op read";
+    }
+    if !has(fields, LENGTH) {
+        options += " --bs 4k";
+    }
+    options
+}
+
+/// The unit in which a number is a time of these decades since 1970, by its digits.
+fn unix_unit(cell: &str) -> Option<TimeUnit> {
+    match cell.split('.').next()?.len() {
+        10 => Some(TimeUnit::Seconds),
+        13 => Some(TimeUnit::Milliseconds),
+        16 => Some(TimeUnit::Microseconds),
+        19 => Some(TimeUnit::Nanoseconds),
+        _ => None,
+    }
+}
+
+fn free(fields: &[(Field, usize)], header: &Cells) -> impl Iterator<Item = usize> {
+    (0..header.count()).filter(|at| fields.iter().all(|(_, taken)| taken != at))
 }
 
 /// The first header that no field has, one with a unit of time before others.
 fn first_free(fields: &[(Field, usize)], header: &Cells) -> Option<usize> {
-    let free = (0..header.count()).filter(|at| fields.iter().all(|(_, taken)| taken != at));
-    free.min_by_key(|at| unit_of(header.get(*at).unwrap_or_default()).is_none())
+    let bare = |at: &usize| unit_of(header.get(*at).unwrap_or_default()).is_none();
+    free(fields, header).min_by_key(bare)
 }
 
 /// The first field that a word of the header makes likely, and that goes with those there are.
 fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static str)> {
     let words = words(header);
     let is_time = unit_of(header).is_some();
-    let is_size = words.last().is_some_and(|last| last == "bytes");
+    let is_size = size_unit_of(header).is_some();
     if words
         .iter()
         .any(|word| OTHER_UNITS.contains(&word.as_str()))
     {
         return None;
     }
-    let fits = |field: Field| match field.is_time() {
-        true => !is_size,
-        false => !is_time,
+    let fits = |field: Field| {
+        if field.is_time() { !is_size } else { !is_time }
     };
     let mut all = LIKELY
         .iter()
@@ -130,7 +206,10 @@ fn goes_with(field: Field, fields: &[(Field, usize)]) -> bool {
         Field::Latency => column(Column::ReapNs) || column(Column::CompleteNs),
         Field::Offset => column(Column::Sector),
         Field::Column(Column::Sector) => has(fields, Field::Offset),
-        Field::Column(Column::SubmitNs) => BLOCK.iter().any(|block| column(*block)),
+        Field::Column(Column::SubmitNs) => {
+            let by_end = column(Column::ReapNs) && has(fields, Field::Latency);
+            by_end || BLOCK.iter().any(|block| column(*block))
+        }
         Field::Column(_) => false,
     };
     !has(fields, field) && !other

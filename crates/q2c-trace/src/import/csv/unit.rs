@@ -1,12 +1,72 @@
-//! The unit of each column with times.
+//! The unit of each column with times, lengths or offsets.
 
 use super::cells::Cells;
+use super::clock::Clock;
 use super::field::Field;
-use super::guess::unit_of;
+use super::guess::{size_unit, size_unit_of, time_unit, unit_of};
+use super::plan::Wrong;
+use crate::Column;
 use crate::import::decimal::TimeUnit;
 use crate::import::error::{ImportError, shown};
+use crate::import::options::ImportOptions;
 use crate::import::run::needed;
+use q2c_model::parse_size;
 use std::path::Path;
+
+/// How the cells of a column are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Time(TimeUnit),
+    Clock(Clock),
+    /// Bytes in one unit.
+    Size(u64),
+    /// The cells are no measures, or nothing tells the unit of times.
+    None,
+}
+
+impl Unit {
+    /// The unit of the field that is written so behind a header in a map.
+    pub(super) fn parse(field: Field, text: &str) -> Option<Unit> {
+        let name = text.trim().to_lowercase();
+        if field.is_time() {
+            return time_unit(&name).map(Unit::Time);
+        }
+        let number = || parse_size(&name).ok().map(|size| size.0);
+        let numbered = name.starts_with(|first: char| first.is_ascii_digit());
+        let bytes = size_unit(&name).or_else(|| number().filter(|_| numbered));
+        bytes.filter(|_| field.is_size()).map(Unit::Size)
+    }
+
+    /// The unit that a header of the field ends with.
+    fn by_header(field: Field, header: &str) -> Option<Unit> {
+        let bytes = size_unit_of(header).filter(|_| field.is_size());
+        let time = unit_of(header).filter(|_| field.is_time());
+        time.map(Unit::Time).or(bytes.map(Unit::Size))
+    }
+
+    pub(super) fn time(self) -> TimeUnit {
+        match self {
+            Unit::Time(unit) => unit,
+            _ => TimeUnit::Nanoseconds,
+        }
+    }
+
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Unit::Size(bytes) => bytes,
+            _ => 1,
+        }
+    }
+
+    pub(super) fn name(self) -> String {
+        match self {
+            Unit::Time(unit) => unit.name().to_owned(),
+            Unit::Clock(clock) => clock.name().to_owned(),
+            Unit::Size(bytes) => format!("{bytes} B"),
+            Unit::None => String::new(),
+        }
+    }
+}
 
 /// A field, and where a row holds it.
 #[derive(Clone, Copy, Debug)]
@@ -14,60 +74,128 @@ pub(super) struct Mapped {
     pub(super) field: Field,
     /// The index of its cell.
     pub(super) at: usize,
-    /// The unit of its cells; only cells with times are read in it.
-    pub(super) unit: TimeUnit,
+    pub(super) unit: Unit,
+    /// What tells the unit.
+    pub(super) source: &'static str,
 }
 
-/// The fields with the unit of each: `given` for all times, or else the one that the header of each
-/// ends with, whether a map or the header's name says what it holds.
-pub(super) fn with_units(
-    fields: &[(Field, usize)],
-    header: &Cells,
-    given: Option<TimeUnit>,
-    path: &Path,
-) -> Result<Vec<Mapped>, ImportError> {
-    let name = |at: usize| header.get(at).unwrap_or_default();
-    let unit = |at: usize| given.or_else(|| unit_of(name(at)));
-    let times = || fields.iter().filter(|(field, _)| field.is_time());
-    // A header that is a field's own name, such as `queue_ns`, names the field and no unit.
-    let own = |at: usize| unit_of(name(at)).filter(|_| Field::by_name(name(at).trim()).is_none());
-    let other = |at: usize| own(at).filter(|own| given.is_some_and(|unit| unit != *own));
-    if let Some((_, at)) = times().find(|(_, at)| other(*at).is_some()) {
-        return Err(ImportError::Map {
-            path: path.to_owned(),
-            expected: "--unit as the headers of times say, or a header without a unit (leave --unit out to go by them)"
-                .to_owned(),
-            found: shown(name(*at)),
-        });
+/// The source of a unit that nothing tells.
+pub(super) const NOT_TOLD: &str = "not told, the usual one";
+
+/// The header, the first row, and what the user says of the units.
+pub(super) struct Evidence<'a> {
+    pub(super) header: &'a Cells,
+    pub(super) sample: Option<&'a Cells>,
+    pub(super) delimiter: u8,
+    pub(super) options: &'a ImportOptions,
+    pub(super) path: &'a Path,
+}
+
+impl Evidence<'_> {
+    /// The fields with the unit of each. `stated` has the units of the map.
+    pub(super) fn with_units(
+        &self,
+        fields: &[(Field, usize)],
+        stated: &[Option<Unit>],
+    ) -> Result<Vec<Mapped>, ImportError> {
+        let has_place = fields.iter().any(|(field, _)| field.is_place());
+        if self.options.offset_unit.is_some() && !has_place {
+            let expected = "a column of sectors or offsets for --offset-unit";
+            return Err(self.wrong((expected.to_owned(), "none".to_owned())));
+        }
+        let clock = self.clock(fields);
+        let each = fields.iter().zip(stated);
+        let mapped = each.map(|(choice, stated)| self.mapped(*choice, *stated, clock));
+        let mapped: Vec<Mapped> = mapped.collect::<Result<_, _>>()?;
+        let is_bare = |of: &&Mapped| of.field.is_time() && of.unit == Unit::None;
+        let Some(bare) = mapped.iter().find(is_bare) else {
+            return Ok(mapped);
+        };
+        let any = mapped.iter().find(|of| matches!(of.unit, Unit::Time(_)));
+        needed(any, self.path, "unit", "the times are bare numbers")?;
+        let expected =
+            "a unit at the end of every header of times, as some have one, or --unit for all";
+        let name = self.header.get(bare.at).unwrap_or_default();
+        Err(self.wrong((expected.to_owned(), shown(name))))
     }
-    let any = times().find_map(|(_, at)| unit(*at));
-    let any = needed(any, path, "unit", "the times are bare numbers")?;
-    if let Some((_, bare)) = times().find(|(_, at)| unit(*at).is_none()) {
-        return Err(ImportError::Map {
-            path: path.to_owned(),
-            expected:
-                "a unit at the end of every header of times, as some have one, or --unit for all"
-                    .to_owned(),
-            found: shown(name(*bare)),
-        });
+
+    /// The field with the unit that comes first of those that are told.
+    fn mapped(
+        &self,
+        (field, at): (Field, usize),
+        stated: Option<Unit>,
+        clock: Option<Clock>,
+    ) -> Result<Mapped, ImportError> {
+        let clock = clock.filter(|_| stated.is_none() && field.is_instant());
+        let is_number = field.is_time() && clock.is_none();
+        let time = self.options.unit.filter(|_| is_number).map(Unit::Time);
+        let place = self.options.offset_unit.filter(|_| field.is_place());
+        let option = time.or(place.map(|unit| Unit::Size(unit.0)));
+        let name = self.header.get(at).unwrap_or_default();
+        let by_header = Unit::by_header(field, name);
+        // A header that is a field's own name, such as `queue_ns`, names the field and no unit.
+        let own = by_header.filter(|_| Field::by_name(name).is_none());
+        if own.is_some_and(|own| stated.or(option).is_some_and(|given| given != own)) {
+            let expected = "the map or --unit as the headers of times say, and of sizes, or a header without a unit (leave it out to go by them)";
+            return Err(self.wrong((expected.to_owned(), shown(name))));
+        }
+        let usual = match field {
+            Field::Column(Column::Sector) => Unit::Size(512),
+            field if field.is_size() => Unit::Size(1),
+            _ => Unit::None,
+        };
+        let sources = [
+            (stated, "by the map"),
+            (clock.map(Unit::Clock), "by the first row"),
+            (option, "by the option"),
+            (by_header, "by the header"),
+        ];
+        let mut told = sources
+            .iter()
+            .filter_map(|(unit, source)| Some(((*unit)?, *source)));
+        let (unit, source) = told.next().unwrap_or((usual, NOT_TOLD));
+        Ok(Mapped {
+            field,
+            at,
+            unit,
+            source,
+        })
     }
-    let mapped = |(field, at): &(Field, usize)| Mapped {
-        field: *field,
-        at: *at,
-        unit: unit(*at).filter(|_| field.is_time()).unwrap_or(any),
-    };
-    Ok(fields.iter().map(mapped).collect())
+
+    /// The clock of all instants, by the first one in the first row; `None` where it is a number.
+    fn clock(&self, fields: &[(Field, usize)]) -> Option<Clock> {
+        let (_, at) = fields.iter().find(|(field, _)| field.is_instant())?;
+        Clock::recognise(self.sample?.get(*at)?)
+    }
+
+    /// The error of a map.
+    pub(super) fn wrong(&self, (expected, found): Wrong) -> ImportError {
+        ImportError::Map {
+            path: self.path.to_owned(),
+            expected,
+            found,
+        }
+    }
 }
 
 /// The unit of all times, or of each where they differ: `submit_ns s, latency us`.
 pub(super) fn told(fields: &[Mapped]) -> String {
     let times = || fields.iter().filter(|mapped| mapped.field.is_time());
-    let first = times().next().map(|mapped| mapped.unit.name());
-    match first.filter(|first| times().all(|mapped| mapped.unit.name() == *first)) {
-        Some(one) => one.to_owned(),
+    let first = times().next().map(|mapped| mapped.unit);
+    match first.filter(|first| times().all(|mapped| mapped.unit == *first)) {
+        Some(one) => one.name(),
         None => {
             let each = times().map(|of| format!("{} {}", of.field.name(), of.unit.name()));
             each.collect::<Vec<_>>().join(", ")
         }
     }
+}
+
+/// Facts on the units of lengths and offsets.
+pub(super) fn size_facts(fields: &[Mapped]) -> impl Iterator<Item = (String, String)> {
+    let sizes = fields.iter().filter(|mapped| mapped.field.is_size());
+    sizes.map(|size| {
+        let value = format!("{} ({})", size.unit.name(), size.source);
+        (format!("unit.{}", size.field.name()), value)
+    })
 }

@@ -158,6 +158,10 @@ impl Sending {
 }
 
 impl RecordSink for Sending {
+    fn number_devices(&mut self) {
+        self.numbers = DeviceNumbers::Own;
+    }
+
     fn begin(&mut self, origin: &Origin) -> Result<(), TraceError> {
         self.send(Sent::Begin(origin.clone(), self.numbers))
     }

@@ -186,7 +186,7 @@ fn bad_lines_are_told_or_counted() {
     assert_eq!(meta.unmatched.values().sum::<u64>(), BAD.len() as u64);
 }
 
-/// blkparse and grep leave lines out by many options; a gap in the numbers of a text proves no loss.
+/// blkparse and grep leave lines out by many options; a gap in the numbers proves no loss.
 #[test]
 fn what_numbers_miss_is_not_told() {
     for (number, told) in [(2, None), (5, Some("not told"))] {

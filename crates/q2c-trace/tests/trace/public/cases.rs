@@ -172,7 +172,8 @@ fn edges_of_iologs() {
 #[test]
 fn numbers_that_no_recording_has_are_not_recognised() {
     let tencent = case!("01-fio-averaged-log-as-tencent/fio_bw_avg_write.1.log");
-    for text in [&tencent[..], b"0,8,1000,R,0.5\n", b"5 0 8 3000000 1\n"] {
+    assert_eq!(sniff(tencent).map(|format| format.name), Some("fio-log"));
+    for text in [&b"0,8,1000,R,0.5\n"[..], b"5 0 8 3000000 1\n"] {
         assert!(sniff(text).is_none(), "{}", text.escape_ascii());
     }
 }
@@ -223,11 +224,12 @@ fn what_the_shape_alone_tells_is_said() {
 }
 
 /// A recording of each format whose options count, and the options that it needs.
-const SAMPLES: [(&str, &[u8]); 15] = [
+const SAMPLES: [(&str, &[u8]); 16] = [
     ("latency-list", b"5\n6\n"),
-    ("csv", b"start,took\n1,2\n3,4\n"),
+    ("csv", b"start,took,sector\n1,2,8\n3,4,16\n"),
+    ("fio-log", case!("15-dead-ends/raw_clat.1.log")),
     ("fio-iolog", include_bytes!("../data/public/fio-3.log")),
-    ("blkparse", include_bytes!("../data/public/blkparse.txt")),
+    ("blkparse", b"8,0 1 1 0.000000000 7 Q XX 8 + 8 [a]\n"),
     ("disksim", include_bytes!("../data/public/disksim.txt")),
     ("spc", include_bytes!("../data/public/spc.csv")),
     ("msr", include_bytes!("../data/public/msr.csv")),
@@ -252,13 +254,23 @@ fn needed(format: &str) -> ImportOptions {
         "disksim" => super::milliseconds(),
         "nexus5" => super::in_sectors(),
         "biosnoop" => listed,
+        "fio-log" => ImportOptions {
+            unit: Some(TimeUnit::Nanoseconds),
+            ..options()
+        },
+        // Its own format tells the operation.
+        "blkparse" => ImportOptions {
+            blkparse_format: Some("%D %c %s %T.%t %p %a XX %S + %n [%C]".to_owned()),
+            op: Some(Op::Read),
+            ..options()
+        },
         "latency-list" => ImportOptions {
             unit: Some(TimeUnit::Microseconds),
             ..listed
         },
         "csv" => ImportOptions {
             unit: Some(TimeUnit::Microseconds),
-            columns: ColumnMap::parse_list("submit_ns=start,latency=took").unwrap(),
+            columns: ColumnMap::parse_list("submit_ns=start,latency=took,sector=sector").unwrap(),
             ..listed
         },
         _ => options(),

@@ -1,0 +1,59 @@
+//! Dates and times of day in cells.
+
+use jiff::civil::Time;
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::Offset;
+
+/// What the times of a column, written as clocks show them, count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// Dates with a zone: `2024-01-15T10:30:45.5+02:00`.
+    Unix,
+    /// Dates without a zone: `2024-01-15 10:30:45.5`.
+    Date,
+    /// Times of day: `10:30:45.5`.
+    Day,
+}
+
+impl Clock {
+    /// The clock that a cell is of; `None` for numbers and other text.
+    pub(super) fn recognise(cell: &str) -> Option<Clock> {
+        parse(cell).map(|(clock, _)| clock)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Clock::Unix => "date and time with a zone",
+            Clock::Date => "date and time without a zone, taken as UTC",
+            Clock::Day => "time of day",
+        }
+    }
+
+    /// Nanoseconds of a cell since 1970, or since midnight; `None` for a cell of another clock.
+    pub(super) fn nanos(self, cell: &str) -> Option<u64> {
+        let (clock, ns) = parse(cell)?;
+        u64::try_from(ns).ok().filter(|_| clock == self)
+    }
+}
+
+fn parse(cell: &str) -> Option<(Clock, i128)> {
+    let of_day = |byte: u8| byte.is_ascii_digit() || b":.,".contains(&byte);
+    if cell.contains(':') && cell.bytes().all(of_day) {
+        let time: Time = cell.parse().ok()?;
+        let since_midnight = time.duration_since(Time::midnight());
+        return Some((Clock::Day, since_midnight.as_nanos()));
+    }
+    let pieces = Pieces::parse(cell).ok()?;
+    if pieces.time_zone_annotation().is_some() {
+        return None;
+    }
+    let offset = pieces.to_numeric_offset();
+    let clock = if offset.is_some() {
+        Clock::Unix
+    } else {
+        Clock::Date
+    };
+    let date = pieces.date().to_datetime(pieces.time()?);
+    let instant = offset.unwrap_or(Offset::UTC).to_timestamp(date).ok()?;
+    Some((clock, instant.as_nanosecond()))
+}

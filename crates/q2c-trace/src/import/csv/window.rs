@@ -1,0 +1,77 @@
+//! Puts requests in the order of their starts.
+
+use crate::import::arrange::WINDOW;
+use crate::import::error::BadLine;
+use q2c_model::{IoRecord, Nanos};
+
+/// A request that waits: its line, its start, and the record.
+pub(super) type Waiting = (u64, Nanos, IoRecord);
+
+/// The order in which the rows of a source come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// That of starts.
+    Starts,
+    /// That of ends.
+    Ends,
+    /// None.
+    Any,
+}
+
+/// Most rows that are sorted from any order, some 400 MB.
+const MOST: usize = 1 << 20;
+
+/// Requests that wait because later rows may have started earlier.
+pub(super) struct Window {
+    order: Order,
+    waiting: Vec<Waiting>,
+    /// The start of the last request that left.
+    left: Nanos,
+}
+
+impl Window {
+    pub(super) fn new(order: Order) -> Self {
+        Window {
+            order,
+            waiting: Vec::new(),
+            left: Nanos::ZERO,
+        }
+    }
+
+    /// Takes a request. Returns those that need not wait any more, in order.
+    pub(super) fn push(
+        &mut self,
+        request: Waiting,
+    ) -> Result<impl Iterator<Item = Waiting>, BadLine> {
+        if request.1 < self.left {
+            let expected = "a start not before the requests more than 65536 rows above";
+            let found = format!("{} ns before", self.left.0 - request.1.0);
+            return Err(BadLine::new("time goes back", "latency", expected, &found));
+        }
+        if self.order == Order::Any && self.waiting.len() == MOST {
+            let expected = "at most 1048576 rows with --sort (sort the file by its start first)";
+            return Err(BadLine::new("too many rows", "line", expected, "").found("another row"));
+        }
+        self.waiting.push(request);
+        let leaving = match self.order {
+            Order::Starts => 1,
+            Order::Ends if self.waiting.len() == 2 * WINDOW => WINDOW,
+            Order::Ends | Order::Any => 0,
+        };
+        Ok(self.leave(leaving))
+    }
+
+    /// The requests that still wait, in order.
+    pub(super) fn leave_all(&mut self) -> impl Iterator<Item = Waiting> {
+        self.leave(self.waiting.len())
+    }
+
+    fn leave(&mut self, count: usize) -> impl Iterator<Item = Waiting> {
+        if count > 0 {
+            // The sort is stable: requests of one instant keep the order of the source.
+            self.waiting.sort_by_key(|(_, start, _)| *start);
+            self.left = self.waiting[count - 1].1;
+        }
+        self.waiting.drain(..count)
+    }
+}
