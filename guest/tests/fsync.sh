@@ -53,7 +53,7 @@ EOF
         done
     done
     # Linux 7.3 leaves out Q and G of a write with a flush before it, and numbers its records without them.
-    if grep -q ' D  FN ' /tmp/fsync/text && ! grep -q ' Q F' /tmp/fsync/text; then
+    if grep -q 'insert without queue' /tmp/fsync/blktrace.info && ! grep -q ' Q FWF' /tmp/fsync/text; then
         skip "$name-whole" "blktrace of this kernel has no Q of writes with a flush: $(grep -E 'left out' /tmp/fsync/blktrace.info | tr -s ' ')"
         return
     fi
