@@ -333,10 +333,12 @@ impl Matcher {
 
     fn requeue(&mut self, event: &Event) {
         let Some(id) = self.find(event, ISSUED) else {
-            return match self.internal_flush_requeued(event) {
-                true => self.counts.requeues += 1,
-                false => self.unmatched("requeue without issue"),
-            };
+            if self.internal_flush_requeued(event) {
+                self.counts.requeues += 1;
+            } else {
+                self.unmatched("requeue without issue");
+            }
+            return;
         };
         self.counts.requeues += 1;
         self.take_back(id);

@@ -178,18 +178,15 @@ impl<'a> TextEvents<'a> {
             self.read_ahead = next;
             let latest = self.latest.unwrap_or_default();
             let time = next.map(|event| event.time);
-            let goes_on = match far.time > latest {
-                true => time.is_none_or(|time| time.saturating_add(SLIGHTLY) >= far.time),
-                false => time.is_some_and(|time| time.saturating_add(SLIGHTLY) < latest),
-            };
-            match (goes_on, far.time > latest) {
-                (true, true) => {
+            if far.time > latest {
+                if time.is_none_or(|time| time.saturating_add(SLIGHTLY) >= far.time) {
                     self.latest = Some(far.time);
                     return Ok(Some(far));
                 }
-                (true, false) => return Err(self.falls(line, latest - far.time)),
-                (false, _) => self.bad(line, stands_alone(latest, far.time))?,
+            } else if time.is_some_and(|time| time.saturating_add(SLIGHTLY) < latest) {
+                return Err(self.falls(line, latest - far.time));
             }
+            self.bad(line, stands_alone(latest, far.time))?;
         }
     }
 
@@ -222,9 +219,10 @@ impl<'a> TextEvents<'a> {
 }
 
 fn stands_alone(latest: u64, time: u64) -> BadLine {
-    let (expected, way) = match time > latest {
-        true => ("a time not after those on both sides", "after"),
-        false => ("a time not before those on both sides", "before"),
+    let (expected, way) = if time > latest {
+        ("a time not after those on both sides", "after")
+    } else {
+        ("a time not before those on both sides", "before")
     };
     let found = format!("{} ns {way} the line above", time.abs_diff(latest));
     BadLine::new("time stands alone", "time", expected, "").found(&found)

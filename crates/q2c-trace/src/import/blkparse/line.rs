@@ -126,10 +126,10 @@ impl<'a> Parts<'a> {
             comm => comm,
         };
         let event = self.event;
-        match places(event.action) && event.bytes == 0 && !self.is_of_flush() {
-            true => Ok(Line::Nowhere(event)),
-            false => Ok(Line::Event(event, comm)),
+        if places(event.action) && event.bytes == 0 && !self.is_of_flush() {
+            return Ok(Line::Nowhere(event));
         }
+        Ok(Line::Event(event, comm))
     }
 
     /// Whether an event without a length belongs to a flush. The last completion of a flush
