@@ -83,7 +83,7 @@ step "build, by clippy where it is pinned" cargo test --workspace --all-targets 
 step "crate rules" cargo xtask deps
 step "sizes" cargo xtask sizes
 step "unit tests" cargo test --workspace --locked --no-fail-fast --lib --bins
-step "integration tests" cargo test --workspace --locked --no-fail-fast --test '[!efm]*' --test 'f[!a]*'
+step "integration tests" cargo test --workspace --locked --no-fail-fast --test '[!efm]*' --test 'f[!a]*' -- --test-threads $((2 * $(nproc)))
 step "faults and experiments, with simulated machines beside them" waiting_beside_machines
 if command -v stress-ng >/dev/null; then
     step "tests about time beside a load" beside_a_load
