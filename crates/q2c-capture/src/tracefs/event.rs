@@ -3,21 +3,6 @@
 use super::format::{Field, Format};
 use q2c_trace::blktrace::{Event, action, category, category_of_rwbs};
 
-/// Tracepoints and the blktrace action that each stands for. Those that a kernel does not have are
-/// left out.
-pub(super) const POINTS: [(&str, u16); 11] = [
-    ("block_bio_queue", action::QUEUE),
-    ("block_getrq", action::GET_REQUEST),
-    ("block_bio_backmerge", action::BACK_MERGE),
-    ("block_bio_frontmerge", action::FRONT_MERGE),
-    ("block_rq_merge", action::BACK_MERGE),
-    ("block_split", action::SPLIT),
-    ("block_rq_insert", action::INSERT),
-    ("block_rq_issue", action::ISSUE),
-    ("block_rq_requeue", action::REQUEUE),
-    ("block_rq_complete", action::COMPLETE),
-    (OF_BIOS, action::COMPLETE),
-];
 /// The completion of bios. For disks without requests it is that of the I/Os. On disks with
 /// requests it is recorded for bios alone that end without a request.
 pub(super) const OF_BIOS: &str = "block_bio_complete";

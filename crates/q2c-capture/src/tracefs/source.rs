@@ -1,6 +1,6 @@
 //! Enables the tracepoints and reads their events from the per-CPU buffers.
 
-use super::event::{EAGAIN, NEEDED, OF_BIOS, POINTS, Point, id};
+use super::event::{EAGAIN, NEEDED, OF_BIOS, Point, id};
 use super::format::Format;
 use super::instance::{Failed, Instance};
 use super::page::Layout;
@@ -8,7 +8,7 @@ use super::refused;
 use crate::ProbeError;
 use crate::wanted::{has_requests, number};
 use q2c_host::block::Disk;
-use q2c_trace::blktrace::Event;
+use q2c_trace::blktrace::{Event, TRACEPOINTS};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
@@ -19,8 +19,8 @@ pub(super) struct Seen {
     pub(super) after_gap: bool,
 }
 
-/// The tracepoints that are recorded: those of [`POINTS`] that this kernel has and that the disks
-/// need.
+/// The tracepoints that are recorded: those of [`TRACEPOINTS`] that this kernel has and that the
+/// disks need.
 pub(super) struct Points {
     /// Name and fields of each tracepoint.
     points: Vec<(&'static str, Point)>,
@@ -33,7 +33,7 @@ impl Points {
         let any_requests = disks.iter().any(has_requests);
         let any_bios = disks.iter().any(|disk| !has_requests(disk));
         let mut points = Vec::new();
-        for (name, action) in POINTS {
+        for (name, action) in TRACEPOINTS {
             let file = format!("events/block/{name}/format");
             let needed = NEEDED.contains(&name) || name == OF_BIOS && any_bios;
             let of_use = match name {

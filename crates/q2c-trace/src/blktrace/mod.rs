@@ -31,6 +31,6 @@ pub(crate) use loss::{Seen, Sequences};
 pub use matching::{Counts, Matcher};
 pub use merge::Merge;
 pub use notes::Notes;
-pub use rwbs::category_of_rwbs;
 pub(crate) use rwbs::kind_of_rwbs;
+pub use rwbs::{TRACEPOINTS, category_of_rwbs};
 pub use set::{EventSource, FileSet, MatchSummary, match_events};

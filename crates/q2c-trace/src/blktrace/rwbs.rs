@@ -1,7 +1,22 @@
-//! The letters with which the kernel's tracepoints tell the kind of a request.
+//! The kernel's block tracepoints, and the letters with which they tell the kind of a request.
 
-use super::event::{category, flags, op};
+use super::event::{action, category, flags, op};
 use q2c_model::{Bytes, Op, OpFlags};
+
+/// Tracepoints and the action that each stands for. Each kernel lacks some of them.
+pub const TRACEPOINTS: [(&str, u16); 11] = [
+    ("block_bio_queue", action::QUEUE),
+    ("block_getrq", action::GET_REQUEST),
+    ("block_bio_backmerge", action::BACK_MERGE),
+    ("block_bio_frontmerge", action::FRONT_MERGE),
+    ("block_rq_merge", action::BACK_MERGE),
+    ("block_split", action::SPLIT),
+    ("block_rq_insert", action::INSERT),
+    ("block_rq_issue", action::ISSUE),
+    ("block_rq_requeue", action::REQUEUE),
+    ("block_rq_complete", action::COMPLETE),
+    ("block_bio_complete", action::COMPLETE),
+];
 
 /// The category of the letters (blk_fill_rwbs): F for a flush before, then one of R W D F N, or Z
 /// and a letter, then F A S M and others. The result is 0 for an operation without a letter of its

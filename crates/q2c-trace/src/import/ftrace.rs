@@ -11,7 +11,9 @@ use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::run::{Import, Position, Skipped, read_error, refused};
 use super::text::{BOM, bad, whole};
-use crate::blktrace::{Event, EventSource, Losses, Notes, action, category, category_of_rwbs};
+use crate::blktrace::{
+    Event, EventSource, Losses, Notes, TRACEPOINTS, action, category, category_of_rwbs,
+};
 use q2c_model::TraceMeta;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,20 +28,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
-/// Tracepoints and the action that each stands for, as in q2c's own capture by tracepoints.
-const POINTS: [(&str, u16); 11] = [
-    ("block_bio_queue", action::QUEUE),
-    ("block_getrq", action::GET_REQUEST),
-    ("block_bio_backmerge", action::BACK_MERGE),
-    ("block_bio_frontmerge", action::FRONT_MERGE),
-    ("block_rq_merge", action::BACK_MERGE),
-    ("block_split", action::SPLIT),
-    ("block_rq_insert", action::INSERT),
-    ("block_rq_issue", action::ISSUE),
-    ("block_rq_requeue", action::REQUEUE),
-    ("block_rq_complete", action::COMPLETE),
-    ("block_bio_complete", action::COMPLETE),
-];
 /// A time that goes back by no more than this (ns) belongs to events of two CPUs.
 const SLIGHTLY: u64 = 1_000_000_000;
 
@@ -189,7 +177,7 @@ fn parse(line: &str) -> Result<Line<'_>, BadLine> {
         None if is_passed_over(text) => return Ok(Line::Nothing),
         head => head.ok_or_else(wrong)?,
     };
-    let point = POINTS.iter().find(|(name, _)| *name == head.point);
+    let point = TRACEPOINTS.iter().find(|(name, _)| *name == head.point);
     let Some((_, action)) = point else {
         return Ok(Line::Other);
     };

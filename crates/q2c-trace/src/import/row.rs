@@ -209,7 +209,6 @@ mod tests {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
             for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
                 (row.latency, row.waited, row.pid, row.position) = (latency, latency, pid, 11);
-                (row.latency, row.pid, row.position) = (latency, pid, 11);
                 row.lane = 13;
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
                 let mut packed = Vec::new();

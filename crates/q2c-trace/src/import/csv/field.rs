@@ -62,7 +62,7 @@ impl Field {
 
     /// Whether its cells are lengths or places, which have a unit.
     pub(super) fn is_size(self) -> bool {
-        matches!(self, Field::Offset | Field::Column(Column::Sector)) || self == LENGTH
+        self.is_place() || self == LENGTH
     }
 
     /// Whether a CSV column may hold the trace's column of this name.

@@ -208,20 +208,18 @@ impl<'a> Rows<'a> {
         };
         let start = instant(record, plan.start).unwrap_or_default();
         let stamp = instant(record, plan.stamp).unwrap_or_default();
-        let early = match plan.by_end() {
-            _ if self.is_sorted_later => None,
-            true if stamp.0.saturating_add(LATE_END) < self.last_stamp.0 => Some((
-                plan.stamp,
-                "an end at most a second before those above (another recording or day begins here)",
-            )),
-            false if start < self.last_stamp => Some((
-                plan.start,
-                "a start not before the row above (sort the rows by it, or import with --sort)",
-            )),
-            _ => None,
+        let too_early = if plan.by_end() {
+            stamp.0.saturating_add(LATE_END) < self.last_stamp.0
+        } else {
+            start < self.last_stamp
         };
-        if let Some((column, expected)) = early {
-            return Err(back(column, expected, stamp));
+        if too_early && !self.is_sorted_later {
+            let expected = if plan.by_end() {
+                "an end at most a second before those above (another recording or day begins here)"
+            } else {
+                "a start not before the row above (sort the rows by it, or import with --sort)"
+            };
+            return Err(back(plan.stamp, expected, stamp));
         }
         let mut before = start;
         for column in plan.instants {
