@@ -3,7 +3,7 @@
 use super::source::ASSUMED;
 use q2c_model::IoRecord;
 use q2c_service::{Empirical, EmpiricalBuilder, RecordedTimes};
-use q2c_trace::import::{ImportOption, ImportOptions, Input, RecordSink};
+use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::error::Error;
 
@@ -24,14 +24,12 @@ const COLUMNS: [Column; 6] = [
 /// # Errors
 /// The recording cannot be read, or has no times of the wanted kind.
 pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
-    let (op, bytes) = ASSUMED;
     let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
     let mut taken = Taken(EmpiricalBuilder::new(wanted.measure));
     let input = Input::recognise(&wanted.path, None)?;
     let options = ImportOptions {
         unit,
-        op: input.uses(ImportOption::Op).then_some(op),
-        bytes: input.uses(ImportOption::Bytes).then_some(bytes),
+        assumed: Some(ASSUMED),
         ..ImportOptions::default()
     };
     let scan = Scan::new().columns(&COLUMNS);

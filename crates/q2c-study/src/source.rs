@@ -6,7 +6,7 @@ use q2c_model::{Assumed, Bytes, DevId, IoRecord, Layer, Nanos, Op, TakenAs, Trac
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Closed, Recording, RecordingError, Taking};
 use q2c_stats::{Histogram, percentile};
-use q2c_trace::import::{ImportError, ImportOption, ImportOptions, Input, RecordSink};
+use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeMap;
 use std::io;
@@ -136,9 +136,9 @@ pub fn read_input(
     let format = input.format();
     let (op, bytes) = ASSUMED;
     let import = ImportOptions {
-        op: (options.import.op).or(input.uses(ImportOption::Op).then_some(op)),
-        // It is also that of the calibration, so it may be given for any recording.
-        bytes: (options.import.bytes.or(Some(bytes))).filter(|_| input.uses(ImportOption::Bytes)),
+        // A stated length is also that of the calibration, so it may be given for any recording.
+        bytes: None,
+        assumed: Some((op, options.import.bytes.unwrap_or(bytes))),
         ..options.import.clone()
     };
     let scan = Scan::new().columns(&COLUMNS);

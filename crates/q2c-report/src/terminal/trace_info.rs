@@ -46,10 +46,14 @@ pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
 fn records(info: &TraceInfo) -> Vec<(String, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let source = format!("{} {}", meta.source, meta.source_version);
-    let lanes = format!(
-        "{}, at most {} in flight each",
-        summary.lanes, summary.deepest
-    );
+    let queued = summary.q2c.is_some() || summary.u2c.is_some();
+    let lanes = match summary.d2c {
+        Some(_) if !queued => format!("{}; how many in flight each is not told", summary.lanes),
+        _ => format!(
+            "{}, at most {} in flight each",
+            summary.lanes, summary.deepest
+        ),
+    };
     let told = [
         ("source", source.trim_end().to_owned()),
         ("clock", meta.clock.clone()),

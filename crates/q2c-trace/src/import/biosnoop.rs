@@ -3,14 +3,16 @@
 //! The header names the columns. A row is printed when its request completes, with the latency, so
 //! a request may have started before the first row. bcc and libbpf-tools count the latency from
 //! when the driver got the request, and `QUE` is the time in the queue before that. bpftrace counts
-//! it from the queueing and prints neither operation nor length, which must be stated. Disks are
-//! numbered by appearance, from 0, and their names are among the trace's facts.
+//! it from the queueing and prints neither operation nor length, which must be stated. `-t` of
+//! libbpf-tools prints the time of day at which it read the event instead of the completion's.
+//! Disks are numbered by appearance, from 0, and their names are among the trace's facts.
 
 use super::arrange::Spec;
+use super::csv::Clock;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::{Name, Names, Row};
-use super::run::{Import, needed, read_error};
+use super::run::{Import, needed, not_told_twice, read_error};
 use super::text::{self, Parse, bad, device, ranges, sectors, time, whole};
 use super::{ImportFormat, ImportOption};
 use crate::blktrace::kind_of_rwbs;
@@ -31,16 +33,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
-/// Of rows that tell when the driver got the request.
-const ISSUED: Spec = Spec {
-    ends: true,
-    issued: true,
-    ..Spec::lines("biosnoop", "from a day before biosnoop's time zero")
-};
-const QUEUED: Spec = Spec {
-    issued: false,
-    ..ISSUED
-};
 /// Lines in which the header is looked for before the import.
 const LINES: usize = 16;
 
@@ -53,20 +45,38 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut snoop = Snoop::default();
     let mut facts = Vec::new();
     if lacks("T") {
-        let op = needed(options.op, path, "op", "it has no column T")?;
+        let op = needed(options.op_or_assumed(), path, "op", "it has no column T")?;
         facts.push((STATED_OP.to_owned(), op.to_string()));
         snoop.op = Some(op);
+    } else {
+        not_told_twice(options.op, path, "biosnoop with a column T", "--op")?;
     }
     if lacks("BYTES") {
-        snoop.bytes = needed(options.bytes, path, "block size", "it has no column BYTES")?;
+        snoop.bytes = needed(
+            options.bytes_or_assumed(),
+            path,
+            "block size",
+            "it has no column BYTES",
+        )?;
         facts.push((STATED_BYTES.to_owned(), snoop.bytes.0.to_string()));
+    } else {
+        not_told_twice(options.bytes, path, "biosnoop with a column BYTES", "--bs")?;
     }
     if lacks("SECTOR") {
         let none = "0 (the source has no offsets)";
         facts.push((STATED_SECTOR.to_owned(), none.to_owned()));
     }
-    let spec = if lacks("T") { &QUEUED } else { &ISSUED };
-    let mut meta = text::import_in_order(from, spec, |line| snoop.line(line))?;
+    let clock = match lacks("TIME") {
+        true => "time of day at which biosnoop read the event, ms",
+        false => "from a day before biosnoop's time zero",
+    };
+    let spec = Spec {
+        ends: true,
+        // bpftrace's rows tell when the request was queued.
+        issued: !lacks("T"),
+        ..Spec::lines("biosnoop", clock)
+    };
+    let mut meta = text::import_in_order(from, &spec, |line| snoop.line(line))?;
     meta.facts.extend(snoop.disks.facts().chain(facts));
     meta.lost = snoop.lost;
     Ok(meta)
@@ -96,7 +106,8 @@ fn header(line: &[u8]) -> Option<Vec<Column>> {
         let mut columns = columns.iter();
         columns.any(|column| column.name == name && column.unit.is_some() == unit)
     };
-    (has("TIME", true) && has("COMM", false) && has("LAT", true)).then_some(columns)
+    let timed = has("TIME", true) || has("TIMESTAMP", false);
+    (timed && has("COMM", false) && has("LAT", true)).then_some(columns)
 }
 
 /// State of the parser: the header, and the disks so far.
@@ -122,7 +133,8 @@ impl Snoop {
         }
         // The lines before a header, and the maps that bpftrace prints at the end.
         let begins = |text: &[u8]| line.starts_with(text);
-        if begins(b"Attach") || begins(b"Tracing") || begins(b"@") {
+        let second = line.trim_ascii() == b"MAJOR MINOR";
+        if begins(b"Attach") || begins(b"Tracing") || begins(b"@") || second {
             return Ok(None);
         }
         if self.columns.is_empty() {
@@ -131,8 +143,12 @@ impl Snoop {
         }
         let cells = Cells::split(line, &self.columns)?;
         let row = cells.row(self.op, self.bytes)?;
-        let disk = self.disks.number(cells.get("DISK"), "DISK")?;
-        Ok(Some(row.on(disk)))
+        let disk = match cells.get("ID") {
+            b"" => cells.get("DISK").to_vec(),
+            // A later biosnoop.bt prints the two parts of the number.
+            minor => [cells.get("DISK"), b":", minor].concat(),
+        };
+        Ok(Some(row.on(self.disks.number(&disk, "DISK")?)))
     }
 }
 
@@ -201,7 +217,18 @@ impl<'a> Cells<'a> {
             cell if cell.starts_with(b"-1") => None,
             _ => Some(self.time("QUE")?),
         };
-        let (end, latency) = (self.time("TIME")?, self.time("LAT")?);
+        let end = match self.get("TIMESTAMP") {
+            b"" => self.time("TIME")?,
+            cell => {
+                let ns = str::from_utf8(cell)
+                    .ok()
+                    .and_then(|cell| Clock::Day.nanos(cell));
+                Nanos(
+                    ns.ok_or_else(|| bad("TIMESTAMP", "a time of day such as 14:23:45.123", cell))?,
+                )
+            }
+        };
+        let latency = self.time("LAT")?;
         let since = Nanos(
             latency
                 .0

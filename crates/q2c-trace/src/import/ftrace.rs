@@ -8,15 +8,11 @@
 
 use super::ImportFormat;
 use super::error::{BadLine, ImportError};
-use super::lines::Lines;
-use super::run::{Import, Position, Skipped, read_error, refused};
+use super::event_text::{EventLine, Told};
+use super::run::Import;
 use super::text::{BOM, bad, whole};
-use crate::blktrace::{
-    Event, EventSource, Losses, Notes, TRACEPOINTS, action, category, category_of_rwbs,
-};
+use crate::blktrace::{Event, TRACEPOINTS, action, category, category_of_rwbs};
 use q2c_model::TraceMeta;
-use std::collections::BTreeMap;
-use std::path::Path;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ftrace",
@@ -27,9 +23,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     uses: &[],
     import,
 };
-
-/// A time that goes back by no more than this (ns) belongs to events of two CPUs.
-const SLIGHTLY: u64 = 1_000_000_000;
 
 /// The kinds of lines.
 #[derive(Clone, Copy)]
@@ -55,108 +48,46 @@ fn sniff(head: &[u8]) -> bool {
 }
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let path = from.path;
-    let mut events = TextEvents {
-        path,
-        skip_bad: from.options.skip_bad,
-        lines: Lines::new(from.input),
-        state: State::default(),
-    };
-    let meta = super::blktrace::take(&mut events, path, 1, from.sink)?;
-    let skipped = events.state.skipped.iter();
-    let mut meta = meta.ok_or_else(|| ImportError::Empty {
-        path: path.to_owned(),
-        lines: events.lines.number,
-        skipped: skipped.clone().map(|(_, of)| of.count).sum(),
-    })?;
-    let others = events.state.others.to_string();
-    let facts = skipped.map(|(reason, of)| of.fact(reason, "lines"));
+    let mut ftrace = Ftrace { others: 0 };
+    let mut meta = super::event_text::import(from, &mut ftrace)?;
+    let others = ftrace.others.to_string();
     meta.facts
-        .extend(facts.chain([("events_of_other_kinds".to_owned(), others)]));
+        .insert("events_of_other_kinds".to_owned(), others);
     FORMAT.name.clone_into(&mut meta.source);
     "that of the traced machine's tracer".clone_into(&mut meta.clock);
     Ok(meta)
 }
 
-/// Reads events from the text of one source.
-struct TextEvents<'a> {
-    path: &'a Path,
-    skip_bad: bool,
-    lines: Lines<'a>,
-    state: State,
-}
-
-/// What the lines so far told.
-#[derive(Default)]
-struct State {
-    notes: Notes,
-    losses: Losses,
+struct Ftrace {
+    /// Number of events of other tracepoints.
     others: u64,
-    skipped: BTreeMap<&'static str, Skipped>,
-    last_time: u64,
 }
 
-impl State {
-    fn take(&mut self, line: Line<'_>) -> Result<Option<Event>, BadLine> {
-        let (mut event, comm) = match line {
-            Line::Event(event, comm) => (event, comm),
-            Line::Lost(events) => {
-                self.losses.lost = self.losses.lost.saturating_add(events);
-                self.losses.gaps += 1;
-                return Ok(None);
-            }
-            Line::Other => {
-                self.others += 1;
-                return Ok(None);
-            }
-            Line::Nothing => return Ok(None),
-        };
-        if self.last_time.saturating_sub(event.time) > SLIGHTLY {
-            let expected = "a time at most 1 s before the line above; import several traces as files of their own";
-            let found = format!("{} ns after {} ns", event.time, self.last_time);
-            return Err(BadLine::new("time goes back", "time", expected, "").found(&found));
-        }
-        if !comm.is_empty() && event.action != action::COMPLETE {
-            let time = event.time;
-            self.notes.name_process(event.pid, time, comm.as_bytes());
-        }
-        event.rise_to(self.last_time, &mut self.losses);
-        self.last_time = event.time;
-        Ok(Some(event))
-    }
-}
+impl EventLine for Ftrace {
+    const ZERO: u64 = 0;
+    const GAPS_COUNT: bool = true;
 
-impl EventSource for &mut TextEvents<'_> {
-    type Error = ImportError;
-
-    fn next_event(&mut self) -> Result<Option<Event>, ImportError> {
-        while let Some(line) = self.lines.next().map_err(read_error(self.path))? {
-            let taken = line.and_then(parse).and_then(|line| self.state.take(line));
-            let number = self.lines.number;
-            match taken {
-                Ok(None) => {}
-                Ok(event) => return Ok(event),
-                Err(bad) if self.skip_bad => {
-                    self.state.losses.count(bad.reason, 1);
-                    let skipped = self.state.skipped.entry(bad.reason).or_default();
-                    skipped.add(number);
+    fn event(&mut self, line: &[u8], told: &mut Told) -> Result<Option<Event>, BadLine> {
+        let text = std::str::from_utf8(line).map_err(|_| {
+            let found = String::from_utf8_lossy(line);
+            BadLine::new("not UTF-8", "line", "text in UTF-8", &found)
+        })?;
+        match parse(text)? {
+            Line::Event(event, comm) => {
+                if !comm.is_empty() && event.action != action::COMPLETE {
+                    told.notes
+                        .name_process(event.pid, event.time, comm.as_bytes());
                 }
-                Err(bad) => return Err(refused(self.path, Position::Line(number), bad)),
+                return Ok(Some(event));
             }
+            Line::Lost(events) => {
+                told.losses.lost = told.losses.lost.saturating_add(events);
+                told.losses.gaps += 1;
+            }
+            Line::Other => self.others += 1,
+            Line::Nothing => {}
         }
         Ok(None)
-    }
-
-    fn notes(&self) -> &Notes {
-        &self.state.notes
-    }
-
-    fn losses(&self) -> &Losses {
-        &self.state.losses
-    }
-
-    fn gaps_passed(&self) -> u64 {
-        self.state.losses.gaps
     }
 }
 

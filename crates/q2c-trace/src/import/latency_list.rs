@@ -76,8 +76,18 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut list = List {
         unit: needed(given, path, "unit", "the list has bare numbers")?,
         device: options.device,
-        op: needed(options.op, path, "op", "the list names no operation")?,
-        bytes: needed(options.bytes, path, "block size", "the list has no lengths")?,
+        op: needed(
+            options.op_or_assumed(),
+            path,
+            "op",
+            "the list names no operation",
+        )?,
+        bytes: needed(
+            options.bytes_or_assumed(),
+            path,
+            "block size",
+            "the list has no lengths",
+        )?,
         now: 0,
     };
     let mut intake = Intake::new(path, options.skip_bad, from.sink);

@@ -13,6 +13,7 @@ mod decimal;
 pub(crate) mod depth;
 mod disksim;
 mod error;
+mod event_text;
 mod fio_iolog;
 mod fio_log;
 mod fiu;

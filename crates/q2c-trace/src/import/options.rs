@@ -16,6 +16,8 @@ pub struct ImportOptions {
     pub op: Option<Op>,
     /// The length of all requests, where the source does not tell it.
     pub bytes: Option<Bytes>,
+    /// What is taken as the operation and the length where they are neither told nor stated.
+    pub assumed: Option<(Op, Bytes)>,
     /// The device of all requests, where the source does not tell it; 0:0 stands for unknown.
     pub device: DevId,
     /// Bytes per unit of the source's offsets; `None` for the unit of the format.
@@ -37,6 +39,16 @@ pub struct ImportOptions {
     /// Leaves out lines that cannot be read instead of stopping, and counts them by reason in the
     /// trace's `unmatched`.
     pub skip_bad: bool,
+}
+
+impl ImportOptions {
+    pub(super) fn op_or_assumed(&self) -> Option<Op> {
+        self.op.or(self.assumed.map(|(op, _)| op))
+    }
+
+    pub(super) fn bytes_or_assumed(&self) -> Option<Bytes> {
+        self.bytes.or(self.assumed.map(|(_, bytes)| bytes))
+    }
 }
 
 type IsGiven = fn(&ImportOptions) -> bool;
@@ -92,7 +104,7 @@ impl ImportOption {
 impl Input {
     /// Whether an import reads the option. That of a q2c trace reads none.
     #[must_use]
-    pub fn uses(&self, option: ImportOption) -> bool {
+    fn uses(&self, option: ImportOption) -> bool {
         let format = self.format().and_then(by_name);
         format.is_some_and(|format| format.uses.contains(&option))
     }

@@ -298,3 +298,20 @@ pub(super) fn needed<T>(
         why,
     })
 }
+
+/// Refuses an option that states what the rows of this source tell themselves.
+pub(super) fn not_told_twice<T>(
+    given: Option<T>,
+    path: &Path,
+    format: &'static str,
+    flag: &'static str,
+) -> Result<(), ImportError> {
+    given.map_or(Ok(()), |_| {
+        Err(ImportError::Unused {
+            path: path.to_owned(),
+            format,
+            flag,
+            users: "rows that do not tell it".to_owned(),
+        })
+    })
+}

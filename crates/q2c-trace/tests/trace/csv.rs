@@ -6,12 +6,15 @@ use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit, sniff};
 
 const USER_MAP: &str = "submit_ns=start,lane=tid,op=kind,offset=pos,bytes=len,latency=lat,sleep_asked_ns=asked,missed=missed";
 
+/// Reads of 4 KiB where the map has no operation or no length.
 fn options(map: &str, unit: TimeUnit) -> ImportOptions {
+    let columns = ColumnMap::parse_list(map).unwrap();
+    let lacks = |field: &str| columns.iter().all(|column| column.field != field);
     ImportOptions {
         unit: Some(unit),
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
-        columns: ColumnMap::parse_list(map).unwrap(),
+        op: lacks("op").then_some(Op::Read),
+        bytes: lacks("bytes").then_some(Bytes(4096)),
+        columns,
         ..ImportOptions::default()
     }
 }

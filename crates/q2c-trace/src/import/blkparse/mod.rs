@@ -5,16 +5,16 @@
 //! counted), the length of a bio before a split, or the start in Unix time. The text that was
 //! published with the YCSB and RocksDB traces (ssdtrace) is of this kind.
 
-mod events;
 mod line;
 mod pattern;
 
-use super::error::ImportError;
-use super::run::Import;
+use super::error::{BadLine, ImportError};
+use super::event_text::{EventLine, Told};
+use super::run::{Import, not_told_twice};
 use super::text::BOM;
 use super::{ImportFormat, ImportOption};
-use events::TextEvents;
-use line::{Form, Line};
+use crate::blktrace::{Event, Seen, Sequences, action};
+use line::{BEFORE, Form, Line};
 use pattern::{Field, Pattern};
 use q2c_model::TraceMeta;
 
@@ -58,30 +58,64 @@ fn sniff(head: &[u8]) -> bool {
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let given = options.blkparse_format.as_deref();
-    let pattern = Pattern::of(given.unwrap_or(DEFAULT))
-        .and_then(|pattern| pattern.with_all_needed(given.is_some(), options.op.is_some()));
+    let pattern = Pattern::of(given.unwrap_or(DEFAULT)).and_then(|pattern| {
+        pattern.with_all_needed(given.is_some(), options.op_or_assumed().is_some())
+    });
     let pattern = pattern.map_err(|(expected, found)| ImportError::Pattern {
         path: path.to_owned(),
         expected,
         found,
     })?;
+    if pattern.has(Field::Rwbs) {
+        not_told_twice(options.op, path, "blkparse's text with RWBS", "--op")?;
+    }
     let form = Form {
         default: given.is_none(),
         op: options
-            .op
-            .filter(|_| given.is_some() && !pattern.has(Field::Rwbs)),
+            .op_or_assumed()
+            .filter(|_| !pattern.has(Field::Rwbs)),
         pattern,
     };
-    let (mut lines, mut skipped) = (0, 0);
-    let events = TextEvents::new(path, from.input, options, form);
-    let events = events.counted(&mut lines, &mut skipped);
-    let meta = super::blktrace::take(events, path, 1, from.sink)?;
-    let mut meta = meta.ok_or_else(|| ImportError::Empty {
-        path: path.to_owned(),
-        lines,
-        skipped,
-    })?;
+    let sequences = Sequences::default();
+    let mut meta = super::event_text::import(from, &mut Blkparse { form, sequences })?;
     FORMAT.name.clone_into(&mut meta.source);
     "from the first event that blkparse read".clone_into(&mut meta.clock);
     Ok(meta)
+}
+
+struct Blkparse {
+    form: Form,
+    sequences: Sequences,
+}
+
+impl EventLine for Blkparse {
+    /// blkparse that reads from a pipe takes as zero the first event that it got, before it knows
+    /// what came earlier on other CPUs.
+    const ZERO: u64 = BEFORE;
+    const GAPS_COUNT: bool = false;
+
+    fn event(&mut self, line: &[u8], told: &mut Told) -> Result<Option<Event>, BadLine> {
+        let (event, nowhere) = match line::of(line, &self.form)? {
+            Line::Nothing => return Ok(None),
+            Line::Nowhere(event) => (event, true),
+            Line::Event(event, comm) => {
+                if !comm.is_empty() && event.action != action::COMPLETE {
+                    told.notes.name_process(event.pid, event.time, comm);
+                }
+                (event, false)
+            }
+        };
+        // A remap from a partition has the disk's number, and is numbered among the partition's.
+        let seen = match event.action {
+            action::REMAP => Seen::Next,
+            _ => self.sequences.check(&event, &mut told.losses),
+        };
+        // Numbers are missing, too, in what blkparse or grep chose, or in the trace of a partition.
+        told.losses.forget_lost();
+        if nowhere {
+            let reason = "event without a place (passthrough)";
+            told.losses.count(reason, 1);
+        }
+        Ok((seen != Seen::Again && !nowhere).then_some(event))
+    }
 }

@@ -6,7 +6,7 @@ use jiff::tz::Offset;
 
 /// What the times of a column, written as clocks show them, count from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(in crate::import) enum Clock {
     /// Dates with a zone: `2024-01-15T10:30:45.5+02:00`.
     Unix,
     /// Dates without a zone: `2024-01-15 10:30:45.5`.
@@ -30,7 +30,7 @@ impl Clock {
     }
 
     /// Nanoseconds of a cell since 1970, or since midnight; `None` for a cell of another clock.
-    pub(super) fn nanos(self, cell: &str) -> Option<u64> {
+    pub(in crate::import) fn nanos(self, cell: &str) -> Option<u64> {
         let (clock, ns) = parse(cell)?;
         u64::try_from(ns).ok().filter(|_| clock == self)
     }

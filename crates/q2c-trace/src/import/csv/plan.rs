@@ -10,7 +10,7 @@ use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
-use crate::import::run::needed;
+use crate::import::run::{needed, not_told_twice};
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
 use std::path::Path;
@@ -254,17 +254,26 @@ fn blank(
     let mut stated = Vec::new();
     let (mut op, mut bytes, mut device) = (Op::Other, Bytes(0), DevId::default());
     if !mapped(Column::Op) {
-        op = needed(options.op, path, "op", "no column is mapped to op")?;
+        op = needed(
+            options.op_or_assumed(),
+            path,
+            "op",
+            "no column is mapped to op",
+        )?;
         stated.push((STATED_OP, op.to_string()));
+    } else {
+        not_told_twice(options.op, path, "a table with this column", "--op")?;
     }
     if !mapped(Column::Bytes) {
         bytes = needed(
-            options.bytes,
+            options.bytes_or_assumed(),
             path,
             "block size",
             "no column is mapped to bytes",
         )?;
         stated.push((STATED_BYTES, bytes.0.to_string()));
+    } else {
+        not_told_twice(options.bytes, path, "a table with this column", "--bs")?;
     }
     if !mapped(Column::Device) {
         device = options.device;

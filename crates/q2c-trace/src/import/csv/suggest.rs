@@ -65,9 +65,9 @@ pub(super) fn advice(fields: &[(Field, usize)], of: &Evidence<'_>) -> Option<Wro
     let gains = |field| has(&likely, field) && !has(fields, field);
     let lacking = if !has_instant(fields) {
         "start"
-    } else if of.options.op.is_none() && gains(OP) {
+    } else if of.options.op_or_assumed().is_none() && gains(OP) {
         "operation"
-    } else if of.options.bytes.is_none() && gains(LENGTH) {
+    } else if of.options.bytes_or_assumed().is_none() && gains(LENGTH) {
         "length"
     } else {
         return None;

@@ -84,6 +84,34 @@ fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
     assert_eq!(places(&records), "read 0+4096, read 0+4096");
 }
 
+/// A later biosnoop.bt names disks by the two parts of their numbers.
+#[test]
+fn biosnoop_of_bpftrace_with_numbers_of_disks() {
+    let text = b"Attached 4 probes\nTIME(ms)     DISK ID        COMM             PID    LAT(ms)\n             MAJOR MINOR\n\
+        611          259   0        bash             4179        10\n627          259   1        my job           4180         0\n";
+    let (_, records, meta) = recognised(text, &needed("biosnoop"));
+    assert_eq!(
+        times(&records),
+        [[0, -1, 10_000_000], [26_000_000, -1, 26_000_000]]
+    );
+    assert_eq!(who(&records[1]), "1:1 4180 my job");
+    assert_eq!(meta.facts["device.1:1"], "259:1");
+}
+
+/// `biosnoop -t` of libbpf-tools prints the time of day.
+#[test]
+fn biosnoop_with_times_of_day() {
+    let text = b"TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+        14:23:45.120 mysqld         8912    sdb     WS   8          4096      0.500\n\
+        14:23:45.123 mysqld         8912    sdb     R    16         8192      1.000\n";
+    let (_, records, meta) = recognised(text, &options());
+    assert_eq!(
+        times(&records),
+        [[-1, 0, 500_000], [-1, 2_500_000, 3_500_000]]
+    );
+    assert!(meta.clock.contains("read the event"), "{}", meta.clock);
+}
+
 #[test]
 fn block_events_of_three_tools() {
     for (text, expected) in [
@@ -340,4 +368,79 @@ fn every_option_counts_or_is_refused() {
             assert_ne!(after, Ok(before), "{name} {option:?}");
         }
     }
+}
+
+/// What the rows of this source tell is not stated beside them, although the format uses the option
+/// in other sources.
+#[test]
+fn what_is_told_is_not_stated() {
+    let mut listed = needed("csv");
+    listed.columns =
+        ColumnMap::parse_list("submit_ns=start,latency=took,op=kind,bytes=size").unwrap();
+    let table = b"start,took,kind,size\n1,2,read,512\n3,4,read,512\n";
+    let default = b"8,0 1 1 0.000000000 7 Q R 8 + 8 [a]\n";
+    for (format, text, base) in [
+        (
+            "biosnoop",
+            &case!("15-dead-ends/biosnoop.txt")[..],
+            options(),
+        ),
+        ("blkparse", default, options()),
+        ("csv", table, listed),
+    ] {
+        let told = |op, bytes| {
+            let options = ImportOptions {
+                op,
+                bytes,
+                ..base.clone()
+            };
+            import(format, text, &options).map(|(records, _)| records)
+        };
+        assert!(told(None, None).is_ok(), "{format}");
+        let refused = told(Some(Op::Read), None).unwrap_err();
+        assert!(
+            refused.contains("found --op, which is for rows"),
+            "{refused}"
+        );
+        if format != "blkparse" {
+            let refused = told(None, Some(Bytes(512))).unwrap_err();
+            assert!(
+                refused.contains("found --bs, which is for rows"),
+                "{refused}"
+            );
+        }
+    }
+}
+
+/// One time far ahead does not move the reference of the events behind it.
+#[test]
+fn one_bad_time_among_block_events() {
+    let line = |time: &str, event: &str| format!(" fio-1 [001] d..1. {time}: {event}\n");
+    let queued = |time, sector| line(time, &format!("block_bio_queue: 8,0 R {sector} + 8 [fio]"));
+    let text = [
+        queued("100.000100", 8),
+        queued("100.000200", 16),
+        queued("900.000000", 24),
+        queued("100.000300", 32),
+        line("100.000400", "block_rq_complete: 8,0 R () 32 + 8 [0]"),
+    ]
+    .concat();
+    let refused = import("ftrace", text.as_bytes(), &options()).unwrap_err();
+    assert!(
+        refused.contains("line 3, time: expected a time not after those on both sides"),
+        "{refused}"
+    );
+    let skipping = ImportOptions {
+        skip_bad: true,
+        ..options()
+    };
+    let (records, meta) = import("ftrace", text.as_bytes(), &skipping).unwrap();
+    assert_eq!(meta.facts["skipped.time stands alone.lines"], "3");
+    assert_eq!(times(&records).last(), Some(&[200_000, -1, 300_000]));
+    let twice = [queued("100.0", 8), queued("5.0", 8), queued("5.1", 16)].concat();
+    let refused = import("ftrace", twice.as_bytes(), &skipping).unwrap_err();
+    assert!(
+        refused.contains("import the recordings in it as files of their own"),
+        "{refused}"
+    );
 }

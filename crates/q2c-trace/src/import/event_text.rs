@@ -1,40 +1,86 @@
-//! Turns the lines of a text into events in the order of time.
+//! Reads events from a text that has at most one in each line. What is left out is counted by
+//! reason, and each time is judged by those on both sides.
 
-use super::line::{self, BEFORE, Form, Line};
-use crate::blktrace::{Event, EventSource, Losses, Notes, Seen, Sequences, action};
-use crate::import::error::{BadLine, ImportError};
-use crate::import::options::ImportOptions;
-use crate::import::run::{Position, read_error, refused};
-use crate::import::text::{BOM, Blocks, LONGEST_LINE};
-use q2c_model::Nanos;
-use std::collections::VecDeque;
-use std::io::BufRead;
+use super::error::{BadLine, ImportError};
+use super::run::{Import, Position, Skipped, read_error, refused};
+use super::text::{BOM, Blocks, LONGEST_LINE};
+use crate::blktrace::{Event, EventSource, Losses, Notes};
+use q2c_model::{Nanos, TraceMeta};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-/// A time that goes back by no more than this (ns) belongs to events of two CPUs that blkparse
-/// printed in the wrong order.
+/// A time that goes back by no more than this (ns) belongs to events of two CPUs.
 const SLIGHTLY: u64 = 1_000_000_000;
-/// Most events at the beginning that are put in the order of time if one of them lies before
-/// blkparse's time zero. blkparse that reads from a pipe takes as zero the first event that it got,
-/// before it knows what came earlier on other CPUs.
+/// Most events at the beginning that are put in the order of time if one of them lies before time
+/// zero.
 const FIRST: usize = 1 << 16;
 
+/// What the lines so far told beside events.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) notes: Notes,
+    pub(super) losses: Losses,
+}
+
+/// Reads single lines of a text.
+pub(super) trait EventLine {
+    /// Time zero of the text, ns. The first events are put in order if one of them lies before it.
+    const ZERO: u64;
+    /// Whether a gap is a sign that completions are missing.
+    const GAPS_COUNT: bool;
+
+    /// The event of a line, which comes without its break; `None` when it has no event that can be
+    /// matched.
+    fn event(&mut self, line: &[u8], told: &mut Told) -> Result<Option<Event>, BadLine>;
+}
+
+/// Imports a text of events. The description still lacks source and clock.
+pub(super) fn import(
+    from: &mut Import<'_>,
+    parser: &mut impl EventLine,
+) -> Result<TraceMeta, ImportError> {
+    let path = from.path;
+    let mut events = EventText {
+        path,
+        skip_bad: from.options.skip_bad,
+        parser,
+        blocks: Blocks::new(from.input),
+        block: Vec::new(),
+        at: 0,
+        line: 0,
+        told: Told::default(),
+        skipped: BTreeMap::new(),
+        far: None,
+        read_ahead: None,
+        latest: None,
+        first: None,
+        last_time: 0,
+    };
+    let meta = super::blktrace::take(&mut events, path, 1, from.sink)?;
+    let skipped = events.skipped.iter();
+    let mut meta = meta.ok_or_else(|| ImportError::Empty {
+        path: path.to_owned(),
+        lines: events.line,
+        skipped: skipped.clone().map(|(_, of)| of.count).sum(),
+    })?;
+    let facts = skipped.map(|(reason, of)| of.fact(reason, "lines"));
+    meta.facts.extend(facts);
+    Ok(meta)
+}
+
 /// Reads events from the text of one source.
-pub(super) struct TextEvents<'a> {
+struct EventText<'a, P> {
     path: &'a Path,
-    form: Form,
     skip_bad: bool,
+    parser: &'a mut P,
     blocks: Blocks<'a>,
     /// The block of text at hand. Lines that are not read yet begin at `at`.
     block: Vec<u8>,
     at: usize,
+    /// Number of the last line that was read, from 1.
     line: u64,
-    skipped: u64,
-    /// Receives the numbers of lines read and of lines left out, at the end of the source.
-    counts: Option<(&'a mut u64, &'a mut u64)>,
-    notes: Notes,
-    losses: Losses,
-    sequences: Sequences,
+    told: Told,
+    skipped: BTreeMap<&'static str, Skipped>,
     /// An event far from those before it, and its line: the next event tells whether it is bad.
     far: Option<(Event, u64)>,
     /// An event that was read to judge the one before it.
@@ -46,41 +92,7 @@ pub(super) struct TextEvents<'a> {
     last_time: u64,
 }
 
-impl<'a> TextEvents<'a> {
-    pub(super) fn new(
-        path: &'a Path,
-        input: &'a mut dyn BufRead,
-        options: &ImportOptions,
-        form: Form,
-    ) -> Self {
-        TextEvents {
-            path,
-            form,
-            skip_bad: options.skip_bad,
-            blocks: Blocks::new(input),
-            block: Vec::new(),
-            at: 0,
-            line: 0,
-            skipped: 0,
-            counts: None,
-            notes: Notes::default(),
-            losses: Losses::default(),
-            sequences: Sequences::default(),
-            far: None,
-            read_ahead: None,
-            latest: None,
-            first: None,
-            last_time: 0,
-        }
-    }
-
-    /// Sets where the numbers of lines read and of lines left out are stored at the end of the
-    /// source.
-    pub(super) fn counted(mut self, lines: &'a mut u64, skipped: &'a mut u64) -> Self {
-        self.counts = Some((lines, skipped));
-        self
-    }
-
+impl<P: EventLine> EventText<'_, P> {
     /// Reads the next block; false at the end.
     fn fill(&mut self) -> Result<bool, ImportError> {
         let first = self.line == 0 && self.block.is_empty();
@@ -106,34 +118,13 @@ impl<'a> TextEvents<'a> {
             let expected = "at most 65536 bytes and a line break";
             return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));
         }
-        let (event, nowhere) = match line::of(line.trim_ascii_end(), &self.form)? {
-            Line::Nothing => return Ok(None),
-            Line::Nowhere(event) => (event, true),
-            Line::Event(event, comm) => {
-                if !comm.is_empty() && event.action != action::COMPLETE {
-                    self.notes.name_process(event.pid, event.time, comm);
-                }
-                (event, false)
-            }
-        };
-        // A remap from a partition has the disk's number, and is numbered among the partition's.
-        let seen = match event.action {
-            action::REMAP => Seen::Next,
-            _ => self.sequences.check(&event, &mut self.losses),
-        };
-        // Numbers are missing, too, in what blkparse or grep chose, or in the trace of a partition.
-        self.losses.forget_lost();
-        if nowhere {
-            let reason = "event without a place (passthrough)";
-            self.losses.count(reason, 1);
-        }
-        Ok((seen != Seen::Again && !nowhere).then_some(event))
+        self.parser.event(line.trim_ascii_end(), &mut self.told)
     }
 
     fn bad(&mut self, line: u64, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
-            self.skipped += 1;
-            self.losses.count(bad.reason, 1);
+            self.told.losses.count(bad.reason, 1);
+            self.skipped.entry(bad.reason).or_default().add(line);
             return Ok(());
         }
         Err(refused(self.path, Position::Line(line), bad))
@@ -146,9 +137,6 @@ impl<'a> TextEvents<'a> {
         }
         loop {
             if self.at >= self.block.len() && !self.fill()? {
-                if let Some((lines, skipped)) = &mut self.counts {
-                    (**lines, **skipped) = (self.line, self.skipped);
-                }
                 return Ok(None);
             }
             match self.next_line() {
@@ -202,7 +190,8 @@ impl<'a> TextEvents<'a> {
     /// Reads the first events, and puts them in the order of time if it must.
     fn begin(&mut self) -> Result<VecDeque<Event>, ImportError> {
         let mut first = Vec::new();
-        while first.len() < FIRST
+        while P::ZERO > 0
+            && first.len() < FIRST
             && let Some(event) = self.timely()?
         {
             let start = first.first().map_or(event.time, |first: &Event| first.time);
@@ -211,7 +200,7 @@ impl<'a> TextEvents<'a> {
                 break;
             }
         }
-        if first.iter().any(|event| event.time < BEFORE) {
+        if first.iter().any(|event| event.time < P::ZERO) {
             first.sort_by_key(|event| event.time);
         }
         Ok(first.into())
@@ -228,7 +217,7 @@ fn stands_alone(latest: u64, time: u64) -> BadLine {
     BadLine::new("time stands alone", "time", expected, "").found(&found)
 }
 
-impl EventSource for TextEvents<'_> {
+impl<P: EventLine> EventSource for &mut EventText<'_, P> {
     type Error = ImportError;
 
     fn next_event(&mut self) -> Result<Option<Event>, ImportError> {
@@ -246,21 +235,23 @@ impl EventSource for TextEvents<'_> {
         let Some(mut event) = next else {
             return Ok(None);
         };
-        event.rise_to(self.last_time, &mut self.losses);
+        event.rise_to(self.last_time, &mut self.told.losses);
         self.last_time = event.time;
         Ok(Some(event))
     }
 
     fn notes(&self) -> &Notes {
-        &self.notes
+        &self.told.notes
     }
 
     fn losses(&self) -> &Losses {
-        &self.losses
+        &self.told.losses
     }
 
-    /// A gap in the numbers of a text is no sign that completions are missing.
     fn gaps_passed(&self) -> u64 {
-        0
+        match P::GAPS_COUNT {
+            true => self.told.losses.gaps,
+            false => 0,
+        }
     }
 }
