@@ -269,9 +269,10 @@ impl<'a> Arranged<'a> {
             self.sorted = true;
         }
         let mut window = std::mem::take(&mut self.window);
-        for row in window.drain(..count) {
-            self.emit(&row)?;
+        for row in &window[..count] {
+            self.emit(row)?;
         }
+        window.drain(..count);
         self.window = window;
         Ok(())
     }
@@ -302,7 +303,11 @@ impl<'a> Arranged<'a> {
     #[inline]
     fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
-        let end = row.latency.map(|latency| end(start, latency)).transpose()?;
+        let end = row
+            .latency
+            .get()
+            .map(|latency| end(start, latency))
+            .transpose()?;
         let depth = match self.spec.ends {
             true => self.depths.submit(row.lane, start, end)?,
             false => 1,
@@ -317,35 +322,31 @@ impl<'a> Arranged<'a> {
         row: &Row,
         origin: Nanos,
         end: Option<Nanos>,
-        depth: u32,
+        depth_at_submit: u32,
     ) -> Result<(), ImportError> {
-        let start = Nanos(row.start.0 - origin.0);
-        let mut record = IoRecord::new(
-            0,
-            self.spec.layer,
-            row.device,
-            row.op,
-            row.sector,
-            row.bytes,
-        );
-        record.issue_ns = row
-            .waited
-            .map(|waited| Nanos(start.0.saturating_add(waited.0)));
-        (record.lane, record.depth_at_submit) = (row.lane, depth);
-        let (first, last) = match self.spec.layer {
-            Layer::Block if self.spec.issued && row.waited.is_none() => {
-                (&mut record.issue_ns, &mut record.complete_ns)
-            }
-            Layer::Block => (&mut record.queue_ns, &mut record.complete_ns),
-            Layer::User => (&mut record.submit_ns, &mut record.reap_ns),
-        };
-        (*first, *last) = (Some(start), end);
-        record.flags = row.flags;
-        record.pid = row.pid;
-        if !self.spec.hosts {
-            record.comm = row.name.text();
-        }
-        self.intake.take(record)
+        let (start, layer) = (Nanos(row.start.0 - origin.0), self.spec.layer);
+        let waited = row.waited.get();
+        let is_block = layer == Layer::Block;
+        let is_issue = is_block && self.spec.issued && waited.is_none();
+        let of = |time: Option<Nanos>, is_told: bool| time.filter(|_| is_told);
+        let issued = waited.map(|waited| Nanos(start.0.saturating_add(waited.0)));
+        self.intake.take(IoRecord {
+            flags: row.flags,
+            lane: row.lane,
+            depth_at_submit,
+            queue_ns: of(Some(start), is_block && !is_issue),
+            issue_ns: issued.or(of(Some(start), is_issue)),
+            complete_ns: of(end, is_block),
+            submit_ns: of(Some(start), !is_block),
+            reap_ns: of(end, !is_block),
+            pid: row.pid,
+            comm: if self.spec.hosts {
+                None
+            } else {
+                row.name.text()
+            },
+            ..IoRecord::new(0, layer, row.device, row.op, row.sector, row.bytes)
+        })
     }
 
     /// Replaces the row's major number by the number of its host, counted from 1 by appearance.

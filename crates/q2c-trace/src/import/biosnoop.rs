@@ -11,7 +11,7 @@ use super::arrange::Spec;
 use super::csv::Clock;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::row::{Name, Names, Row};
+use super::row::{Name, Names, Row, Told};
 use super::run::{Import, needed, not_told_twice, read_error};
 use super::text::{self, Parse, bad, device, ranges, sectors, time, whole};
 use super::{ImportFormat, ImportOption};
@@ -213,9 +213,9 @@ impl<'a> Cells<'a> {
         };
         // libbpf-tools prints -1 for a request that was in no queue.
         let waited = match self.get("QUE") {
-            b"" => None,
-            cell if cell.starts_with(b"-1") => None,
-            _ => Some(self.time("QUE")?),
+            b"" => Told::NOT,
+            cell if cell.starts_with(b"-1") => Told::NOT,
+            _ => Told::of(self.time("QUE")?),
         };
         let end = match self.get("TIMESTAMP") {
             b"" => self.time("TIME")?,
@@ -232,7 +232,7 @@ impl<'a> Cells<'a> {
         let since = Nanos(
             latency
                 .0
-                .saturating_add(waited.map_or(0, |waited| waited.0)),
+                .saturating_add(waited.get().map_or(0, |waited| waited.0)),
         );
         let mut row = Row::ended(end, since, op, (sector, bytes))?;
         row.pid = match self.get("PID") {

@@ -48,7 +48,7 @@ pub(super) fn sniff(head: &[u8], spec: &Spec, parse: impl FnMut(&[u8]) -> Parse)
 fn is_plausible(row: &Row, spec: &Spec) -> bool {
     row.bytes.0.is_multiple_of(512)
         && row.bytes.0 <= LONGEST
-        && row.latency.is_none_or(|latency| latency < DAY)
+        && row.latency.get().is_none_or(|latency| latency < DAY)
         && (!spec.unix || YEARS.contains(&row.start.0))
 }
 
