@@ -574,7 +574,7 @@ fn a_unit_against_that_of_a_header_is_refused() {
     let read = |header: &str| {
         let options = ImportOptions {
             columns: Vec::new(),
-            ..options(USER_MAP, TimeUnit::Microseconds)
+            ..options("submit_ns=start", TimeUnit::Microseconds)
         };
         import(format!("{header}\n1,2\n").as_bytes(), &options)
     };
