@@ -25,8 +25,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let map = MAPS[usize::from(map) % MAPS.len()];
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
+        assumed: Some((Op::Read, Bytes(4096))),
         columns: ColumnMap::parse_list(map).expect("the maps are well formed"),
         skip_bad,
         ..ImportOptions::default()

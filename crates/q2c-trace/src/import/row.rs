@@ -35,7 +35,7 @@ impl Name {
     }
 }
 
-/// A time that not every source tells. It is smaller than an `Option`, because rows are moved often.
+/// A time that not every source tells. It is smaller than an `Option`, as rows are moved often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Told(u64);
 

@@ -67,8 +67,7 @@ fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
 fn import(format: &ImportFormat, skip_bad: bool, input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
+        assumed: Some((Op::Read, Bytes(4096))),
         skip_bad,
         ..ImportOptions::default()
     };

@@ -233,6 +233,8 @@ fn read_flag(
         .find(|(field, _)| *field == Field::Column(Column::Op));
     let cell = ops.and_then(|(_, at)| of.sample?.get(*at));
     if !matches!(cell, Some("0" | "1")) {
+        let format = "a table without operations of 0 and 1";
+        not_told_twice(of.options.read_flag, of.path, format, "--read-flag")?;
         return Ok(None);
     }
     let reason = "the operations are 0 and 1, and which of them is a read is not told";

@@ -104,6 +104,11 @@ impl Evidence<'_> {
             return Err(self.wrong((expected.to_owned(), "none".to_owned())));
         }
         let clock = self.clock(fields);
+        let is_number = |field: Field| field.is_time() && !(clock.is_some() && field.is_instant());
+        if self.options.unit.is_some() && !fields.iter().any(|(field, _)| is_number(*field)) {
+            let expected = "a column of times that are numbers for --unit";
+            return Err(self.wrong((expected.to_owned(), "none".to_owned())));
+        }
         let each = fields.iter().zip(stated);
         let mapped = each.map(|(choice, stated)| self.mapped(*choice, *stated, clock));
         let mapped: Vec<Mapped> = mapped.collect::<Result<_, _>>()?;

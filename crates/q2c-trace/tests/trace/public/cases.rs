@@ -412,6 +412,28 @@ fn what_is_told_is_not_stated() {
     }
 }
 
+#[test]
+fn options_of_a_table_have_columns_that_they_count_for() {
+    let dates =
+        b"start,took_us,op,size\n2024-01-15T10:30:45Z,5,R,512\n2024-01-15T10:30:46Z,5,R,512\n";
+    let map = |map: &str| ImportOptions {
+        columns: ColumnMap::parse_list(map).unwrap(),
+        ..options()
+    };
+    let told = |options| import("csv", dates, &options).map(|(records, _)| records.len());
+    let all = "submit_ns=start,latency=took_us,op=op,bytes=size";
+    assert_eq!(told(map(all)), Ok(2));
+    let words = told(ImportOptions {
+        read_flag: Some(1),
+        ..map(all)
+    });
+    assert!(words.unwrap_err().contains("found --read-flag"));
+    let ends = "submit_ns=start,op=op,bytes=size";
+    let unit = Some(TimeUnit::Microseconds);
+    let clocks = told(ImportOptions { unit, ..map(ends) });
+    assert!(clocks.unwrap_err().contains("for --unit"));
+}
+
 /// One time far ahead does not move the reference of the events behind it.
 #[test]
 fn one_bad_time_among_block_events() {
