@@ -3,11 +3,13 @@
 
 mod busy;
 mod metrics;
+mod packed;
 mod strict;
 mod timed;
 
 pub use busy::busily;
 pub use metrics::{Samples, strict_metrics};
+pub use packed::{Packed, pack, unpacked};
 pub use strict::strict_json;
 pub use timed::{alone, timed, waiting};
 

@@ -38,29 +38,10 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
         .map(|entry| fs::read(entry.path()).expect("a seed"));
     let mut inputs: Vec<Vec<u8>> = seeds.collect();
     let packed = fuzz.join("kept").join(format!("{name}.tar.zst"));
-    let packed = fs::read(&packed).unwrap_or_else(|error| panic!("{}: {error}", packed.display()));
-    let tar = zstd::decode_all(&packed[..]).expect("a packed corpus");
-    let found = members(&tar);
+    let found = q2c_testkit::unpacked(&packed);
     assert!(!found.is_empty(), "the corpus of {name} is empty");
-    inputs.extend(found);
+    inputs.extend(found.into_values());
     inputs
-}
-
-/// The files of a tar archive. Each has a header of 512 bytes with the length in octal at 124 and
-/// the kind at 156, then its bytes, padded to a multiple of 512.
-fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    while let Some((header, rest)) = tar.split_at_checked(512)
-        && header[0] != 0
-    {
-        let digits = str::from_utf8(&header[124..135]).expect("octal digits");
-        let length = usize::from_str_radix(digits, 8).expect("octal digits");
-        if header[156] == b'0' {
-            found.push(rest[..length].to_vec());
-        }
-        tar = &rest[length.next_multiple_of(512)..];
-    }
-    found
 }
 
 /// Checks only that the import returns.

@@ -18,6 +18,8 @@ mod btt;
 mod cases;
 #[cfg(test)]
 mod config;
+#[cfg(test)]
+mod corpus;
 mod cpu_trials;
 #[cfg(test)]
 mod doctor;

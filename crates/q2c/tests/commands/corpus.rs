@@ -1,0 +1,149 @@
+//! The corpus: kept results of every kind, samples of every format that is read, and command lines,
+//! with what q2c makes of them.
+//!
+//! `corpus.tar.zst` has three folders. `inputs/` is given: `results/NAME.json`, samples, and
+//! `lines.txt` with a command line in each line, as a JSON list. What is made of them stands in two
+//! layers. `facts/` has what data says: results written again, their cells as CSV, exit codes,
+//! records. `looks/` has what people read: tables at 80 columns, the text of pages, messages.
+//!
+//! A wanted change is accepted by `Q2C_ACCEPT=1 cargo test -p q2c --test commands corpus`.
+
+use crate::program::q2c;
+use q2c_report::kept;
+use q2c_report::terminal::Screen;
+use q2c_testkit::{Packed, pack, unpacked};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus.tar.zst");
+
+#[test]
+fn what_is_made_of_the_corpus() {
+    let path = Path::new(CORPUS);
+    let kept = unpacked(path);
+    let inputs = kept.iter().filter(|(name, _)| name.starts_with("inputs/"));
+    let mut made: Packed = inputs
+        .map(|(n, content)| (n.clone(), content.clone()))
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    write(&made, folder.path());
+    let results = of_results(&made);
+    made.extend(results);
+    made.extend(of_lines(&folder.path().join("inputs")));
+    if std::env::var_os("Q2C_ACCEPT").is_some() {
+        return pack(&made, path);
+    }
+    if made == kept {
+        return;
+    }
+    for (name, files) in [("kept", &kept), ("now", &made)] {
+        write(files, &folder.path().join(name));
+    }
+    let mut diff = Command::new("diff");
+    diff.current_dir(folder.path());
+    let told = diff.args(["-ruN", "-U1", "kept", "now"]).output().unwrap();
+    let told = String::from_utf8_lossy(&told.stdout);
+    let some: Vec<&str> = told.lines().take(400).collect();
+    panic!(
+        "the corpus changed; Q2C_ACCEPT=1 accepts it:\n{}",
+        some.join("\n")
+    );
+}
+
+fn write(files: &Packed, folder: &Path) {
+    for (name, content) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+/// What is drawn of the kept results.
+fn of_results(inputs: &Packed) -> Packed {
+    let mut made = Packed::new();
+    let mut schemas = BTreeSet::new();
+    for (path, text) in inputs {
+        let Some(name) = path.strip_prefix("inputs/results/") else {
+            continue;
+        };
+        let name = name.trim_end_matches(".json");
+        let mut keep = |layer: &str, form: &str, text: String| {
+            made.insert(format!("{layer}/results/{name}.{form}"), text.into_bytes());
+        };
+        let result = match kept::read(&String::from_utf8_lossy(text)) {
+            Ok(result) => result,
+            Err(refused) => {
+                keep("looks", "refused", refused.to_string());
+                continue;
+            }
+        };
+        schemas.insert(result.schema());
+        keep("facts", "json", result.json().unwrap());
+        match result.csv() {
+            Ok(csv) => keep("facts", "csv", csv),
+            Err(none) => keep("looks", "csv", none.to_string()),
+        }
+        let screen = Screen {
+            width: 80,
+            colour: false,
+        };
+        keep("looks", "txt", result.table(screen));
+        match result.page() {
+            Ok(page) => keep("looks", "page", text_of(&page)),
+            Err(none) => keep("looks", "page", none.to_string()),
+        }
+    }
+    assert_eq!(
+        schemas.len(),
+        all_schemas(),
+        "a result of each kind: {schemas:?}"
+    );
+    made
+}
+
+/// The number of schemas, which a refusal names.
+fn all_schemas() -> usize {
+    let refused = kept::read(r#"{"schema": "none"}"#)
+        .err()
+        .expect("no schema");
+    refused.to_string().matches("q2c.").count()
+}
+
+/// The text of a page, a line for each piece between tags; without scripts, styles and drawings.
+fn text_of(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((words, behind)) = rest.split_once('<') {
+        text += words;
+        text += "\n";
+        let hidden = ["script", "style", "svg"];
+        let hidden = hidden.iter().find(|tag| behind.starts_with(**tag));
+        let end = hidden.map_or(">".to_owned(), |tag| format!("</{tag}>"));
+        rest = behind.split_once(&end).map_or("", |(_, behind)| behind);
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// What the command lines give, one after the other in the folder of the inputs.
+fn of_lines(folder: &Path) -> Packed {
+    let lines = fs::read_to_string(folder.join("lines.txt")).unwrap();
+    let (mut facts, mut looks) = (String::new(), String::new());
+    for line in lines.lines() {
+        let args: Vec<String> = serde_json::from_str(line).unwrap();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let told = q2c(folder, &args);
+        facts += &format!("{line}: {}\n", told.code);
+        looks += &format!("{line}\n{}", told.stderr);
+        let is_data = ["--json", "csv", "fio-iolog", "blkparse"]
+            .iter()
+            .any(|data| args.contains(data));
+        *(if is_data { &mut facts } else { &mut looks }) += &told.stdout;
+    }
+    let files = [("facts/lines.txt", facts), ("looks/lines.txt", looks)];
+    files
+        .map(|(name, text)| (name.to_owned(), text.into_bytes()))
+        .into()
+}
