@@ -1,7 +1,7 @@
 //! The figures by which ways of waiting for I/Os are compared. A lane, a trial, a simulation and a
 //! result have the same figures; only the form of a figure differs.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Speed, cost and sleeps of a run of I/Os, over all foreground lanes together.
 ///
@@ -120,7 +120,9 @@ pub struct Simulated {
     pub rates: Rates<f64>,
     /// Thread CPU per I/O, ns.
     pub cpu_ns_per_io: f64,
-    /// Thousand I/Os per second and busy CPU of the machine.
+    /// Thousand I/Os per second and busy CPU of the machine; infinite where no CPU was busy, for
+    /// which JSON has `null`.
+    #[serde(deserialize_with = "or_infinite")]
     pub kiops_per_core: f64,
     /// Time from completion to reaping / latency, both summed over all I/Os (T_over of the PAS
     /// simulators).
@@ -130,6 +132,14 @@ pub struct Simulated {
     /// Latencies (U2C).
     #[serde(flatten)]
     pub latencies: Latencies<f64>,
+}
+
+/// A number; infinity where JSON has none.
+fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    if !from.is_human_readable() {
+        return f64::deserialize(from);
+    }
+    Option::deserialize(from).map(|number| number.unwrap_or(f64::INFINITY))
 }
 
 impl Simulated {
@@ -154,6 +164,18 @@ impl Simulated {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A rule that waits by interrupts uses no CPU where the costs know none.
+    #[test]
+    fn no_cpu_survives_json() {
+        let none = Simulated {
+            kiops_per_core: f64::INFINITY,
+            ..Simulated::default()
+        };
+        let json = serde_json::to_string(&none).expect("JSON");
+        let back: Simulated = serde_json::from_str(&json).expect("the same figures");
+        assert_eq!(back, none);
+    }
 
     fn rates(first: f64) -> Rates<f64> {
         Rates {
