@@ -290,8 +290,7 @@ def choose(
 def load_run(path: Path) -> Result:
     """Reads a result that the program kept: the folder of a run, or a file with the JSON of a result.
 
-    Results of earlier versions have the present shape then. Raises `InputError` when there is no result, or none that
-    this version reads.
+    Raises `InputError` when there is no result, or none that this version reads.
     """
     made = _native.load_run(path)
     kinds: dict[str, type[Result]] = {"q2c.analyze": Analysis, "q2c.poll-sim": Simulation, "q2c.sweep": Sweep}

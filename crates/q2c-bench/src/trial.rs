@@ -52,14 +52,12 @@ pub struct BenchTrial {
     pub helper_cpu_s: f64,
     /// Whether the kernel threads that work for the jobs could not be read at a boundary of a
     /// slice: their CPU time and their number are too low then.
-    #[serde(default)]
     pub helpers_unread: bool,
     /// Number of these kernel threads: SQPOLL threads, and workers (io-wq).
     pub helpers: (u32, u32),
     /// Busy CPU seconds of the machine; `None` when they cannot be read.
     pub busy_s: Option<f64>,
     /// CPUs on which other programs ran in user mode; `None` when that is not known.
-    #[serde(default)]
     pub other_programs: Option<f64>,
     /// Interrupt and softirq seconds of the machine, as the kernel's tick accounting has them;
     /// `None` when they cannot be read.
@@ -72,7 +70,6 @@ pub struct BenchTrial {
     pub interrupts: Option<u64>,
     /// The longest delay with which the machine's counters were read, seconds. The thread that
     /// reads them does no I/O.
-    #[serde(default)]
     pub late_s: f64,
     /// Requests that the device completed, by the disk's statistics; `None` when they are not
     /// counted there.
@@ -82,7 +79,6 @@ pub struct BenchTrial {
     /// I/Os handled by a sleep rule, I/Os that slept, and misses.
     pub slept: [u64; 3],
     /// I/Os that a sleep rule left to the interrupt.
-    #[serde(default)]
     pub left_to_interrupt: u64,
     /// Sum of sleeps asked, ns.
     pub asked_ns: u64,
@@ -90,7 +86,6 @@ pub struct BenchTrial {
     pub slept_ns: u64,
     /// The sleeps of the kernel's own hybrid polling, as a probe counted them in a run of its own
     /// after the trial; `None` for every other method.
-    #[serde(default)]
     pub kernel_sleeps: Option<KernelSleeps>,
     /// What ran beside the jobs; `None` without a background.
     pub background: Option<BackgroundTrial>,
@@ -100,9 +95,7 @@ pub struct BenchTrial {
     pub polls_by: Option<Means>,
     /// Ring flags in force.
     pub flags: String,
-    /// The block device as the kernel had it when the trial began; `None` without one, and in
-    /// journals of versions that did not read it.
-    #[serde(default)]
+    /// The block device as the kernel had it when the trial began; `None` without one.
     pub device: Option<PointDevice>,
 }
 

@@ -8,9 +8,7 @@ use q2c_model::lost::BY_TRACEFS;
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
-use q2c_result::replay::{
-    CapturedBy, ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts,
-};
+use q2c_result::replay::{CapturedBy, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Length of a look at the machine before a run.
@@ -138,10 +136,8 @@ fn failed(why: &str) -> Warning {
 /// Warnings about changes of the trace and losses that make a trial's figures misleading.
 pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for (kind, count) in &trial.changed {
-        if let ChangeKind::Known(change) = kind {
-            warnings.extend(less_work(*change, *count));
-        }
+    for (change, count) in &trial.changed {
+        warnings.extend(less_work(*change, *count));
     }
     if facts.timeless > 0 {
         warnings.push(Warning::new(

@@ -4,7 +4,7 @@ use super::capture::Captured;
 use super::validity::invalid;
 use q2c_model::Nanos;
 use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
-use q2c_result::replay::{ChangeKind, InFlight, Lateness, ReplayTrial, Spread, Window};
+use q2c_result::replay::{InFlight, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
 /// A timed replay shows a saturated device when it ends later than the trace by more than this
@@ -64,11 +64,7 @@ pub fn trial(
         idle_share: share(outcome.idle_ns as f64 / 1e9, completion_s),
         in_flight: in_flight(run, outcome, completion_s),
         order_inversions: outcome.counts.inversions,
-        changed: outcome
-            .changed
-            .iter()
-            .map(|(change, n)| (ChangeKind::Known(*change), *n))
-            .collect(),
+        changed: outcome.changed.clone(),
         submission_s: seconds(outcome.counts.submission_ns.into()),
         submitter_cpu_s: seconds(outcome.counts.cpu_ns.into()),
         reader_cpu_s: seconds(

@@ -1,13 +1,12 @@
 //! The answer of a comparison: which device is better, and whether the trials can tell.
 
-use q2c_model::replay::{Change, Mode};
+use q2c_model::replay::{Change, Changes, Mode};
 use q2c_replay::ReplayFacts;
 use q2c_result::compare::{
     CompareFinding, CompareMetric, DeviceRun, NoneValid, NotCaptured, Profile, Separation, WorkDone,
 };
-use q2c_result::replay::{ChangeKind, ReplayJob, ReplayTrial};
+use q2c_result::replay::{ReplayJob, ReplayTrial};
 use q2c_stats::{CLEAR_TRIALS, Ratio};
-use std::collections::BTreeMap;
 
 /// The findings in the order in which they are told. `separations` holds two entries for each
 /// device behind the first: by the `sum` and by the completion time.
@@ -101,10 +100,9 @@ pub(super) fn reads_only(
     let shown = runs.iter().filter_map(|run| run.shown.as_ref());
     let changed = shown.map(|trial| &trial.changed);
     let changed = changed.chain(profile.map(|profile| &profile.changed));
-    let spared = [Change::WriteRead, Change::WriteLeftOut].map(ChangeKind::Known);
-    let count = |changes: &BTreeMap<ChangeKind, u64>| -> u64 {
-        spared.iter().filter_map(|kind| changes.get(kind)).sum()
-    };
+    let spared = [Change::WriteRead, Change::WriteLeftOut];
+    let count =
+        |changes: &Changes| -> u64 { spared.iter().filter_map(|kind| changes.get(kind)).sum() };
     let writes = changed.map(count).max().filter(|writes| *writes > 0)?;
     Some(CompareFinding::ReadsOnly {
         writes,

@@ -38,7 +38,6 @@ pub struct FsTrial {
     /// statistics could not be read.
     pub in_flight: Option<f64>,
     /// Bytes that the device read for each byte of the jobs; `None` where that is not counted.
-    #[serde(default)]
     pub from_device: Option<f64>,
 }
 

@@ -155,8 +155,7 @@ pub struct TakenAs {
     /// simulated as the submission.
     pub submission_ns: f64,
     /// Mean think time that is simulated as CPU because a recording of another tool does not tell
-    /// whether the thread slept, ns. It is 0 for others, and in results of before 2026-11-27.
-    #[serde(default)]
+    /// whether the thread slept, ns. It is 0 for others.
     pub think_as_cpu_ns: f64,
     /// Whose requests the lanes hold. The lanes of a user-layer trace are its threads.
     pub lanes_by: LanesBy,
@@ -186,21 +185,4 @@ pub struct TakenAs {
     pub lost: u64,
     /// Bytes of the recording that were put into files for want of memory.
     pub in_files: Bytes,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Results of before 2026-11-26 have operation and length as a pair.
-    #[test]
-    fn an_older_assumption_is_read() {
-        let read = |text| serde_json::from_str::<Assumed>(text).unwrap();
-        let pair = Assumed {
-            op: Some(Op::Read),
-            bytes: Some(Bytes(4096)),
-        };
-        assert_eq!(read(r#"["read", 4096]"#), pair);
-        assert_eq!(read(&serde_json::to_string(&pair).unwrap()), pair);
-    }
 }

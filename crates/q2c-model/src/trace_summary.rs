@@ -13,8 +13,7 @@ pub struct TraceSummary {
     pub layers: BTreeMap<String, u64>,
     /// Records by operation.
     pub ops: BTreeMap<String, u64>,
-    /// Bytes by operation; empty in descriptions of before 2026-11-26.
-    #[serde(default)]
+    /// Bytes by operation.
     pub op_bytes: BTreeMap<String, Bytes>,
     /// Records by device (`major:minor`; `0:0` stands for unknown).
     pub devices: BTreeMap<String, u64>,

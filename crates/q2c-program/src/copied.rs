@@ -238,7 +238,6 @@ fn of_think(pattern: &Pattern, think: Think) -> Option<NotCopied> {
             true => NoThink::TooShort,
             false => NoThink::TooLong,
         };
-        let why = Some(why);
         return Some(NotCopied::ThinkTime { p50_ns, share, why });
     }
     let share = share * (1.0 - p50_ns / mean_ns);

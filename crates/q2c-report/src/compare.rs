@@ -6,7 +6,7 @@ use crate::replay::{self, spread};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_model::replay::Change;
 use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
-use q2c_result::replay::{ChangeKind, ReplayTrial};
+use q2c_result::replay::ReplayTrial;
 use q2c_stats::Interval;
 
 /// The run in a line: traces, modes, trials, devices and duration.
@@ -276,14 +276,13 @@ pub(crate) fn verdict(one: &Comparison) -> Vec<String> {
 }
 
 fn less_work(device: &DeviceRun) -> Option<String> {
-    let is_less = |kind: &ChangeKind| match kind {
-        ChangeKind::Known(Change::WriteRead | Change::WriteLeftOut) => false,
-        ChangeKind::Known(change) => change.is_less_work(),
-        _ => false,
+    let is_less = |change: Change| match change {
+        Change::WriteRead | Change::WriteLeftOut => false,
+        other => other.is_less_work(),
     };
     let changed = device.shown.as_ref()?.changed.iter();
     let less: u64 = changed
-        .filter(|(kind, _)| is_less(kind))
+        .filter(|(change, _)| is_less(**change))
         .map(|(_, n)| n)
         .sum();
     (less > 0).then(|| {

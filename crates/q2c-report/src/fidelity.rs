@@ -22,41 +22,9 @@ fn compared(fidelity: &Fidelity) -> String {
         0 => String::new(),
         n => format!("; {n} more never left the CPU in their sleeps and are not counted"),
     };
-    let what = match fidelity.by_block_size.is_empty() {
-        // A result of a version that told the errors of all block sizes together.
-        true => format!(
-            "median over {} sleeping cells, before their own trials corrected the costs: {}",
-            fidelity.cells,
-            pooled(fidelity)
-        ),
-        false => "median / 90th percentile / worst sleeping cell, before its own trials corrected \
-                  the costs"
-            .to_owned(),
-    };
-    format!("predicted against measured, {what}; the device drifted by {drift} %{awake}")
-}
-
-fn pooled(fidelity: &Fidelity) -> String {
-    let told = |median: f64, worst: f64, unit: &str| {
-        format!("{} {unit} (worst {})", number(median), number(worst))
-    };
     format!(
-        "IOPS {}, CPU {}, miss rate {}",
-        told(
-            fidelity.iops_error_pct_median,
-            fidelity.iops_error_pct_max,
-            "%"
-        ),
-        told(
-            fidelity.cpu_points_median,
-            fidelity.cpu_points_max,
-            "points"
-        ),
-        told(
-            fidelity.miss_points_median,
-            fidelity.miss_points_max,
-            "points"
-        ),
+        "predicted against measured, median / 90th percentile / worst sleeping cell, before its \
+         own trials corrected the costs; the device drifted by {drift} %{awake}"
     )
 }
 

@@ -41,13 +41,14 @@ pub(crate) fn told(check: &Check) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_result::doctor::Use;
 
     #[test]
     fn a_check_does_not_say_its_name_again() {
         let check = |columns: &[&str]| Check {
             id: "hybrid-kernel".to_owned(),
             group: "kernel".to_owned(),
-            uses: vec![],
+            uses: vec![Use::KernelPolling],
             verdict: Verdict::Invalidates,
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             found: "kernel 6.18".to_owned(),

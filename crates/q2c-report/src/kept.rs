@@ -31,246 +31,188 @@ use q2c_result::tune::{self, TuneResult};
 use q2c_result::tune_jobs::{self, TuneJobsResult};
 use q2c_result::watch::{self, WatchResult};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use thiserror::Error;
 
 /// All kinds of results.
 const KINDS: &[&dyn Kind] = &[
     &KindOf {
         schema: tune::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<TuneResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::tune(result).map_err(DrawError::from),
         csv: |result| csv::cells(result).map_err(DrawError::from),
         table: terminal::tune,
     },
     &KindOf {
         schema: tune_jobs::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<TuneJobsResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::tune_jobs(result).map_err(DrawError::from),
         csv: |result| csv::tune_jobs(result).map_err(DrawError::from),
         table: terminal::tune_jobs,
     },
     &KindOf {
         schema: bench::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<BenchResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::bench(result).map_err(DrawError::from),
         csv: |result| csv::bench(result).map_err(DrawError::from),
         table: terminal::bench,
     },
     &KindOf {
         schema: analyze::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<AnalyzeResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::analyze(result).map_err(DrawError::from),
         csv: |result| csv::analyze(result).map_err(DrawError::from),
         table: terminal::analyze,
     },
     &KindOf {
         schema: replay::SCHEMA,
-        earlier: &replay::EARLIER,
-        // Until 2026-11-22 these results had the key `complete` twice, which a struct does not
-        // take. A JSON value keeps one of the two.
-        read: |text| {
-            let value: Value = serde_json::from_str(text)?;
-            serde_json::from_value::<ReplayResult>(value)
-        },
-        schema_of: |result| &mut result.schema,
+        read: |text| serde_json::from_str::<ReplayResult>(text),
         page: |result| html::replay(result).map_err(DrawError::from),
         csv: |result| csv::replay(result).map_err(DrawError::from),
         table: terminal::replay,
     },
     &KindOf {
         schema: compare::SCHEMA,
-        earlier: &compare::EARLIER,
         read: |text| serde_json::from_str::<CompareResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::compare(result).map_err(DrawError::from),
         csv: |result| csv::compare(result).map_err(DrawError::from),
         table: terminal::compare,
     },
     &KindOf {
         schema: diff::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<DiffResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", diff::SCHEMA),
         csv: |_| none("CSV", diff::SCHEMA),
         table: |result, screen| terminal::diff(result, true, screen),
     },
     &KindOf {
         schema: kernel_tune::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<KernelTuneResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::kernel_tune(result).map_err(DrawError::from),
         csv: |result| csv::kernel_tune(result).map_err(DrawError::from),
         table: terminal::kernel_tune,
     },
     &KindOf {
         schema: fs::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<FsResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::fs(result).map_err(DrawError::from),
         csv: |result| csv::fs(result).map_err(DrawError::from),
         table: terminal::fs,
     },
     &KindOf {
         schema: scale::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<ScaleResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::scale(result).map_err(DrawError::from),
         csv: |result| csv::scale(result).map_err(DrawError::from),
         table: terminal::scale,
     },
     &KindOf {
         schema: place::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<PlaceSimResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::place_sim(result).map_err(DrawError::from),
         csv: |result| csv::place_sim(result).map_err(DrawError::from),
         table: terminal::place_sim,
     },
     &KindOf {
         schema: corun::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<CalibrateResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::place_calibrate(result).map_err(DrawError::from),
         csv: |result| csv::place_calibrate(result).map_err(DrawError::from),
         table: terminal::place_calibrate,
     },
     &KindOf {
         schema: place_run::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<PlaceRunResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::place_run(result).map_err(DrawError::from),
         csv: |result| csv::place_run(result).map_err(DrawError::from),
         table: terminal::place_run,
     },
     &KindOf {
         schema: place_watch::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<PlaceWatchResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::place_watch(result).map_err(DrawError::from),
         csv: |result| csv::place_watch(result).map_err(DrawError::from),
         table: terminal::place_watch,
     },
     &KindOf {
         schema: sweep::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<SweepResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::sweep(result).map_err(DrawError::from),
         csv: |result| csv::sweep(result).map_err(DrawError::from),
         table: terminal::sweep,
     },
     &KindOf {
         schema: sim::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<SimResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", sim::SCHEMA),
         csv: |_| none("CSV", sim::SCHEMA),
         table: terminal::sim,
     },
     &KindOf {
         schema: watch::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<WatchResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", watch::SCHEMA),
         csv: |_| none("CSV", watch::SCHEMA),
         table: terminal::watch,
     },
     &KindOf {
         schema: kernel_watch::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<KernelWatchResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", kernel_watch::SCHEMA),
         csv: |_| none("CSV", kernel_watch::SCHEMA),
         table: |result, _| terminal::kernel_watch(result),
     },
     &KindOf {
         schema: steer::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<SteerResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", steer::SCHEMA),
         csv: |_| none("CSV", steer::SCHEMA),
         table: |result, _| terminal::steer(result),
     },
     &KindOf {
         schema: ramdisk::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<RamDevices>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", ramdisk::SCHEMA),
         csv: |_| none("CSV", ramdisk::SCHEMA),
         table: |result, screen| terminal::ram_devices(&result.devices, screen),
     },
     &KindOf {
         schema: doctor::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<DoctorReport>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", doctor::SCHEMA),
         csv: |_| none("CSV", doctor::SCHEMA),
         table: terminal::doctor,
     },
     &KindOf {
         schema: doctor::FIX_SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<DoctorFix>(text),
-        schema_of: |result| &mut result.schema,
         page: |_| none("a page", doctor::FIX_SCHEMA),
         csv: |_| none("CSV", doctor::FIX_SCHEMA),
         table: terminal::fix,
     },
     &KindOf {
         schema: poll_study::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<PollStudyResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::poll_study(result).map_err(DrawError::from),
         csv: |result| csv::poll_study(result).map_err(DrawError::from),
         table: terminal::poll_study,
     },
     &KindOf {
         schema: poll_search::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<PollSearchResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::poll_search(result).map_err(DrawError::from),
         csv: |result| csv::poll_search(result).map_err(DrawError::from),
         table: terminal::poll_search,
     },
     &KindOf {
         schema: reproduce::SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<ReproduceResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::reproduce(result).map_err(DrawError::from),
         csv: |result| csv::reproduce(result).map_err(DrawError::from),
         table: terminal::reproduce,
     },
     &KindOf {
         schema: reproduce::ALL_SCHEMA,
-        earlier: &[],
         read: |text| serde_json::from_str::<AllResult>(text),
-        schema_of: |result| &mut result.schema,
         page: |result| html::reproduce_all(result).map_err(DrawError::from),
         csv: |result| csv::reproduce_all(result).map_err(DrawError::from),
         table: terminal::reproduce_all,
@@ -370,8 +312,7 @@ fn result_in(text: &str) -> Result<&str, NotKept> {
     last.ok_or(NotKept::NoSummary)
 }
 
-/// Reads a result from JSON, or from the lines of a live view. One of an earlier version has the
-/// present shape then.
+/// Reads a result from JSON, or from the lines of a live view.
 ///
 /// # Errors
 /// The text is no result of this version.
@@ -379,8 +320,7 @@ pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
     let text = result_in(text)?;
     let Head { schema } = serde_json::from_str(text).map_err(NotKept::NoResult)?;
     let mut kinds = KINDS.iter();
-    let of = |kind: &&&dyn Kind| kind.schema() == schema || kind.earlier().contains(&&*schema);
-    let Some(kind) = kinds.find(of) else {
+    let Some(kind) = kinds.find(|kind| kind.schema() == schema) else {
         return Err(NotKept::Schema { found: schema });
     };
     let read = kind.read(text);
@@ -405,8 +345,6 @@ fn none(form: &'static str, schema: &'static str) -> Result<String, DrawError> {
 trait Kind: Sync {
     /// This version's schema.
     fn schema(&self) -> &'static str;
-    /// Schemas of earlier versions that can be read.
-    fn earlier(&self) -> &'static [&'static str];
     /// Reads a result from JSON.
     fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>>;
 }
@@ -434,12 +372,10 @@ pub trait Kept: Send + Sync {
     fn json(&self) -> Result<String, DrawError>;
 }
 
-/// A kind of result by its type: its schemas, how it is read, and the forms in which it is drawn.
+/// A kind of result by its type: its schema, how it is read, and the forms in which it is drawn.
 struct KindOf<T> {
     schema: &'static str,
-    earlier: &'static [&'static str],
     read: fn(&str) -> serde_json::Result<T>,
-    schema_of: fn(&mut T) -> &mut String,
     page: fn(&T) -> Result<String, DrawError>,
     csv: fn(&T) -> Result<String, DrawError>,
     table: fn(&T, Screen) -> String,
@@ -450,14 +386,8 @@ impl<T: Serialize + Send + Sync + 'static> Kind for KindOf<T> {
         self.schema
     }
 
-    fn earlier(&self) -> &'static [&'static str] {
-        self.earlier
-    }
-
     fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>> {
-        let mut result = (self.read)(text)?;
-        // A result of an earlier version has the present shape once it is read.
-        self.schema.clone_into((self.schema_of)(&mut result));
+        let result = (self.read)(text)?;
         Ok(Box::new(KeptResult { kind: self, result }))
     }
 }

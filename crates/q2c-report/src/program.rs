@@ -260,9 +260,8 @@ fn not_copied(of: &NotCopied) -> String {
             percent(share),
             duration(p50_ns),
             match why {
-                None => "",
-                Some(NoThink::TooShort) => ", since a sleep takes longer",
-                Some(NoThink::TooLong) => ", since a trial would have too few I/Os",
+                NoThink::TooShort => ", since a sleep takes longer",
+                NoThink::TooLong => ", since a trial would have too few I/Os",
             }
         ),
         NotCopied::Pauses {

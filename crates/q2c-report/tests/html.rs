@@ -400,7 +400,7 @@ fn the_page_of_a_full_analysis_has_its_limits() {
     assert!(page.contains("452 more groups"));
 }
 
-/// Results of before the maps have the other charts.
+/// A recording without offsets has the other charts.
 #[test]
 fn an_analysis_without_maps_is_drawn() {
     let mut result = analyze_fixture::result();

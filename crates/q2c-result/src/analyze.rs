@@ -47,7 +47,6 @@ pub struct AnalyzeResult {
     pub unmatched: BTreeMap<String, u64>,
     /// I/Os that the latencies lack; `None` when no I/O has its Q and its C, or when the times were
     /// not taken in the block layer.
-    #[serde(default)]
     pub not_whole: Option<NotWhole>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
@@ -67,7 +66,6 @@ pub struct AnalyzeResult {
     pub balance: Option<Balance>,
     /// The hardware queues of each device, reads apart from writes; empty when the trace names no
     /// queues.
-    #[serde(default)]
     pub queues: Vec<DeviceQueues>,
     /// Requests in use while others waited for one; empty when the trace has no G.
     pub tags: Vec<Tags>,
@@ -76,13 +74,11 @@ pub struct AnalyzeResult {
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
-    /// Reads and writes over time, apart from each other; empty without any, and in results of
-    /// before 2026-11-26.
+    /// Reads and writes over time, apart from each other; empty without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throughput: Vec<Throughput>,
     /// Where on each device reads and writes begin, over time, for at most 8 devices: those of the
-    /// lowest numbers. Empty where the recording has no offsets, and in results of before
-    /// 2026-11-26.
+    /// lowest numbers. Empty where the recording has no offsets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offsets: Vec<OffsetMap>,
     /// Some I/Os one by one.

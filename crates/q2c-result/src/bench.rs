@@ -158,7 +158,6 @@ pub struct BenchCell {
     pub kiops_per_core: Interval,
     /// The CPU time that it divides by: that of the jobs' threads alone where so much else was at
     /// work that the machine's busy CPUs say nothing of the jobs.
-    #[serde(default)]
     pub per_core: PerCore,
     /// I/Os that were complete when their sleep ended / I/Os that a sleep rule handled, 0..1; those
     /// that did not sleep are among the latter. `None` when no sleep rule handled an I/O.

@@ -2,25 +2,21 @@
 
 mod finding;
 mod overall;
-mod shape;
 
 pub use finding::{CompareFinding, NoneValid, NotCaptured, WorkDone};
 pub use overall::Overall;
 
-use crate::replay::{ChangeKind, Invalid, ReplayJob, ReplayTrial, TraceFacts};
+use crate::replay::{Invalid, ReplayJob, ReplayTrial, TraceFacts};
 use crate::{Machine, Target, Warning};
+use q2c_model::replay::Changes;
 use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.compare/3";
-/// Schemas of earlier versions that can be read. They hold one comparison, without a list.
-pub const EARLIER: [&str; 2] = ["q2c.compare/1", "q2c.compare/2"];
 
 /// One run of `q2c compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "shape::AnyVersion")]
 pub struct CompareResult {
     /// [`SCHEMA`].
     pub schema: String,
@@ -53,7 +49,6 @@ pub struct Comparison {
     pub trace: TraceFacts,
     /// The timed replay that gave the trace its completions; `None` when it has its own, or the
     /// mode needs none.
-    #[serde(default)]
     pub profile: Option<Profile>,
     /// The devices, in the order given.
     pub devices: Vec<DeviceRun>,
@@ -74,7 +69,7 @@ pub struct Profile {
     /// Reasons why its times are not those of a faithful replay; empty when they are.
     pub invalid: Vec<Invalid>,
     /// What it changed in requests of the trace, as in a trial.
-    pub changed: BTreeMap<ChangeKind, u64>,
+    pub changed: Changes,
 }
 
 /// One device with its trials. Intervals are over the valid trials.

@@ -41,7 +41,6 @@ pub struct DiffSide {
     /// Whether its run had all of its trials.
     pub complete: bool,
     /// Whether its machine was simulated, in simulated time.
-    #[serde(default)]
     pub simulated: bool,
 }
 

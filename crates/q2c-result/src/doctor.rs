@@ -34,9 +34,7 @@ pub struct Check {
     /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`,
     /// `record`, `spdk`, `fs`, `ramdisk`, `place`.
     pub group: String,
-    /// The uses of q2c that the check concerns. It stands under the first of them. Empty in results
-    /// of versions that did not tell.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The uses of q2c that the check concerns. It stands under the first of them.
     pub uses: Vec<Use>,
     /// Outcome of the check.
     pub verdict: Verdict,

@@ -68,7 +68,6 @@ pub struct Device {
     pub hw_queues: Option<u32>,
     /// The largest request that the block layer surely does not split, whose pages may lie apart
     /// (from `queue/max_sectors_kb` and `queue/max_segments`).
-    #[serde(default)]
     pub unsplit: Option<Bytes>,
     /// Whether the device can be polled (`queue/io_poll`).
     pub io_poll: Option<bool>,
@@ -128,7 +127,7 @@ pub struct CpuTrial {
 }
 
 /// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// A file.
@@ -142,22 +141,18 @@ pub enum TargetKind {
     Pci,
     /// A simulated device.
     Simulated,
-    /// The word of another version of q2c.
-    #[serde(untagged)]
-    Other(String),
 }
 
 impl TargetKind {
     /// Its word in results.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub const fn text(self) -> &'static str {
         match self {
             TargetKind::File => "file",
             TargetKind::Block => "block",
             TargetKind::NvmeGeneric => "nvme-generic",
             TargetKind::Pci => "pci",
             TargetKind::Simulated => "simulated",
-            TargetKind::Other(word) => word,
         }
     }
 }
@@ -174,7 +169,6 @@ mod tests {
             TargetKind::NvmeGeneric,
             TargetKind::Pci,
             TargetKind::Simulated,
-            TargetKind::Other("ram".to_owned()),
         ] {
             let json = serde_json::to_value(&kind).unwrap();
             assert_eq!(json, kind.text());

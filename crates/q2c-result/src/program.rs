@@ -22,10 +22,8 @@ pub struct Program {
     /// The workload that was made of it.
     pub copied: Copied,
     /// Program and workload side by side, one for each block size with trials.
-    #[serde(default)]
     pub likeness: Vec<Likeness>,
     /// What the answer would be worth to the program, one for each block size with an answer.
-    #[serde(default)]
     pub worth: Vec<Worth>,
 }
 
@@ -227,9 +225,8 @@ pub enum NotCopied {
         p50_ns: f64,
         /// Share of the submitters' time, 0..1.
         share: f64,
-        /// Why the jobs have none; `None` in results of versions that copied no think time.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<NoThink>,
+        /// Why the jobs have none.
+        why: NoThink,
     },
     /// The submitters paused now and then. The jobs' think time is the median.
     Pauses {

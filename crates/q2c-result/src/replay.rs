@@ -1,14 +1,13 @@
 //! The result of `q2c replay`: `result.json`, schema `q2c.replay/3`.
 
-mod change;
 mod invalid;
 mod job;
 
-pub use change::ChangeKind;
 pub use invalid::Invalid;
 pub use job::ReplayJob;
 
 use crate::{Machine, Target, Warning};
+use q2c_model::replay::Changes;
 use q2c_model::{Bytes, Layer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,8 +16,6 @@ use std::str::FromStr;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.replay/3";
-/// Schemas of earlier versions that can be read.
-pub const EARLIER: [&str; 2] = ["q2c.replay/1", "q2c.replay/2"];
 
 /// One run of `q2c replay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,8 +77,7 @@ pub struct TraceFacts {
     pub back_in_time: u64,
     /// Sum of the recorded latencies, seconds; `None` where too few requests have a completion.
     pub sum_latency_s: Option<f64>,
-    /// The layer that the recorded latencies are of; `None` where they are of both, and in results
-    /// of before 2026-11-27.
+    /// The layer that the recorded latencies are of; `None` where they are of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<Layer>,
 }
@@ -101,17 +97,14 @@ pub struct ReplayTrial {
     /// The means of the capture; `None` without capture.
     pub q2c_source: Option<CapturedBy>,
     /// I/Os in the sum of Q2C, as they were queued: the parts of a split one are one I/O, from its
-    /// Q to the completion of its last part. Results of versions 1 and 2 count and sum up the
-    /// parts.
+    /// Q to the completion of its last part.
     pub q2c_ios: u64,
-    /// The same I/Os with the parts of split ones counted each; 0 in results of versions 1 and 2.
-    #[serde(default)]
+    /// The same I/Os with the parts of split ones counted each.
     pub q2c_parts: u64,
     /// Reads and writes among `q2c_ios`, less those that were submitted. It is 0 when the sum has
     /// one Q2C for each request. Above 0, requests were several I/Os before they were queued, by
     /// their file's extents, the disks below the target, or the longest bio. Below 0, I/Os are
-    /// missing. Always 0 in results of versions 1 and 2.
-    #[serde(default)]
+    /// missing.
     pub q2c_excess: i64,
     /// I/Os that are known to be missing from the sum of Q2C.
     pub q2c_lost: u64,
@@ -141,9 +134,7 @@ pub struct ReplayTrial {
     pub valid: bool,
     /// Reasons why it cannot; empty when it can.
     pub invalid: Vec<Invalid>,
-    /// False when the trial was stopped before the trace's end. Until 2026-11-22 this field was
-    /// called `complete`, like the field of the run that it is flattened into.
-    #[serde(alias = "complete", default = "unsaid")]
+    /// False when the trial was stopped before the trace's end.
     pub whole: bool,
     /// Distribution of U2C from the submission, ns.
     pub u2c_ns: Spread,
@@ -160,7 +151,7 @@ pub struct ReplayTrial {
     pub order_inversions: u64,
     /// Counts by kind of requests that did not go to the device as recorded. One request can count
     /// under several kinds.
-    pub changed: BTreeMap<ChangeKind, u64>,
+    pub changed: Changes,
     /// Time that all threads spent in submissions, seconds. Where it is near the completion time,
     /// the device takes no more requests from this number of threads.
     pub submission_s: f64,
@@ -170,12 +161,6 @@ pub struct ReplayTrial {
     pub reader_cpu_s: f64,
     /// The trial in equal parts of its time.
     pub windows: Vec<Window>,
-}
-
-/// The value of `whole` for a result that lacks it: the trial's own `complete` could not be kept
-/// beside the field of the same name of the run.
-fn unsaid() -> bool {
-    true
 }
 
 /// The means by which the block layer is captured.
@@ -260,8 +245,7 @@ pub struct InFlight {
     /// Mean over the recording's time; `None` where too few requests have a completion.
     pub recorded_mean: Option<f64>,
     /// As `most`, of the recording: most requests of one device in flight; `None` where too few
-    /// requests have a completion, and in results of before 2026-11-26.
-    #[serde(default)]
+    /// requests have a completion.
     pub recorded_most: Option<u64>,
     /// Sum over all requests of |in flight before the request in the trial - in the recording|,
     /// over the sum of those in the recording; `None` where too few requests have a completion, or

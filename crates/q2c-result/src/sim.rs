@@ -22,7 +22,6 @@ pub struct SimResult {
     pub ios: u64,
     /// What the trace was taken as, what was left out, and the assumptions made where the trace
     /// lacks facts.
-    #[serde(default)]
     pub taken_as: TakenAs,
     /// The costs that were simulated with, in words.
     pub cost: String,
@@ -34,7 +33,7 @@ pub struct SimResult {
     pub seed: u64,
     /// Classic polling, the oracle, and the rules in the order given.
     pub methods: Vec<SimMethod>,
-    /// Conditions under which this result misleads; results of before 2026-11-27 have none.
+    /// Conditions under which this result misleads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }

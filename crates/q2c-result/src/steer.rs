@@ -26,7 +26,6 @@ pub struct SteerResult {
     /// Completions that the rule did not see, because the buffers were full.
     pub lost: u64,
     /// Reads and writes that nobody polled for: the rule is not made from them.
-    #[serde(default)]
     pub unpolled: u64,
     /// Number of values written to `io_poll_delay`.
     pub writes: u64,

@@ -26,9 +26,7 @@ pub struct SweepResult {
     pub warm_up_ns: Nanos,
     /// Simulated time that counts, as it was asked for.
     pub measure_ns: Option<Nanos>,
-    /// Simulated time that counted, by trace. Results of before 2026-11-23 lack it: without
-    /// `measure_ns` each trace was run through once.
-    #[serde(default)]
+    /// Simulated time that counted, by trace.
     pub measured_ns: Vec<Nanos>,
     /// Seed of the drawn wake-up delays.
     pub seed: u64,
@@ -92,12 +90,12 @@ pub struct SimCell {
     pub params: BTreeMap<String, f64>,
     /// Largest block size of the trace.
     pub bs: Bytes,
-    /// Whether the figures keep the IOPS floor and the limits; `None` in results of before
-    /// 2026-11-26.
+    /// Whether the figures keep the IOPS floor and the limits; `None` where only the floor is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
     /// The objective over that of the trace's best, of a configuration that may be chosen and keeps
-    /// the limits; `None` for others, and in results of before 2026-11-27.
+    /// the limits; `None` for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// The simulated figures.
@@ -128,14 +126,13 @@ pub struct SweepAnswer {
     pub linux: Simulated,
     /// Figures of the oracle, which no rule can beat.
     pub oracle: Simulated,
-    /// Figures of interrupts; `None` where the costs do not have theirs, and in results of before
-    /// 2026-11-27.
+    /// Figures of interrupts; `None` where the costs do not have theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt: Option<Simulated>,
     /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
     pub best: Option<usize>,
     /// Index of the configuration with the most KIOPS/core of those that may be chosen, whether it
-    /// keeps the limits or not; `None` where none may be, and in results of before 2026-11-27.
+    /// keeps the limits or not; `None` where none may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_kiops_per_core: Option<usize>,
     /// The same for the most IOPS.

@@ -51,7 +51,6 @@ pub struct TuneResult {
     /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns.
     pub harness_bare_ns: f64,
     /// Methods that do not exist here, with their reasons.
-    #[serde(default)]
     pub unavailable: Vec<Unavailable>,
     /// The program that the workload copies; `None` for a workload that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -175,7 +175,6 @@ pub struct WatchNumbers {
     pub switches_per_io: f64,
     /// Interrupts of the device per I/O of the foreground, those of the background included;
     /// `None` when they could not be read.
-    #[serde(default)]
     pub interrupts_per_io: Option<f64>,
     /// I/Os per second of the background; `None` without background jobs.
     pub background_iops: Option<f64>,

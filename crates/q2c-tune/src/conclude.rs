@@ -190,12 +190,7 @@ fn cell(
         predicted: paired(runs),
         predicted_first,
         measured: measured(runs),
-        // The kernel's own polling had nothing beside it in runs of earlier versions.
-        relative: runs
-            .outcomes()
-            .all(|outcome| outcome.poll_iops > 0.0)
-            .then(|| relative_to_polling(runs, cores))
-            .flatten(),
+        relative: relative_to_polling(runs, cores),
         effective_mode: effective_mode(runs, others),
         series: median_series(runs),
         latency_quantiles: latency_quantiles(runs),

@@ -47,7 +47,6 @@ fn counts(runs: &CellRuns<CellSpec, TrialOutcome>, others: bool) -> WaitCounts {
         interrupts: all(|o| o.interrupts),
         requests: all(|o| o.requests),
         switches: Switches::PerWait(runs.interval(|o| o.switches_per_io).median),
-        // Trials of earlier versions do not say where the engine looked.
         polls_by: match by_kernel {
             true => Some(Means::Call),
             false => first.and_then(|o| o.polls_by),

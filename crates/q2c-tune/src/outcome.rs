@@ -21,7 +21,6 @@ pub(super) const QUANTILES: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialOutcome {
     /// The round that the trial was ordered in, from 0.
-    #[serde(default)]
     pub round: u32,
     /// Speed, cost and sleeps.
     #[serde(flatten)]
@@ -41,7 +40,6 @@ pub struct TrialOutcome {
     /// I/Os that slept.
     pub slept: u64,
     /// I/Os that a sleep rule left to the interrupt.
-    #[serde(default)]
     pub left_to_interrupt: u64,
     /// I/Os for whose samples there was no memory, of all stages of the trial.
     pub unrecorded: u64,
@@ -60,15 +58,12 @@ pub struct TrialOutcome {
     pub poll_cpu_pct: f64,
     /// With think time: the thread CPU of the polled slices over that which polling and think times
     /// should have, percent; `None` without, where it is a whole CPU.
-    #[serde(default)]
     pub poll_got_pct: Option<f64>,
     /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they
     /// could not be read, or are fewer than those of the threads alone.
-    #[serde(default)]
     pub poll_busy_cpus: Option<f64>,
     /// CPUs of other programs, where they are so many that `busy_cpus` or `poll_busy_cpus` is not
     /// known for them.
-    #[serde(default)]
     pub hidden_by: Option<f64>,
     /// Whether the trial was run a second time because other programs disturbed the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -82,15 +77,12 @@ pub struct TrialOutcome {
     /// The ring's flags, as the kernel names them.
     pub ring_flags: String,
     /// Where the engine looked for completions.
-    #[serde(default)]
     pub polls_by: Option<Means>,
     /// Counts of the windows of a rule with a formula, those before the measured time included;
     /// `None` for every other method.
-    #[serde(default)]
     pub windows: Option<Windows>,
     /// The sleeps of the kernel's own hybrid polling, as a probe saw them; `None` for every other
     /// method.
-    #[serde(default)]
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 

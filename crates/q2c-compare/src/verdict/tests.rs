@@ -69,7 +69,6 @@ fn kinds(found: &[CompareFinding]) -> Vec<&'static str> {
         CompareFinding::ReadsOnly { .. } => "reads only",
         CompareFinding::TermsDiffer { .. } => "terms differ",
         CompareFinding::NoValidTrial { .. } => "no valid trial",
-        CompareFinding::Told(_) => "told",
     };
     found.iter().map(kind).collect()
 }
@@ -254,7 +253,7 @@ fn writes_that_were_not_written_are_told_whoever_left_them_out() {
         writes: Writes::Skip,
         ..ReplayJob::default()
     };
-    let changed = |kind, n| BTreeMap::from([(ChangeKind::Known(kind), n)]);
+    let changed = |change, n| Changes::from([(change, n)]);
     let mut runs = [device("a", 100), device("b", 100)];
     assert_eq!(reads_only(&job, &runs, None), None);
     let profile = Profile {

@@ -8,7 +8,6 @@ use serde_json::Value;
 pub(super) const KIND: Kind = Kind {
     command: "q2c analyze",
     schema: SCHEMA,
-    earlier: &[],
     figures: FIGURES,
     content,
 };

@@ -77,7 +77,6 @@ struct Kind {
     /// The command that leaves such results.
     command: &'static str,
     schema: &'static str,
-    earlier: &'static [&'static str],
     /// The figures that such results can have.
     figures: &'static [FigureKind],
     content: fn(&Value) -> Result<Content, serde_json::Error>,
@@ -114,8 +113,7 @@ pub fn read(path: &str, text: &str) -> Result<Measured, ReadError> {
 /// As those of [`read`].
 pub fn measured(path: &str, value: &Value) -> Result<Measured, ReadError> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
-    let is = |kind: &&Kind| kind.schema == schema || kind.earlier.contains(&schema.as_str());
-    let Some(kind) = KINDS.iter().find(is) else {
+    let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
         let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.command).collect();
         names.dedup();
         return Err(ReadError::OtherKind {

@@ -2,14 +2,13 @@
 
 use super::figure::{COMPLETION, FigureKind, IN_FLIGHT, P50, P99, P999, SUM_Q2C, SUM_U2C};
 use super::{Content, Kind, Of, typed};
-use q2c_result::replay::{EARLIER, ReplayResult, ReplayTrial, SCHEMA};
+use q2c_result::replay::{ReplayResult, ReplayTrial, SCHEMA};
 use q2c_stats::Interval;
 use serde_json::Value;
 
 pub(super) const KIND: Kind = Kind {
     command: "q2c replay",
     schema: SCHEMA,
-    earlier: &EARLIER,
     figures: FIGURES,
     content,
 };

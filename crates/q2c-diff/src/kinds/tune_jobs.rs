@@ -9,7 +9,6 @@ use serde_json::Value;
 pub(super) const KIND: Kind = Kind {
     command: "q2c tune",
     schema: SCHEMA,
-    earlier: &[],
     figures: tune::FIGURES,
     content,
 };

@@ -24,8 +24,7 @@ pub enum FileId {
     },
 }
 
-/// The text by which a run's folder knows its target. It must stay as it is: a run that was begun
-/// by an earlier version is resumed only if the text is the same.
+/// The text by which a run's folder knows its target.
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let device =
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identities_keep_the_text_of_earlier_versions() {
+    fn each_identity_has_its_text() {
         let dev = DevId {
             major: 259,
             minor: 3,

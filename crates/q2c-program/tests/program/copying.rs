@@ -192,7 +192,7 @@ fn times_that_jobs_do_not_have_are_named() {
     };
     near(p50_ns, 20e3, 0.01);
     near(share, 0.2, 1e-2);
-    assert_eq!(why, Some(NoThink::TooShort));
+    assert_eq!(why, NoThink::TooShort);
     let rarely = Stream {
         think: 20_000 * US,
         ..Stream::READS
@@ -201,7 +201,7 @@ fn times_that_jobs_do_not_have_are_named() {
     let [NotCopied::ThinkTime { why, .. }] = rarely.not_copied[..] else {
         panic!("{:?}", rarely.not_copied);
     };
-    assert_eq!((rarely.think_ns, why), (None, Some(NoThink::TooLong)));
+    assert_eq!((rarely.think_ns, why), (None, NoThink::TooLong));
     // Eight of one submitter at once for a tenth of the time, one else.
     let burst = |n: u64| Stream {
         ios: 100,

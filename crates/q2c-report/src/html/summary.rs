@@ -162,12 +162,9 @@ fn errors(result: &TuneResult) -> Vec<Trust> {
     if all.by_block_size.is_empty() {
         return vec![Trust {
             name: "Prediction error".into(),
-            value: match all.cells {
-                0 => "unchecked".to_owned(),
-                _ => format!("IOPS ± {} %", number(all.iops_error_pct_median)),
-            },
+            value: "unchecked".to_owned(),
             detail: fidelity::head(result),
-            caution: all.cells == 0,
+            caution: true,
         }];
     }
     let of = |size: &SizeFidelity| Trust {

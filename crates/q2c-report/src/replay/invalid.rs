@@ -54,7 +54,6 @@ pub(super) fn says(why: &Invalid) -> String {
             )
         }
         Invalid::CaptureLost { lost, seen } => format!("the capture missed {lost} of {seen} I/Os"),
-        Invalid::Told { says, .. } => says.clone(),
     }
 }
 
@@ -124,10 +123,6 @@ mod tests {
             expected: 100,
         };
         let lost = Invalid::CaptureLost { lost: 2, seen: 100 };
-        let told = Invalid::Told {
-            id: "late".to_owned(),
-            says: "it was late".to_owned(),
-        };
         for (why, sentence) in [
             (failed, "2 requests failed, the first: read: EIO"),
             (
@@ -147,7 +142,6 @@ mod tests {
                  speed, or allow more",
             ),
             (lost, "the capture missed 2 of 100 I/Os"),
-            (told, "it was late"),
         ] {
             assert_eq!(says(&why), sentence);
         }

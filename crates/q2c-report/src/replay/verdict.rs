@@ -135,7 +135,6 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
         CompareFinding::NoValidTrial { device, why } => {
             format!("{device} has no valid trial: {}", none_valid(why))
         }
-        CompareFinding::Told(words) => words.clone(),
     }
 }
 

@@ -131,7 +131,7 @@ fn sentence(check: &Check, screen: Screen) -> String {
 
 /// Whether a check found something that a few uses need and others do not miss.
 fn is_absence(check: &Check) -> bool {
-    let of_few = !check.uses.is_empty() && !check.uses.contains(&Use::Measuring);
+    let of_few = !check.uses.contains(&Use::Measuring);
     check.verdict == Verdict::Invalidates && of_few
 }
 

@@ -87,7 +87,7 @@ fn one(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
     text + &remarks(answer, screen)
 }
 
-/// The simulated time on a trace; nothing where the result is one of before it was kept.
+/// The simulated time on a trace; nothing where it is not told.
 fn time(result: &SweepResult, input: usize) -> String {
     let measured = result.measured_ns.get(input);
     measured.map_or_else(String::new, |measured| {

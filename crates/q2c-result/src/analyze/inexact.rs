@@ -63,22 +63,22 @@ mod tests {
     use super::*;
     use crate::analyze::{Activity, AnalyzeResult};
 
-    /// A result as it was written before analyses were made in parts: all figures are there, and
-    /// nothing is said of parts.
-    const BEFORE: &str = r#"{
+    /// The result of one pass: all figures are there, and nothing is said of parts.
+    const ONE_PASS: &str = r#"{
         "schema": "q2c.analyze/1", "version": "0.1.0", "layer": "block",
         "input": {"path": "t", "source": "test", "clock": "a clock", "facts": {}},
         "requests": 2, "completed": 2, "failed": 0, "bytes": 8192, "issued": 2, "merged": 0,
-        "merge_ratio": 1.0, "span_ns": 300, "lost": 0, "unmatched": {}, "stages": {}, "groups": {},
+        "merge_ratio": 1.0, "span_ns": 300, "lost": 0, "unmatched": {}, "not_whole": null,
+        "stages": {}, "groups": {},
         "in_flight": {"sum_q2c_ns": 200, "integral_ns": 200, "mean": 0.67, "most": 1},
         "activity": {"active_ns": 200, "idle_ns": 100, "pauses": 0, "longest_idle_ns": 100},
-        "seeks": [], "hctx": [], "balance": null, "tags": [], "bottleneck": null, "over_time": [],
-        "excerpts": [], "warnings": []
+        "seeks": [], "hctx": [], "balance": null, "queues": [], "tags": [], "bottleneck": null,
+        "over_time": [], "excerpts": [], "warnings": []
     }"#;
 
     #[test]
-    fn results_of_before_are_read() {
-        let result: AnalyzeResult = serde_json::from_str(BEFORE).expect("an earlier result");
+    fn what_is_empty_is_not_written() {
+        let result: AnalyzeResult = serde_json::from_str(ONE_PASS).expect("a result");
         assert_eq!(result.in_flight.most, Some(1));
         let activity = Activity {
             active_ns: 200,
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_parts_do_not_tell_is_null_and_named() {
-        let mut result: AnalyzeResult = serde_json::from_str(BEFORE).expect("an earlier result");
+        let mut result: AnalyzeResult = serde_json::from_str(ONE_PASS).expect("a result");
         (result.in_flight.most, result.activity) = (None, None);
         result.inexact.push(Inexact {
             figure: Figure::MostInFlight,

@@ -107,9 +107,7 @@ pub enum CompareFinding {
     SumsOfU2c {
         /// Whether some device has a valid sum of Q2C.
         some_have_q2c: bool,
-        /// The reason why nothing was captured; `None` where something was, and in results of
-        /// versions 1 and 2.
-        #[serde(default)]
+        /// The reason why nothing was captured; `None` where something was.
         not_captured: Option<NotCaptured>,
     },
     /// The answer is on reads alone, although the trace has writes.
@@ -135,9 +133,6 @@ pub enum CompareFinding {
         /// The first reason.
         why: NoneValid,
     },
-    /// A sentence of a result of an earlier version.
-    #[serde(untagged)]
-    Told(String),
 }
 
 /// The work that a device did in a trial.
@@ -180,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_and_sentences_of_earlier_versions_are_read() {
+    fn findings_are_read_as_they_are_written() {
         let device = || "/dev/sdb".to_owned();
         let findings = vec![
             CompareFinding::Alike {
@@ -197,7 +192,6 @@ mod tests {
                 device: device(),
                 why: NoneValid::NotRun,
             },
-            CompareFinding::Told("a is better".to_owned()),
         ];
         let json = serde_json::to_value(&findings).unwrap();
         let wanted = serde_json::json!([
@@ -206,7 +200,6 @@ mod tests {
                 "ratio": {"ratio": 1.0, "low": 0.5, "high": 2.0},
             },
             {"kind": "no-valid-trial", "device": "/dev/sdb", "why": "not-run"},
-            "a is better",
         ]);
         assert_eq!(json, wanted);
         let read: Vec<CompareFinding> = serde_json::from_value(json).unwrap();

@@ -19,9 +19,7 @@ pub struct Overall {
     /// Comparisons without an answer: too few valid trials, or other work.
     pub unknown: u32,
     /// Of all comparisons, those whose sum is of U2C, and not of Q2C.
-    #[serde(default)]
     pub by_u2c: u32,
     /// Of all comparisons, those of a trace whose writes were left out or read.
-    #[serde(default)]
     pub reads_only: u32,
 }

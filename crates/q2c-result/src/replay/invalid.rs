@@ -38,7 +38,7 @@ pub enum Invalid {
         /// Whether the submitting threads spun.
         spin: bool,
         /// CPUs that were busy with other work before the run, where they are more than a quiet
-        /// machine has; `None` otherwise, and in results of before 2026-11-26.
+        /// machine has; `None` otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         busy_cpus: Option<f64>,
     },
@@ -49,20 +49,12 @@ pub enum Invalid {
         /// I/Os that it saw.
         seen: u64,
     },
-    /// A reason of a result of an earlier version.
-    #[serde(untagged)]
-    Told {
-        /// The reason's kind.
-        id: String,
-        /// The sentence.
-        says: String,
-    },
 }
 
 impl Invalid {
     /// The kind of the reason, as results name it.
     #[must_use]
-    pub fn kind(&self) -> &str {
+    pub const fn kind(&self) -> &'static str {
         match self {
             Invalid::Stopped => "stopped",
             Invalid::Failed { .. } => "failed",
@@ -70,7 +62,6 @@ impl Invalid {
             Invalid::PartlyCaptured { .. } => "partly-captured",
             Invalid::Late { .. } => "late",
             Invalid::CaptureLost { .. } => "capture-lost",
-            Invalid::Told { id, .. } => id,
         }
     }
 }
@@ -113,19 +104,5 @@ mod tests {
             serde_json::from_value::<Vec<Invalid>>(written).unwrap(),
             all
         );
-    }
-
-    #[test]
-    fn sentences_of_earlier_versions_are_read() {
-        let late = json!({"id": "late", "says": "it was late"});
-        let told = Invalid::Told {
-            id: "late".to_owned(),
-            says: "it was late".to_owned(),
-        };
-        assert_eq!(serde_json::from_value::<Invalid>(late).unwrap(), told);
-        // This sentence has no numbers, so it is the same for every version.
-        let stopped = json!({"id": "stopped", "says": "it was stopped before the trace's end"});
-        let read: Invalid = serde_json::from_value(stopped).unwrap();
-        assert_eq!(read, Invalid::Stopped);
     }
 }

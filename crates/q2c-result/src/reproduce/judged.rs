@@ -61,13 +61,11 @@ pub struct Expected {
     pub measured: Option<Interval>,
     /// Its right side over the trials, the middle where it has a tolerance; `None` where no trial
     /// has it, and where it is made of numbers alone.
-    #[serde(default)]
     pub right: Option<Interval>,
     /// The unit in which both sides are shown: that of the first number on the right, such as `%`,
     /// `us` or nothing.
     pub unit: String,
     /// The trials that it was judged from.
-    #[serde(default)]
     pub trials: TrialsJudged,
     /// Its verdict.
     pub verdict: Verdict,
@@ -179,7 +177,6 @@ pub struct ShortWindow {
     /// Periods of the rule at work that a window needs.
     pub periods: u32,
     /// The part of the window in which the rule has only begun, seconds.
-    #[serde(default)]
     pub starting_s: f64,
     /// Length that the window needs, with that part, seconds.
     pub needed_s: f64,

@@ -159,7 +159,6 @@ pub struct ChartAsked {
     /// Published points.
     pub published: Vec<PublishedCurve>,
     /// What was seen here, a curve for each job or for each value of `by`.
-    #[serde(default)]
     pub ours: Vec<OurCurve>,
 }
 

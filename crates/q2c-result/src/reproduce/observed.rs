@@ -30,7 +30,6 @@ pub struct Point {
     /// The CPUs that its jobs want for themselves, phase by phase; empty where no job runs.
     pub cpus: Vec<CpuUse>,
     /// Whether a model made the figures.
-    #[serde(default)]
     pub predicted: bool,
 }
 

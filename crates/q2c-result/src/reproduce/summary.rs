@@ -127,12 +127,9 @@ pub struct MeasuredFigure {
     #[serde(flatten)]
     pub over_trials: Interval,
     /// The unit that it is told in.
-    #[serde(default)]
     pub unit: String,
     /// Trials that were asked for.
-    #[serde(default)]
     pub trials_asked: u32,
     /// Its right side over the trials, where it is made of figures, too.
-    #[serde(default)]
     pub right: Option<Interval>,
 }

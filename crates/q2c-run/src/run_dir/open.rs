@@ -83,7 +83,7 @@ impl RunDir {
             sessions: 1,
             pid: std::process::id(),
             identity: identity.clone(),
-            plan: Some(checksum(plan.as_bytes())),
+            plan: checksum(plan.as_bytes()),
         };
         Self::furnish(path, plan, record).inspect_err(|_| {
             // The folder was made a moment ago and holds no measurement. An error of the removal is
@@ -205,9 +205,7 @@ pub(super) fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, R
 
 /// The plan, if it is not the one that the run was started with.
 fn other_plan(path: &Path, record: &RunRecord) -> Result<Option<Difference>, RunDirError> {
-    let Some(stored) = &record.plan else {
-        return Ok(None);
-    };
+    let stored = &record.plan;
     let now = checksum(&read(path, PLAN)?);
     Ok((*stored != now).then(|| Difference {
         key: PLAN.to_owned(),

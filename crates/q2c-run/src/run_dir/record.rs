@@ -61,10 +61,8 @@ pub struct RunRecord {
     pub pid: u32,
     /// Conditions that are the same in every session.
     pub identity: Identity,
-    /// A checksum of `plan.toml`, so that trials of another plan cannot join the run; `None` in a
-    /// folder of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<String>,
+    /// A checksum of `plan.toml`, so that trials of another plan cannot join the run.
+    pub plan: String,
 }
 
 impl RunRecord {

@@ -47,7 +47,6 @@ pub struct NoCalibration {
 struct Stored {
     identity: Identity,
     calibration: Calibration,
-    /// `None` in files of versions that did not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unfit: Option<Unfit>,
 }

@@ -61,7 +61,7 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// The run to compare with, whose result has this schema or is an earlier one of its kind.
+/// The run to compare with, whose result has this schema.
 fn read(run: &Path, schema: &str) -> Result<Measured, Failure> {
     let bad = |why: String| {
         Failure::new(

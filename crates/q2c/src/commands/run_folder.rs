@@ -11,8 +11,8 @@ use q2c_result::Exit;
 use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState, whole_file};
 use q2c_workbench::workbench::Workbench;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,13 @@ pub fn program() -> String {
     format!("{} {:08x}", env!("CARGO_PKG_VERSION"), checksum.finalize())
 }
 
-/// The result of a command in a run folder or a file, if it has one of these schemas; this
-/// version's comes first.
-pub fn result<T: DeserializeOwned>(
-    run: &Path,
-    command: &str,
-    schemas: &[&str],
-    schema_of: fn(&T) -> &str,
-) -> Result<T, Failure> {
+/// The result of a command in a run folder or a file, if it has this schema.
+pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> Result<T, Failure> {
+    /// The field that every result has.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
     let path = match run.is_dir() {
         true => run.join("result.json"),
         false => run.to_owned(),
@@ -45,15 +44,13 @@ pub fn result<T: DeserializeOwned>(
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
     let text = text.map_err(|e| bad(e.to_string()))?;
-    let result: T = serde_json::from_str(&text)
-        .map_err(|e| bad(format!("expected a result of {command}, found {e}")))?;
-    let found = schema_of(&result);
-    match schemas.contains(&found) {
-        true => Ok(result),
+    let no_result = |e| bad(format!("expected a result of {command}, found {e}"));
+    let head: Head = serde_json::from_str(&text).map_err(no_result)?;
+    match head.schema == schema {
+        true => serde_json::from_str(&text).map_err(no_result),
         false => Err(bad(format!(
-            "expected schema {}, found `{}`",
-            schemas.first().copied().unwrap_or_default(),
-            found.escape_debug()
+            "expected schema {schema}, found `{}`",
+            head.schema.escape_debug()
         ))),
     }
 }

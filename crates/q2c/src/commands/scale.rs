@@ -69,12 +69,7 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
 
 /// The result of `q2c bench` in a run folder or a file.
 fn measured(run: &Path) -> Result<BenchResult, Failure> {
-    run_folder::result(
-        run,
-        "q2c bench",
-        &[bench::SCHEMA],
-        |result: &BenchResult| &result.schema,
-    )
+    run_folder::result(run, "q2c bench", bench::SCHEMA)
 }
 
 fn given(path: &Path) -> Result<Parameters, Failure> {

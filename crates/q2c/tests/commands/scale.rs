@@ -127,5 +127,6 @@ fn what_cannot_be_used_is_told() {
     let wild = ["scale", "predict", "--parameters", "p.toml", "--cores", "8"];
     q2c(at, &wild).refused(3, &["read p.toml", "tags", "found 9000000"]);
     fs::write(at.join("b.json"), r#"{"schema": "q2c.bench/2"}"#).unwrap();
-    q2c(at, &["scale", "predict", "b.json", "--cores", "8"]).refused(3, &["q2c bench"]);
+    q2c(at, &["scale", "predict", "b.json", "--cores", "8"])
+        .refused(3, &["q2c.bench/4", "`q2c.bench/2`"]);
 }

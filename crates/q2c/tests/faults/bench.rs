@@ -4,6 +4,7 @@ use q2c_result::Exit;
 use q2c_testkit::random_mib;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -123,13 +124,17 @@ pub fn real_tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&tune(target, more)[..], &["--real-time"]].concat()
 }
 
-/// Takes the plan's checksum out of the run's state, as in folders of earlier versions, so that a
-/// test can go on with a plan that it has changed.
-pub fn forget_plan(run: &Path) {
+/// Changes a run's plan, and its checksum in the run's state, so that the run goes on with it.
+pub fn change_plan(run: &Path, plan: &str) {
+    fs::write(run.join("plan.toml"), plan).unwrap();
     let path = run.join("state.json");
     let text = fs::read_to_string(&path).unwrap();
     let mut state: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(state.as_object_mut().unwrap().remove("plan").is_some());
+    let mut checksum = DefaultHasher::new();
+    checksum.write(plan.as_bytes());
+    let was = state["plan"].as_str().unwrap().len();
+    state["plan"] = format!("{:016x}", checksum.finish()).into();
+    assert_eq!(was, 16);
     fs::write(&path, state.to_string()).unwrap();
 }
 

@@ -1,7 +1,7 @@
 //! Tests of how commands end: exit codes of outputs and of runs that go on, files of a run that are
 //! none, and outputs whose writer is killed.
 
-use crate::bench::{Bench, Q2C, SIM, forget_plan, real_tune, works};
+use crate::bench::{Bench, Q2C, SIM, change_plan, real_tune, works};
 use crate::skip;
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -141,16 +141,14 @@ fn files_of_a_run_that_was_changed() {
     ];
     let run = interrupted(&bench, &args, "took");
     let name = run.display().to_string();
-    let plan = run.join("plan.toml");
-    let good = fs::read_to_string(&plan).unwrap();
-    forget_plan(&run);
+    let good = fs::read_to_string(run.join("plan.toml")).unwrap();
     for (from, to, word) in [
         ("sim:400us", "sim:400us,servers=0", "servers"),
         ("cpus = [", "cpus = [4095, ", "4095"),
     ] {
         let bad = good.replace(from, to);
         assert_ne!(bad, good);
-        fs::write(&plan, bad).unwrap();
+        change_plan(&run, &bad);
         bench
             .q2c(&["bench", "--resume", &name])
             .fails(Exit::Input, &[word]);

@@ -1,6 +1,6 @@
 //! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
 
-use crate::bench::{Bench, Q2C, SIM, assert_whole, forget_plan, state_of};
+use crate::bench::{Bench, Q2C, SIM, assert_whole, change_plan, state_of};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -83,12 +83,11 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
 /// The device of the second number fails from the next session on: the run ends, names the number,
 /// and keeps the first one in its report.
 fn fails_in_the_second_number(bench: &Bench, run: &Path, resume: &[&str]) {
-    let plan = run.join("jobs-2/plan.toml");
-    let good = fs::read_to_string(&plan).unwrap();
+    let number = run.join("jobs-2");
+    let good = fs::read_to_string(number.join("plan.toml")).unwrap();
     let bad = good.replace("engine = \"sim:", "engine = \"fault:eio@20:sim:");
     assert_ne!(good, bad);
-    fs::write(&plan, bad).unwrap();
-    forget_plan(&run.join("jobs-2"));
+    change_plan(&number, &bad);
     let words = [
         "tune with --jobs 2",
         "Input/output error",
@@ -102,7 +101,7 @@ fn fails_in_the_second_number(bench: &Bench, run: &Path, resume: &[&str]) {
     let reason = failed["failed"]["reason"].as_str().unwrap();
     assert!(reason.contains("Input/output error"), "{reason}");
     assert_eq!(failed["runs"].as_array().unwrap().len(), 1);
-    fs::write(&plan, good).unwrap();
+    change_plan(&number, &good);
 }
 
 /// Both numbers are there as they are in their folders, the larger with the CPUs of the smaller. A

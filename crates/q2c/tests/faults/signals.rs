@@ -1,7 +1,7 @@
 //! Tests that runs are stopped, killed and resumed.
 
 use crate::bench::{
-    Bench, Outcome, Q2C, SIM, assert_whole, forget_plan, lines, real_tune, state_of,
+    Bench, Outcome, Q2C, SIM, assert_whole, change_plan, lines, real_tune, state_of,
 };
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -117,23 +117,22 @@ fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {
         (path, good)
     };
     let before = trials(run);
-    let plan = spoil("plan.toml");
+    let (_, plan) = spoil("plan.toml");
     bench
         .q2c(resume)
         .fails(Exit::Input, &["plan.toml: was checksum", "new run"]);
-    forget_plan(run);
+    change_plan(run, &fs::read_to_string(run.join("plan.toml")).unwrap());
     bench
         .q2c(resume)
         .fails(Exit::Input, &["calibration.json", "engine: was", "new run"]);
-    let identity = spoil("calibration-identity.json");
+    let (path, identity) = spoil("calibration-identity.json");
     bench
         .q2c(resume)
         .fails(Exit::Device, &["verify", "Input/output error", "dmesg"]);
     interrupted(run);
     assert_eq!(trials(run), before);
-    for (path, good) in [plan, identity] {
-        fs::write(path, good).unwrap();
-    }
+    fs::write(path, identity).unwrap();
+    change_plan(run, &plan);
 }
 
 fn interrupted(run: &Path) {

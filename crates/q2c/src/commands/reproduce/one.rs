@@ -175,10 +175,7 @@ pub(super) fn measured(
 
 /// The result of `q2c compare` in a run folder or a file.
 fn compared(run: &Path) -> Result<CompareResult, Failure> {
-    let schemas = [&[compare::SCHEMA], &compare::EARLIER[..]].concat();
-    run_folder::result(run, "q2c compare", &schemas, |result: &CompareResult| {
-        &result.schema
-    })
+    run_folder::result(run, "q2c compare", compare::SCHEMA)
 }
 
 fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(

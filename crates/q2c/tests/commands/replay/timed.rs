@@ -93,8 +93,7 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
     }
 }
 
-/// A replay's result is drawn again from its folder. That also works for old results, which have
-/// the key `complete` twice.
+/// A replay's result is drawn again from its folder.
 #[test]
 fn a_run_can_be_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,9 +109,6 @@ fn a_run_can_be_drawn_again() {
     assert_eq!(report(&kept).done(), done.stdout);
     let text = fs::read_to_string(kept.join("result.json")).unwrap();
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
-    let old = folder.path().join("old.json");
-    fs::write(&old, text.replace("\"whole\"", "\"complete\"")).unwrap();
-    assert_eq!(report(&old).done(), done.stdout);
 }
 
 #[test]
