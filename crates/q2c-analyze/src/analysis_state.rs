@@ -2,7 +2,6 @@
 
 use crate::analyzer::MergeError;
 use crate::error::AnalyzeError;
-use crate::first_version;
 use crate::names::Names;
 use crate::recording::{Told, is_analysed};
 use crate::{Analyzer, StateError};
@@ -168,7 +167,7 @@ impl AnalysisState {
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, StateError> {
-        let state: AnalysisState = first_version::read_analysis(&FORM, bytes)?;
+        let state: AnalysisState = FORM.from_bytes(bytes)?;
         if let Some(analyzer) = &state.analyzer {
             analyzer.check()?;
         }

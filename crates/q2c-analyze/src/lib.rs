@@ -31,7 +31,6 @@ mod captured;
 mod counts;
 mod error;
 mod excerpt;
-mod first_version;
 mod group;
 mod in_flight;
 pub mod late;

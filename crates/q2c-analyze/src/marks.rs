@@ -26,11 +26,6 @@ impl Marks {
         }
     }
 
-    /// Whether a figure is not exact.
-    pub(crate) fn has(&self, figure: Figure) -> bool {
-        self.0.keys().any(|(of, _)| *of == figure)
-    }
-
     pub(crate) fn told(&self) -> Vec<Inexact> {
         let each = self.0.iter();
         each.map(|((figure, reason), joins)| Inexact {

@@ -1,7 +1,6 @@
 //! The serialised form of an analysis.
 
 use crate::Analyzer;
-use crate::first_version::{self, FirstAnalyzer};
 use crate::state::Broken;
 use q2c_model::stored::{StoredError, StoredForm};
 use thiserror::Error;
@@ -33,12 +32,12 @@ impl Analyzer {
         Ok(FORM.to_bytes(self)?)
     }
 
-    /// The analysis that [`Analyzer::to_bytes`] made these bytes of, in this version or the first.
+    /// The analysis that [`Analyzer::to_bytes`] made these bytes of.
     ///
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes(bytes: &[u8]) -> Result<Analyzer, StateError> {
-        let analyzer: Analyzer = first_version::read::<_, FirstAnalyzer>(&FORM, bytes)?;
+        let analyzer: Analyzer = FORM.from_bytes(bytes)?;
         analyzer.check()?;
         Ok(analyzer)
     }

@@ -203,10 +203,8 @@ impl State {
         result.bottleneck = self.shares.told(&result.tags, origin);
         result.over_time = self.loads.told(origin);
         result.excerpts = self.excerpts.told(origin);
-        if !self.marks.has(Figure::Offsets) {
-            result.throughput = self.offsets.throughput(origin);
-            result.offsets = self.offsets.told(origin);
-        }
+        result.throughput = self.offsets.throughput(origin);
+        result.offsets = self.offsets.told(origin);
         result.inexact = self.marks.told();
         if self.apart {
             (result.in_flight.most, result.activity) = (None, None);

@@ -103,14 +103,6 @@ impl StoredForm {
         Ok(bytes)
     }
 
-    /// The version that the header tells, for a form that reads earlier versions too; `None` for
-    /// bytes of another kind.
-    #[must_use]
-    pub fn version_of(&self, bytes: &[u8]) -> Option<u32> {
-        let behind = bytes.strip_prefix(self.letters.as_bytes())?;
-        behind.first_chunk().copied().map(u32::from_le_bytes)
-    }
-
     /// The value that [`StoredForm::to_bytes`] made these bytes of.
     ///
     /// # Errors
@@ -191,15 +183,6 @@ mod tests {
         by_hand.extend(*b"\x02\0\0\0\0\0\0\0\xac\x02");
         assert_eq!(bytes, by_hand);
         assert_eq!(FORM.from_bytes::<u32>(&bytes).unwrap(), 300);
-    }
-
-    #[test]
-    fn the_version_is_told_of_bytes_of_this_kind_alone() {
-        let bytes = FORM.to_bytes(&300_u32).unwrap();
-        assert_eq!(FORM.version_of(&bytes), Some(3));
-        assert_eq!(FORM.version_of(b"q2cthing\x02\0\0\0"), Some(2));
-        assert_eq!(FORM.version_of(b"q2cthing\x02\0\0"), None);
-        assert_eq!(FORM.version_of(b"q2cother\x02\0\0\0"), None);
     }
 
     #[test]

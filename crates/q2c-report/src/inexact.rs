@@ -35,9 +35,6 @@ fn sentence(reason: InexactReason, marks: &[&Inexact]) -> String {
         }
         InexactReason::Overflow => "there were more of them than are told apart".to_owned(),
         InexactReason::Window => "it has the I/Os of the first part alone".to_owned(),
-        InexactReason::Earlier => {
-            "a part was stored by an earlier version of q2c, which did not keep them".to_owned()
-        }
     };
     format!("{}: {why}", figures.join(", "))
 }
@@ -52,7 +49,6 @@ fn name(figure: Figure) -> &'static str {
         Figure::Groups => "groups",
         Figure::Queues => "hardware queues",
         Figure::Excerpts => "single I/Os",
-        Figure::Offsets => "reads and writes over time and offset",
     }
 }
 

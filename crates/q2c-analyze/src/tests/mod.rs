@@ -74,10 +74,6 @@ fn without(figures: &[Figure], mut result: AnalyzeResult) -> AnalyzeResult {
                 result.balance = None;
             }
             Figure::Excerpts => result.excerpts.clear(),
-            Figure::Offsets => {
-                result.throughput.clear();
-                result.offsets.clear();
-            }
         }
     }
     result.inexact.clear();

@@ -2,12 +2,11 @@
 
 use super::by_time::parts;
 use super::made::trace;
-use super::{CASES, fed, finished, same_but_for_the_inexact};
+use super::{CASES, fed, finished};
 use crate::{Analyzer, StateError};
 use proptest::prelude::*;
 use q2c_model::stored::Unstored;
 use q2c_model::{DevId, Layer, Op, OpFlags};
-use q2c_result::analyze::{Figure, Inexact, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 
@@ -133,73 +132,4 @@ fn errors_name_what_was_expected_and_found() {
             behind - 3
         )
     );
-}
-
-/// The first version of the form must be read for good. `state-1.bin` was written by it, from the
-/// I/Os here.
-#[test]
-fn the_first_version_is_read() {
-    let spans: Vec<Span> = (0..100)
-        .map(|n| read(n, 1_000 * n, 1_000 * n + 700 * (n % 5 + 1)))
-        .collect();
-    let kept = include_bytes!("state-1.bin");
-    let kept = Analyzer::from_bytes(kept).expect("a state of version 1");
-    let whole = fed(Analyzer::new(Layer::Block), &spans, 100);
-    let first = fed(Analyzer::new(Layer::Block), &spans[..20], 20);
-    let merged = first.then(kept).expect("one layer");
-    let named = same_but_for_the_inexact(finished(merged), finished(whole));
-    // What its head holds is counted anew; of the rest it knew no offsets.
-    assert_eq!(named, [Figure::Offsets]);
-}
-
-/// A state without reads and writes as the first version stored it, which had no offsets: four
-/// bytes at the end are those of none.
-fn of_the_first_version(analyzer: &Analyzer) -> Vec<u8> {
-    let mut bytes = bytes(analyzer);
-    assert_eq!(bytes.split_off(bytes.len() - 4), [20, 0, 0, 0]);
-    bytes[8] = 1;
-    let behind = (bytes.len() - 24) as u64;
-    bytes[16..24].copy_from_slice(&behind.to_le_bytes());
-    sealed(bytes)
-}
-
-/// Reads and writes over time are not known where a part kept none, however it is joined.
-#[test]
-fn parts_of_the_first_version_have_no_offsets() {
-    let flush = Span {
-        op: Op::Flush,
-        bytes: 0,
-        ..read(0, 10, 20)
-    };
-    let first = of_the_first_version(&fed(Analyzer::new(Layer::Block), &[flush], 1));
-    let first = || Analyzer::from_bytes(&first).expect("a state of version 1");
-    let later = fed(Analyzer::new(Layer::Block), &[read(1, 30, 40)], 1);
-    let elsewhere = Span {
-        device: DevId {
-            major: 8,
-            minor: 16,
-        },
-        ..read(2, 15, 25)
-    };
-    let elsewhere = fed(Analyzer::new(Layer::Block), &[elsewhere], 1);
-    let earlier = Inexact {
-        figure: Figure::Offsets,
-        reason: InexactReason::Earlier,
-        joins: 1,
-    };
-    for joined in [
-        first().then(later),
-        first().beside(elsewhere.clone()),
-        elsewhere.beside(first()),
-    ] {
-        let result = finished(joined.expect("parts that fit"));
-        assert!(result.inexact.contains(&earlier), "{:?}", result.inexact);
-        assert!(result.offsets.is_empty() && result.throughput.is_empty());
-    }
-    // An empty part is the same in both versions.
-    let none = of_the_first_version(&Analyzer::new(Layer::Block));
-    let none = Analyzer::from_bytes(&none).expect("a state of version 1");
-    let read = fed(Analyzer::new(Layer::Block), &[read(1, 30, 40)], 1);
-    let result = finished(none.then(read).expect("one layer"));
-    assert_eq!((result.inexact.len(), result.offsets.len()), (0, 1));
 }

@@ -33,8 +33,6 @@ pub enum Figure {
     Queues,
     /// `excerpts`.
     Excerpts,
-    /// `throughput` and `offsets`.
-    Offsets,
 }
 
 /// Why a figure is not exact.
@@ -53,9 +51,6 @@ pub enum InexactReason {
     Overflow,
     /// The excerpt of a window has the I/Os of the first part alone.
     Window,
-    /// A part was stored by an earlier version, which did not keep it. `throughput` and `offsets`
-    /// are empty then.
-    Earlier,
 }
 
 #[cfg(test)]
