@@ -152,7 +152,7 @@ mod tests {
                 "bs": 4096, "rw": "randread", "iops": interval(median * 1e3, 0.0),
                 "lat_ns": {"mean": 0.0, "p50": 0.0, "p99": 0.0, "p999": 0.0},
                 "cpu": q2c_result::bench::Cpu::default(),
-                "kiops_per_core": interval(median, half), "miss_rate": null,
+                "kiops_per_core": interval(median, half), "per_core": "machine", "miss_rate": null,
                 "effective_mode": {"asked": method(name), "kind": "poll", "means": "ring",
                     "note": null, "proof": []},
                 "cpus": [], "oversubscribed": false, "too_good": null, "unsteady": 0,

@@ -170,7 +170,7 @@ mod tests {
             TargetKind::Pci,
             TargetKind::Simulated,
         ] {
-            let json = serde_json::to_value(&kind).unwrap();
+            let json = serde_json::to_value(kind).unwrap();
             assert_eq!(json, kind.text());
             assert_eq!(serde_json::from_value::<TargetKind>(json).unwrap(), kind);
         }
