@@ -2,7 +2,6 @@
 
 use super::json;
 use crate::{AnalysisState, Analyzer, Options, RecordingAnalysis, recording};
-use q2c_model::stored::StoredForm;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::import::RecordSink;
 use std::path::Path;
@@ -76,31 +75,4 @@ fn the_two_forms_are_told_apart() {
         error.to_string().contains("begin with \"q2canlys\""),
         "{error}"
     );
-}
-
-/// The second version of the form did not count I/Os whose times fall.
-#[test]
-fn the_second_version_is_read() {
-    let mut part = AnalysisState::new(None, false);
-    part.push(&records()[..40]).unwrap();
-    let AnalysisState {
-        later,
-        layer,
-        analyzer,
-        other_layer,
-        names,
-        ..
-    } = &part;
-    let second = StoredForm {
-        letters: "q2canlys",
-        version: 2,
-        what: "a state",
-    };
-    let bytes = second.to_bytes(&(later, layer, analyzer, other_layer, names));
-    let kept = AnalysisState::from_bytes(&bytes.unwrap()).expect("a state of version 2");
-    let of = |state: AnalysisState| {
-        let meta = TraceMeta::default();
-        json(&state.finish(Path::new("a recording"), meta).unwrap())
-    };
-    assert_eq!(of(kept), of(part));
 }
