@@ -61,12 +61,3 @@ fn the_tools_own_costs() {
             .all(|c| c.id != "empty-loop" && c.id != "clock-cost")
     );
 }
-
-#[test]
-fn a_report_of_before_columns_is_read() {
-    let old =
-        r#"{"id":"x","group":"cpu","verdict":"invalidates","found":"a","means":"b","fix":null}"#;
-    let check: q2c_result::Check = serde_json::from_str(old).unwrap();
-    assert!(check.columns.is_empty());
-    assert_eq!(serde_json::to_string(&check).unwrap(), old);
-}
