@@ -68,7 +68,7 @@ pub(crate) fn sorted(result: &SweepResult, some: bool) -> String {
     format!("Rules that keep the limits stand above those that do not; {by} in both.{which}")
 }
 
-/// Whether a cell keeps the limits; where it is not said, the IOPS floor alone counts.
+/// Whether a cell keeps the limits. A cell that does not say so is judged by the IOPS floor alone.
 fn keeps_limits(cell: &SimCell, answer: &SweepAnswer) -> bool {
     let floor = cell.gives.rates.iops >= answer.floor_iops;
     cell.keeps_limits.unwrap_or(floor)

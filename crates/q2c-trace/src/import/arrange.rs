@@ -328,17 +328,17 @@ impl<'a> Arranged<'a> {
         let waited = row.waited.get();
         let is_block = layer == Layer::Block;
         let is_issue = is_block && self.spec.issued && waited.is_none();
-        let of = |time: Option<Nanos>, is_told: bool| time.filter(|_| is_told);
+        let only_if = |is_of_layer: bool, time: Option<Nanos>| time.filter(|_| is_of_layer);
         let issued = waited.map(|waited| Nanos(start.0.saturating_add(waited.0)));
         self.intake.take(IoRecord {
             flags: row.flags,
             lane: row.lane,
             depth_at_submit,
-            queue_ns: of(Some(start), is_block && !is_issue),
-            issue_ns: issued.or(of(Some(start), is_issue)),
-            complete_ns: of(end, is_block),
-            submit_ns: of(Some(start), !is_block),
-            reap_ns: of(end, !is_block),
+            queue_ns: only_if(is_block && !is_issue, Some(start)),
+            issue_ns: issued.or(only_if(is_issue, Some(start))),
+            complete_ns: only_if(is_block, end),
+            submit_ns: only_if(!is_block, Some(start)),
+            reap_ns: only_if(!is_block, end),
             pid: row.pid,
             comm: if self.spec.hosts {
                 None

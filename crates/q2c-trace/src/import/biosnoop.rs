@@ -11,7 +11,7 @@ use super::arrange::Spec;
 use super::csv::Clock;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::row::{Name, Names, Row, Told};
+use super::row::{KnownTime, Name, Names, Row};
 use super::run::{Import, needed, not_told_twice, read_error};
 use super::text::{self, Parse, bad, device, ranges, sectors, time, whole};
 use super::{ImportFormat, ImportOption};
@@ -66,9 +66,10 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         let none = "0 (the source has no offsets)";
         facts.push((STATED_SECTOR.to_owned(), none.to_owned()));
     }
-    let clock = match lacks("TIME") {
-        true => "time of day at which biosnoop read the event, ms",
-        false => "from a day before biosnoop's time zero",
+    let clock = if lacks("TIME") {
+        "time of day at which biosnoop read the event, ms"
+    } else {
+        "from a day before biosnoop's time zero"
     };
     let spec = Spec {
         ends: true,
@@ -213,9 +214,9 @@ impl<'a> Cells<'a> {
         };
         // libbpf-tools prints -1 for a request that was in no queue.
         let waited = match self.get("QUE") {
-            b"" => Told::NOT,
-            cell if cell.starts_with(b"-1") => Told::NOT,
-            _ => Told::of(self.time("QUE")?),
+            b"" => KnownTime::UNKNOWN,
+            cell if cell.starts_with(b"-1") => KnownTime::UNKNOWN,
+            _ => KnownTime::from(self.time("QUE")?),
         };
         let end = match self.get("TIMESTAMP") {
             b"" => self.time("TIME")?,

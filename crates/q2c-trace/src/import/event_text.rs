@@ -15,9 +15,9 @@ const SLIGHTLY: u64 = 1_000_000_000;
 /// zero.
 const FIRST: usize = 1 << 16;
 
-/// What the lines so far told beside events.
+/// The names of processes and the losses that the lines so far hold, beside their events.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LineNotes {
     pub(super) notes: Notes,
     pub(super) losses: Losses,
 }
@@ -26,12 +26,12 @@ pub(super) struct Told {
 pub(super) trait EventLine {
     /// Time zero of the text, ns. The first events are put in order if one of them lies before it.
     const ZERO: u64;
-    /// Whether a gap is a sign that completions are missing.
+    /// Whether a gap in this text means that completions may be missing.
     const GAPS_COUNT: bool;
 
     /// The event of a line, which comes without its break; `None` when it has no event that can be
     /// matched.
-    fn event(&mut self, line: &[u8], told: &mut Told) -> Result<Option<Event>, BadLine>;
+    fn event(&mut self, line: &[u8], told: &mut LineNotes) -> Result<Option<Event>, BadLine>;
 }
 
 /// Imports a text of events. The description still lacks source and clock.
@@ -48,7 +48,7 @@ pub(super) fn import(
         block: Vec::new(),
         at: 0,
         line: 0,
-        told: Told::default(),
+        told: LineNotes::default(),
         skipped: BTreeMap::new(),
         far: None,
         read_ahead: None,
@@ -79,7 +79,7 @@ struct EventText<'a, P> {
     at: usize,
     /// Number of the last line that was read, from 1.
     line: u64,
-    told: Told,
+    told: LineNotes,
     skipped: BTreeMap<&'static str, Skipped>,
     /// An event far from those before it, and its line: the next event tells whether it is bad.
     far: Option<(Event, u64)>,
@@ -249,9 +249,10 @@ impl<P: EventLine> EventSource for &mut EventText<'_, P> {
     }
 
     fn gaps_passed(&self) -> u64 {
-        match P::GAPS_COUNT {
-            true => self.told.losses.gaps,
-            false => 0,
+        if P::GAPS_COUNT {
+            self.told.losses.gaps
+        } else {
+            0
         }
     }
 }

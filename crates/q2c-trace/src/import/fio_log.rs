@@ -9,7 +9,7 @@ use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
-use super::row::{Row, Told};
+use super::row::{KnownTime, Row};
 use super::run::{Import, needed, read_error};
 use super::text::{self, Cells, Parse, Separator, address, bad, length, time, whole};
 use super::unpack::head;
@@ -216,7 +216,7 @@ impl Log {
         })?;
         self.last = self.last.max(at);
         let mut row = Row::new(Nanos(start), op, sector, bytes);
-        (row.latency, row.lane) = (Told::of(latency), lane);
+        (row.latency, row.lane) = (KnownTime::from(latency), lane);
         Ok(Some(row))
     }
 

@@ -8,7 +8,7 @@
 
 use super::ImportFormat;
 use super::error::{BadLine, ImportError};
-use super::event_text::{EventLine, Told};
+use super::event_text::{EventLine, LineNotes};
 use super::run::Import;
 use super::text::{BOM, bad, whole};
 use crate::blktrace::{Event, TRACEPOINTS, action, category, category_of_rwbs};
@@ -67,7 +67,7 @@ impl EventLine for Ftrace {
     const ZERO: u64 = 0;
     const GAPS_COUNT: bool = true;
 
-    fn event(&mut self, line: &[u8], told: &mut Told) -> Result<Option<Event>, BadLine> {
+    fn event(&mut self, line: &[u8], told: &mut LineNotes) -> Result<Option<Event>, BadLine> {
         let text = std::str::from_utf8(line).map_err(|_| {
             let found = String::from_utf8_lossy(line);
             BadLine::new("not UTF-8", "line", "text in UTF-8", &found)

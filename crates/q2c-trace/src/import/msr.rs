@@ -6,7 +6,7 @@
 
 use super::arrange::Spec;
 use super::error::BadLine;
-use super::row::{Name, Row, Told};
+use super::row::{KnownTime, Name, Row};
 use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
 use super::{ImportFormat, ImportOption};
@@ -46,7 +46,7 @@ fn row(line: &[u8]) -> Parse {
     let sector = address(cells.get(4), Bytes(1), "Offset")?;
     let bytes = length(cells.get(5), Bytes(1), "Size")?;
     let mut row = Row::new(start, op, sector, bytes);
-    row.latency = Told::of(ticks(cells.get(6), "ResponseTime")?);
+    row.latency = KnownTime::from(ticks(cells.get(6), "ResponseTime")?);
     row.name = name;
     row.device = DevId {
         major: 0,

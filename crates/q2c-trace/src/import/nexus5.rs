@@ -8,7 +8,7 @@
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::row::{Row, Told};
+use super::row::{KnownTime, Row};
 use super::run::{Import, needed};
 use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
@@ -59,7 +59,7 @@ fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
     at(6, "submitted")?;
     let mut row = Row::new(start, op, sector, bytes);
     if cells.count == 8 {
-        row.latency = Told::of(since(start, at(7, "finished")?)?);
+        row.latency = KnownTime::from(since(start, at(7, "finished")?)?);
     }
     Ok(Some(row))
 }

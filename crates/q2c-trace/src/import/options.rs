@@ -16,7 +16,8 @@ pub struct ImportOptions {
     pub op: Option<Op>,
     /// The length of all requests, where the source does not tell it.
     pub bytes: Option<Bytes>,
-    /// What is taken as the operation and the length where they are neither told nor stated.
+    /// The operation and the length that requests get where neither the source nor the user gives
+    /// them.
     pub assumed: Option<(Op, Bytes)>,
     /// The device of all requests, where the source does not tell it; 0:0 stands for unknown.
     pub device: DevId,

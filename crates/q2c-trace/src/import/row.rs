@@ -35,20 +35,20 @@ impl Name {
     }
 }
 
-/// A time that not every source tells. It is smaller than an `Option`, as rows are moved often.
+/// A time that a source may leave unknown. It is smaller than an `Option`, as rows are moved often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told(u64);
+pub(super) struct KnownTime(u64);
 
-impl Told {
-    pub(super) const NOT: Told = Told(u64::MAX);
+impl KnownTime {
+    pub(super) const UNKNOWN: KnownTime = KnownTime(u64::MAX);
 
     /// The longest time, with which no row is taken, becomes 1 ns less.
-    pub(super) fn of(time: Nanos) -> Told {
-        Told(time.0.min(u64::MAX - 1))
+    pub(super) fn from(time: Nanos) -> KnownTime {
+        KnownTime(time.0.min(u64::MAX - 1))
     }
 
     pub(super) fn get(self) -> Option<Nanos> {
-        (self != Told::NOT).then_some(Nanos(self.0))
+        (self != KnownTime::UNKNOWN).then_some(Nanos(self.0))
     }
 }
 
@@ -59,9 +59,9 @@ pub(super) struct Row {
     pub(super) position: u64,
     pub(super) start: Nanos,
     /// Time from the start to the end.
-    pub(super) latency: Told,
+    pub(super) latency: KnownTime,
     /// Time from the start until the driver got the request.
-    pub(super) waited: Told,
+    pub(super) waited: KnownTime,
     pub(super) device: DevId,
     pub(super) lane: u32,
     pub(super) op: Op,
@@ -78,8 +78,8 @@ impl Row {
         Row {
             position: 0,
             start,
-            latency: Told::NOT,
-            waited: Told::NOT,
+            latency: KnownTime::UNKNOWN,
+            waited: KnownTime::UNKNOWN,
             device: DevId::default(),
             lane: 0,
             op,
@@ -114,7 +114,7 @@ impl Row {
             )
         })?;
         let mut row = Row::new(Nanos(start), op, sector, bytes);
-        row.latency = Told::of(latency);
+        row.latency = KnownTime::from(latency);
         Ok(row)
     }
 
@@ -164,12 +164,12 @@ impl Packed for Row {
         Row {
             position: long(0),
             start: Nanos(long(8)),
-            latency: Told(long(16)),
+            latency: KnownTime(long(16)),
             sector: Sectors(long(24)),
             bytes: Bytes(long(32)),
             // The value was a u32 when it was packed.
             pid: told(long(40)).map(|pid| pid as u32),
-            waited: Told(long(48)),
+            waited: KnownTime(long(48)),
             device: DevId {
                 major: word(56),
                 minor: word(60),
@@ -223,7 +223,10 @@ mod tests {
     fn a_packed_row_comes_back() {
         for op in Op::ALL {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
-            for (latency, pid) in [(Told::NOT, None), (Told::of(Nanos(0)), Some(u32::MAX))] {
+            for (latency, pid) in [
+                (KnownTime::UNKNOWN, None),
+                (KnownTime::from(Nanos(0)), Some(u32::MAX)),
+            ] {
                 (row.latency, row.waited, row.pid, row.position) = (latency, latency, pid, 11);
                 row.lane = 13;
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));

@@ -6,7 +6,7 @@
 
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
-use super::row::{Row, Told};
+use super::row::{KnownTime, Row};
 use super::shape;
 use super::text::{self, BOM, Cells, Parse, Separator, address, device, length, letter, time};
 use super::{ImportFormat, ImportOption};
@@ -44,8 +44,8 @@ fn row(line: &[u8], time_unit: TimeUnit) -> Parse {
     }
     let start = time(cells.get(0), time_unit, "Timestamp")?;
     let latency = match cells.get(1) {
-        b"" => Told::NOT,
-        cell => Told::of(time(cell, time_unit, "Response")?),
+        b"" => KnownTime::UNKNOWN,
+        cell => KnownTime::from(time(cell, time_unit, "Response")?),
     };
     let op = match cells.get(2) {
         b"" => Op::Other,

@@ -11,7 +11,7 @@
 use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
-use super::row::{Row, Told};
+use super::row::{KnownTime, Row};
 use super::run::{Import, Position, RecordSink, read_error};
 use super::text::sectors;
 use super::{ImportFormat, ImportOption};
@@ -169,7 +169,7 @@ fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
     row.device = device;
     if version == Version::Two {
         let response = u64::from_le_bytes(bytes(record, 32));
-        row.latency = Told::of(nanos(response, "response")?);
+        row.latency = KnownTime::from(nanos(response, "response")?);
     }
     Ok(row)
 }

@@ -46,13 +46,11 @@ pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> R
     let text = text.map_err(|e| bad(e.to_string()))?;
     let no_result = |e| bad(format!("expected a result of {command}, found {e}"));
     let head: Head = serde_json::from_str(&text).map_err(no_result)?;
-    match head.schema == schema {
-        true => serde_json::from_str(&text).map_err(no_result),
-        false => Err(bad(format!(
-            "expected schema {schema}, found `{}`",
-            head.schema.escape_debug()
-        ))),
+    if head.schema != schema {
+        let found = head.schema.escape_debug();
+        return Err(bad(format!("expected schema {schema}, found `{found}`")));
     }
+    serde_json::from_str(&text).map_err(no_result)
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.

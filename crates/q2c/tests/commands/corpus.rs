@@ -60,7 +60,7 @@ fn write(files: &Packed, folder: &Path) {
     }
 }
 
-/// What is drawn of the kept results.
+/// Draws each kept result in every form, and returns the texts by name.
 fn of_results(inputs: &Packed) -> Packed {
     let mut made = Packed::new();
     let mut schemas = BTreeSet::new();
@@ -127,7 +127,8 @@ fn text_of(page: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// What the command lines give, one after the other in the folder of the inputs.
+/// Runs the command lines one after the other in the folder of the inputs, and returns what they
+/// print.
 fn of_lines(folder: &Path) -> Packed {
     let lines = fs::read_to_string(folder.join("lines.txt")).unwrap();
     let (mut facts, mut looks) = (String::new(), String::new());

@@ -9,7 +9,7 @@ mod line;
 mod pattern;
 
 use super::error::{BadLine, ImportError};
-use super::event_text::{EventLine, Told};
+use super::event_text::{EventLine, LineNotes};
 use super::run::{Import, not_told_twice};
 use super::text::BOM;
 use super::{ImportFormat, ImportOption};
@@ -94,7 +94,7 @@ impl EventLine for Blkparse {
     const ZERO: u64 = BEFORE;
     const GAPS_COUNT: bool = false;
 
-    fn event(&mut self, line: &[u8], told: &mut Told) -> Result<Option<Event>, BadLine> {
+    fn event(&mut self, line: &[u8], told: &mut LineNotes) -> Result<Option<Event>, BadLine> {
         let (event, nowhere) = match line::of(line, &self.form)? {
             Line::Nothing => return Ok(None),
             Line::Nowhere(event) => (event, true),

@@ -370,8 +370,8 @@ fn every_option_counts_or_is_refused() {
     }
 }
 
-/// What the rows of this source tell is not stated beside them, although the format uses the option
-/// in other sources.
+/// An option is refused where the rows of this source tell its value, even though the format uses
+/// it for other sources.
 #[test]
 fn what_is_told_is_not_stated() {
     let mut listed = needed("csv");
