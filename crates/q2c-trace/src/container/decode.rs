@@ -2,6 +2,7 @@
 
 use super::column::Column;
 use crate::process_name;
+use crate::span::NONE;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayAccessor, RecordBatch};
@@ -22,10 +23,28 @@ pub(super) fn records(batch: &RecordBatch) -> Result<Vec<IoRecord>, BadCell> {
     let mut records = vec![blank(); batch.num_rows()];
     for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         if let Ok(column) = field.name().parse() {
+            refuse_none(column, array)?;
             fill(column, array, &mut records)?;
         }
     }
     Ok(records)
+}
+
+/// Refuses 2^64-1 as a value: spans use it for what is unknown, and no time, place or id is so large.
+fn refuse_none(column: Column, array: &dyn Array) -> Result<(), BadCell> {
+    let Some(cells) = array.as_primitive_opt::<UInt64Type>() else {
+        return Ok(());
+    };
+    // Cells without a value may hold anything: the second look is exact.
+    let found = cells.values().contains(&NONE) && cells.iter().any(|cell| cell == Some(NONE));
+    match found {
+        false => Ok(()),
+        true => Err(BadCell {
+            column,
+            expected: "a number below 2^64-1",
+            found: NONE.to_string(),
+        }),
+    }
 }
 
 fn blank() -> IoRecord {

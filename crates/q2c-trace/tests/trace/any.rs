@@ -4,11 +4,16 @@ use proptest::option::of;
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
+/// 2^64-1 is no number of a trace.
+fn number() -> impl Strategy<Value = u64> {
+    0..u64::MAX
+}
+
 fn ns() -> impl Strategy<Value = Option<Nanos>> {
     of(prop_oneof![
         0..1_000_000u64,
-        any::<u64>(),
-        Just(u64::MAX),
+        number(),
+        Just(u64::MAX - 1),
         Just(1 << 63)
     ])
     .prop_map(|ns| ns.map(Nanos))
@@ -27,13 +32,13 @@ fn op() -> impl Strategy<Value = Op> {
 /// Any record: each optional column is empty or not, and extreme values occur.
 pub fn any_record() -> impl Strategy<Value = IoRecord> {
     let head = (
-        any::<u64>(),
+        number(),
         prop_oneof![Just(Layer::User), Just(Layer::Block)],
         (any::<u32>(), any::<u32>()),
         op(),
         any::<u32>(),
-        any::<u64>(),
-        any::<u64>(),
+        number(),
+        number(),
         (any::<u32>(), any::<u32>()),
     );
     let block = (ns(), ns(), ns(), ns(), ns());
@@ -43,9 +48,9 @@ pub fn any_record() -> impl Strategy<Value = IoRecord> {
         of("\\PC{0,15}"),
         (of(any::<u32>()), of(any::<u32>())),
         (of(any::<u32>()), of(any::<u32>())),
-        of(any::<u64>()),
+        of(number()),
         of(any::<i32>()),
-        of(any::<u64>()),
+        of(number()),
     );
     (head, block, user, origin).prop_map(|(head, block, user, origin)| {
         let (id, layer, (major, minor), op, flags, sector, bytes, (lane, depth_at_submit)) = head;

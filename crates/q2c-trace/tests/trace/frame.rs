@@ -154,6 +154,13 @@ fn a_frame_that_is_no_trace_names_the_column() {
         gap,
         "read trace frame: column `id`: expected a value in every row, found `null in row 39999 of a batch`"
     );
+    let ends = (0..40_000).map(|row| (row != 3).then_some(u64::MAX - u64::from(row == 9)));
+    let ends: ArrayRef = Arc::new(ends.collect::<UInt64Array>());
+    let unknown = read(&with(&batch, "complete_ns", Some(&ends))).unwrap_err();
+    assert_eq!(
+        unknown,
+        "read trace frame: column `complete_ns`: expected a number below 2^64-1, found `18446744073709551615`"
+    );
     let mut ops = vec!["read"; 40_000];
     ops[30_000] = "reed";
     let ops: ArrayRef = Arc::new(StringArray::from(ops));

@@ -50,9 +50,22 @@ fn found(folder: &Path) -> Result<Vec<FoundRun>, Failure> {
     }
 }
 
+/// Whether something emptied the result of a complete run: a full disk of a copy does.
+fn has_empty_result(run: &Path) -> bool {
+    std::fs::metadata(run.join("result.json")).is_ok_and(|result| result.len() == 0)
+}
+
 fn listed(run: &FoundRun) -> ListedRun {
     let path = run.path.display().to_string();
     match &run.told {
+        Ok((record, Status::Complete)) if has_empty_result(&run.path) => ListedRun {
+            path,
+            name: Some(record.name.clone()),
+            target: record.identity.0.get("target").cloned(),
+            started_unix_s: Some(record.started_unix_s),
+            end: RunEnd::Unreadable,
+            unreadable: Some("its result.json is empty".to_owned()),
+        },
         Ok((record, status)) => ListedRun {
             path,
             name: Some(record.name.clone()),

@@ -93,6 +93,11 @@ fn runs_are_listed_and_compared() {
     .unwrap();
     let again = q2c(folder.path(), &["report", "diff.json"]).done();
     assert!(again.contains("limit p50>+200%: broken by"), "{again}");
+
+    fs::write(folder.path().join(&late).join("result.json"), "").unwrap();
+    let list = q2c(folder.path(), &["runs", "--json"]).json();
+    assert_eq!(list["runs"][0]["end"], "unreadable");
+    assert_eq!(list["runs"][1]["end"], "complete");
 }
 
 #[test]
