@@ -10,7 +10,7 @@ use super::trial::BenchTrial;
 use q2c_model::CpuId;
 use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
 use q2c_result::tune::PerCore;
-use q2c_stats::{Interval, median, sorted};
+use q2c_stats::Interval;
 use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::Others;
 
@@ -42,7 +42,7 @@ fn cell(spec: &BenchSpec, runs: &Measured<'_>, rest: Others) -> BenchCell {
         point: runs.point.clone(),
         device: device_of(runs).cloned(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
-        lat_ns: latency(trials),
+        lat_ns: latency(runs),
         cpu: cpu(runs),
         kiops_per_core: runs.interval(|t| kiops_per_core(t, rest)),
         per_core: per_core(trials, rest),
@@ -123,17 +123,12 @@ fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
     }
 }
 
-fn latency(trials: &[&BenchTrial]) -> Latency {
-    let of = |n: usize| {
-        median(&sorted(
-            &trials.iter().map(|t| t.lat_ns[n]).collect::<Vec<_>>(),
-        ))
-    };
+fn latency(runs: &Measured<'_>) -> Latency {
     Latency {
-        mean: of(0),
-        p50: of(1),
-        p99: of(2),
-        p999: of(3),
+        mean: runs.interval(|t| t.lat_ns[0]),
+        p50: runs.interval(|t| t.lat_ns[1]),
+        p99: runs.interval(|t| t.lat_ns[2]),
+        p999: runs.interval(|t| t.lat_ns[3]),
     }
 }
 

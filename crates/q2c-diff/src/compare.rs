@@ -2,8 +2,10 @@
 
 use crate::facts::changed;
 use crate::judge::{LimitFault, judge};
-use crate::{DiffFigure, Limit, Measured};
-use q2c_result::diff::{Better, ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
+use crate::other::other_conditions;
+use crate::{Limit, Measured, NamedFigure};
+use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
+use q2c_result::figures::Better;
 use q2c_stats::Interval;
 
 /// Medians that differ by no more than this are alike, however narrow their intervals are.
@@ -19,12 +21,13 @@ pub fn diff(
     limits: &[Limit],
     version: &str,
 ) -> Result<DiffResult, LimitFault> {
-    let paired = |of: &DiffFigure| Some(compared(of, find(b, of)?));
-    let figures: Vec<ComparedFigure> = a.figures.iter().filter_map(paired).collect();
+    let paired = |of: &NamedFigure| Some(compared(of, find(b, of)?));
+    let figures = a.figures.iter().filter(|of| of.figure.compared);
+    let figures: Vec<ComparedFigure> = figures.filter_map(paired).collect();
     Ok(DiffResult {
         schema: SCHEMA.to_owned(),
         version: version.to_owned(),
-        of: a.kind.to_owned(),
+        of: a.schema.clone(),
         a: a.side.clone(),
         b: b.side.clone(),
         unpaired: unpaired(a, b, true)
@@ -32,14 +35,15 @@ pub fn diff(
             .chain(unpaired(b, a, false))
             .collect(),
         changed: changed(&a.facts, &b.facts),
+        warnings: other_conditions(&a.facts, &b.facts),
         limits: judge(limits, b, Some(a))?,
         figures,
     })
 }
 
-pub(crate) fn find<'a>(within: &'a Measured, of: &DiffFigure) -> Option<&'a DiffFigure> {
+pub(crate) fn find<'a>(within: &'a Measured, of: &NamedFigure) -> Option<&'a NamedFigure> {
     let mut figures = within.figures.iter();
-    figures.find(|other| other.of == of.of && other.figure == of.figure)
+    figures.find(|other| other.of == of.of && other.figure.name == of.figure.name)
 }
 
 /// The names of those things of which only the first of two results has figures.
@@ -57,20 +61,24 @@ fn unpaired(a: &Measured, b: &Measured, in_a: bool) -> Vec<Unpaired> {
     names
 }
 
-pub(crate) fn compared(a: &DiffFigure, b: &DiffFigure) -> ComparedFigure {
+pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     let ratio = b.value.median / a.value.median;
     let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
     let interval = ratio.and_then(|_| interval(&a.value, &b.value));
     ComparedFigure {
         of: a.of.clone(),
-        figure: a.figure.to_owned(),
-        unit: a.unit,
-        better: a.better,
+        figure: a.figure.name.to_string(),
+        unit: a.figure.unit,
+        better: a.figure.better,
         a: a.value,
         b: b.value,
         ratio,
         interval,
-        says: says(ratio, interval.map(|_| apart(&a.value, &b.value)), a.better),
+        says: says(
+            ratio,
+            interval.map(|_| apart(&a.value, &b.value)),
+            a.figure.better,
+        ),
     }
 }
 
@@ -107,27 +115,33 @@ fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
 pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
-    use q2c_result::diff::{DiffSide, FigureUnit};
+    use q2c_result::diff::DiffSide;
+    use q2c_result::figures::{Figure, FigureUnit};
     use std::collections::BTreeMap;
 
     /// A result with these trials of figures without a unit.
     pub(crate) fn measured(values: &[(&str, &'static str, Better, &[f64])]) -> Measured {
         let figure =
-            |(of, figure, better, trials): &(&str, &'static str, Better, &[f64])| DiffFigure {
+            |(of, name, better, trials): &(&str, &'static str, Better, &[f64])| NamedFigure {
                 of: (*of).to_owned(),
-                figure,
-                unit: FigureUnit::Number,
-                better: *better,
+                figure: Figure {
+                    name: (*name).into(),
+                    unit: FigureUnit::Number,
+                    better: *better,
+                    over_trials: true,
+                    compared: true,
+                },
                 value: Interval::of(trials),
             };
         Measured {
-            kind: "kind",
+            schema: "kind".to_owned(),
             side: DiffSide {
                 path: "path".to_owned(),
                 version: "0".to_owned(),
                 started_unix_s: None,
                 complete: true,
                 simulated: false,
+                warnings: Vec::new(),
             },
             figures: values.iter().map(figure).collect(),
             facts: BTreeMap::new(),

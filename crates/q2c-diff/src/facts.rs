@@ -4,11 +4,29 @@ use q2c_result::diff::ChangedFact;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The values in some parts of a result: `machine.kernel` is `6.12.1`. A part may lie deeper, as
-/// `runs.0.machine`.
-pub(crate) fn of(result: &Value, parts: &[&str]) -> BTreeMap<String, String> {
+/// The parts of results that hold settings and facts. Runs within a result differ in their number of
+/// jobs alone.
+const PARTS: [&str; 11] = [
+    "job",
+    "jobs",
+    "trace",
+    "input",
+    "layer",
+    "machine",
+    "target",
+    "targets",
+    "runs.0.job",
+    "runs.0.machine",
+    "runs.0.target",
+];
+
+/// Ends of the names of what was measured, which differs between any two runs.
+const MEASUREMENTS: [&str; 4] = ["idle_busy_cpus", "busy_cpus", "interrupt_iops", "poll_iops"];
+
+/// The settings and facts of a result by their places: `machine.kernel` is `6.12.1`.
+pub(crate) fn settings(result: &Value) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
-    for part in parts {
+    for part in PARTS {
         let place = format!("/{}", part.replace('.', "/"));
         if let Some(value) = result.pointer(&place) {
             collect(part, value, &mut facts);
@@ -45,7 +63,8 @@ pub(crate) fn changed(
     b: &BTreeMap<String, String>,
 ) -> Vec<ChangedFact> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let differs = |name: &&String| a.get(*name) != b.get(*name);
+    let is_measured = |name: &String| MEASUREMENTS.iter().any(|end| name.ends_with(end));
+    let differs = |name: &&String| a.get(*name) != b.get(*name) && !is_measured(name);
     let changed = names.into_iter().filter(differs).map(|name| ChangedFact {
         name: name.clone(),
         a: a.get(name).cloned(),
@@ -61,13 +80,14 @@ mod tests {
 
     #[test]
     fn a_fact_is_named_by_its_place() {
-        let of = |kernel: &str, queues: Value| {
-            of(
-                &json!({"machine": {"kernel": kernel, "cpus": [0, 1], "smt": null}, "targets": [{"queues": queues}], "cells": 3}),
-                &["machine", "targets"],
-            )
+        let facts = |kernel: &str, queues: Value| {
+            settings(&json!({
+                "machine": {"kernel": kernel, "cpus": [0, 1], "smt": null},
+                "targets": [{"queues": queues}],
+                "cells": 3
+            }))
         };
-        let (a, b) = (of("6.1", json!(4)), of("6.12", Value::Null));
+        let (a, b) = (facts("6.1", json!(4)), facts("6.12", Value::Null));
         let changed = changed(&a, &b);
         let told: Vec<_> = changed
             .iter()
@@ -81,11 +101,18 @@ mod tests {
             ]
         );
         assert_eq!(a["machine.cpus"], "[0,1]");
-        let deeper = super::of(
-            &json!({"runs": [{"job": {"bs": 4096}}]}),
-            &["runs.0.job", "x"],
-        );
+        let deeper = settings(&json!({"runs": [{"job": {"bs": 4096}}]}));
         let deeper: Vec<_> = deeper.iter().map(|(k, v)| format!("{k}={v}")).collect();
         assert_eq!(deeper, ["runs.0.job.bs=4096"]);
+    }
+
+    #[test]
+    fn what_was_measured_is_no_change() {
+        let run = |busy: f64, seed: u32| {
+            settings(&json!({"job": {"idle_busy_cpus": busy, "seed": seed}}))
+        };
+        let changes = changed(&run(0.1, 1), &run(0.4, 2));
+        let names: Vec<&str> = changes.iter().map(|fact| fact.name.as_str()).collect();
+        assert_eq!(names, ["job.seed"]);
     }
 }

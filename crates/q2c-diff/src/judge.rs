@@ -2,8 +2,9 @@
 
 use crate::compare::{compared, find};
 use crate::limit::Bound;
-use crate::{DiffFigure, FigureKind, Limit, Measured};
-use q2c_result::diff::{BrokenFigure, Change, FigureUnit, JudgedLimit};
+use crate::{Limit, Measured, NamedFigure};
+use q2c_result::diff::{BrokenFigure, Change, JudgedLimit};
+use q2c_result::figures::{Figure, FigureUnit};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -45,10 +46,10 @@ pub enum LimitFault {
 /// # Errors
 /// A limit on a figure that no such result has, one in another unit, or one on a change without a
 /// result to compare with.
-pub fn check(limits: &[Limit], kinds: &[FigureKind], has_baseline: bool) -> Result<(), LimitFault> {
+pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
     for limit in limits {
         let figure = kinds.iter().find(|kind| kind.name == limit.figure);
-        let names = || kinds.iter().map(|kind| kind.name);
+        let names = || kinds.iter().map(|kind| kind.name.as_ref());
         let figure = figure.ok_or_else(|| missing(limit, "such a run", names()))?;
         limit.fits(figure.unit)?;
         if limit.is_of_change() && !has_baseline {
@@ -79,12 +80,12 @@ impl Limit {
     /// The figures whose values break the limit. A value that the trials leave open breaks nothing:
     /// all of them lie beyond the bound where it is broken.
     fn judge_values(&self, result: &Measured) -> Result<JudgedLimit, LimitFault> {
-        let named: Vec<&DiffFigure> = self.of(result).collect();
+        let named: Vec<&NamedFigure> = self.of(result).collect();
         if named.is_empty() {
             return Err(missing(self, "the result", names(&result.figures)));
         }
-        let breaks = |of: &&&DiffFigure| {
-            let bound = self.value_in(of.unit);
+        let breaks = |of: &&&NamedFigure| {
+            let bound = self.value_in(of.figure.unit);
             let nearest = if self.above {
                 of.value.min
             } else {
@@ -92,7 +93,7 @@ impl Limit {
             };
             bound.is_some_and(|bound| self.beyond(nearest, bound))
         };
-        named.iter().try_for_each(|of| self.fits(of.unit))?;
+        named.iter().try_for_each(|of| self.fits(of.figure.unit))?;
         let broken = named.iter().filter(breaks).map(|of| broken(of, None));
         Ok(JudgedLimit {
             asked: self.asked.clone(),
@@ -102,7 +103,8 @@ impl Limit {
     }
 
     /// The figures whose changes break the limit. A change that the trials leave open breaks
-    /// nothing; a single value has no interval, and its ratio alone counts.
+    /// nothing; a single value has no interval, and its ratio alone counts. With `sure` the whole
+    /// interval lies beyond the bound, which that of a single value never does.
     fn judge_changes(
         &self,
         result: &Measured,
@@ -114,7 +116,7 @@ impl Limit {
         let pairs = self
             .of(result)
             .filter_map(|b| Some((find(baseline, b)?, b)));
-        let pairs: Vec<(&DiffFigure, &DiffFigure)> = pairs.collect();
+        let pairs: Vec<(&NamedFigure, &NamedFigure)> = pairs.collect();
         if pairs.is_empty() {
             let both = result.figures.iter();
             let both = both.filter(|of| find(baseline, of).is_some());
@@ -132,26 +134,30 @@ impl Limit {
     }
 
     /// The change from `a` to `b`, if it breaks the limit.
-    fn breaking_change(&self, a: &DiffFigure, b: &DiffFigure) -> Option<Change> {
+    fn breaking_change(&self, a: &NamedFigure, b: &NamedFigure) -> Option<Change> {
         let Bound::Ratio(bound) = self.bound else {
             return None;
         };
         let of = compared(a, b);
         let ratio = of.ratio?;
-        let sure = of.interval.is_none_or(|(low, high)| match self.above {
-            true => low > 1.0,
-            false => high < 1.0,
-        });
-        (sure && self.beyond(ratio, bound)).then_some(Change {
+        let nearest = of
+            .interval
+            .map(|(low, high)| if self.above { low } else { high });
+        let breaks = if self.sure {
+            nearest.is_some_and(|nearest| self.beyond(nearest, bound))
+        } else {
+            self.beyond(ratio, bound) && nearest.is_none_or(|nearest| self.beyond(nearest, 1.0))
+        };
+        breaks.then_some(Change {
             baseline: a.value,
             ratio,
             interval: of.interval,
         })
     }
 
-    fn of<'a>(&'a self, result: &'a Measured) -> impl Iterator<Item = &'a DiffFigure> {
+    fn of<'a>(&'a self, result: &'a Measured) -> impl Iterator<Item = &'a NamedFigure> {
         let figures = result.figures.iter();
-        figures.filter(|of| of.figure == self.figure)
+        figures.filter(|of| of.figure.name == self.figure)
     }
 
     /// Refuses a bound on a value in another unit than the figure's.
@@ -165,6 +171,8 @@ impl Limit {
             FigureUnit::Nanoseconds => ("a time", "200us"),
             FigureUnit::Seconds => ("a time", "10s"),
             FigureUnit::Share | FigureUnit::Percent => ("a percentage", "5%"),
+            FigureUnit::Cpus => ("a number of CPUs", "2"),
+            FigureUnit::Bytes => ("bytes", "4096"),
             FigureUnit::Number => ("a number", "2"),
         };
         let (figure, sign) = (&self.figure, if self.above { '>' } else { '<' });
@@ -178,26 +186,27 @@ impl Limit {
     }
 }
 
-fn broken(of: &DiffFigure, change: Option<Change>) -> BrokenFigure {
+fn broken(of: &NamedFigure, change: Option<Change>) -> BrokenFigure {
     BrokenFigure {
         of: of.of.clone(),
-        unit: of.unit,
+        unit: of.figure.unit,
         value: of.value,
         change,
     }
 }
 
-fn names<'a>(
-    figures: impl IntoIterator<Item = &'a DiffFigure>,
-) -> impl Iterator<Item = &'static str> {
-    let names: BTreeSet<&'static str> = figures.into_iter().map(|of| of.figure).collect();
+fn names<'a>(figures: impl IntoIterator<Item = &'a NamedFigure>) -> impl Iterator<Item = &'a str> {
+    let names: BTreeSet<&str> = figures
+        .into_iter()
+        .map(|of| of.figure.name.as_ref())
+        .collect();
     names.into_iter()
 }
 
-fn missing(
+fn missing<'a>(
     limit: &Limit,
     whose: &'static str,
-    there: impl Iterator<Item = &'static str>,
+    there: impl Iterator<Item = &'a str>,
 ) -> LimitFault {
     let there: Vec<&str> = there.collect();
     LimitFault::NoFigure {
@@ -214,8 +223,8 @@ fn missing(
 mod tests {
     use super::*;
     use crate::compare::tests::measured;
-    use crate::figures;
-    use q2c_result::diff::Better::{Less, More};
+    use crate::declared;
+    use q2c_result::figures::Better::{Less, More};
     use q2c_result::tune;
 
     fn limits(texts: &[&str]) -> Vec<Limit> {
@@ -273,7 +282,17 @@ mod tests {
             ("x", "p50", Less, &[120.0]),
             ("x", "zero", Less, &[1.0, 1.0]),
         ]);
-        let asked = limits(&["p99>+5%", "p99>+30%", "iops>+5%", "p50>+5%", "zero>+5%"]);
+        let asked = limits(&[
+            "p99>+5%",
+            "p99>+30%",
+            "iops>+5%",
+            "p50>+5%",
+            "zero>+5%",
+            // 115 / 105 is 1.095.
+            "p99>+9% sure",
+            "p99>+10% sure",
+            "p50>+5% sure",
+        ]);
         let judged = judge(&asked, &b, Some(&a)).unwrap();
         assert_eq!(
             broken_by(&judged),
@@ -282,6 +301,9 @@ mod tests {
                 (1, vec![]),
                 (1, vec![]),
                 (1, vec!["x"]),
+                (1, vec![]),
+                (1, vec!["x"]),
+                (1, vec![]),
                 (1, vec![])
             ]
         );
@@ -313,7 +335,7 @@ mod tests {
 
     #[test]
     fn limits_are_checked_before_there_is_a_result() {
-        let kinds = figures(tune::SCHEMA);
+        let kinds = &declared(tune::SCHEMA);
         let checked = |asked: &str, has_baseline| check(&limits(&[asked]), kinds, has_baseline);
         for good in ["p99>200us", "iops<5e4", "miss_rate>5%", "cpu>80%"] {
             assert_eq!(checked(good, false), Ok(()), "{good}");

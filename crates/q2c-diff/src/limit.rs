@@ -1,8 +1,9 @@
-//! Limits on figures: `p99>+5%` is broken where p99 is more than 5 % above that of another result,
-//! `p99>200us` where it is above 200 us.
+//! Limits on figures: `p99>+5%` is broken where p99 is more than 5 % above that of another result
+//! and above it for sure, `p99>+5% sure` where it is more than 5 % above it for sure, `p99>200us`
+//! where it is above 200 us.
 
 use q2c_model::parse_duration;
-use q2c_result::diff::FigureUnit;
+use q2c_result::figures::FigureUnit;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -14,6 +15,8 @@ pub struct Limit {
     /// Whether a figure above the bound breaks it; else one below does.
     pub(crate) above: bool,
     pub(crate) bound: Bound,
+    /// Whether a change breaks it only where all trials lie beyond the bound.
+    pub(crate) sure: bool,
 }
 
 /// What a figure is set against.
@@ -32,8 +35,8 @@ pub(crate) enum Bound {
 /// A limit that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "expected a limit on a change such as p99>+5% or iops<-3%, or on a value such as p99>200us, \
-     iops<50000 or miss_rate>5%, found `{}`",
+    "expected a limit on a change such as p99>+5%, iops<-3% or p99>+5% sure, or on a value such as \
+     p99>200us, iops<50000 or miss_rate>5%, found `{}`",
     found.escape_debug()
 )]
 pub struct LimitError {
@@ -50,9 +53,14 @@ impl FromStr for Limit {
         let at = text.find(['<', '>']).ok_or_else(wrong)?;
         let (figure, bound) = (text[..at].trim(), text[at + 1..].trim());
         let above = text[at..].starts_with('>');
-        let bound = match bound.starts_with(['+', '-']) {
-            true => ratio(bound, above),
-            false => value(bound),
+        let (bound, sure) = match bound.strip_suffix("sure") {
+            Some(bound) => (bound.trim_end(), true),
+            None => (bound, false),
+        };
+        let bound = if bound.starts_with(['+', '-']) {
+            ratio(bound, above)
+        } else {
+            value(bound).filter(|_| !sure)
         };
         match bound {
             Some(bound) if !figure.is_empty() => Ok(Limit {
@@ -60,6 +68,7 @@ impl FromStr for Limit {
                 figure: figure.to_owned(),
                 above,
                 bound,
+                sure,
             }),
             _ => Err(wrong()),
         }
@@ -105,7 +114,11 @@ impl Limit {
             (Bound::Percent(percent), FigureUnit::Percent) => Some(percent),
             (
                 Bound::Number(number),
-                FigureUnit::PerSecond | FigureUnit::ThousandPerSecond | FigureUnit::Number,
+                FigureUnit::PerSecond
+                | FigureUnit::ThousandPerSecond
+                | FigureUnit::Cpus
+                | FigureUnit::Bytes
+                | FigureUnit::Number,
             ) => Some(number),
             _ => None,
         }
@@ -139,7 +152,10 @@ mod tests {
             let limit: Limit = text.parse().unwrap();
             assert_eq!((limit.above, limit.bound), (above, bound), "{text}");
             assert_eq!(limit.is_of_change(), text.contains(['+', '-']), "{text}");
+            assert!(!limit.sure);
         }
+        let sure: Limit = "p99>+5% sure".parse().unwrap();
+        assert!(sure.sure && sure.bound == Bound::Ratio(1.05));
         for wrong in [
             "",
             "p99",
@@ -155,6 +171,7 @@ mod tests {
             "p99>inf",
             "p99>",
             "iops<-5",
+            "p99>200us sure",
         ] {
             let told = wrong.parse::<Limit>().unwrap_err().to_string();
             assert!(

@@ -184,8 +184,8 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
         ),
         number(cell.iops.median / 1e3),
         range(&cell.iops, 1e-3),
-        duration(lat.mean),
-        pair(lat.p50, lat.p99),
+        duration(lat.mean.median),
+        pair(lat.p50.median, lat.p99.median),
         format!("{own:.2}"),
         match cell.cpu.busy_s.trials {
             0 => quantity::NOTHING.to_owned(),

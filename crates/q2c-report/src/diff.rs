@@ -2,9 +2,9 @@
 
 use crate::quantity::{self, NOTHING, duration, number};
 use q2c_result::diff::{
-    BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, FigureUnit,
-    JudgedLimit,
+    BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, JudgedLimit,
 };
+use q2c_result::figures::FigureUnit;
 use q2c_stats::Interval;
 
 /// Heads of the columns of [`row`].
@@ -87,6 +87,8 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
         FigureUnit::Seconds => quantity::seconds(value),
         FigureUnit::Share => format!("{} %", number(value * 100.0)),
         FigureUnit::Percent => format!("{} %", number(value)),
+        FigureUnit::Cpus => format!("{} CPUs", number(value)),
+        FigureUnit::Bytes => q2c_model::Bytes(value as u64).to_string(),
         FigureUnit::Number => number(value),
     }
 }
@@ -162,6 +164,19 @@ fn broken(of: &BrokenFigure) -> String {
     format!("{} ({told})", of.of)
 }
 
+/// Conditions that differ, and the warnings of each side, in a line each.
+pub(crate) fn warnings(result: &DiffResult) -> Vec<String> {
+    let others = result.warnings.iter();
+    let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
+    let sides = [("A", &result.a), ("B", &result.b)]
+        .into_iter()
+        .filter_map(|(name, side)| {
+            let ids: Vec<&str> = side.warnings.iter().map(|it| it.id.as_str()).collect();
+            (!ids.is_empty()).then(|| format!("{name} warns of {}", ids.join(", ")))
+        });
+    others.chain(sides).collect()
+}
+
 /// What only one side has.
 pub(crate) fn unpaired(result: &DiffResult) -> Vec<String> {
     let of = |in_a: bool| {
@@ -195,8 +210,8 @@ pub fn markdown(result: &DiffResult, all: bool) -> String {
     for fact in &result.changed {
         text += &format!("- changed: {}\n", cell(&changed(fact)));
     }
-    for told in unpaired(result) {
-        text += &format!("- {}\n", cell(&told));
+    for line in warnings(result).into_iter().chain(unpaired(result)) {
+        text += &format!("- {}\n", cell(&line));
     }
     let shown = shown(result, all);
     if !shown.is_empty() {

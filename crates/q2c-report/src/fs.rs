@@ -453,7 +453,7 @@ mod tests {
     }
 
     fn machine() -> serde_json::Value {
-        let kept = include_str!("../../q2c/tests/kept/bench-4.json");
+        let kept = include_str!("../../q2c/tests/kept/bench-5.json");
         let kept: serde_json::Value = serde_json::from_str(kept).expect("a result");
         kept["machine"].clone()
     }

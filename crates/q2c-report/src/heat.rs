@@ -158,7 +158,7 @@ mod tests {
     /// A kept result, with points of two queues, two requests and two numbers of
     /// jobs; the last one was not measured.
     fn result() -> BenchResult {
-        let text = include_str!("../../q2c/tests/kept/bench-4.json");
+        let text = include_str!("../../q2c/tests/kept/bench-5.json");
         let mut result: BenchResult = serde_json::from_str(text).unwrap();
         let one = result.cells[0].clone();
         let axes =

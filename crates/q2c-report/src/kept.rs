@@ -4,219 +4,76 @@
 use crate::html::RenderError;
 use crate::terminal::Screen;
 use crate::{csv, html, terminal};
-use q2c_result::Exit;
-use q2c_result::analyze::{self, AnalyzeResult};
-use q2c_result::bench::{self, BenchResult};
-use q2c_result::compare::{self, CompareResult};
-use q2c_result::corun::{self, CalibrateResult};
 use q2c_result::diff::{self, DiffResult};
-use q2c_result::doctor::{self, DoctorFix, DoctorReport};
-use q2c_result::fs::{self, FsResult};
-use q2c_result::kernel_tune::{self, KernelTuneResult};
+use q2c_result::figures::{FigureTable, Measures};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
 use q2c_result::live::LineKind;
-use q2c_result::place::{self, PlaceSimResult};
-use q2c_result::place_run::{self, PlaceRunResult};
-use q2c_result::place_watch::{self, PlaceWatchResult};
-use q2c_result::poll_search::{self, PollSearchResult};
-use q2c_result::poll_study::{self, PollStudyResult};
 use q2c_result::ramdisk::{self, RamDevices};
-use q2c_result::replay::{self, ReplayResult};
-use q2c_result::reproduce::{self, AllResult, ReproduceResult};
-use q2c_result::scale::{self, ScaleResult};
-use q2c_result::sim::{self, SimResult};
 use q2c_result::steer::{self, SteerResult};
-use q2c_result::sweep::{self, SweepResult};
-use q2c_result::tune::{self, TuneResult};
-use q2c_result::tune_jobs::{self, TuneJobsResult};
-use q2c_result::watch::{self, WatchResult};
+use q2c_result::{
+    Exit, analyze, bench, compare, corun, doctor, fs, kernel_tune, place, place_run, place_watch,
+    poll_search, poll_study, replay, reproduce, scale, sim, sweep, tune, tune_jobs, watch,
+};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// All kinds of results.
 const KINDS: &[&dyn Kind] = &[
-    &KindOf {
-        schema: tune::SCHEMA,
-        read: |text| serde_json::from_str::<TuneResult>(text),
-        page: |result| html::tune(result).map_err(DrawError::from),
-        csv: |result| csv::cells(result).map_err(DrawError::from),
-        table: terminal::tune,
-    },
-    &KindOf {
-        schema: tune_jobs::SCHEMA,
-        read: |text| serde_json::from_str::<TuneJobsResult>(text),
-        page: |result| html::tune_jobs(result).map_err(DrawError::from),
-        csv: |result| csv::tune_jobs(result).map_err(DrawError::from),
-        table: terminal::tune_jobs,
-    },
-    &KindOf {
-        schema: bench::SCHEMA,
-        read: |text| serde_json::from_str::<BenchResult>(text),
-        page: |result| html::bench(result).map_err(DrawError::from),
-        csv: |result| csv::bench(result).map_err(DrawError::from),
-        table: terminal::bench,
-    },
-    &KindOf {
-        schema: analyze::SCHEMA,
-        read: |text| serde_json::from_str::<AnalyzeResult>(text),
-        page: |result| html::analyze(result).map_err(DrawError::from),
-        csv: |result| csv::analyze(result).map_err(DrawError::from),
-        table: terminal::analyze,
-    },
-    &KindOf {
-        schema: replay::SCHEMA,
-        read: |text| serde_json::from_str::<ReplayResult>(text),
-        page: |result| html::replay(result).map_err(DrawError::from),
-        csv: |result| csv::replay(result).map_err(DrawError::from),
-        table: terminal::replay,
-    },
-    &KindOf {
-        schema: compare::SCHEMA,
-        read: |text| serde_json::from_str::<CompareResult>(text),
-        page: |result| html::compare(result).map_err(DrawError::from),
-        csv: |result| csv::compare(result).map_err(DrawError::from),
-        table: terminal::compare,
-    },
-    &KindOf {
-        schema: diff::SCHEMA,
-        read: |text| serde_json::from_str::<DiffResult>(text),
-        page: |_| none("a page", diff::SCHEMA),
-        csv: |_| none("CSV", diff::SCHEMA),
-        table: |result, screen| terminal::diff(result, true, screen),
-    },
-    &KindOf {
-        schema: kernel_tune::SCHEMA,
-        read: |text| serde_json::from_str::<KernelTuneResult>(text),
-        page: |result| html::kernel_tune(result).map_err(DrawError::from),
-        csv: |result| csv::kernel_tune(result).map_err(DrawError::from),
-        table: terminal::kernel_tune,
-    },
-    &KindOf {
-        schema: fs::SCHEMA,
-        read: |text| serde_json::from_str::<FsResult>(text),
-        page: |result| html::fs(result).map_err(DrawError::from),
-        csv: |result| csv::fs(result).map_err(DrawError::from),
-        table: terminal::fs,
-    },
-    &KindOf {
-        schema: scale::SCHEMA,
-        read: |text| serde_json::from_str::<ScaleResult>(text),
-        page: |result| html::scale(result).map_err(DrawError::from),
-        csv: |result| csv::scale(result).map_err(DrawError::from),
-        table: terminal::scale,
-    },
-    &KindOf {
-        schema: place::SCHEMA,
-        read: |text| serde_json::from_str::<PlaceSimResult>(text),
-        page: |result| html::place_sim(result).map_err(DrawError::from),
-        csv: |result| csv::place_sim(result).map_err(DrawError::from),
-        table: terminal::place_sim,
-    },
-    &KindOf {
-        schema: corun::SCHEMA,
-        read: |text| serde_json::from_str::<CalibrateResult>(text),
-        page: |result| html::place_calibrate(result).map_err(DrawError::from),
-        csv: |result| csv::place_calibrate(result).map_err(DrawError::from),
-        table: terminal::place_calibrate,
-    },
-    &KindOf {
-        schema: place_run::SCHEMA,
-        read: |text| serde_json::from_str::<PlaceRunResult>(text),
-        page: |result| html::place_run(result).map_err(DrawError::from),
-        csv: |result| csv::place_run(result).map_err(DrawError::from),
-        table: terminal::place_run,
-    },
-    &KindOf {
-        schema: place_watch::SCHEMA,
-        read: |text| serde_json::from_str::<PlaceWatchResult>(text),
-        page: |result| html::place_watch(result).map_err(DrawError::from),
-        csv: |result| csv::place_watch(result).map_err(DrawError::from),
-        table: terminal::place_watch,
-    },
-    &KindOf {
-        schema: sweep::SCHEMA,
-        read: |text| serde_json::from_str::<SweepResult>(text),
-        page: |result| html::sweep(result).map_err(DrawError::from),
-        csv: |result| csv::sweep(result).map_err(DrawError::from),
-        table: terminal::sweep,
-    },
-    &KindOf {
-        schema: sim::SCHEMA,
-        read: |text| serde_json::from_str::<SimResult>(text),
-        page: |_| none("a page", sim::SCHEMA),
-        csv: |_| none("CSV", sim::SCHEMA),
-        table: terminal::sim,
-    },
-    &KindOf {
-        schema: watch::SCHEMA,
-        read: |text| serde_json::from_str::<WatchResult>(text),
-        page: |_| none("a page", watch::SCHEMA),
-        csv: |_| none("CSV", watch::SCHEMA),
-        table: terminal::watch,
-    },
-    &KindOf {
-        schema: kernel_watch::SCHEMA,
-        read: |text| serde_json::from_str::<KernelWatchResult>(text),
-        page: |_| none("a page", kernel_watch::SCHEMA),
-        csv: |_| none("CSV", kernel_watch::SCHEMA),
-        table: |result, _| terminal::kernel_watch(result),
-    },
-    &KindOf {
-        schema: steer::SCHEMA,
-        read: |text| serde_json::from_str::<SteerResult>(text),
-        page: |_| none("a page", steer::SCHEMA),
-        csv: |_| none("CSV", steer::SCHEMA),
-        table: |result, _| terminal::steer(result),
-    },
-    &KindOf {
-        schema: ramdisk::SCHEMA,
-        read: |text| serde_json::from_str::<RamDevices>(text),
-        page: |_| none("a page", ramdisk::SCHEMA),
-        csv: |_| none("CSV", ramdisk::SCHEMA),
-        table: |result, screen| terminal::ram_devices(&result.devices, screen),
-    },
-    &KindOf {
-        schema: doctor::SCHEMA,
-        read: |text| serde_json::from_str::<DoctorReport>(text),
-        page: |_| none("a page", doctor::SCHEMA),
-        csv: |_| none("CSV", doctor::SCHEMA),
-        table: terminal::doctor,
-    },
-    &KindOf {
-        schema: doctor::FIX_SCHEMA,
-        read: |text| serde_json::from_str::<DoctorFix>(text),
-        page: |_| none("a page", doctor::FIX_SCHEMA),
-        csv: |_| none("CSV", doctor::FIX_SCHEMA),
-        table: terminal::fix,
-    },
-    &KindOf {
-        schema: poll_study::SCHEMA,
-        read: |text| serde_json::from_str::<PollStudyResult>(text),
-        page: |result| html::poll_study(result).map_err(DrawError::from),
-        csv: |result| csv::poll_study(result).map_err(DrawError::from),
-        table: terminal::poll_study,
-    },
-    &KindOf {
-        schema: poll_search::SCHEMA,
-        read: |text| serde_json::from_str::<PollSearchResult>(text),
-        page: |result| html::poll_search(result).map_err(DrawError::from),
-        csv: |result| csv::poll_search(result).map_err(DrawError::from),
-        table: terminal::poll_search,
-    },
-    &KindOf {
-        schema: reproduce::SCHEMA,
-        read: |text| serde_json::from_str::<ReproduceResult>(text),
-        page: |result| html::reproduce(result).map_err(DrawError::from),
-        csv: |result| csv::reproduce(result).map_err(DrawError::from),
-        table: terminal::reproduce,
-    },
-    &KindOf {
-        schema: reproduce::ALL_SCHEMA,
-        read: |text| serde_json::from_str::<AllResult>(text),
-        page: |result| html::reproduce_all(result).map_err(DrawError::from),
-        csv: |result| csv::reproduce_all(result).map_err(DrawError::from),
-        table: terminal::reproduce_all,
-    },
+    &whole(tune::SCHEMA, html::tune, terminal::tune),
+    &whole(tune_jobs::SCHEMA, html::tune_jobs, terminal::tune_jobs),
+    &whole(bench::SCHEMA, html::bench, terminal::bench),
+    &whole(analyze::SCHEMA, html::analyze, terminal::analyze),
+    &whole(replay::SCHEMA, html::replay, terminal::replay),
+    &whole(compare::SCHEMA, html::compare, terminal::compare),
+    &plain(diff::SCHEMA, |result: &DiffResult, screen| {
+        terminal::diff(result, true, screen)
+    }),
+    &whole(
+        kernel_tune::SCHEMA,
+        html::kernel_tune,
+        terminal::kernel_tune,
+    ),
+    &whole(fs::SCHEMA, html::fs, terminal::fs),
+    &whole(scale::SCHEMA, html::scale, terminal::scale),
+    &whole(place::SCHEMA, html::place_sim, terminal::place_sim),
+    &whole(
+        corun::SCHEMA,
+        html::place_calibrate,
+        terminal::place_calibrate,
+    ),
+    &whole(place_run::SCHEMA, html::place_run, terminal::place_run),
+    &whole(
+        place_watch::SCHEMA,
+        html::place_watch,
+        terminal::place_watch,
+    ),
+    &whole(sweep::SCHEMA, html::sweep, terminal::sweep),
+    &plain(sim::SCHEMA, terminal::sim),
+    &plain(watch::SCHEMA, terminal::watch),
+    &plain(kernel_watch::SCHEMA, |result: &KernelWatchResult, _| {
+        terminal::kernel_watch(result)
+    }),
+    &plain(steer::SCHEMA, |result: &SteerResult, _| {
+        terminal::steer(result)
+    }),
+    &plain(ramdisk::SCHEMA, |result: &RamDevices, screen| {
+        terminal::ram_devices(&result.devices, screen)
+    }),
+    &plain(doctor::SCHEMA, terminal::doctor),
+    &plain(doctor::FIX_SCHEMA, terminal::fix),
+    &whole(poll_study::SCHEMA, html::poll_study, terminal::poll_study),
+    &whole(
+        poll_search::SCHEMA,
+        html::poll_search,
+        terminal::poll_search,
+    ),
+    &whole(reproduce::SCHEMA, html::reproduce, terminal::reproduce),
+    &whole(
+        reproduce::ALL_SCHEMA,
+        html::reproduce_all,
+        terminal::reproduce_all,
+    ),
 ];
 
 /// A form that a result could not be drawn in.
@@ -336,11 +193,6 @@ fn schemas() -> String {
     }
 }
 
-/// The refusal of a form that results of this schema do not have.
-fn none(form: &'static str, schema: &'static str) -> Result<String, DrawError> {
-    Err(DrawError::NoForm { form, schema })
-}
-
 /// A kind of result, whatever its type.
 trait Kind: Sync {
     /// This version's schema.
@@ -372,22 +224,48 @@ pub trait Kept: Send + Sync {
     fn json(&self) -> Result<String, DrawError>;
 }
 
-/// A kind of result by its type: its schema, how it is read, and the forms in which it is drawn.
+/// Draws the page of a result.
+type Page<T> = fn(&T) -> Result<String, RenderError>;
+
+/// A kind of result by its type: its schema, and the forms in which it is drawn.
 struct KindOf<T> {
     schema: &'static str,
-    read: fn(&str) -> serde_json::Result<T>,
-    page: fn(&T) -> Result<String, DrawError>,
-    csv: fn(&T) -> Result<String, DrawError>,
+    page: Option<Page<T>>,
+    figures: Option<fn(&T) -> FigureTable>,
     table: fn(&T, Screen) -> String,
 }
 
-impl<T: Serialize + Send + Sync + 'static> Kind for KindOf<T> {
+/// A kind with a page, and with figures.
+const fn whole<T: Measures>(
+    schema: &'static str,
+    page: Page<T>,
+    table: fn(&T, Screen) -> String,
+) -> KindOf<T> {
+    KindOf {
+        schema,
+        page: Some(page),
+        figures: Some(T::figures),
+        table,
+    }
+}
+
+/// A kind that is drawn in a terminal alone.
+const fn plain<T>(schema: &'static str, table: fn(&T, Screen) -> String) -> KindOf<T> {
+    KindOf {
+        schema,
+        page: None,
+        figures: None,
+        table,
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Kind for KindOf<T> {
     fn schema(&self) -> &'static str {
         self.schema
     }
 
     fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>> {
-        let result = (self.read)(text)?;
+        let result: T = serde_json::from_str(text)?;
         Ok(Box::new(KeptResult { kind: self, result }))
     }
 }
@@ -397,17 +275,27 @@ struct KeptResult<T: 'static> {
     result: T,
 }
 
+impl<T> KeptResult<T> {
+    /// The refusal of a form that results of this kind do not have.
+    fn none(&self, form: &'static str) -> DrawError {
+        let schema = self.kind.schema;
+        DrawError::NoForm { form, schema }
+    }
+}
+
 impl<T: Serialize + Send + Sync> Kept for KeptResult<T> {
     fn schema(&self) -> &'static str {
         self.kind.schema
     }
 
     fn page(&self) -> Result<String, DrawError> {
-        (self.kind.page)(&self.result)
+        let page = self.kind.page.ok_or_else(|| self.none("a page"))?;
+        Ok(page(&self.result)?)
     }
 
     fn csv(&self) -> Result<String, DrawError> {
-        (self.kind.csv)(&self.result)
+        let figures = self.kind.figures.ok_or_else(|| self.none("CSV"))?;
+        Ok(csv(&figures(&self.result))?)
     }
 
     fn table(&self, screen: Screen) -> String {

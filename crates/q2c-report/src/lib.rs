@@ -2,11 +2,11 @@
 //!
 //! - [`terminal`]: tables for the user who ran the command;
 //! - [`html`]: one self-contained page with charts, to keep and to hand on;
-//! - [`csv`]: the numbers, for other programs;
-//! - [`columns`]: a sweep's numbers by column, for other table formats;
+//! - [`csv`]: the figures, for other programs;
 //! - [`kept`]: a result of any kind, read back from its JSON;
 //! - [`advice`]: a recommendation in words, the same in terminal and page;
 //! - [`cpu_trials`]: the trials of a target from several CPUs, in words;
+//! - [`limits`]: judged limits, for systems that run builds;
 //! - [`program`]: a recorded program and the workload that copies it, in words.
 //! - [`prometheus`]: the totals of a live view, for Prometheus.
 //!
@@ -18,13 +18,12 @@ mod analysis;
 mod apart;
 mod bench;
 mod bench_remarks;
-pub mod columns;
 mod compare;
 mod conclusion;
 mod corun;
 mod course;
 pub mod cpu_trials;
-pub mod csv;
+mod csv;
 pub mod diff;
 mod disturbed;
 mod fidelity;
@@ -38,6 +37,7 @@ mod kernel_tune;
 mod label;
 mod late;
 mod lead;
+pub mod limits;
 mod metric;
 pub mod mode;
 mod most_time;
@@ -65,5 +65,6 @@ mod taken_as;
 pub mod terminal;
 mod tune_jobs;
 
+pub use csv::csv;
 pub use replay::not_captured;
 pub use service::service_times;

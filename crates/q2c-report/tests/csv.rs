@@ -11,12 +11,13 @@ mod replay_fixture;
 mod tune_jobs_fixture;
 
 use csv::StringRecord;
+use q2c_result::figures::Measures;
 use q2c_result::role::CellRole;
 use q2c_result::tune::TuneResult;
 use std::collections::HashMap;
 
 fn rows(result: &TuneResult) -> Vec<HashMap<String, String>> {
-    parsed(&q2c_report::csv::cells(result).expect("make the CSV"))
+    parsed(&q2c_report::csv(&result.figures()).expect("make the CSV"))
 }
 
 fn parsed(text: &str) -> Vec<HashMap<String, String>> {
@@ -49,14 +50,14 @@ fn a_row_holds_the_cells_numbers() {
     // The fixture's row has 12.11 KIOPS; the lowest trial is 1.4 % below, the prediction 0.4 %
     // above.
     let numbers = [
-        ("iops_median", 12_110.0),
+        ("iops", 12_110.0),
         ("iops_min", 11_940.46),
         ("predicted_iops", 12_158.44),
         // Polling has 12.31 KIOPS and 12.2 KIOPS/core, this row 12.11 and 27.2.
-        ("relative_iops_median", 12.11 / 12.31),
-        ("relative_kiops_per_core_median", 27.2 / 12.2),
-        ("miss_rate_median", 0.0062),
-        ("p999_ns_median", 361_000.0),
+        ("relative_iops", 12.11 / 12.31),
+        ("relative_kiops_per_core", 27.2 / 12.2),
+        ("miss_rate", 0.0062),
+        ("p999_ns", 361_000.0),
     ];
     for (name, expected) in numbers {
         let number: f64 = row[name].parse().expect(name);
@@ -70,7 +71,7 @@ fn what_was_not_measured_is_empty() {
     let poll = &rows[1];
     assert_eq!(poll["method"], "poll");
     for name in [
-        "miss_rate_median",
+        "miss_rate",
         "slept_ns_max",
         "predicted_iops",
         "predicted_first_p99_ns",
@@ -90,7 +91,7 @@ fn commas_quotes_and_line_feeds_stay_in_their_field() {
 
 #[test]
 fn a_trial_of_a_replay_is_a_row() {
-    let text = q2c_report::csv::replay(&replay_fixture::saturated()).expect("make the CSV");
+    let text = q2c_report::csv(&replay_fixture::saturated().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 3);
     let of = |name: &str| -> Vec<&str> { rows.iter().map(|row| row[name].as_str()).collect() };
@@ -113,7 +114,7 @@ fn a_trial_of_a_replay_is_a_row() {
 
 #[test]
 fn a_trial_of_each_compared_device_is_a_row() {
-    let text = q2c_report::csv::compare(&replay_fixture::compare()).expect("make the CSV");
+    let text = q2c_report::csv(&replay_fixture::compare().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 10);
     let (last, first) = (&rows[9], &rows[0]);
@@ -127,7 +128,7 @@ fn a_trial_of_each_compared_device_is_a_row() {
     for (name, expected) in [
         ("sum_u2c_s", 2.2302),
         ("sum_q2c_s", 2.1063),
-        ("u2c_p50_ns", 62_383.2),
+        ("p50_ns", 62_383.2),
     ] {
         assert!((number(name) / expected - 1.0).abs() < 1e-4, "{name}");
     }
@@ -136,7 +137,7 @@ fn a_trial_of_each_compared_device_is_a_row() {
 /// 2 traces in 2 modes on 2 devices, with 5 trials each.
 #[test]
 fn rows_of_several_comparisons_name_trace_and_mode() {
-    let text = q2c_report::csv::compare(&replay_fixture::published()).expect("make the CSV");
+    let text = q2c_report::csv(&replay_fixture::published().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 40);
     let of = |row: usize| ["trace", "mode", "device", "trial"].map(|name| rows[row][name].as_str());
@@ -150,7 +151,7 @@ fn rows_of_several_comparisons_name_trace_and_mode() {
 
 #[test]
 fn a_replay_of_one_trial_is_one_row() {
-    let text = q2c_report::csv::replay(&replay_fixture::outstanding()).expect("make the CSV");
+    let text = q2c_report::csv(&replay_fixture::outstanding().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 1);
     assert_eq!([&rows[0]["trial"], &rows[0]["completion_s"]], ["1", "1.09"]);
@@ -164,7 +165,7 @@ fn a_replay_of_one_trial_is_one_row() {
 #[test]
 fn rows_over_jobs_have_the_number_of_jobs_in_front() {
     let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
-    let text = q2c_report::csv::tune_jobs(&result).expect("make the CSV");
+    let text = q2c_report::csv(&result.figures()).expect("make the CSV");
     assert!(text.starts_with("jobs,bs_bytes,method,"), "{text}");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 3 * 14);
@@ -174,7 +175,7 @@ fn rows_over_jobs_have_the_number_of_jobs_in_front() {
             (row["jobs"].as_str(), row["method"].as_str()),
             (jobs, "poll")
         );
-        let measured: f64 = row["iops_median"].parse().expect("a number");
+        let measured: f64 = row["iops"].parse().expect("a number");
         assert!((measured / iops - 1.0).abs() < 1e-9, "{measured}");
     }
 }
@@ -183,7 +184,7 @@ fn rows_over_jobs_have_the_number_of_jobs_in_front() {
 #[test]
 fn the_stages_of_a_benchmark_are_columns() {
     let result = bench_stages_fixture::with_stages(bench_fixture::result());
-    let rows = parsed(&q2c_report::csv::bench(&result).expect("make the CSV"));
+    let rows = parsed(&q2c_report::csv(&result.figures()).expect("make the CSV"));
     let row = rows.iter().find(|row| row["jobs"] == "18").expect("a row");
     assert_eq!(
         (row["engine"].as_str(), row["bottleneck"].as_str()),

@@ -9,6 +9,7 @@ mod widths;
 
 use place_fixture::{HOSTILE, calibration, look, placements, result};
 use q2c_report::terminal::{self, Screen};
+use q2c_result::figures::Measures;
 use q2c_stats::Interval;
 
 #[test]
@@ -43,10 +44,10 @@ fn calibration_fits_every_width() {
     });
     let page = q2c_report::html::place_calibrate(&calibration()).expect("make the page");
     assert!(page.contains("integer, same CPU") || page.contains("same CPU"));
-    let csv = q2c_report::csv::place_calibrate(&calibration()).expect("make the CSV");
+    let csv = q2c_report::csv(&calibration().figures()).expect("make the CSV");
     assert_eq!(
         csv.lines().nth(2),
-        Some("Integer,PollPause,true,0.5,0.49,0.5")
+        Some("integer,poll_pause,true,3,0.5,0.49,0.5")
     );
 }
 
@@ -57,10 +58,10 @@ fn measured_placements_fits_every_width() {
     });
     let page = q2c_report::html::place_run(&placements()).expect("make the page");
     assert!(!page.contains(HOSTILE));
-    let csv = q2c_report::csv::place_run(&placements()).expect("make the CSV");
+    let csv = q2c_report::csv(&placements().figures()).expect("make the CSV");
     let first = csv.lines().nth(1).expect("a row");
     assert!(
-        first.starts_with("floating point,free,1.4,1.38,1.45,3,11500,"),
+        first.starts_with("float,free,3,1.4,1.38,1.45,11500,"),
         "{first}"
     );
 }

@@ -8,6 +8,7 @@ mod widths;
 
 use poll_search_fixture::{HOSTILE, result};
 use q2c_report::terminal::{self, Screen};
+use q2c_result::figures::Measures;
 
 const SCREEN: Screen = Screen {
     width: 120,
@@ -50,7 +51,7 @@ fn page_and_csv_have_what_was_held_out() {
     assert_eq!(finalist["x"], serde_json::json!([11.0]));
     assert_eq!(finalist["y"], serde_json::json!([22.0]));
     assert!(!page.contains(HOSTILE));
-    let csv = q2c_report::csv::poll_search(&result(0.05)).expect("make the CSV");
+    let csv = q2c_report::csv(&result(0.05).figures()).expect("make the CSV");
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 5, "{csv}");
     assert_eq!(rows[1], "pas,reference,disk,disk,0.375");

@@ -8,6 +8,7 @@ mod widths;
 
 use poll_study_fixture::{HOSTILE, result};
 use q2c_report::terminal::{self, Screen};
+use q2c_result::figures::Measures;
 use q2c_result::poll_study::ClaimVerdict;
 
 const SCREEN: Screen = Screen {
@@ -54,7 +55,7 @@ fn the_map_shows_what_was_left_out() {
 
 #[test]
 fn a_broken_limit_has_no_loss_in_csv() {
-    let csv = q2c_report::csv::poll_study(&result()).expect("make the CSV");
+    let csv = q2c_report::csv(&result().figures()).expect("make the CSV");
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 3, "{csv}");
     assert!(rows[1].ends_with(",disk,0.125"), "{csv}");

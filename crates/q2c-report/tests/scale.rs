@@ -10,6 +10,7 @@ mod scale_fixture;
 mod widths;
 
 use q2c_report::terminal::{self, Screen};
+use q2c_result::figures::Measures;
 use q2c_result::scale::Answer;
 use scale_fixture::{HOSTILE, result};
 use serde_json::json;
@@ -59,9 +60,9 @@ fn what_is_not_known_is_said() {
 
 #[test]
 fn each_row_says_whether_it_was_measured() {
-    let csv = q2c_report::csv::scale(&result()).expect("make the CSV");
+    let csv = q2c_report::csv(&result().figures()).expect("make the CSV");
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 13);
-    assert_eq!(rows[4], "4,200000,196000,208000,true");
-    assert_eq!(rows[5], "5,250000,245000,260000,false");
+    assert_eq!(rows[4], "4,true,200000,196000,208000");
+    assert_eq!(rows[5], "5,false,250000,245000,260000");
 }

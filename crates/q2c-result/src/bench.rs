@@ -1,4 +1,4 @@
-//! The result of `q2c bench`: `result.json`, schema `q2c.bench/4`.
+//! The result of `q2c bench`: `result.json`, schema `q2c.bench/5`.
 
 mod background;
 mod compared;
@@ -27,7 +27,7 @@ use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.bench/4";
+pub const SCHEMA: &str = "q2c.bench/5";
 
 /// One run of `q2c bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,17 +201,17 @@ pub struct BenchCell {
     pub failures: Vec<String>,
 }
 
-/// Latencies over all trials, ns: the median over the trials of each figure.
+/// Latencies, ns, each over the trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Mean.
-    pub mean: f64,
+    pub mean: Interval,
     /// Median.
-    pub p50: f64,
+    pub p50: Interval,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Interval,
     /// 99.9th percentile.
-    pub p999: f64,
+    pub p999: Interval,
 }
 
 /// CPU time by its users: CPU seconds per second of wall time, if nothing else is said.

@@ -1,10 +1,12 @@
 //! The result of `q2c diff`: two results of one kind, figure by figure.
 
+use crate::Warning;
+use crate::figures::{Better, FigureUnit};
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.diff/2";
+pub const SCHEMA: &str = "q2c.diff/3";
 
 /// Two results of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,8 @@ pub struct DiffResult {
     pub unpaired: Vec<Unpaired>,
     /// Settings and facts that differ, in the order of their names.
     pub changed: Vec<ChangedFact>,
+    /// Conditions that differ, and may be the reason why figures do.
+    pub warnings: Vec<Warning>,
     /// The limits that were asked for, with the figures that break them.
     pub limits: Vec<JudgedLimit>,
 }
@@ -42,38 +46,8 @@ pub struct DiffSide {
     pub complete: bool,
     /// Whether its machine was simulated, in simulated time.
     pub simulated: bool,
-}
-
-/// In which direction a figure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    /// Less of it.
-    Less,
-    /// More of it.
-    More,
-    /// It depends.
-    Neither,
-}
-
-/// The unit of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FigureUnit {
-    /// I/Os per second.
-    PerSecond,
-    /// Thousand I/Os per second.
-    ThousandPerSecond,
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Seconds.
-    Seconds,
-    /// A share, 0 to 1.
-    Share,
-    /// Percent.
-    Percent,
-    /// A number without a unit.
-    Number,
+    /// Its warnings.
+    pub warnings: Vec<Warning>,
 }
 
 /// What the trials say about a figure.

@@ -10,6 +10,7 @@ pub mod corun;
 pub mod diff;
 pub mod doctor;
 pub mod exit;
+pub mod figures;
 pub mod fs;
 pub mod kernel_tune;
 pub mod kernel_watch;

@@ -144,6 +144,15 @@ impl Mode {
         }
     }
 
+    /// The kind, and behind a colon the place where completions were looked for: `poll:ring`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let means = self
+            .means
+            .map_or_else(String::new, |means| format!(":{means}"));
+        self.kind.text().to_owned() + &means
+    }
+
     /// The same mode with this note.
     #[must_use]
     pub fn noted(self, note: ModeNote) -> Self {

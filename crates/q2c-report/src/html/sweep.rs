@@ -5,7 +5,6 @@ use super::chart::{Chart, of_sweep, timeline};
 use super::page::RenderError;
 use super::replayed::Sentence;
 use super::shell::Shell;
-use crate::columns::RATES;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::{shortlist, sorted};
 use crate::sweep::{conclusions, over_all, references};
@@ -15,6 +14,24 @@ use q2c_model::Simulated;
 use q2c_result::Warning;
 use q2c_result::sweep::{SweepAnswer, SweepResult};
 use q2c_result::tune::{Sweep, SweepCell};
+
+/// A column of a sweep's rates: name, with the unit in it, and the function that reads it.
+type Rate = (&'static str, fn(&Simulated) -> f64);
+
+const RATES: [Rate; 12] = [
+    ("iops", |r| r.rates.iops),
+    ("cpu_pct", |r| r.rates.cpu_pct),
+    ("cpu_ns_per_io", |r| r.cpu_ns_per_io),
+    ("kiops_per_core", |r| r.kiops_per_core),
+    ("miss_rate", |r| r.rates.miss_rate),
+    ("effective_sleep_ns", |r| r.rates.effective_sleep_ns),
+    ("t_over", |r| r.t_over),
+    ("t_under", |r| r.t_under),
+    ("mean_ns", |r| r.latencies.mean_ns),
+    ("p50_ns", |r| r.latencies.p50_ns),
+    ("p99_ns", |r| r.latencies.p99_ns),
+    ("p999_ns", |r| r.latencies.p999_ns),
+];
 
 /// A row of a trace's table.
 struct Row {

@@ -3,7 +3,7 @@
 use super::screen::{Screen, Tone};
 use super::table::{Column, Field, Table};
 use crate::diff::{
-    HEAD, LEGEND, changed, limit, one_simulated, row, shown, side, unpaired, verdict,
+    HEAD, LEGEND, changed, limit, one_simulated, row, shown, side, unpaired, verdict, warnings,
 };
 use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays};
 
@@ -39,8 +39,8 @@ pub fn diff(result: &DiffResult, all: bool, screen: Screen) -> String {
             &format!("{more} more facts, in --json"),
         );
     }
-    for told in unpaired(result) {
-        text += &screen.note(Tone::Caution, &told, "");
+    for line in warnings(result).into_iter().chain(unpaired(result)) {
+        text += &screen.note(Tone::Caution, &line, "");
     }
     text + &table(result, all, screen)
 }

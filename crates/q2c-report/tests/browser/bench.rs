@@ -247,7 +247,7 @@ fn the_axis_that_varies_is_the_one_that_is_drawn() {
     ] {
         one.point.depth = depth;
         one.iops.median = iops;
-        one.lat_ns.p99 = p99;
+        one.lat_ns.p99.median = p99;
         result.cells.push(one.clone());
     }
     let html = q2c_report::html::bench(&result).expect("make the page");

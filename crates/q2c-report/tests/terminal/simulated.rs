@@ -60,6 +60,7 @@ fn a_diff_of_a_simulated_and_a_measured_run_says_so_first() {
         started_unix_s: None,
         complete: true,
         simulated,
+        warnings: Vec::new(),
     };
     for (a, b) in [(true, false), (false, true), (true, true), (false, false)] {
         let result = DiffResult {
@@ -71,6 +72,7 @@ fn a_diff_of_a_simulated_and_a_measured_run_says_so_first() {
             figures: Vec::new(),
             unpaired: Vec::new(),
             changed: Vec::new(),
+            warnings: Vec::new(),
             limits: Vec::new(),
         };
         for text in [

@@ -30,7 +30,8 @@ pub(super) fn records(batch: &RecordBatch) -> Result<Vec<IoRecord>, BadCell> {
     Ok(records)
 }
 
-/// Refuses 2^64-1 as a value: spans use it for what is unknown, and no time, place or id is so large.
+/// Refuses 2^64-1 as a value: spans use it for what is unknown, and no time, place or id is so
+/// large.
 fn refuse_none(column: Column, array: &dyn Array) -> Result<(), BadCell> {
     let Some(cells) = array.as_primitive_opt::<UInt64Type>() else {
         return Ok(());

@@ -12,11 +12,14 @@ pub struct DiffArgs {
     pub a: PathBuf,
     /// The result to compare, of the same kind
     pub b: PathBuf,
-    /// End with 7 where a figure changed by more, such as p99>+5% or iops<-3%, or where B's own
+    /// End with 7 where a figure changed by more, such as p99>+5%, iops<-3% or p99>+5% sure, or where B's own
     /// value is beyond one, such as p99>200us (may be given again); what the trials leave open
     /// breaks no limit
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
+    /// Write the limits to this new file as JUnit XML, a test case each
+    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    pub junit: Option<PathBuf>,
     /// Show every figure, also those that tell no change
     #[arg(long)]
     pub all: bool,

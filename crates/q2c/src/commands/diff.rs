@@ -1,5 +1,6 @@
 //! The command `q2c diff`.
 
+use super::limits;
 use crate::args::{DiffArgs, DiffForm};
 use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
@@ -15,14 +16,14 @@ use std::sync::atomic::AtomicBool;
 /// Compares two results, and says whether a limit is broken.
 pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let (a, b) = (side(&args.a, stop)?, side(&args.b, stop)?);
-    if a.kind != b.kind {
+    if a.schema != b.schema {
         let why = format!(
             "compare {} with {}: expected two results of one kind, found {} and {}; name two of one kind, q2c runs lists the \
              runs that are here",
             args.b.display(),
             args.a.display(),
-            a.kind,
-            b.kind
+            a.schema,
+            b.schema
         );
         return Err(Failure::new(Exit::Input, why));
     }
@@ -34,10 +35,7 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         DiffForm::Md => print(&q2c_report::diff::markdown(&result, args.all))?,
         DiffForm::Table => print(&q2c_report::terminal::diff(&result, args.all, screen()))?,
     }
-    match result.limits.iter().all(|limit| limit.broken.is_empty()) {
-        true => Ok(Exit::Done),
-        false => Ok(Exit::Requirements),
-    }
+    limits::end(&result.b.path, &result.limits, args.junit.as_deref())
 }
 
 /// A side: a result that was kept, or a trace, which is analysed.

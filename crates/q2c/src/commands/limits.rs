@@ -2,9 +2,10 @@
 
 use crate::args::LimitArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::say;
+use crate::output::{say, write_new};
 use q2c_diff::{Limit, Measured};
 use q2c_result::Exit;
+use q2c_result::diff::JudgedLimit;
 use q2c_run::kept_text;
 use serde::Serialize;
 use std::path::Path;
@@ -13,6 +14,7 @@ use std::path::Path;
 pub struct Limits<'a> {
     limits: &'a [Limit],
     baseline: Option<Measured>,
+    junit: Option<&'a Path>,
 }
 
 impl<'a> Limits<'a> {
@@ -28,11 +30,12 @@ impl<'a> Limits<'a> {
             );
             return Err(Failure::new(Exit::Usage, why));
         }
-        let figures = q2c_diff::figures(schema);
-        q2c_diff::check(&args.fail_if, figures, baseline.is_some()).or_exit(Exit::Usage)?;
+        let figures = q2c_diff::declared(schema);
+        q2c_diff::check(&args.fail_if, &figures, baseline.is_some()).or_exit(Exit::Usage)?;
         Ok(Limits {
             limits: &args.fail_if,
             baseline,
+            junit: args.junit.as_deref(),
         })
     }
 
@@ -54,11 +57,24 @@ impl<'a> Limits<'a> {
         for limit in &judged {
             say(&format!("limit {}", q2c_report::diff::limit(limit)));
         }
-        match judged.iter().all(|limit| limit.broken.is_empty()) {
-            true => Ok(exit),
-            false => Ok(Exit::Requirements),
-        }
+        end(&folder.display().to_string(), &judged, self.junit)
     }
+}
+
+/// Writes judged limits for the system that runs builds, where there is one, and returns the exit
+/// code that they mean. `name` is that of the run.
+pub fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<Exit, Failure> {
+    if let Some(file) = junit {
+        let xml = q2c_report::limits::junit(name, judged).or_exit(Exit::Internal)?;
+        write_new(file, xml.as_bytes())?;
+    }
+    if std::env::var("GITHUB_ACTIONS").is_ok_and(|set| set == "true") {
+        q2c_report::limits::annotations(judged)
+            .iter()
+            .for_each(|line| say(line));
+    }
+    let kept = judged.iter().all(|limit| limit.broken.is_empty());
+    Ok(if kept { Exit::Done } else { Exit::Requirements })
 }
 
 /// The run to compare with, whose result has this schema.
@@ -72,11 +88,11 @@ fn read(run: &Path, schema: &str) -> Result<Measured, Failure> {
     let (path, text) = kept_text(run).or_exit(Exit::Input)?;
     let read = q2c_diff::read(&path.display().to_string(), &text);
     let read = read.map_err(|error| bad(error.to_string()))?;
-    match read.kind == schema {
+    match read.schema == schema {
         true => Ok(read),
         false => Err(bad(format!(
             "expected a result of {schema}, found {}; a run is compared with one of the same command",
-            read.kind
+            read.schema
         ))),
     }
 }

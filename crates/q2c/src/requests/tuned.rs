@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_no_run_of_tune_is_refused() {
-        let bench = tuned(&kept("bench-4.json"), &[Bytes(4096)], &[1]).unwrap_err();
+        let bench = tuned(&kept("bench-5.json"), &[Bytes(4096)], &[1]).unwrap_err();
         assert!(bench.contains("expected the result of q2c tune"), "{bench}");
         let gone = tuned(&kept("nowhere.json"), &[Bytes(4096)], &[1]).unwrap_err();
         assert!(gone.contains("nowhere.json"), "{gone}");

@@ -30,11 +30,13 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
 
     let limits = "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";
     let words = format!(
-        "sim:4ms --json --out late {limits} --baseline {}",
+        "sim:4ms --json --out late {limits} --junit limits.xml --baseline {}",
         early.display()
     );
     let broken = bench(folder.path(), &words);
     assert_eq!(broken.code, 7, "{}", broken.stderr);
+    let xml = fs::read_to_string(folder.path().join("limits.xml")).unwrap();
+    assert!(xml.contains("tests=\"4\" failures=\"3\""), "{xml}");
     let printed = q2c_testkit::strict_json(&broken.stdout);
     assert_eq!(printed["complete"], true, "{}", broken.stderr);
     let told = |limit: &str| {

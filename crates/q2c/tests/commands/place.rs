@@ -221,7 +221,7 @@ fn without_the_scheduler_in_the_build_its_mode_is_refused() {
 #[test]
 fn a_calibration_is_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-4.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let kept = strict_json(&fs::read_to_string(kept).expect("the kept run"));
     let speed = json!({"median": 0.61, "min": 0.6, "max": 0.63, "trials": 5});
     let made = json!({
@@ -256,7 +256,7 @@ fn a_calibration_is_drawn_again() {
 #[test]
 fn measured_placements_are_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-4.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let kept = strict_json(&fs::read_to_string(kept).expect("the kept run"));
     let of = |median: f64| json!({"median": median, "min": 0.6, "max": 3.63, "trials": 5});
     let made = json!({

@@ -246,7 +246,7 @@ fn a_watch_is_drawn_again() {
 fn results_that_need_a_kernel_of_their_own_are_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-4.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let kept = read(Path::new(kept));
     let interval = |end_s: f64| {
         serde_json::json!({

@@ -38,7 +38,7 @@ fn cell(jobs: u32, from: &Value) -> Value {
 
 /// A run of bench on a machine of so many cores, with two threads each.
 fn run(folder: &Path, cores: u32) {
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-4.json");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
     let first = result["cells"][0].clone();
     let cells = (1..=8).map(|jobs| cell(jobs, &first));
@@ -128,5 +128,5 @@ fn what_cannot_be_used_is_told() {
     q2c(at, &wild).refused(3, &["read p.toml", "tags", "found 9000000"]);
     fs::write(at.join("b.json"), r#"{"schema": "q2c.bench/2"}"#).unwrap();
     q2c(at, &["scale", "predict", "b.json", "--cores", "8"])
-        .refused(3, &["q2c.bench/4", "`q2c.bench/2`"]);
+        .refused(3, &["q2c.bench/5", "`q2c.bench/2`"]);
 }

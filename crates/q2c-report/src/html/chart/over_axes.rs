@@ -80,12 +80,12 @@ const QUANTITIES: [Quantity; 4] = [
     Quantity {
         label: "p50",
         title: "median latency, us",
-        of: |cell| cell.lat_ns.p50 * 1e-3,
+        of: |cell| cell.lat_ns.p50.median * 1e-3,
     },
     Quantity {
         label: "p99",
         title: "p99 latency, us",
-        of: |cell| cell.lat_ns.p99 * 1e-3,
+        of: |cell| cell.lat_ns.p99.median * 1e-3,
     },
     Quantity {
         label: "KIOPS per core",

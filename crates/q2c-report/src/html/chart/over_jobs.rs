@@ -34,14 +34,14 @@ const MEASURES: [Measure; 6] = [
         label: "p50",
         axis: "median latency, us",
         scale: 1e-3,
-        of: |cell| over_all(cell, cell.lat_ns.p50),
+        of: |cell| cell.lat_ns.p50,
         marked: false,
     },
     Measure {
         label: "p99",
         axis: "p99 latency, us",
         scale: 1e-3,
-        of: |cell| over_all(cell, cell.lat_ns.p99),
+        of: |cell| cell.lat_ns.p99,
         marked: false,
     },
     Measure {
@@ -91,16 +91,6 @@ pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize)
         wide: true,
         views: MEASURES.iter().map(view).collect(),
     })
-}
-
-/// A figure that is kept over all trials, and so has no range.
-fn over_all(cell: &BenchCell, ns: f64) -> Interval {
-    Interval {
-        median: ns,
-        min: ns,
-        max: ns,
-        trials: cell.iops.trials,
-    }
 }
 
 fn traces(result: &BenchResult, section: &Section, measure: &Measure) -> Vec<Value> {

@@ -14,6 +14,7 @@ use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_report::html::RenderError;
 use q2c_result::Exit;
+use q2c_result::figures::Measures;
 use q2c_study::{Costs, LIBRARY, Study, Trace, read_library};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -129,18 +130,18 @@ impl Outputs {
     }
 
     /// Writes the files and prints the result.
-    pub fn write<T: Serialize>(
+    pub fn write<T: Serialize + Measures>(
         self,
         result: &T,
         page: fn(&T) -> Result<String, RenderError>,
-        csv: impl FnOnce(&T) -> Result<String, Failure>,
         table: impl FnOnce(&T) -> String,
     ) -> Result<(), Failure> {
         if let Some(file) = self.html {
             write(file, page(result).or_exit(Exit::Internal)?.as_bytes())?;
         }
         if let Some(file) = self.csv {
-            write(file, csv(result)?.as_bytes())?;
+            let table = q2c_report::csv(&result.figures()).or_exit(Exit::Internal)?;
+            write(file, table.as_bytes())?;
         }
         match self.json {
             true => print_json(result),

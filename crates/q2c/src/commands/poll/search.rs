@@ -5,7 +5,7 @@ use crate::args::SearchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, screen};
 use crate::progress::Line;
-use q2c_report::{csv, html, terminal};
+use q2c_report::{html, terminal};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_stats::Rng;
@@ -47,7 +47,6 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     outputs.write(
         &result.or_exit_of(StudyError::exit)?,
         html::poll_search,
-        |result| csv::poll_search(result).or_exit(Exit::Internal),
         |result| terminal::poll_search(result, screen()),
     )?;
     Ok(Exit::Done)

@@ -7,7 +7,7 @@ use crate::output::screen;
 use crate::progress::Line;
 use crate::requests::poll::study_policies;
 use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
-use q2c_report::{csv, html, terminal};
+use q2c_report::{html, terminal};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_study::StudyError;
@@ -35,7 +35,6 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     outputs.write(
         &result.or_exit_of(StudyError::exit)?,
         html::poll_study,
-        |result| csv::poll_study(result).or_exit(Exit::Internal),
         |result| terminal::poll_study(result, screen()),
     )?;
     Ok(Exit::Done)

@@ -8,8 +8,8 @@ use crate::output::{NewFile, print, print_json, say, screen};
 use crate::progress::Line;
 use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, Nanos};
-use q2c_report::columns::Column;
 use q2c_result::Exit;
+use q2c_result::figures::Measures;
 use q2c_result::sweep::SweepResult;
 use q2c_sim::start_threads;
 use q2c_study::{Study, StudyError, Swept, Trace};
@@ -103,7 +103,7 @@ impl Files {
             write(file, page.as_bytes())?;
         }
         if let Some(file) = self.csv {
-            let table = q2c_report::csv::sweep(result).or_exit(Exit::Internal)?;
+            let table = q2c_report::csv(&result.figures()).or_exit(Exit::Internal)?;
             write(file, table.as_bytes())?;
         }
         if let Some(file) = self.parquet {
@@ -113,13 +113,18 @@ impl Files {
     }
 }
 
+/// The texts and the medians of a table of figures, as a Parquet file.
 fn parquet(result: &SweepResult) -> Result<Vec<u8>, Failure> {
-    let columns = q2c_report::columns::sweep(result).into_iter();
-    let columns: Vec<TableColumn> = columns
-        .map(|column| match column {
-            Column::Text(name, texts) => TableColumn::Text(name, texts),
-            Column::Number(name, numbers) => TableColumn::Number(name, numbers),
-        })
-        .collect();
+    let table = result.figures();
+    let texts = table.keys.iter().enumerate().map(|(at, name)| {
+        let cells = table.rows.iter().map(|row| row.keys[at].clone());
+        TableColumn::Text(name.to_string(), cells.collect())
+    });
+    let numbers = table.figures.iter().enumerate().map(|(at, figure)| {
+        let values = table.rows.iter().map(|row| row.values[at]);
+        let cells = values.map(|of| if of.trials > 0 { of.median } else { f64::NAN });
+        TableColumn::Number(figure.column(), cells.collect())
+    });
+    let columns: Vec<TableColumn> = texts.chain(numbers).collect();
     q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)
 }

@@ -1,0 +1,128 @@
+//! The figures of `q2c analyze`: the load, the stages of all I/Os, and those of each group. A trace
+//! is one trial.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Nanoseconds, Number, PerSecond};
+use super::{Columns, Figure, FigureTable, Measures};
+use crate::analyze::{AnalyzeResult, StageStats};
+use std::collections::BTreeMap;
+
+/// The load, or a stage of the I/Os that have a property (`by`) with one value (`key`) in common.
+struct Row<'a> {
+    by: &'a str,
+    key: &'a str,
+    stage: &'a str,
+    of: RowOf<'a>,
+}
+
+enum RowOf<'a> {
+    Load(&'a AnalyzeResult),
+    Stage(&'a StageStats),
+}
+
+impl Measures for AnalyzeResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let load = Row {
+            by: "all",
+            key: "",
+            stage: "",
+            of: RowOf::Load(self),
+        };
+        let mut rows = vec![load];
+        rows.extend(stages("all", "", &self.stages));
+        for (by, groups) in &self.groups {
+            rows.extend(
+                groups
+                    .iter()
+                    .flat_map(|group| stages(by, &group.key, &group.stages)),
+            );
+        }
+        // The time between arrivals is the load's, which neither side is better for.
+        let neutral: Vec<bool> = rows
+            .iter()
+            .map(|row| ["", "Q2Q"].contains(&row.stage))
+            .collect();
+        let mut table = columns().table(rows);
+        for (row, neutral) in table.rows.iter_mut().zip(neutral) {
+            row.neutral = neutral;
+        }
+        table
+    }
+}
+
+fn stages<'a>(
+    by: &'a str,
+    key: &'a str,
+    stages: &'a BTreeMap<String, StageStats>,
+) -> impl Iterator<Item = Row<'a>> {
+    stages.iter().map(move |(stage, stats)| Row {
+        by,
+        key,
+        stage,
+        of: RowOf::Stage(stats),
+    })
+}
+
+/// Of the stages only those of all I/Os are compared.
+fn columns<'a>() -> Columns<Row<'a>> {
+    Columns::new(compared)
+        .key("by", |row: &Row<'a>| row.by.to_owned())
+        .key("key", |row| row.key.to_owned())
+        .key("stage", |row| row.stage.to_owned())
+        .number("n", Number, Neither, |row| match row.of {
+            RowOf::Load(all) => all.requests as f64,
+            RowOf::Stage(stats) => stats.n as f64,
+        })
+        .aside()
+        .number("iops", PerSecond, More, |row| {
+            load(row, |all| all.requests as f64 / (all.span_ns as f64 / 1e9))
+        })
+        .number("in_flight", Number, Neither, |row| {
+            load(row, |all| all.in_flight.mean.unwrap_or(f64::NAN))
+        })
+        .number("min", Nanoseconds, Less, |row| {
+            stage(row, |of| of.min_ns as f64)
+        })
+        .aside()
+        .number("mean", Nanoseconds, Less, |row| stage(row, |of| of.mean_ns))
+        .number("p50", Nanoseconds, Less, |row| stage(row, |of| of.p50_ns))
+        .number("p90", Nanoseconds, Less, |row| stage(row, |of| of.p90_ns))
+        .aside()
+        .number("p99", Nanoseconds, Less, |row| stage(row, |of| of.p99_ns))
+        .number("p99.9", Nanoseconds, Less, |row| {
+            stage(row, |of| of.p999_ns)
+        })
+        .number("p99.99", Nanoseconds, Less, |row| {
+            stage(row, |of| of.p9999_ns)
+        })
+        .aside()
+        .number("max", Nanoseconds, Less, |row| {
+            stage(row, |of| of.max_ns as f64)
+        })
+        .aside()
+}
+
+fn compared(row: &Row) -> Option<String> {
+    match row.of {
+        RowOf::Load(_) => Some("all I/Os".to_owned()),
+        RowOf::Stage(_) => (row.by == "all").then(|| row.stage.to_owned()),
+    }
+}
+
+fn load(row: &Row, value: fn(&AnalyzeResult) -> f64) -> f64 {
+    match row.of {
+        RowOf::Load(all) => value(all),
+        RowOf::Stage(_) => f64::NAN,
+    }
+}
+
+fn stage(row: &Row, value: fn(&StageStats) -> f64) -> f64 {
+    match row.of {
+        RowOf::Load(_) => f64::NAN,
+        RowOf::Stage(stats) => value(stats),
+    }
+}

@@ -1,0 +1,180 @@
+//! The figures of `q2c bench`: each point.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Cpus, Nanoseconds, Number, PerSecond, Share, ThousandPerSecond};
+use super::{Columns, Figure, FigureTable, Measures, or_empty};
+use crate::analyze::StageStats;
+use crate::bench::{
+    BackgroundJobs, BenchCell, BenchPoint, BenchResult, PointDevice, PointStages, StageRun,
+    TagWaits,
+};
+use q2c_stats::Interval;
+
+/// The stages that have figures, in the order of an I/O's life.
+const STAGES: [&str; 8] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C"];
+
+impl Measures for BenchResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        columns().table(&self.cells)
+    }
+}
+
+fn columns<'a>() -> Columns<&'a BenchCell> {
+    with_stages(of_jobs(facts(points())))
+}
+
+fn points<'a>() -> Columns<&'a BenchCell> {
+    Columns::new(|cell: &&BenchCell| Some(name(&cell.point)))
+        .key("engine", |cell| cell.point.engine.clone())
+        .key("method", |cell| cell.point.method.to_string())
+        .key("effective_mode", |cell| cell.effective_mode.was.text())
+        .key("jobs", |cell| cell.point.jobs.to_string())
+        .key("depth", |cell| cell.point.depth.to_string())
+        .key("bs_bytes", |cell| cell.point.bs.0.to_string())
+        .key("rw", |cell| cell.point.rw.clone())
+        .key("background", |cell| cell.point.background.clone())
+        .key("hw_queues_asked", |cell| or_empty(cell.point.hw_queues))
+        .key("nr_requests_asked", |cell| or_empty(cell.point.nr_requests))
+}
+
+fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
+    columns
+        .key("device_kind", |cell| {
+            fact(cell, |of| Some(of.kind.text().to_owned()))
+        })
+        .key("hw_queues", |cell| fact(cell, |of| of.hw_queues))
+        .key("nr_requests", |cell| fact(cell, |of| of.nr_requests))
+        .key("scheduler", |cell| fact(cell, |of| of.scheduler.clone()))
+        .key("io_poll", |cell| fact(cell, |of| of.io_poll.map(u8::from)))
+        .key("bottleneck", |cell| {
+            let found = stages(cell).and_then(|run| run.bottleneck.as_ref());
+            or_empty(found.map(|found| &found.stage))
+        })
+}
+
+fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
+    columns
+        .figure("iops", PerSecond, More, |cell| cell.iops)
+        .figure("kiops_per_core", ThousandPerSecond, More, |cell| {
+            cell.kiops_per_core
+        })
+        .figure("busy", Cpus, Less, |cell| cell.cpu.busy_s)
+        .figure("mean", Nanoseconds, Less, |cell| cell.lat_ns.mean)
+        .figure("p50", Nanoseconds, Less, |cell| cell.lat_ns.p50)
+        .figure("p99", Nanoseconds, Less, |cell| cell.lat_ns.p99)
+        .figure("p99.9", Nanoseconds, Less, |cell| cell.lat_ns.p999)
+        .figure("miss_rate", Share, Less, |cell| {
+            cell.miss_rate.unwrap_or_default()
+        })
+        .figure("slept_share", Share, Neither, |cell| {
+            cell.slept_share.unwrap_or_default()
+        })
+        .aside()
+        .figure("effective_sleep", Nanoseconds, Neither, |cell| {
+            cell.effective_sleep_ns.unwrap_or_default()
+        })
+        .aside()
+        .figure("slept", Nanoseconds, Neither, |cell| {
+            cell.slept_ns.unwrap_or_default()
+        })
+        .aside()
+        .figure("job", Cpus, Less, |cell| cell.cpu.job_s)
+        .aside()
+        .figure("helper", Cpus, Less, |cell| cell.cpu.helper_s)
+        .aside()
+        .figure("softirq", Cpus, Less, |cell| cell.cpu.softirq_s)
+        .aside()
+        .figure("cpu_per_io", Nanoseconds, Less, |cell| cell.cpu.ns_per_io)
+        .aside()
+        .figure("background_iops", PerSecond, More, |cell| {
+            beside(cell, |of| of.iops)
+        })
+        .aside()
+        .figure("background_alone_iops", PerSecond, More, |cell| {
+            beside(cell, |of| of.alone_iops)
+        })
+        .aside()
+        .figure("rest_busy", Cpus, Less, |cell| {
+            beside(cell, |of| of.rest_busy_cpus)
+        })
+        .aside()
+}
+
+/// The bottleneck's share in Q2C, the jobs' sleeps for a request, and the stages' latencies.
+fn with_stages<'a>(columns: Columns<&'a BenchCell>) -> Columns<&'a BenchCell> {
+    let columns = columns
+        .number("bottleneck_share", Share, Less, |cell| {
+            let found = stages(cell).and_then(|run| run.bottleneck.as_ref());
+            found.map_or(f64::NAN, |found| found.share)
+        })
+        .aside()
+        .number("tag_sleeps", Number, Less, |cell| {
+            tag_waits(cell).map_or(f64::NAN, |(n, _)| n)
+        })
+        .aside()
+        .number("tag_sleep", Nanoseconds, Less, |cell| {
+            tag_waits(cell).map_or(f64::NAN, |(_, ns)| ns)
+        })
+        .aside();
+    let of_stage = |columns: Columns<&'a BenchCell>, name: &'static str| {
+        let figure =
+            |columns: Columns<&'a BenchCell>, what: &str, value: fn(&StageStats) -> f64| {
+                let of_cell = move |cell: &&BenchCell| {
+                    let stats = stages(cell).and_then(|run| run.stages.get(name));
+                    stats.map_or(f64::NAN, value)
+                };
+                let figure = format!("{}_{what}", name.to_lowercase());
+                columns.number(figure, Nanoseconds, Less, of_cell).aside()
+            };
+        let columns = figure(columns, "mean", |of| of.mean_ns);
+        let columns = figure(columns, "p50", |of| of.p50_ns);
+        figure(columns, "p99", |of| of.p99_ns)
+    };
+    STAGES.into_iter().fold(columns, of_stage)
+}
+
+fn stages(cell: &BenchCell) -> Option<&StageRun> {
+    match &cell.stages {
+        Some(PointStages::Seen(run)) => Some(run),
+        _ => None,
+    }
+}
+
+fn tag_waits(cell: &BenchCell) -> Option<(f64, f64)> {
+    let waits = stages(cell)?.tag_waits.as_ref().and_then(TagWaits::sum)?;
+    Some((waits.0 as f64, waits.1 as f64))
+}
+
+fn fact<T: ToString>(cell: &BenchCell, of: fn(&PointDevice) -> Option<T>) -> String {
+    or_empty(cell.device.as_ref().and_then(of))
+}
+
+fn beside(cell: &BenchCell, of: fn(&BackgroundJobs) -> Interval) -> Interval {
+    cell.background_jobs.as_ref().map(of).unwrap_or_default()
+}
+
+fn name(point: &BenchPoint) -> String {
+    // The engine of a simulated device names the device, which is another one on the other side.
+    let engine = point.engine.split(':').next().unwrap_or_default();
+    let mut name = format!(
+        "{engine} {} {} {} depth {} jobs {}",
+        point.method, point.bs, point.rw, point.depth, point.jobs
+    );
+    let settings = [
+        ("hardware queues", point.hw_queues),
+        ("nr_requests", point.nr_requests),
+    ];
+    for (setting, value) in settings {
+        if let Some(value) = value {
+            name += &format!(" {setting} {value}");
+        }
+    }
+    if !point.background.is_empty() {
+        name += &format!(" beside {}", point.background);
+    }
+    name
+}

@@ -1,0 +1,63 @@
+//! The figures of `q2c poll tune-kernel`: each method.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Nanoseconds, Number, PerSecond, Percent, Share, ThousandPerSecond};
+use super::{Columns, Figure, FigureTable, Measures};
+use crate::kernel_tune::{KernelMethod, KernelTuneResult};
+
+impl Measures for KernelTuneResult {
+    fn declared() -> Vec<Figure> {
+        with_predictions(measured()).declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        with_predictions(measured()).table(&self.methods)
+    }
+}
+
+fn measured<'a>() -> Columns<&'a KernelMethod> {
+    Columns::new(|of: &&KernelMethod| Some(of.method.to_string()))
+        .key("method", |of| of.method.name().to_owned())
+        .key("policy", |of| of.method.detail())
+        .key("role", |of| of.role.text().to_owned())
+        .figure("iops", PerSecond, More, |of| of.measured.rates.iops)
+        .figure("kiops_per_core", ThousandPerSecond, More, |of| {
+            of.measured.kiops_per_core
+        })
+        .figure("cpu", Percent, Less, |of| of.measured.rates.cpu_pct)
+        .figure("miss_rate", Share, Less, |of| of.measured.rates.miss_rate)
+        .figure("effective_sleep", Nanoseconds, Neither, |of| {
+            of.measured.rates.effective_sleep_ns
+        })
+        .figure("d2c_p99", Nanoseconds, Less, |of| of.measured.d2c_p99_ns)
+        .figure("relative_iops", Number, More, |of| of.relative.iops)
+        .aside()
+        .figure("relative_kiops_per_core", Number, More, |of| {
+            of.relative.kiops_per_core
+        })
+        .aside()
+}
+
+fn with_predictions(columns: Columns<&KernelMethod>) -> Columns<&KernelMethod> {
+    columns
+        .number("predicted_iops", PerSecond, More, |of| {
+            of.predicted.rates.iops
+        })
+        .aside()
+        .number("predicted_kiops_per_core", ThousandPerSecond, More, |of| {
+            of.predicted.kiops_per_core
+        })
+        .aside()
+        .number("predicted_cpu", Percent, Less, |of| {
+            of.predicted.rates.cpu_pct
+        })
+        .aside()
+        .number("predicted_miss_rate", Share, Less, |of| {
+            of.predicted.rates.miss_rate
+        })
+        .aside()
+        .number("predicted_effective_sleep", Nanoseconds, Neither, |of| {
+            of.predicted.rates.effective_sleep_ns
+        })
+        .aside()
+}

@@ -1,0 +1,260 @@
+//! The figures of results: each is declared once, with its name, its unit, the direction in which
+//! it is better, and its values over trials. CSV, `q2c diff` and limits read tables of figures and
+//! know no kind of result.
+
+mod analyze;
+mod bench;
+mod fs;
+mod kernel_tune;
+mod place;
+mod replay;
+mod reproduce;
+mod scale;
+mod study;
+mod sweep;
+mod tune;
+
+use q2c_stats::Interval;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// In which direction a figure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Less of it.
+    Less,
+    /// More of it.
+    More,
+    /// It depends.
+    Neither,
+}
+
+/// The unit of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureUnit {
+    /// I/Os per second.
+    PerSecond,
+    /// Thousand I/Os per second.
+    ThousandPerSecond,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Seconds.
+    Seconds,
+    /// A share, 0 to 1.
+    Share,
+    /// Percent.
+    Percent,
+    /// CPUs.
+    Cpus,
+    /// Bytes.
+    Bytes,
+    /// A number without a unit.
+    Number,
+}
+
+impl FigureUnit {
+    /// The end of a column's name that tells the unit; empty where the name says it.
+    const fn suffix(self) -> &'static str {
+        match self {
+            FigureUnit::Nanoseconds => "_ns",
+            FigureUnit::Seconds => "_s",
+            FigureUnit::Percent => "_pct",
+            FigureUnit::Cpus => "_cpus",
+            FigureUnit::Bytes => "_bytes",
+            FigureUnit::PerSecond
+            | FigureUnit::ThousandPerSecond
+            | FigureUnit::Share
+            | FigureUnit::Number => "",
+        }
+    }
+}
+
+/// A figure that results can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Its name, as limits have it: `p99`.
+    pub name: Cow<'static, str>,
+    /// Its unit.
+    pub unit: FigureUnit,
+    /// In which direction it is better.
+    pub better: Better,
+    /// Whether its values are over trials; else each is a single number.
+    pub over_trials: bool,
+    /// Whether two results are compared by it. Limits may name the others as well.
+    pub compared: bool,
+}
+
+impl Figure {
+    /// The name of its column, with the unit: `p99_ns`.
+    #[must_use]
+    pub fn column(&self) -> String {
+        self.name.replace('.', "") + self.unit.suffix()
+    }
+}
+
+/// A result as a table: a row for each thing that has figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FigureTable {
+    /// Names of the columns of text, which say what a row is of.
+    pub keys: Vec<Cow<'static, str>>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// The rows.
+    pub rows: Vec<FigureRow>,
+}
+
+/// A row of a [`FigureTable`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct FigureRow {
+    /// What is compared between results. Rows with the same name are trials of one thing; `None`
+    /// for rows that are not compared.
+    pub of: Option<String>,
+    /// Whether neither more nor less of its figures is better, as of the time between arrivals.
+    pub neutral: bool,
+    /// Texts in the order of the keys.
+    pub keys: Vec<String>,
+    /// Values in the order of the figures; without trials where there is none.
+    pub values: Vec<Interval>,
+}
+
+/// A result with figures.
+pub trait Measures {
+    /// The figures that such a result can have.
+    #[must_use]
+    fn declared() -> Vec<Figure>
+    where
+        Self: Sized;
+
+    /// The figures, a row for each thing that has some.
+    fn figures(&self) -> FigureTable;
+}
+
+/// The function that reads a cell of a row.
+type Read<T, V> = Box<dyn Fn(&T) -> V>;
+
+/// The columns of a table whose rows are made of `T`.
+pub(crate) struct Columns<T> {
+    of: Read<T, Option<String>>,
+    keys: Vec<(Cow<'static, str>, Read<T, String>)>,
+    figures: Vec<(Figure, Read<T, Interval>)>,
+}
+
+impl<T> Columns<T> {
+    /// A table without columns. `of` names what is compared between results.
+    fn new(of: impl Fn(&T) -> Option<String> + 'static) -> Self {
+        Columns {
+            of: Box::new(of),
+            keys: Vec::new(),
+            figures: Vec::new(),
+        }
+    }
+
+    fn key(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        text: impl Fn(&T) -> String + 'static,
+    ) -> Self {
+        self.keys.push((name.into(), Box::new(text)));
+        self
+    }
+
+    /// A figure over trials.
+    fn figure(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        unit: FigureUnit,
+        better: Better,
+        value: impl Fn(&T) -> Interval + 'static,
+    ) -> Self {
+        self.with(name.into(), unit, better, (true, Box::new(value)))
+    }
+
+    /// A figure that is a single number; one that is not finite is none.
+    fn number(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        unit: FigureUnit,
+        better: Better,
+        value: impl Fn(&T) -> f64 + 'static,
+    ) -> Self {
+        let value = move |of: &T| Interval::of(&[value(of)]);
+        self.with(name.into(), unit, better, (false, Box::new(value)))
+    }
+
+    fn with(
+        mut self,
+        name: Cow<'static, str>,
+        unit: FigureUnit,
+        better: Better,
+        (over_trials, value): (bool, Read<T, Interval>),
+    ) -> Self {
+        let compared = true;
+        let figure = Figure {
+            name,
+            unit,
+            better,
+            over_trials,
+            compared,
+        };
+        self.figures.push((figure, value));
+        self
+    }
+
+    /// Results are not compared by the figure that was added last.
+    fn aside(mut self) -> Self {
+        if let Some((figure, _)) = self.figures.last_mut() {
+            figure.compared = false;
+        }
+        self
+    }
+
+    fn declared(&self) -> Vec<Figure> {
+        self.figures
+            .iter()
+            .map(|(figure, _)| figure.clone())
+            .collect()
+    }
+
+    fn table(&self, rows: impl IntoIterator<Item = T>) -> FigureTable {
+        let row = |of: T| FigureRow {
+            of: (self.of)(&of),
+            neutral: false,
+            keys: self.keys.iter().map(|(_, text)| text(&of)).collect(),
+            values: self.figures.iter().map(|(_, value)| value(&of)).collect(),
+        };
+        FigureTable {
+            keys: self.keys.iter().map(|(name, _)| name.clone()).collect(),
+            figures: self.declared(),
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+}
+
+/// The word that results have for a value without fields.
+fn word(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn or_empty<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(name: &'static str) -> Columns<f64> {
+        Columns::new(|of: &f64| Some(of.to_string()))
+            .key("key", |of| format!("{of:.1}"))
+            .number(name, FigureUnit::Nanoseconds, Better::Less, |of| *of)
+    }
+
+    #[test]
+    fn a_column_tells_its_unit() {
+        let table = columns("p99.9").table([]);
+        assert_eq!(table.figures[0].column(), "p999_ns");
+    }
+}

@@ -1,0 +1,176 @@
+//! The figures of `q2c place`: policies of the simulator, placements that were run, pairs of tasks
+//! on a core, and the tasks of a look.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Nanoseconds, Number, PerSecond, Percent, Share};
+use super::{Columns, Figure, FigureTable, Measures, word};
+use crate::corun::{CalibrateResult, Pair};
+use crate::place::{PlaceSimResult, PolicyFigures, PollLatency};
+use crate::place_run::{ClassRun, ComputeTask, PlaceRunResult, PlacementRun, PollFigures};
+use crate::place_watch::{PlaceWatchResult, WatchedCpu, WatchedTask};
+use q2c_stats::Interval;
+
+impl Measures for PlaceSimResult {
+    fn declared() -> Vec<Figure> {
+        policies().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let rows = self.setups.iter().flat_map(|setup| {
+            let policies = setup.policies.iter();
+            policies.map(move |policy| (setup.name.as_str(), policy))
+        });
+        policies().table(rows)
+    }
+}
+
+fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
+    Columns::new(|(setup, of): &(&str, &PolicyFigures)| {
+        Some(format!("{setup} {}", word(of.policy)))
+    })
+    .key("setup", |(setup, _)| (*setup).to_owned())
+    .key("policy", |(_, of)| word(of.policy))
+    .figure("c_slowdown", Number, Less, |(_, of)| Interval {
+        median: of.c_slowdown,
+        min: of.c_slowdown_low,
+        max: of.c_slowdown_high,
+        trials: 1,
+    })
+    .number("p_bandwidth", Share, More, |(_, of)| of.p_bandwidth)
+    .number("p_mean", Nanoseconds, Less, |(_, of)| {
+        latency(of, |l| l.mean_us)
+    })
+    .number("p_p99", Nanoseconds, Less, |(_, of)| {
+        latency(of, |l| l.p99_us)
+    })
+    .number("p_p99.9", Nanoseconds, Less, |(_, of)| {
+        latency(of, |l| l.p999_us)
+    })
+    .number("migrations", Number, Less, |(_, of)| of.migrations)
+    .number("colocate", Share, Neither, |(_, of)| of.states.colocate)
+    .number("spread", Share, Neither, |(_, of)| of.states.spread)
+    .number("bunch", Share, Neither, |(_, of)| of.states.bunch)
+    .number("heap", Share, Neither, |(_, of)| of.states.heap)
+}
+
+fn latency(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> f64 {
+    of.p_latency
+        .as_ref()
+        .map_or(f64::NAN, |latency| us(latency) * 1e3)
+}
+
+impl Measures for PlaceRunResult {
+    fn declared() -> Vec<Figure> {
+        placements().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let rows = self.classes.iter().flat_map(|class| {
+            let placements = class.placements.iter();
+            placements.map(move |placement| (class, placement))
+        });
+        placements().table(rows)
+    }
+}
+
+fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
+    Columns::new(|(class, run): &(&ClassRun, &PlacementRun)| {
+        Some(format!("{} {}", task(&class.task), word(run.policy)))
+    })
+    .key("task", |(class, _)| task(&class.task))
+    .key("placement", |(_, run)| word(run.policy))
+    .figure("c_slowdown", Number, Less, |(_, run)| run.c_slowdown)
+    .figure("p_iops", PerSecond, More, |(_, run)| {
+        polls(run, |of| of.iops)
+    })
+    .figure("p_bytes_per_s", Number, More, |(_, run)| {
+        polls(run, |of| of.bytes_per_s)
+    })
+    .aside()
+    .figure("p_p50", Nanoseconds, Less, |(_, run)| {
+        polls(run, |of| of.latency.p50_ns)
+    })
+    .figure("p_p99", Nanoseconds, Less, |(_, run)| {
+        polls(run, |of| of.latency.p99_ns)
+    })
+    .figure("p_p99.9", Nanoseconds, Less, |(_, run)| {
+        polls(run, |of| of.latency.p999_ns)
+    })
+    .figure("moves", Number, Less, |(_, run)| {
+        run.moves.unwrap_or_default()
+    })
+    .aside()
+}
+
+/// The name of a kind of work, or the command.
+fn task(of: &ComputeTask) -> String {
+    match of {
+        ComputeTask::Own(work) => word(work),
+        ComputeTask::Program(command) => command.clone(),
+    }
+}
+
+fn polls(run: &PlacementRun, value: fn(&PollFigures) -> Interval) -> Interval {
+    run.polls.as_ref().map(value).unwrap_or_default()
+}
+
+impl Measures for CalibrateResult {
+    fn declared() -> Vec<Figure> {
+        pairs().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        pairs().table(&self.pairs)
+    }
+}
+
+fn pairs<'a>() -> Columns<&'a Pair> {
+    Columns::new(|pair: &&Pair| {
+        let where_beside = if pair.same_cpu { " on one CPU" } else { "" };
+        Some(format!(
+            "{} beside {}{where_beside}",
+            word(pair.own),
+            neighbour(pair)
+        ))
+    })
+    .key("task", |pair| word(pair.own))
+    .key("neighbour", |pair| neighbour(pair))
+    .key("same_cpu", |pair| pair.same_cpu.to_string())
+    .figure("speed", Share, More, |pair| pair.speed)
+}
+
+fn neighbour(pair: &Pair) -> String {
+    pair.neighbour.map_or_else(String::new, word)
+}
+
+impl Measures for PlaceWatchResult {
+    fn declared() -> Vec<Figure> {
+        tasks().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let cpus = self.cores.iter().enumerate().flat_map(|(core, of)| {
+            let cpus = of.cpus.iter();
+            cpus.map(move |cpu| (core, cpu))
+        });
+        let rows = cpus.flat_map(|(core, cpu)| {
+            let tasks = cpu.tasks.iter();
+            tasks.map(move |task| (core, cpu, task))
+        });
+        tasks().table(rows)
+    }
+}
+
+fn tasks<'a>() -> Columns<(usize, &'a WatchedCpu, &'a WatchedTask)> {
+    Columns::new(|_: &(usize, &WatchedCpu, &WatchedTask)| None)
+        .key("core", |(core, ..)| core.to_string())
+        .key("cpu", |(_, cpu, _)| cpu.cpu.0.to_string())
+        .key("pid", |(.., task)| task.pid.to_string())
+        .key("tid", |(.., task)| task.tid.to_string())
+        .key("name", |(.., task)| task.name.clone())
+        .key("polls", |(.., task)| task.polls.to_string())
+        .key("stays", |(.., task)| {
+            task.stays.map_or_else(String::new, word)
+        })
+        .number("cpu", Percent, Neither, |(.., task)| task.cpu_pct)
+}

@@ -1,0 +1,226 @@
+//! The figures of `q2c replay` and `q2c compare`: each trial. Trials that are invalid are compared
+//! with nothing.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Nanoseconds, Number, Seconds};
+use super::{Columns, Figure, FigureTable, Measures, or_empty};
+use crate::compare::CompareResult;
+use crate::replay::{CapturedBy, Invalid, Lateness, ReplayResult, ReplayTrial, Spread};
+
+/// A trial with what it was a trial of.
+struct Row<'a> {
+    /// The trace, the mode and the device, where there are several.
+    names: [&'a str; 3],
+    /// Number of the trial, from 1.
+    number: usize,
+    trial: &'a ReplayTrial,
+}
+
+impl Measures for ReplayResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        columns().table(rows([""; 3], &self.trials))
+    }
+}
+
+impl Measures for CompareResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let devices = self.comparisons.iter().flat_map(|one| {
+            let devices = one.devices.iter();
+            devices.map(move |device| (one, device))
+        });
+        columns().table(devices.flat_map(|(one, device)| {
+            let names = [&one.trace.path, one.job.mode.name(), &device.target.path];
+            rows(names, &device.trials)
+        }))
+    }
+}
+
+fn rows<'a>(names: [&'a str; 3], trials: &'a [ReplayTrial]) -> impl Iterator<Item = Row<'a>> {
+    let numbered = trials.iter().zip(1..);
+    numbered.map(move |(trial, number)| Row {
+        names,
+        number,
+        trial,
+    })
+}
+
+fn columns<'a>() -> Columns<Row<'a>> {
+    let columns = with_own_costs(with_sums(keys()));
+    let columns = lateness(columns, "lateness", |of| &of.lateness_ns);
+    let columns = lateness(columns, "own_lateness", |of| &of.own_lateness_ns);
+    let columns = latencies(columns, "u2c_intended_", |of| Some(&of.u2c_intended_ns));
+    latencies(columns, "q2c_", |of| of.q2c_ns.as_ref())
+}
+
+fn compared(row: &Row) -> Option<String> {
+    let name = match row.names {
+        [_, _, ""] => "replay".to_owned(),
+        names => names.join(" "),
+    };
+    row.trial.valid.then_some(name)
+}
+
+fn keys<'a>() -> Columns<Row<'a>> {
+    let kinds = |row: &Row| {
+        let kinds: Vec<&str> = row.trial.invalid.iter().map(Invalid::kind).collect();
+        kinds.join(" ")
+    };
+    Columns::new(compared)
+        .key("trace", |row: &Row<'a>| row.names[0].to_owned())
+        .key("mode", |row| row.names[1].to_owned())
+        .key("device", |row| row.names[2].to_owned())
+        .key("trial", |row| row.number.to_string())
+        .key("valid", |row| row.trial.valid.to_string())
+        .key("invalid", kinds)
+        .key("complete", |row| row.trial.whole.to_string())
+        .key("saturated", |row| row.trial.saturated.to_string())
+        .key("q2c_source", |row| {
+            row.trial.q2c_source.map_or("", CapturedBy::name).to_owned()
+        })
+        .key("first_error", |row| {
+            or_empty(row.trial.first_error.as_ref())
+        })
+}
+
+fn with_sums<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
+    let columns = columns
+        .number("completion", Seconds, Less, |row| row.trial.completion_s)
+        .number("sum_u2c", Seconds, Less, |row| row.trial.sum_u2c_s)
+        .number("sum_q2c", Seconds, Less, |row| {
+            row.trial.sum_q2c_s.unwrap_or(f64::NAN)
+        })
+        .number("in_flight", Number, Neither, |row| row.trial.in_flight.mean);
+    let columns = latencies(columns, "", |of| Some(&of.u2c_ns));
+    columns
+        .number("sum_u2c_intended", Seconds, Less, |row| {
+            row.trial.sum_u2c_intended_s
+        })
+        .aside()
+        .number("in_flight_most", Number, Neither, |row| {
+            row.trial.in_flight.most as f64
+        })
+        .aside()
+        .number("recorded_in_flight", Number, Neither, |row| {
+            row.trial.in_flight.recorded_mean.unwrap_or(f64::NAN)
+        })
+        .aside()
+        .number("recorded_in_flight_most", Number, Neither, |row| {
+            row.trial
+                .in_flight
+                .recorded_most
+                .map_or(f64::NAN, |most| most as f64)
+        })
+        .aside()
+        .number("in_flight_error", Number, Less, |row| {
+            row.trial.in_flight.error.unwrap_or(f64::NAN)
+        })
+        .aside()
+}
+
+/// Counts of the trial, and what the replayer itself took.
+fn with_own_costs<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
+    columns
+        .number("stalled", Number, Less, |row| row.trial.stalled as f64)
+        .aside()
+        .number("stalled_time", Seconds, Less, |row| row.trial.stalled_s)
+        .aside()
+        .number("q2c_ios", Number, Neither, |row| {
+            captured(row.trial, row.trial.q2c_ios as f64)
+        })
+        .aside()
+        .number("q2c_parts", Number, Neither, |row| {
+            captured(row.trial, row.trial.q2c_parts as f64)
+        })
+        .aside()
+        .number("q2c_excess", Number, Less, |row| {
+            captured(row.trial, row.trial.q2c_excess as f64)
+        })
+        .aside()
+        .number("q2c_lost", Number, Less, |row| {
+            captured(row.trial, row.trial.q2c_lost as f64)
+        })
+        .aside()
+        .number("end_drift", Nanoseconds, Neither, |row| {
+            row.trial.end_drift_ns as f64
+        })
+        .aside()
+        .number("issued", Number, Neither, |row| row.trial.issued as f64)
+        .aside()
+        .number("errors", Number, Less, |row| row.trial.errors as f64)
+        .aside()
+        .number("bytes", Number, More, |row| row.trial.bytes as f64)
+        .aside()
+        .number("order_inversions", Number, Less, |row| {
+            row.trial.order_inversions as f64
+        })
+        .aside()
+        .number("submitter_cpu", Seconds, Less, |row| {
+            row.trial.submitter_cpu_s
+        })
+        .aside()
+        .number("reader_cpu", Seconds, Less, |row| row.trial.reader_cpu_s)
+        .aside()
+}
+
+/// Without capture there are no Q2C counts, which differs from a count of zero.
+fn captured(trial: &ReplayTrial, count: f64) -> f64 {
+    trial.sum_q2c_s.map_or(f64::NAN, |_| count)
+}
+
+/// A part of a distribution: its name, and its value in ns.
+type Part<T> = (&'static str, fn(&T) -> f64);
+
+fn lateness<'a>(
+    columns: Columns<Row<'a>>,
+    name: &str,
+    of: fn(&ReplayTrial) -> &Lateness,
+) -> Columns<Row<'a>> {
+    let parts: [Part<Lateness>; 4] = [
+        ("p50", |late| late.p50),
+        ("p99", |late| late.p99),
+        ("p99.9", |late| late.p999),
+        ("max", |late| late.max),
+    ];
+    parts.into_iter().fold(columns, |columns, (part, value)| {
+        let value = move |row: &Row| value(of(row.trial));
+        columns
+            .number(format!("{name}_{part}"), Nanoseconds, Less, value)
+            .aside()
+    })
+}
+
+/// The latencies without a prefix are those that results are compared by.
+fn latencies<'a>(
+    columns: Columns<Row<'a>>,
+    prefix: &str,
+    of: fn(&ReplayTrial) -> Option<&Spread>,
+) -> Columns<Row<'a>> {
+    let parts: [Part<Spread>; 6] = [
+        ("p50", |spread| spread.p50),
+        ("p99", |spread| spread.p99),
+        ("p99.9", |spread| spread.p999),
+        ("mean", |spread| spread.mean),
+        ("p90", |spread| spread.p90),
+        ("max", |spread| spread.max),
+    ];
+    parts.into_iter().fold(columns, |columns, (part, value)| {
+        let value = move |row: &Row| {
+            let spread = of(row.trial).filter(|spread| spread.ios > 0);
+            spread.map_or(f64::NAN, value)
+        };
+        let columns = columns.number(format!("{prefix}{part}"), Nanoseconds, Less, value);
+        if prefix.is_empty() && part.starts_with("p") && part != "p90" {
+            columns
+        } else {
+            columns.aside()
+        }
+    })
+}

@@ -1,0 +1,146 @@
+//! The series of `q2c reproduce`: every interval of every job, or every figure of studies without
+//! jobs; and the verdicts of all experiments.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Nanoseconds, Number, PerSecond, Percent, Seconds, Share};
+use super::{Columns, Figure, FigureTable, Measures, or_empty};
+use crate::reproduce::{
+    AllResult, ClaimLine, ExperimentLine, Point, PointTrial, ReproduceResult, Tick,
+};
+
+/// An interval of a job in a phase, or a figure of a trial.
+struct Row<'a> {
+    point: &'a Point,
+    trial: u32,
+    of: RowOf<'a>,
+}
+
+enum RowOf<'a> {
+    Tick {
+        phase: &'a str,
+        begin_s: f64,
+        job: &'a str,
+        tick: &'a Tick,
+    },
+    Figure(&'a str, f64),
+}
+
+impl Measures for ReproduceResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let trials = self.points.iter().flat_map(|point| {
+            let trials = point.trials.iter();
+            trials.map(move |trial| (point, trial))
+        });
+        columns().table(trials.flat_map(|(point, trial)| self.rows(point, trial)))
+    }
+}
+
+impl ReproduceResult {
+    fn rows<'a>(&'a self, point: &'a Point, trial: &'a PointTrial) -> Vec<Row<'a>> {
+        let row = |of| Row {
+            point,
+            trial: trial.trial,
+            of,
+        };
+        let figures = trial.figures.iter();
+        let mut rows: Vec<Row<'a>> = figures
+            .map(|(name, value)| row(RowOf::Figure(name, *value)))
+            .collect();
+        for (phase, label) in trial.phases.iter().zip(&self.phases) {
+            for job in &phase.jobs {
+                let ticks = job.ticks.iter().map(|tick| RowOf::Tick {
+                    phase: &label.name,
+                    begin_s: phase.begin_s,
+                    job: &job.job,
+                    tick,
+                });
+                rows.extend(ticks.map(row));
+            }
+        }
+        rows
+    }
+}
+
+fn columns<'a>() -> Columns<Row<'a>> {
+    Columns::new(|_: &Row<'a>| None)
+        .key("point", |row| {
+            let at = row.point.at.iter();
+            let at: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
+            at.join(" ")
+        })
+        .key("trial", |row| row.trial.to_string())
+        .key("phase", |row| match row.of {
+            RowOf::Tick { phase, .. } => phase.to_owned(),
+            RowOf::Figure(..) => String::new(),
+        })
+        .key("job", |row| match row.of {
+            RowOf::Tick { job, .. } => job.to_owned(),
+            RowOf::Figure(..) => String::new(),
+        })
+        .key("figure", |row| match row.of {
+            RowOf::Tick { .. } => String::new(),
+            RowOf::Figure(name, _) => name.to_owned(),
+        })
+        .number("end", Seconds, Neither, |row| match row.of {
+            RowOf::Tick { begin_s, tick, .. } => begin_s + tick.end_s,
+            RowOf::Figure(..) => f64::NAN,
+        })
+        .number("iops", PerSecond, More, |row| tick(row, |of| of.rates.iops))
+        .number("handled", Number, Neither, |row| tick(row, |of| of.handled))
+        .number("miss_rate", Share, Less, |row| {
+            tick(row, |of| slept(of, of.rates.miss_rate))
+        })
+        .number("effective_sleep", Nanoseconds, Neither, |row| {
+            tick(row, |of| slept(of, of.rates.effective_sleep_ns))
+        })
+        .number("cpu", Percent, Less, |row| tick(row, |of| of.rates.cpu_pct))
+        .number("mean", Nanoseconds, Less, |row| tick(row, |of| of.mean_ns))
+        .number("p99", Nanoseconds, Less, |row| tick(row, |of| of.p99_ns))
+        .number("value", Number, Neither, |row| match row.of {
+            RowOf::Tick { .. } => f64::NAN,
+            RowOf::Figure(_, value) => value,
+        })
+}
+
+fn tick(row: &Row, value: fn(&Tick) -> f64) -> f64 {
+    match row.of {
+        RowOf::Tick { tick, .. } => value(tick),
+        RowOf::Figure(..) => f64::NAN,
+    }
+}
+
+/// An interval in which no rule handled an I/O has no misses or sleeps.
+fn slept(tick: &Tick, value: f64) -> f64 {
+    if tick.handled > 0.0 { value } else { f64::NAN }
+}
+
+impl Measures for AllResult {
+    fn declared() -> Vec<Figure> {
+        verdicts().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let rows = self.experiments.iter().flat_map(|experiment| {
+            let claims = experiment.claims.iter();
+            claims.map(move |claim| (experiment, claim))
+        });
+        verdicts().table(rows)
+    }
+}
+
+fn verdicts<'a>() -> Columns<(&'a ExperimentLine, &'a ClaimLine)> {
+    Columns::new(|_: &(&ExperimentLine, &ClaimLine)| None)
+        .key("experiment", |(experiment, _)| experiment.name.clone())
+        .key("variant_of", |(experiment, _)| {
+            or_empty(experiment.variant_of.as_ref())
+        })
+        .key("claim", |(_, claim)| claim.says.clone())
+        .key("published", |(_, claim)| or_empty(claim.published.as_ref()))
+        .key("verdict", |(_, claim)| claim.verdict.name().to_owned())
+        .key("basis", |(_, claim)| claim.basis.name().to_owned())
+        .key("why", |(_, claim)| claim.why.clone())
+}

@@ -1,0 +1,27 @@
+//! The figures of `q2c scale predict`: each point of the curve.
+
+use super::Better::More;
+use super::FigureUnit::PerSecond;
+use super::{Columns, Figure, FigureTable, Measures};
+use crate::scale::{CurvePoint, ScaleResult};
+
+impl Measures for ScaleResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        columns().table(&self.curve)
+    }
+}
+
+fn columns<'a>() -> Columns<&'a CurvePoint> {
+    Columns::new(|point: &&CurvePoint| Some(format!("jobs {}", point.jobs)))
+        .key("jobs", |point| point.jobs.to_string())
+        .key("measured", |point| point.measured.to_string())
+        .number("iops", PerSecond, More, |point| point.iops)
+        .number("iops_low", PerSecond, More, |point| point.low)
+        .aside()
+        .number("iops_high", PerSecond, More, |point| point.high)
+        .aside()
+}

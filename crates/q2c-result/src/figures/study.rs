@@ -1,0 +1,65 @@
+//! The losses of `q2c poll study` and `q2c poll search`: each configuration on each pattern that
+//! counts.
+
+use super::Better::Less;
+use super::FigureUnit::Share;
+use super::{Columns, Figure, FigureTable, Measures, word};
+use crate::poll_search::PollSearchResult;
+use crate::poll_study::{PollStudyResult, ScoredPolicy, StudiedPattern};
+
+struct Row<'a> {
+    policy: &'a str,
+    /// Why the policy was opened on the patterns held out.
+    role: String,
+    pattern: &'a StudiedPattern,
+    /// Not a number where a limit is broken.
+    loss: f64,
+}
+
+impl Measures for PollStudyResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let configurations = self.configurations.iter();
+        let rows = configurations.flat_map(|scored| rows(scored, String::new(), &self.patterns));
+        columns().table(rows)
+    }
+}
+
+impl Measures for PollSearchResult {
+    fn declared() -> Vec<Figure> {
+        columns().declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let contenders = self.contenders.iter();
+        let rows = contenders.flat_map(|of| rows(&of.held_out, word(of.role), &self.held_out));
+        columns().table(rows)
+    }
+}
+
+fn rows<'a>(
+    scored: &'a ScoredPolicy,
+    role: String,
+    patterns: &'a [StudiedPattern],
+) -> impl Iterator<Item = Row<'a>> {
+    let each = patterns.iter().zip(&scored.losses);
+    let counting = each.filter(|(pattern, _)| pattern.own_best.is_some());
+    counting.map(move |(pattern, loss)| Row {
+        policy: &scored.policy,
+        role: role.clone(),
+        pattern,
+        loss: loss.unwrap_or(f64::NAN),
+    })
+}
+
+fn columns<'a>() -> Columns<Row<'a>> {
+    Columns::new(|row: &Row| Some(format!("{} {}", row.policy, row.pattern.name)))
+        .key("policy", |row| row.policy.to_owned())
+        .key("role", |row| row.role.clone())
+        .key("pattern", |row| row.pattern.name.clone())
+        .key("source", |row| row.pattern.source.clone())
+        .number("loss", Share, Less, |row| row.loss)
+}

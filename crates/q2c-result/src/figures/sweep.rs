@@ -1,0 +1,68 @@
+//! The figures of `q2c poll sweep`: each configuration on each trace.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Bytes, Nanoseconds, Number, PerSecond, Percent, Share, ThousandPerSecond};
+use super::{Columns, Figure, FigureTable, Measures};
+use crate::sweep::{SimCell, SweepResult};
+use std::collections::BTreeSet;
+
+/// A configuration with the trace that it was simulated on.
+type Row<'a> = (&'a str, &'a SimCell);
+
+impl Measures for SweepResult {
+    fn declared() -> Vec<Figure> {
+        with_rates(configurations()).declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let params: BTreeSet<&String> = self.cells.iter().flat_map(|c| c.params.keys()).collect();
+        let with_params = params.into_iter().fold(configurations(), |columns, param| {
+            let name = param.clone();
+            let value = move |(_, cell): &Row| cell.params.get(&name).copied().unwrap_or(f64::NAN);
+            columns
+                .number(format!("param_{param}"), Number, Neither, value)
+                .aside()
+        });
+        let path = |cell: &SimCell| self.inputs[cell.input].path.as_str();
+        with_rates(with_params).table(self.cells.iter().map(|cell| (path(cell), cell)))
+    }
+}
+
+fn configurations<'a>() -> Columns<Row<'a>> {
+    Columns::new(|(input, cell): &Row| Some(format!("{input} {}", cell.policy)))
+        .key("input", |(input, _)| (*input).to_owned())
+        .key("rule", |(_, cell)| cell.rule.clone())
+        .key("policy", |(_, cell)| cell.policy.clone())
+        .number("bs", Bytes, Neither, |(_, cell)| cell.bs.0 as f64)
+        .aside()
+}
+
+fn with_rates<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
+    columns
+        .number("iops", PerSecond, More, |(_, of)| of.gives.rates.iops)
+        .number("cpu", Percent, Less, |(_, of)| of.gives.rates.cpu_pct)
+        .number("cpu_ns_per_io", Number, Less, |(_, of)| {
+            of.gives.cpu_ns_per_io
+        })
+        .number("kiops_per_core", ThousandPerSecond, More, |(_, of)| {
+            of.gives.kiops_per_core
+        })
+        .number("miss_rate", Share, Less, |(_, of)| of.gives.rates.miss_rate)
+        .number("effective_sleep", Nanoseconds, Neither, |(_, of)| {
+            of.gives.rates.effective_sleep_ns
+        })
+        .number("t_over", Share, Less, |(_, of)| of.gives.t_over)
+        .number("t_under", Share, Less, |(_, of)| of.gives.t_under)
+        .number("mean", Nanoseconds, Less, |(_, of)| {
+            of.gives.latencies.mean_ns
+        })
+        .number("p50", Nanoseconds, Less, |(_, of)| {
+            of.gives.latencies.p50_ns
+        })
+        .number("p99", Nanoseconds, Less, |(_, of)| {
+            of.gives.latencies.p99_ns
+        })
+        .number("p99.9", Nanoseconds, Less, |(_, of)| {
+            of.gives.latencies.p999_ns
+        })
+}

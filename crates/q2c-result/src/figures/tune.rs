@@ -1,0 +1,163 @@
+//! The figures of `q2c tune`: each method at each block size, for each number of jobs.
+
+use super::Better::{Less, More, Neither};
+use super::FigureUnit::{Cpus, Nanoseconds, Number, PerSecond, Percent, Share, ThousandPerSecond};
+use super::{Better, Columns, Figure, FigureTable, FigureUnit, Measures, word};
+use crate::tune::{Cell, Prediction, Relative, TuneResult};
+use crate::tune_jobs::TuneJobsResult;
+use q2c_stats::Interval;
+
+struct Row<'a> {
+    jobs: u32,
+    /// Whether there are several numbers of jobs.
+    over_jobs: bool,
+    cell: &'a Cell,
+}
+
+impl Measures for TuneResult {
+    fn declared() -> Vec<Figure> {
+        with_figures(keys()).declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let rows = rows(self, false);
+        with_figures(keys()).table(rows)
+    }
+}
+
+impl Measures for TuneJobsResult {
+    fn declared() -> Vec<Figure> {
+        with_figures(keys()).declared()
+    }
+
+    fn figures(&self) -> FigureTable {
+        let rows = self.runs.iter().flat_map(|run| rows(run, true));
+        with_figures(keys()).table(rows)
+    }
+}
+
+fn rows(run: &TuneResult, over_jobs: bool) -> impl Iterator<Item = Row<'_>> {
+    run.cells.iter().map(move |cell| Row {
+        jobs: run.job.jobs,
+        over_jobs,
+        cell,
+    })
+}
+
+fn keys<'a>() -> Columns<Row<'a>> {
+    Columns::new(|row: &Row| Some(name(row)))
+        .key("jobs", |row| row.jobs.to_string())
+        .key("bs_bytes", |row| row.cell.bs.0.to_string())
+        .key("method", |row| row.cell.method.name().to_owned())
+        .key("policy", |row| row.cell.method.detail())
+        .key("role", |row| row.cell.role.text().to_owned())
+        .key("sleeping", |row| row.cell.sleeping.to_string())
+        .key("asked", |row| row.cell.effective_mode.asked.to_string())
+        .key("was", |row| row.cell.effective_mode.was.text())
+        .key("cores", |row| {
+            row.cell
+                .relative
+                .map_or_else(String::new, |of| word(of.cores))
+        })
+        .key("ios", |row| row.cell.measured.ios.to_string())
+}
+
+fn name(row: &Row) -> String {
+    let jobs = if row.over_jobs {
+        format!("jobs {} ", row.jobs)
+    } else {
+        String::new()
+    };
+    format!("{jobs}{} {}", row.cell.bs, row.cell.method)
+}
+
+fn with_figures<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
+    let columns = columns
+        .figure("iops", PerSecond, More, |row| row.cell.measured.rates.iops)
+        .figure("kiops_per_core", ThousandPerSecond, More, |row| {
+            row.cell.measured.kiops_per_core
+        })
+        .figure("cpu", Percent, Less, |row| row.cell.measured.rates.cpu_pct)
+        .figure("mean", Nanoseconds, Less, |row| {
+            row.cell.measured.latencies.mean_ns
+        })
+        .figure("p50", Nanoseconds, Less, |row| {
+            row.cell.measured.latencies.p50_ns
+        })
+        .figure("p99", Nanoseconds, Less, |row| {
+            row.cell.measured.latencies.p99_ns
+        })
+        .figure("p99.9", Nanoseconds, Less, |row| {
+            row.cell.measured.latencies.p999_ns
+        })
+        .figure("miss_rate", Share, Less, |row| {
+            slept(row, row.cell.measured.rates.miss_rate)
+        })
+        .figure("effective_sleep", Nanoseconds, Neither, |row| {
+            slept(row, row.cell.measured.rates.effective_sleep_ns)
+        })
+        .figure("slept", Nanoseconds, Neither, |row| {
+            slept(row, row.cell.measured.slept_ns)
+        })
+        .aside()
+        .figure("busy", Cpus, Less, |row| row.cell.measured.busy_cpus)
+        .aside()
+        .figure("switches_per_io", Number, Less, |row| {
+            row.cell.measured.switches_per_io
+        })
+        .aside()
+        .figure("relative_iops", Number, More, |row| {
+            relative(row, |of| of.iops)
+        })
+        .aside()
+        .figure("relative_kiops_per_core", Number, More, |row| {
+            relative(row, |of| of.kiops_per_core)
+        })
+        .aside();
+    let columns = predicted(columns, "predicted", |cell| cell.predicted);
+    predicted(columns, "predicted_first", |cell| cell.predicted_first)
+}
+
+/// Figures of sleeps, which methods that never sleep do not have.
+fn slept(row: &Row, value: Interval) -> Interval {
+    if row.cell.sleeping {
+        value
+    } else {
+        Interval::default()
+    }
+}
+
+fn relative(row: &Row, value: fn(&Relative) -> Interval) -> Interval {
+    row.cell.relative.as_ref().map(value).unwrap_or_default()
+}
+
+/// A predicted figure.
+type Predicted = (&'static str, FigureUnit, Better, fn(&Prediction) -> f64);
+
+const PREDICTED: [Predicted; 6] = [
+    ("iops", PerSecond, More, |of| of.rates.iops),
+    ("cpu", Percent, Less, |of| of.rates.cpu_pct),
+    ("kiops_per_core", ThousandPerSecond, More, |of| {
+        of.kiops_per_core
+    }),
+    ("miss_rate", Share, Less, |of| of.rates.miss_rate),
+    ("effective_sleep", Nanoseconds, Neither, |of| {
+        of.rates.effective_sleep_ns
+    }),
+    ("p99", Nanoseconds, Less, |of| of.p99_ns),
+];
+
+fn predicted<'a>(
+    columns: Columns<Row<'a>>,
+    when: &str,
+    prediction: fn(&Cell) -> Option<Prediction>,
+) -> Columns<Row<'a>> {
+    PREDICTED
+        .into_iter()
+        .fold(columns, |columns, (name, unit, better, value)| {
+            let value = move |row: &Row| prediction(row.cell).as_ref().map_or(f64::NAN, value);
+            columns
+                .number(format!("{when}_{name}"), unit, better, value)
+                .aside()
+        })
+}
