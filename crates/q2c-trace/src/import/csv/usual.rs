@@ -2,7 +2,7 @@
 //! does not name.
 
 use super::cells::Cells;
-use super::field::Field;
+use super::field::{Field, USER};
 use super::guess::{named, typed};
 use super::plan::{Choice, Wrong, check, has};
 use crate::Column;
@@ -14,6 +14,7 @@ pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Ch
     let columns = header.iter().enumerate().filter(is_free);
     let columns = columns.filter_map(|(at, name)| Some((named(name)?, at)));
     let mut usual: Choice = columns.filter(|(field, _)| !has(map, *field)).collect();
+    end_in_layer_of_start(&mut usual, map, header);
     leave_out_contradictions(&mut usual, map);
     if map.is_empty() {
         refuse_doubled(&usual, header)?;
@@ -22,6 +23,24 @@ pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Ch
     }
     refuse_rivals(&usual, header)?;
     Ok(usual)
+}
+
+/// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of the
+/// block layer.
+fn end_in_layer_of_start(usual: &mut Choice, map: &[(Field, usize)], header: &Cells) {
+    let is_user = |column: &Column| {
+        let field = Field::Column(*column);
+        has(usual, field) || has(map, field)
+    };
+    if !USER.iter().any(is_user) {
+        return;
+    }
+    for (field, at) in usual {
+        let is_own_name = Field::by_name(header.get(*at).unwrap_or_default()).is_some();
+        if *field == Field::Column(Column::CompleteNs) && !is_own_name {
+            *field = Field::Column(Column::ReapNs);
+        }
+    }
 }
 
 /// Leaves out what contradicts the map. Fields that contradict each other stay, to be refused.
