@@ -10,7 +10,7 @@ use crate::blktrace::{BlktraceError, FileSet, IntMap};
 use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
 use std::fs::File;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -42,6 +42,15 @@ impl Input {
     /// # Errors
     /// When the path cannot be read, or is of no known format.
     pub fn recognise(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
+        Input::find(path, format, None)
+    }
+
+    /// As [`Input::recognise`]. `text` is the format of a file that is no q2c trace, if it is known.
+    fn find(
+        path: &Path,
+        format: Option<&str>,
+        text: Option<&'static ImportFormat>,
+    ) -> Result<Input, ImportError> {
         let stdin = is_stdin(path);
         if !stdin && (!path.exists() || path.is_dir()) {
             return base_name(path, format);
@@ -62,7 +71,7 @@ impl Input {
                 path: path.to_owned(),
             });
         }
-        let named = format.is_some();
+        let named = format.is_some() || text.is_some();
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
             None if head.starts_with(PARQUET) && is_plain => {
@@ -73,6 +82,7 @@ impl Input {
                 let todo = "name the file itself, unpacked";
                 return Err(unread(path, found.to_owned(), todo));
             }
+            None if named => text,
             None => recognise_text(path, head)?,
         };
         let format = format.ok_or_else(|| ImportError::Unknown {
@@ -91,6 +101,21 @@ impl Input {
             source,
             recognised,
         })
+    }
+
+    /// As [`Input::recognise`]. An option that only one format uses names it; those that the
+    /// recording has no use for are refused.
+    ///
+    /// # Errors
+    /// As for [`Input::recognise`] and [`Input::check`].
+    pub fn with_options(
+        path: &Path,
+        format: Option<&str>,
+        options: &ImportOptions,
+    ) -> Result<Input, ImportError> {
+        let input = Input::find(path, format, options.only_format())?;
+        input.check(path, options)?;
+        Ok(input)
     }
 
     /// Name of the format; `None` for a q2c trace.
@@ -186,6 +211,13 @@ fn recognise_text(path: &Path, head: &[u8]) -> Result<Option<&'static ImportForm
     }
 }
 
+/// Whether `path` is a q2c trace, by its first bytes.
+pub(super) fn is_trace(path: &Path) -> bool {
+    let mut head = [0; PARQUET.len()];
+    let read = |mut file: File| file.read_exact(&mut head);
+    path.is_file() && File::open(path).and_then(read).is_ok() && head == PARQUET
+}
+
 fn no_format(path: &Path, name: &str) -> ImportError {
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     ImportError::NoFormat {
@@ -256,7 +288,7 @@ fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
     match FileSet::find(path) {
         Ok(files) => Ok(Input::Blktrace(files)),
         Err(BlktraceError::Absent { .. }) if format != Some(BLKTRACE) => {
-            let why = File::open(path).and_then(|file| std::io::Read::read(&mut &file, &mut [0]));
+            let why = File::open(path).and_then(|file| (&file).read(&mut [0]));
             Err(why.map_or_else(read_error(path), |_| ImportError::Unknown {
                 path: path.to_owned(),
             }))

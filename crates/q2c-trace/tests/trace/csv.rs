@@ -295,14 +295,189 @@ fn usual_names_need_no_map() {
         "submit_ns=Timestamp_us,latency=Response Time (us),op=Op,offset=Offset,bytes=Size"
     );
     assert_eq!(meta.facts["columns_not_taken"], "Host");
-    // A map that is given is the only one.
-    let given = options("submit_ns=Timestamp_us", TimeUnit::Microseconds);
-    let (records, meta) = import(text, &given).unwrap();
+}
+
+/// The end is of the layer of the start, or of the block layer without one.
+#[test]
+fn names_of_ends_and_places_with_any_unit() {
+    for (head, row, expected) in [
+        (
+            "start_us,complete_us,op,size",
+            "1,3,R,512",
+            "0 read 512 0 2000",
+        ),
+        (
+            "time_ms,completion_ms,op,size",
+            "1,3,R,512",
+            "0 read 512 0 2000000",
+        ),
+        (
+            "time_us,op,size_bytes,start_sector",
+            "1,R,512,8",
+            "0 read 512 8 0",
+        ),
+        ("time_us,op,size,lba_4k", "1,R,4096,2", "ask"),
+        (
+            "time_us,op,size_bytes,lba_4k",
+            "1,R,4096,2",
+            "0 read 4096 16 0",
+        ),
+        (
+            "time_us,op,size,address_bytes",
+            "1,R,512,4096",
+            "0 read 512 8 0",
+        ),
+        (
+            "time_us,op,size,addr (sectors)",
+            "1,R,512,8",
+            "0 read 512 8 0",
+        ),
+        ("time_us,op,size,address", "1,R,512,8", "ask"),
+        ("time_us,clat_us,op,size", "1,5,R,512", "0 read 512 0 0"),
+    ] {
+        let read = rows(format!("{head}\n{row}\n"), "", None);
+        let read = read.map_or_else(|_| "ask".to_owned(), |(read, _)| read[0].clone());
+        assert_eq!(read, expected, "{head}");
+    }
+    let text = b"complete_us,latency_us,op,size\n9,5,R,512\n";
+    let (records, _) = import(text, &ImportOptions::default()).unwrap();
     assert_eq!(
-        meta.facts["columns_not_taken"],
-        "Response Time (us), Op, Offset, Size, Host"
+        (records[0].layer, records[0].q2c()),
+        (Layer::Block, Some(Nanos(5_000)))
     );
-    assert_eq!((records[1].bytes, records[1].u2c()), (Bytes(4096), None));
+}
+
+/// A unit that is part of the header's own name counts, and another one contradicts it.
+#[test]
+fn a_header_may_end_with_the_size_of_a_block() {
+    let text = "time_us,op,size,LBA:4K\n1,R,4096,2\n";
+    let map = "submit_ns=time_us,bytes=size,sector=LBA:4K";
+    assert_eq!(rows(text, map, None).unwrap().0, ["0 read 4096 16 0"]);
+    let mut stated = ImportOptions {
+        columns: ColumnMap::parse_list(map).unwrap(),
+        offset_unit: Some(Bytes(512)),
+        ..ImportOptions::default()
+    };
+    assert!(import(text.as_bytes(), &stated).is_err());
+    stated.offset_unit = Some(Bytes(4096));
+    import(text.as_bytes(), &stated).unwrap();
+}
+
+#[test]
+fn columns_that_were_not_taken_may_hold_what_lacks() {
+    let facts = |head: &str| {
+        rows(format!("{head}\n1,R,512,4\n"), "", None)
+            .unwrap()
+            .1
+            .facts
+    };
+    let unused = facts("time_us,op,size,clat_us");
+    for fact in ["stated.sector", "stated.depth_at_submit"] {
+        assert!(unused[fact].contains("clat_us"), "{}", unused[fact]);
+    }
+    let used = facts("time_us,op,size,pid");
+    assert!(used["stated.sector"].contains("the source has no offsets"));
+}
+
+/// The map that the error tells reads the file.
+#[test]
+fn two_usual_names_of_one_field_are_refused() {
+    for (head, row, field, rivals) in [
+        (
+            "time_us,op,size,service_time_us,lat_us",
+            "1,R,512,2,3",
+            "latency",
+            ["service_time_us", "lat_us"],
+        ),
+        (
+            "time_us,op,size,duration_us,response_us",
+            "1,R,512,2,3",
+            "latency",
+            ["duration_us", "response_us"],
+        ),
+        (
+            "time_us,op,blocksize,size",
+            "1,R,512,4096",
+            "bytes",
+            ["blocksize", "size"],
+        ),
+        ("time_us,type,size,op", "1,R,512,W", "op", ["type", "op"]),
+        (
+            "start_us,op,size,submit_us",
+            "1,R,512,2",
+            "submit_ns",
+            ["start_us", "submit_us"],
+        ),
+        (
+            "time_us,op,size,end_us,finish_us",
+            "1,R,512,2,3",
+            "reap_ns",
+            ["end_us", "finish_us"],
+        ),
+    ] {
+        let text = format!("{head}\n{row}\n");
+        let error = rows(&text, "", None).unwrap_err();
+        assert_eq!(suggested(&error), format!("{field}={}", rivals[0]));
+        assert!(
+            rivals
+                .iter()
+                .all(|name| error.contains(&format!("`{name}`"))),
+            "{error}"
+        );
+        let map = format!("{field}={}", rivals[1]);
+        let other = rows(&text, &map, None).unwrap_or_else(|error| panic!("{head}: {error}"));
+        assert_eq!(other.1.facts["columns_not_taken"], rivals[0]);
+    }
+}
+
+/// Usual names give the fields that the map does not name, as far as they go with it.
+#[test]
+fn usual_names_fill_up_a_map() {
+    let text = b"when_us,start_us,lat_us,op,size,lba,pid\n10,9,5,R,4096,8,3\n12,11,7,W,8192,0,3\n";
+    let filled = |map: &str| {
+        rows(text, map, None).map(|(read, meta)| {
+            let fact = |name: &str| meta.facts.get(name).map_or("", |fact| fact).to_owned();
+            (
+                read[1].clone(),
+                fact("columns_by_name"),
+                fact("columns_not_taken"),
+            )
+        })
+    };
+    let expected = |row: &str, by_name: &str, rest: &str| {
+        Ok((row.to_owned(), by_name.to_owned(), rest.to_owned()))
+    };
+    assert_eq!(
+        filled("submit_ns=when_us,bytes=size:B"),
+        expected(
+            "2000 write 8192 0 7000",
+            "latency=lat_us,op=op,sector=lba,pid=pid",
+            "start_us"
+        )
+    );
+    // A named end and a start leave no room for a latency.
+    assert_eq!(
+        filled("reap_ns=when_us,bytes=size:B"),
+        expected(
+            "2000 write 8192 0 1000",
+            "submit_ns=start_us,op=op,sector=lba,pid=pid",
+            "lat_us"
+        )
+    );
+    // The offset is named, in the column of a usual sector.
+    assert_eq!(
+        filled("offset=lba:512B,bytes=size,submit_ns=start_us"),
+        expected(
+            "2000 write 8192 0 7000",
+            "latency=lat_us,op=op,pid=pid",
+            "when_us"
+        )
+    );
+    assert!(
+        filled("submit_ns=when_us")
+            .unwrap_err()
+            .contains("bytes=size:B in --columns")
+    );
 }
 
 #[test]
@@ -439,10 +614,68 @@ fn dates_and_times_of_day_need_no_unit() {
     let (read, meta) = at("12:34:56.789", "12:34:57").unwrap();
     assert_eq!(read[1], "211000000 write 512 16 2000000");
     assert_eq!((&*meta.clock, meta.start_unix_ns), ("time of day", None));
-    for second in ["00:00:00", "2024-01-15 00:00:00", "1"] {
+    for second in ["12:00:00", "2024-01-15 00:00:00", "1"] {
         let told = at("23:59:59.9", second).unwrap_err();
         assert!(told.contains("line 3, submit_ns"), "{told}");
     }
+}
+
+/// 2024-03-01 12:00:00 is 1709294400 s after 1970.
+#[test]
+fn dates_with_a_zones_name_are_read_and_others_name_the_forms() {
+    let read = |date: &str, unit| rows(format!("time,op,size\n{date},R,512\n"), "", unit);
+    for date in [
+        "2024-03-01 12:00:00 UTC",
+        "2024-03-01T12:00:00 GMT",
+        "2024-03-01 13:00:00+01:00",
+    ] {
+        let (_, meta) = read(date, None).unwrap();
+        assert_eq!(
+            meta.start_unix_ns,
+            Some(1_709_294_400_000_000_000),
+            "{date}"
+        );
+    }
+    for date in [
+        "03/01/2024 12:00:00.002",
+        "01:00:00 PM",
+        "2024-03-01 12:00:00 CET",
+    ] {
+        for unit in [None, Some(TimeUnit::Seconds)] {
+            let error = read(date, unit).unwrap_err();
+            assert!(error.contains("23:59:59.9"), "{error}");
+        }
+    }
+}
+
+/// A time of day that falls by more than 12 hours is of the next day, within a row as well.
+#[test]
+fn times_of_day_pass_midnight() {
+    let day_ns = 86_400_000_000_000_u64;
+    let noted = |meta: &q2c_model::TraceMeta| meta.facts["midnights"].starts_with("2 (");
+    let text = "start,end,op,size\n23:59:59.5,00:00:00.5,R,512\n00:00:01,00:00:02,R,512\n\
+        13:00:00,13:00:01,R,512\n00:00:00,00:00:01,R,512\n";
+    let (read, meta) = rows(text, "", None).unwrap();
+    let last = format!("{} read 512 0 1000000000", day_ns + 500_000_000);
+    assert_eq!(read[0], "0 read 512 0 1000000000");
+    assert_eq!(read[1], "1500000000 read 512 0 1000000000");
+    assert_eq!((&read[3], noted(&meta)), (&last, true));
+    // Of rows in the order of their ends, one may end before midnight below one that ends after it.
+    let head = "end,latency_us,op,size";
+    let text = format!("{head}\n23:59:59.9,2,R,512\n00:00:00.1,2,R,512\n23:59:59.9,1,W,512\n");
+    let (read, meta) = rows(text, "", None).unwrap();
+    assert_eq!(
+        read[1..],
+        ["1000 write 512 0 1000", "200000000 read 512 0 2000"]
+    );
+    assert!(meta.facts["midnights"].starts_with("1 ("));
+    let sorting = ImportOptions {
+        sort: Some(std::env::temp_dir()),
+        ..ImportOptions::default()
+    };
+    let text = "time,op,size\n23:59:59,R,512\n00:00:01,R,512\n00:00:00,R,512\n";
+    let (records, _) = import(text.as_bytes(), &sorting).unwrap();
+    assert_eq!(records[2].submit_ns, Some(Nanos(2_000_000_000)));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Dates and times of day in cells.
 
+use crate::import::row::DAY;
 use jiff::civil::Time;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
+use q2c_model::Nanos;
 
 /// What the times of a column, written as clocks show them, count from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,35 @@ impl Clock {
     }
 }
 
+/// What is said of a recording whose times of day pass midnight so often.
+pub(in crate::import) fn midnights(last: Nanos) -> Option<(&'static str, String)> {
+    let days = last.0 / DAY.0;
+    let meaning = "a time of day more than 12 hours before the one above is of the next day";
+    (days > 0).then(|| ("midnights", format!("{days} ({meaning})")))
+}
+
+/// Puts a time of day on a day: that of the time `near` before it, or the next one if it falls by
+/// more than 12 hours. A late row from before midnight rises by almost a day; it stays a late row.
+pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
+    let hour = DAY.0 / 24;
+    let same_day = (near.0 - near.0 % DAY.0).saturating_add(time.0);
+    Nanos(if same_day.saturating_add(12 * hour) < near.0 {
+        same_day.saturating_add(DAY.0)
+    } else if near >= DAY && same_day > near.0.saturating_add(23 * hour) {
+        same_day - DAY.0
+    } else {
+        same_day
+    })
+}
+
+/// What a cell must hold that looks like a date or a time of day, and is none that is read.
+pub(super) const FORMS: &str = "a time of day (23:59:59.9) or a date and time (2024-01-15 23:59:59.9, also with T for the blank, and with Z, UTC, GMT or +02:00 behind)";
+
+/// Whether a cell that is no number may be meant as a date or a time of day.
+pub(super) fn is_like_clock(cell: &str) -> bool {
+    cell.contains([':', '/'])
+}
+
 fn parse(cell: &str) -> Option<(Clock, i128)> {
     let of_day = |byte: u8| byte.is_ascii_digit() || b":.,".contains(&byte);
     if cell.contains(':') && cell.bytes().all(of_day) {
@@ -43,7 +74,10 @@ fn parse(cell: &str) -> Option<(Clock, i128)> {
         let since_midnight = time.duration_since(Time::midnight());
         return Some((Clock::Day, since_midnight.as_nanos()));
     }
-    let pieces = Pieces::parse(cell).ok()?;
+    let mut names = [" UTC", " GMT"].into_iter();
+    let in_utc = names.find_map(|zone| cell.strip_suffix(zone));
+    let with_zone = in_utc.map(|date| format!("{date}Z"));
+    let pieces = Pieces::parse(with_zone.as_deref().unwrap_or(cell)).ok()?;
     if pieces.time_zone_annotation().is_some() {
         return None;
     }

@@ -3,10 +3,11 @@
 use super::cells::Cells;
 use super::clock::Clock;
 use super::field::{BLOCK, Field, LENGTH, USER};
-use super::guess::{guess, typed};
+use super::guess::{is_address, typed};
 use super::lengths;
 use super::suggest::advice;
 use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
+use super::usual::usual_columns;
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
@@ -38,6 +39,8 @@ pub(super) struct Plan {
     /// The option that tells the unit of lengths which nothing tells; these are taken as bytes as
     /// long as they are whole sectors.
     pub(super) length_unit: Option<String>,
+    /// The depth where no request has an end, and why that is so.
+    pub(super) no_ends: String,
     /// Facts that the user stated for the whole source, or that were guessed.
     pub(super) stated: Facts,
 }
@@ -47,14 +50,10 @@ impl Plan {
         let (header, options, path) = (of.header, of.options, of.path);
         let wrong = |wrong| of.wrong(wrong);
         let by_name = options.columns.is_empty();
-        let (fields, units) = if by_name {
-            let fields = guess(header);
-            refuse_doubled(&fields, header).map_err(wrong)?;
-            let none = vec![None; fields.len()];
-            (fields, none)
-        } else {
-            mapped(of, line)?
-        };
+        let (named, mut units) = mapped(of, line)?;
+        let usual = usual_columns(header, &named).map_err(wrong)?;
+        let fields = [&named[..], &usual].concat();
+        units.resize(fields.len(), None);
         let layer = check(&fields).map_err(wrong)?;
         let instants = if layer == Layer::User { USER } else { BLOCK };
         if by_name && let Some(advice) = advice(&fields, of) {
@@ -67,24 +66,39 @@ impl Plan {
         let by_end = stamp == end && self::has(&fields, Field::Latency);
         let mapped = of.with_units(&fields, &units)?;
         let is_untold = |of: &Mapped| of.field == LENGTH && of.source == NOT_TOLD;
+        let is_bare_address = |column: &Mapped| {
+            column.source == NOT_TOLD
+                && usual.contains(&(Field::Offset, column.at))
+                && is_address(header.get(column.at).unwrap_or_default())
+        };
+        if mapped.iter().any(is_bare_address) {
+            let reason = "the header of the addresses does not tell their unit";
+            needed(None::<()>, path, "offset unit", reason)?;
+        }
         let untold = mapped.iter().any(is_untold).then_some(&fields);
         let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
-        if by_name
+        if self::has(&usual, LENGTH)
             && has(&Column::Sector)
             && options.offset_unit.is_none()
             && let Some(option) = &length_unit
         {
             return Err(wrong(lengths::ask_unit(option)));
         }
+        let unused = not_taken(&fields, header);
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
+        let lacks = |what: &str| lacking(what, unused.as_deref());
+        let has_place = fields.iter().any(|(field, _)| field.is_place());
+        stated.extend((!has_place).then(|| (STATED_SECTOR, format!("0 ({})", lacks("offsets")))));
+        let no_ends = format!("1 ({})", lacks("ends"));
         stated.extend(read_flag(&fields, of)?);
         let decimal_comma = of.delimiter == b';';
         let source = options.delimiter.map_or("detected", |_| "stated");
         let delimiter = format!("{:?} ({source})", char::from(of.delimiter));
         stated.push(("delimiter", delimiter));
         stated.extend(decimal_comma.then(|| ("decimals", "point or comma".to_owned())));
-        stated.extend(by_name.then(|| ("columns_by_name", typed(&fields, header, None))));
-        stated.extend(not_taken(&fields, header).map(|names| (COLUMNS_NOT_TAKEN, names)));
+        let has_usual = !usual.is_empty();
+        stated.extend(has_usual.then(|| ("columns_by_name", typed(&usual, header, None))));
+        stated.extend(unused.map(|names| (COLUMNS_NOT_TAKEN, names)));
         Ok(Plan {
             fields: mapped,
             width: header.count(),
@@ -95,6 +109,7 @@ impl Plan {
             decimal_comma,
             read_flag: options.read_flag,
             length_unit,
+            no_ends,
             stated,
         })
     }
@@ -123,7 +138,7 @@ impl Plan {
 }
 
 /// Fields and the indexes of their cells.
-type Choice = Vec<(Field, usize)>;
+pub(super) type Choice = Vec<(Field, usize)>;
 
 /// The fields of the column map, and the units that it states.
 fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), ImportError> {
@@ -148,16 +163,6 @@ fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), I
     Ok((fields, units))
 }
 
-fn refuse_doubled(fields: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
-    let doubled = fields.iter().find_map(|&(_, at)| {
-        let name = header.get(at)?;
-        (header.iter().filter(|other| *other == name).count() > 1).then_some(name)
-    });
-    let Some(name) = doubled else { return Ok(()) };
-    let expected = "each header once, or a column map (field=header)".to_owned();
-    Err((expected, format!("{} twice", shown(name))))
-}
-
 /// The headers of the columns that nothing is read of; `None` where all are read.
 fn not_taken(fields: &[(Field, usize)], header: &Cells) -> Option<String> {
     let taken = |at: usize| fields.iter().any(|(_, of)| *of == at);
@@ -166,6 +171,14 @@ fn not_taken(fields: &[(Field, usize)], header: &Cells) -> Option<String> {
         |(_, name): (usize, &str)| if name.is_empty() { "(unnamed)" } else { name }.to_owned();
     let names: Vec<String> = free.map(name).collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Why nothing is known of `what`: a column that was not taken may hold it.
+fn lacking(what: &str, not_taken: Option<&str>) -> String {
+    not_taken.map_or_else(
+        || format!("the source has no {what}"),
+        |names| format!("no column was taken for {what}; not taken: {names}"),
+    )
 }
 
 /// Where a map has no start.
@@ -197,7 +210,7 @@ fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, Im
 pub(super) type Wrong = (String, String);
 
 /// Finds the layer, and refuses fields that contradict each other.
-fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
+pub(super) fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
     let wrong = |expected: &str, found: &str| Err((expected.to_owned(), shown(found)));
     for (at, (field, _)) in fields.iter().enumerate() {
         if has(&fields[..at], *field) {
@@ -280,10 +293,6 @@ fn blank(
     if !mapped(Column::Device) {
         device = options.device;
         stated.push(("stated.device", device.to_string()));
-    }
-    if !mapped(Column::Sector) && !has(fields, Field::Offset) {
-        let none = "0 (the source has no offsets)";
-        stated.push((STATED_SECTOR, none.to_owned()));
     }
     let blank = IoRecord::new(0, layer, device, op, Sectors(0), bytes);
     Ok((blank, stated))

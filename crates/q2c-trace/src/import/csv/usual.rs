@@ -1,0 +1,92 @@
+//! The columns that are taken by their usual names: of all fields, or of those that the user's map
+//! does not name.
+
+use super::cells::Cells;
+use super::field::{Field, USER};
+use super::guess::{named, typed};
+use super::plan::{Choice, Wrong, check, has};
+use crate::Column;
+use crate::import::error::shown;
+
+/// The fields that usual names tell beside those of the map, with the indexes of their cells.
+pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Choice, Wrong> {
+    let is_free = |(at, _): &(usize, &str)| map.iter().all(|(_, taken)| taken != at);
+    let columns = header.iter().enumerate().filter(is_free);
+    let columns = columns.filter_map(|(at, name)| Some((named(name)?, at)));
+    let mut usual: Choice = columns.filter(|(field, _)| !has(map, *field)).collect();
+    end_in_layer_of_start(&mut usual, map, header);
+    leave_out_contradictions(&mut usual, map);
+    if map.is_empty() {
+        refuse_doubled(&usual, header)?;
+    } else {
+        usual.retain(|(_, at)| !is_doubled(header, *at));
+    }
+    refuse_rivals(&usual, header)?;
+    Ok(usual)
+}
+
+/// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of the
+/// block layer.
+fn end_in_layer_of_start(usual: &mut Choice, map: &[(Field, usize)], header: &Cells) {
+    let is_user = |column: &Column| {
+        let field = Field::Column(*column);
+        has(usual, field) || has(map, field)
+    };
+    if !USER.iter().any(is_user) {
+        return;
+    }
+    for (field, at) in usual {
+        let is_own_name = Field::by_name(header.get(*at).unwrap_or_default()).is_some();
+        if *field == Field::Column(Column::CompleteNs) && !is_own_name {
+            *field = Field::Column(Column::ReapNs);
+        }
+    }
+}
+
+/// Leaves out what contradicts the map. Fields that contradict each other stay, to be refused.
+fn leave_out_contradictions(usual: &mut Choice, map: &[(Field, usize)]) {
+    let start = Field::Column(Column::SubmitNs);
+    let is_start = |(field, _): &&(Field, usize)| *field == start;
+    let goes_with = |others: &[(Field, usize)], choice: &(Field, usize)| {
+        check(&[others, &[*choice]].concat()).is_ok()
+    };
+    // A latency and an end contradict each other only beside a start.
+    let start = usual.iter().find(is_start).copied();
+    let start: Choice = start
+        .filter(|start| goes_with(map, start))
+        .into_iter()
+        .collect();
+    let beside = [map, &start].concat();
+    usual.retain(|choice| {
+        start.contains(choice) || goes_with(&beside, choice) || !goes_with(&start, choice)
+    });
+}
+
+fn is_doubled(header: &Cells, at: usize) -> bool {
+    let name = header.get(at);
+    (0..header.count()).any(|other| other != at && header.get(other) == name)
+}
+
+fn refuse_doubled(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
+    let Some((_, at)) = usual.iter().find(|(_, at)| is_doubled(header, *at)) else {
+        return Ok(());
+    };
+    let expected = "each header once, or a column map (field=header)".to_owned();
+    let name = header.get(*at).unwrap_or_default();
+    Err((expected, format!("{} twice", shown(name))))
+}
+
+/// Which of several headers holds a field is not guessed.
+fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
+    let rival = |&(field, at): &(Field, usize)| {
+        let mut others = usual.iter().filter(|(_, other)| *other > at);
+        Some((field, at, others.find(|(other, _)| *other == field)?.1))
+    };
+    let Some((field, at, other)) = usual.iter().find_map(rival) else {
+        return Ok(());
+    };
+    let name = |at| shown(header.get(at).unwrap_or_default());
+    let map = typed(&[(field, at)], header, None);
+    let expected = format!("one column of {}, as by --columns '{map}'", field.name());
+    Err((expected, format!("{} and {}", name(at), name(other))))
+}
