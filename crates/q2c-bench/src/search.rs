@@ -247,8 +247,6 @@ mod tests {
     fn round(spots: &[Spot], chosen: &BTreeSet<usize>) -> Summary<BenchPoint, PhasedTrial> {
         Summary {
             cells: chosen.iter().map(|&at| trial(&spots[at])).collect(),
-            sentinel: Vec::new(),
-            drift: None,
             trials: 1,
             seconds: 1.0,
             end: End::Complete,

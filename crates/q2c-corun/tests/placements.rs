@@ -83,7 +83,6 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
     };
     let context = Context {
         trial: 0,
-        sentinel: false,
         seed: 1,
         cancel: &stop,
         notes: Vec::new(),

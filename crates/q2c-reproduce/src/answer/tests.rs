@@ -69,8 +69,6 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
             },
             trials: trials.collect(),
         }],
-        sentinel: Vec::new(),
-        drift: None,
         trials: 5,
         seconds: 5.0,
         end: End::Complete,

@@ -1,7 +1,6 @@
 //! The budget: which trials are left, how long they take, and how many rounds fit.
 
 use super::error::RunError;
-use super::estimate::Slot;
 use super::event::spoken;
 use super::ledger::Ledger;
 use super::plan::Plan;
@@ -20,10 +19,9 @@ pub struct Forecast {
     pub trials: u32,
     /// Most trials per cell, when [`Precision`](super::Precision) may add some; else as asked.
     pub trials_max: u32,
-    /// Trials of cells that earlier sessions finished, all cells together.
+    /// Trials that earlier sessions finished, all cells together.
     pub finished: u32,
-    /// Expected time for the trials that are left with `trials` per cell, runs of the sentinel
-    /// included, seconds.
+    /// Expected time for the trials that are left with `trials` per cell, seconds.
     pub seconds: f64,
     /// The budget, seconds; `None` without one.
     pub budget_s: Option<f64>,
@@ -39,7 +37,7 @@ impl Forecast {
     pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, RunError> {
         settings.check()?;
         let ledger = Ledger::new(plan, settings)?;
-        Ok(forecast(&ledger, settings, 0.0, false))
+        Ok(forecast(&ledger, settings, 0.0))
     }
 }
 
@@ -79,17 +77,15 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// The forecast of the rest of a run that has spent `elapsed_s` of its budget. `sentinel_ran` is as
-/// in [`sentinel_runs`].
+/// The forecast of the rest of a run that has spent `elapsed_s` of its budget.
 pub(super) fn forecast<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
     elapsed_s: f64,
-    sentinel_ran: bool,
 ) -> Forecast {
     let cost = |trials: u32| {
         let counts = (0..ledger.cells.len()).map(|cell| (cell, ledger.missing(cell, trials)));
-        cost(ledger, settings, counts, sentinel_ran)
+        cost(ledger, counts)
     };
     let budget_s = settings.budget.map(|budget| budget.as_secs_f64());
     let fits = |trials: u32| budget_s.is_none_or(|budget| elapsed_s + cost(trials) <= budget);
@@ -107,83 +103,8 @@ pub(super) fn forecast<C: Serialize + Clone, O>(
     }
 }
 
-/// Expected seconds for the given number of trials of each cell, runs of the sentinel included.
-pub(super) fn cost<C: Serialize + Clone, O>(
-    ledger: &Ledger<C, O>,
-    settings: &Settings,
-    counts: impl Iterator<Item = (usize, u32)>,
-    sentinel_ran: bool,
-) -> f64 {
-    let (mut trials, mut seconds) = (0, 0.0);
-    for (cell, count) in counts {
-        trials += count;
-        seconds += f64::from(count) * ledger.estimate.of(Slot::Cell(cell));
-    }
-    if !ledger.has_sentinel() {
-        return seconds;
-    }
-    let runs = sentinel_runs(
-        trials,
-        settings.sentinel_every,
-        ledger.since_sentinel,
-        sentinel_ran,
-    );
-    seconds + f64::from(runs) * ledger.estimate.of(Slot::Sentinel)
-}
-
-/// How often the sentinel runs around the next `trials` trials: at the start of the session unless
-/// it already ran in it (`sentinel_ran`), before a trial that finds `every` trials since the
-/// sentinel's last run, and after the last trial. `since` counts the trials since the last run so
-/// far.
-fn sentinel_runs(trials: u32, every: u32, since: u32, sentinel_ran: bool) -> u32 {
-    if trials == 0 {
-        return u32::from(since > 0);
-    }
-    let first = if sentinel_ran {
-        every.saturating_sub(since)
-    } else {
-        0
-    };
-    let before = match every {
-        0 => u32::from(!sentinel_ran),
-        _ if trials > first => 1 + (trials - 1 - first) / every,
-        _ => 0,
-    };
-    before + 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentinel_runs_counted_by_hand() {
-        // S is a run of the sentinel, t a trial: S t t S t t S t S.
-        assert_eq!(sentinel_runs(5, 2, 0, false), 4);
-        // Four trials in pairs: S t t S t t S.
-        assert_eq!(sentinel_runs(4, 2, 0, false), 3);
-        // One trial since the last sentinel of this session: t S t t S.
-        assert_eq!(sentinel_runs(3, 2, 1, true), 2);
-        assert_eq!(sentinel_runs(7, 0, 0, false), 2);
-        assert_eq!(sentinel_runs(7, 0, 3, true), 1);
-        assert_eq!(sentinel_runs(0, 2, 0, false), 0);
-        assert_eq!(sentinel_runs(0, 2, 1, false), 1);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn sentinel_runs_as_counted_one_by_one(
-            trials in 0u32..60, every in 0u32..9, since in 0u32..9, sentinel_ran: bool,
-        ) {
-            let (mut runs, mut behind, mut ran) = (0, since, sentinel_ran);
-            for _ in 0..trials {
-                if !ran || (every > 0 && behind >= every) {
-                    (runs, behind, ran) = (runs + 1, 0, true);
-                }
-                behind += 1;
-            }
-            runs += u32::from(behind > 0);
-            proptest::prop_assert_eq!(sentinel_runs(trials, every, since, sentinel_ran), runs);
-        }
-    }
+/// Expected seconds for the given number of trials of each cell.
+pub(super) fn cost<C, O>(ledger: &Ledger<C, O>, counts: impl Iterator<Item = (usize, u32)>) -> f64 {
+    let seconds = |(cell, count)| f64::from(count) * ledger.estimate.of(cell);
+    counts.map(seconds).sum()
 }

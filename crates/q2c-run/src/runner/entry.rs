@@ -7,11 +7,9 @@ use serde_json::Value;
 /// A finished trial as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry<C, O> {
-    /// Whether the trial is of a cell or of the sentinel.
-    pub kind: Kind,
-    /// Key of the cell, or of the sentinel's cell.
+    /// Key of the cell.
     pub key: String,
-    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
+    /// Number of the trial within its cell, from 0.
     pub trial: u32,
     /// Session in which it ran, from 1.
     pub session: u32,
@@ -67,16 +65,6 @@ fn largest(value: &Value) -> f64 {
     }
 }
 
-/// Whether a trial is of a cell or of the sentinel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A trial of one of the plan's cells.
-    Cell,
-    /// A run of the sentinel.
-    Sentinel,
-}
-
 /// How a finished trial ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -109,7 +97,6 @@ mod tests {
     fn impossible_figures_are_refused() {
         let found = |seconds, iops: f64, inside: f64, most| {
             let entry = Entry {
-                kind: Kind::Cell,
                 key: "a".to_owned(),
                 trial: 0,
                 session: 1,

@@ -6,9 +6,9 @@ use std::fmt;
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
-    /// Finished trials of cells, earlier sessions included.
+    /// Finished trials, earlier sessions included.
     pub finished: u32,
-    /// Trials of cells in the whole run, as now expected.
+    /// Trials in the whole run, as now expected.
     pub total: u32,
     /// Time since this session's start, seconds.
     pub elapsed_s: f64,
@@ -21,10 +21,8 @@ pub struct Position {
 pub struct Subject {
     /// Name of the cell, for people.
     pub label: String,
-    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
+    /// Number of the trial within its cell, from 0.
     pub trial: u32,
-    /// Whether this is a run of the sentinel.
-    pub sentinel: bool,
 }
 
 /// An event of a run. Its text is one line without a newline, save for newlines in reasons and
@@ -60,12 +58,7 @@ pub struct TrialFacts {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.sentinel {
-            "sentinel run"
-        } else {
-            "trial"
-        };
-        write!(f, "{}, {kind} {}", self.label, self.trial + 1)
+        write!(f, "{}, trial {}", self.label, self.trial + 1)
     }
 }
 
@@ -135,7 +128,6 @@ mod tests {
             let subject = Subject {
                 label: "a cell".to_owned(),
                 trial: 0,
-                sentinel: false,
             };
             let position = Position {
                 finished: 1,

@@ -1,8 +1,8 @@
 //! The journal of a run in memory.
 
-use super::entry::{Entry, Kind, TrialResult};
+use super::entry::{Entry, TrialResult};
 use super::error::RunError;
-use super::estimate::{Estimate, Slot};
+use super::estimate::Estimate;
 use super::plan::{CellPlan, Plan};
 use super::settings::Settings;
 use super::summary::Trial;
@@ -16,7 +16,6 @@ pub(super) const FIRST_TRIALS: u32 = 2;
 /// of a session, and by each trial of the session once its line is on the disk.
 pub(super) struct Ledger<C, O> {
     pub(super) cells: Vec<CellPlan<C>>,
-    pub(super) sentinel_plan: Option<CellPlan<C>>,
     index: HashMap<String, usize>,
     /// Trials of each cell, in the plan's order, by the trial's number.
     pub(super) trials: Vec<BTreeMap<u32, Trial<O>>>,
@@ -25,10 +24,7 @@ pub(super) struct Ledger<C, O> {
     faults: Vec<BTreeMap<u32, String>>,
     /// As [`Settings::all_trials`].
     all_trials: bool,
-    pub(super) sentinel: Vec<Trial<O>>,
-    /// Trials of cells since the sentinel's last run.
-    pub(super) since_sentinel: u32,
-    /// Length of all trials together, runs of the sentinel included, seconds.
+    /// Length of all trials together, seconds.
     pub(super) spent_s: f64,
     pub(super) estimate: Estimate,
 }
@@ -39,24 +35,20 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         plan: &P,
         settings: &Settings,
     ) -> Result<Self, RunError> {
-        let (cells, sentinel_plan) = (plan.cells(), plan.sentinel());
-        check(&cells, sentinel_plan.as_ref())?;
+        let cells = plan.cells();
+        check(&cells)?;
         let index = cells
             .iter()
             .enumerate()
             .map(|(i, cell)| (cell.key.clone(), i));
-        let sentinel_s = sentinel_plan.as_ref().map_or(0.0, |cell| cell.seconds);
         Ok(Ledger {
             index: index.collect(),
             trials: cells.iter().map(|_| BTreeMap::new()).collect(),
             faults: vec![BTreeMap::new(); cells.len()],
             all_trials: settings.all_trials,
-            sentinel: Vec::new(),
-            since_sentinel: 0,
             spent_s: 0.0,
-            estimate: Estimate::new(cells.iter().map(|cell| cell.seconds), sentinel_s),
+            estimate: Estimate::new(cells.iter().map(|cell| cell.seconds)),
             cells,
-            sentinel_plan,
         })
     }
 
@@ -67,11 +59,11 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         entry: Entry<C, O>,
         invalid: impl Fn(&O) -> Option<String>,
     ) -> Result<(), RunError> {
-        let slot = self.slot(&entry)?;
-        self.check_same(slot, &entry)?;
+        let cell = self.cell_of(&entry)?;
+        self.check_same(cell, &entry)?;
         self.spent_s += entry.seconds;
         if entry.result.ok().is_some() {
-            self.estimate.learn(slot, entry.seconds);
+            self.estimate.learn(cell, entry.seconds);
         }
         let trial = Trial {
             trial: entry.trial,
@@ -80,43 +72,30 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
             seconds: entry.seconds,
             result: entry.result,
         };
-        match slot {
-            Slot::Sentinel => {
-                self.sentinel.push(trial);
-                self.since_sentinel = 0;
-            }
-            Slot::Cell(cell) => {
-                let fault = fault(&trial.result, invalid);
-                self.faults[cell].extend(fault.map(|fault| (trial.trial, fault)));
-                self.trials[cell].insert(trial.trial, trial);
-                self.since_sentinel += 1;
-            }
-        }
+        let fault = fault(&trial.result, invalid);
+        self.faults[cell].extend(fault.map(|fault| (trial.trial, fault)));
+        self.trials[cell].insert(trial.trial, trial);
         Ok(())
     }
 
-    fn slot(&self, entry: &Entry<C, O>) -> Result<Slot, RunError> {
+    fn cell_of(&self, entry: &Entry<C, O>) -> Result<usize, RunError> {
         let other = |reason: &str| RunError::OtherPlan {
             key: entry.key.clone(),
             reason: reason.to_owned(),
         };
-        match entry.kind {
-            Kind::Sentinel if self.sentinel_plan.is_some() => Ok(Slot::Sentinel),
-            Kind::Sentinel => Err(other("is a sentinel, which this plan has not")),
-            Kind::Cell => match self.index.get(&entry.key) {
-                None => Err(other("is not in this plan")),
-                Some(&cell) if self.done(cell, entry.trial) => {
-                    Err(other(&format!("has trial {} twice", entry.trial)))
-                }
-                Some(&cell) => Ok(Slot::Cell(cell)),
-            },
+        match self.index.get(&entry.key) {
+            None => Err(other("is not in this plan")),
+            Some(&cell) if self.done(cell, entry.trial) => {
+                Err(other(&format!("has trial {} twice", entry.trial)))
+            }
+            Some(&cell) => Ok(cell),
         }
     }
 
-    fn check_same(&self, slot: Slot, entry: &Entry<C, O>) -> Result<(), RunError> {
+    fn check_same(&self, cell: usize, entry: &Entry<C, O>) -> Result<(), RunError> {
         let text =
             |cell: &C| serde_json::to_string(cell).map_err(|e| RunError::Plan(e.to_string()));
-        let (stored, planned) = (text(&entry.cell)?, text(&self.plan_of(slot).cell)?);
+        let (stored, planned) = (text(&entry.cell)?, text(&self.cells[cell].cell)?);
         match stored == planned {
             true => Ok(()),
             false => Err(RunError::OtherPlan {
@@ -126,20 +105,11 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         }
     }
 
-    /// The cell of a slot. A sentinel slot may be asked for only when the plan has a sentinel.
-    pub(super) fn plan_of(&self, slot: Slot) -> &CellPlan<C> {
-        match (slot, &self.sentinel_plan) {
-            (Slot::Cell(cell), _) => &self.cells[cell],
-            (Slot::Sentinel, Some(cell)) => cell,
-            (Slot::Sentinel, None) => unreachable!("a sentinel step without a sentinel"),
-        }
-    }
-
     pub(super) fn done(&self, cell: usize, trial: u32) -> bool {
         self.trials[cell].contains_key(&trial)
     }
 
-    /// Number of finished trials of all cells, without the sentinel's.
+    /// Number of finished trials of all cells.
     pub(super) fn finished(&self) -> u32 {
         self.trials.iter().map(|trials| trials.len() as u32).sum()
     }
@@ -161,11 +131,6 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
                 _ => first.as_str(),
             },
         )
-    }
-
-    /// Whether the plan has a sentinel and no run has found that it cannot run here.
-    pub(super) fn has_sentinel(&self) -> bool {
-        self.sentinel_plan.is_some() && self.sentinel.iter().find_map(reason_impossible).is_none()
     }
 
     /// How many of the first `trials` trials `cell` still has to run; 0 for a cell that cannot run
@@ -211,7 +176,7 @@ fn reason_impossible<O>(trial: &Trial<O>) -> Option<&str> {
     }
 }
 
-fn check<C>(cells: &[CellPlan<C>], sentinel: Option<&CellPlan<C>>) -> Result<(), RunError> {
+fn check<C>(cells: &[CellPlan<C>]) -> Result<(), RunError> {
     let bad = |what: String| Err(RunError::Plan(what));
     let mut seen = HashMap::new();
     for cell in cells {
@@ -220,7 +185,7 @@ fn check<C>(cells: &[CellPlan<C>], sentinel: Option<&CellPlan<C>>) -> Result<(),
         }
     }
     let odd = |cell: &&CellPlan<C>| !(cell.seconds.is_finite() && cell.seconds >= 0.0);
-    match cells.iter().chain(sentinel).find(odd) {
+    match cells.iter().find(odd) {
         Some(cell) => bad(format!(
             "expected an estimate of 0 s or more for {}, found {}",
             cell.key, cell.seconds

@@ -30,10 +30,6 @@
 //!
 //! *Errors.* [`CellError`] says whether an error concerns one trial, its cell, or the whole run.
 //!
-//! *Sentinel.* [`Plan::sentinel`] is run at the start of every session, after every
-//! [`Settings::sentinel_every`] trials and at the end. Its trials are kept apart from those of the
-//! cells. [`Drift`] says how far its metric moved.
-//!
 //! *Budget.* When the trials asked for do not fit [`Settings::budget`], whole rounds are left out,
 //! but never the first. A round once begun is finished, so that all cells have the same number of
 //! trials. The time of all sessions counts. The cut is announced before the start, decided anew
@@ -115,7 +111,6 @@ mod pace;
 mod plan;
 mod precision;
 pub mod progress;
-mod sentinel;
 mod session;
 mod settings;
 mod step;
@@ -124,13 +119,12 @@ mod warnings;
 
 pub use budget::Forecast;
 pub use clock::{Clock, SystemClock};
-pub use entry::{Entry, Kind, TrialResult};
+pub use entry::{Entry, TrialResult};
 pub use error::RunError;
 pub use event::{Event, Position, Subject, TrialFacts, spoken};
 pub use plan::{CellError, CellPlan, Context, Plan};
 pub use precision::{Precision, median_interval};
 pub use progress::Progress;
-pub use sentinel::Drift;
 pub use session::Runner;
 pub use settings::Settings;
 pub use summary::{CellRuns, End, Summary, Trial};

@@ -16,7 +16,7 @@ impl<P: Plan> Session<'_, P> {
             return Ok(true);
         };
         let counts = self.left.iter().map(|&cell| (cell, 1));
-        let cost_s = cost(&self.ledger, self.settings, counts, self.sentinel_ran);
+        let cost_s = cost(&self.ledger, counts);
         let over_s = self.elapsed_s() + cost_s - budget.as_secs_f64();
         if over_s <= 0.0 || self.round == 0 {
             return Ok(true);
@@ -35,7 +35,7 @@ impl<P: Plan> Session<'_, P> {
     fn cost_of_all_s(&self) -> f64 {
         let missing = |cell| self.ledger.missing(cell, self.settings.trials);
         let counts = (0..self.ledger.cells.len()).map(|cell| (cell, missing(cell)));
-        cost(&self.ledger, self.settings, counts, self.sentinel_ran)
+        cost(&self.ledger, counts)
     }
 
     /// Time that counts against the budget so far, seconds: the trials of earlier sessions and the
@@ -50,13 +50,7 @@ impl<P: Plan> Session<'_, P> {
 
     /// Progress of the run, and the expected time to its end.
     pub(super) fn position(&self) -> Position {
-        let planned = forecast(
-            &self.ledger,
-            self.settings,
-            self.elapsed_s(),
-            self.sentinel_ran,
-        )
-        .trials;
+        let planned = forecast(&self.ledger, self.settings, self.elapsed_s()).trials;
         let count = |cell: usize| {
             let extra = self.round >= planned && self.left.contains(&cell);
             self.ledger.missing(cell, planned)
@@ -70,12 +64,7 @@ impl<P: Plan> Session<'_, P> {
             finished: self.ledger.finished(),
             total: self.ledger.finished() + missing,
             elapsed_s: self.session_s(),
-            left_s: cost(
-                &self.ledger,
-                self.settings,
-                counts.into_iter(),
-                self.sentinel_ran,
-            ),
+            left_s: cost(&self.ledger, counts.into_iter()),
         }
     }
 }

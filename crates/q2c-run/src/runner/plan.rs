@@ -29,14 +29,7 @@ pub trait Plan {
         true
     }
 
-    /// A cell that is run again from time to time to show drift. It need not be one of
-    /// [`Plan::cells`].
-    fn sentinel(&self) -> Option<CellPlan<Self::Cell>> {
-        None
-    }
-
-    /// The number by which drift and precision are judged, in [`Plan::UNIT`]; NaN for an outcome
-    /// without one.
+    /// The number by which precision is judged, in [`Plan::UNIT`]; NaN for an outcome without one.
     fn metric(&self, outcome: &Self::Outcome) -> f64;
 
     /// Why the figures of a trial do not count, as a short kind such as `late`; `None` for a valid
@@ -90,10 +83,8 @@ pub enum CellError {
 
 /// The runner's input to a trial, and the place for the trial's remarks.
 pub struct Context<'a> {
-    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
+    /// Number of the trial within its cell, from 0.
     pub trial: u32,
-    /// Whether this is a run of the sentinel.
-    pub sentinel: bool,
     /// The seed of this trial alone. It is made from the run's seed, the cell's key and the trial's
     /// number, so it is the same in every session.
     pub seed: u64,

@@ -68,7 +68,6 @@ impl Runner<'_> {
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),
             spent_before_s: ledger.spent_s,
-            sentinel_ran: false,
             round: 0,
             left: Vec::new(),
             warnings: Vec::new(),
@@ -97,8 +96,6 @@ pub(super) struct Session<'a, P: Plan> {
     /// in seconds.
     pub(super) start_s: f64,
     pub(super) spent_before_s: f64,
-    /// Whether the sentinel has run in this session.
-    pub(super) sentinel_ran: bool,
     /// The present round, and the cells that still have to run in it.
     pub(super) round: u32,
     pub(super) left: Vec<usize>,
@@ -107,7 +104,7 @@ pub(super) struct Session<'a, P: Plan> {
 
 impl<P: Plan> Session<'_, P> {
     fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
-        let forecast = forecast(&self.ledger, self.settings, self.spent_before_s, false);
+        let forecast = forecast(&self.ledger, self.settings, self.spent_before_s);
         self.tell(&Event::Forecast(forecast))?;
         let end = match self.rounds() {
             Ok(()) => End::Complete,
@@ -132,12 +129,11 @@ impl<P: Plan> Session<'_, P> {
             self.run_round()?;
         }
         self.left.clear();
-        self.sentinel_at_end()
+        Ok(())
     }
 
     fn run_round(&mut self) -> Result<(), Halt> {
         while let Some(&cell) = self.left.first() {
-            self.sentinel_if_due()?;
             self.cell_trial(cell, self.round)?;
             self.left.remove(0);
             self.tell_given_up(cell)?;
@@ -203,16 +199,11 @@ impl<P: Plan> Session<'_, P> {
     }
 
     fn summarize(mut self, end: End) -> Summary<P::Cell, P::Outcome> {
-        let drift = self.drift();
-        let strayed = drift
-            .as_ref()
-            .and_then(|d| warnings::drift(d, self.settings));
-        self.warnings.extend(strayed);
         self.warnings.extend(warnings::failed(&self.ledger));
         self.warnings
             .extend(warnings::given_up(&self.ledger, self.settings));
         self.warnings.extend(self.imprecise());
-        Summary::of(self.ledger, end, drift, self.warnings)
+        Summary::of(self.ledger, end, self.warnings)
     }
 
     fn imprecise(&self) -> Option<Warning> {

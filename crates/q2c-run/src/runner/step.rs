@@ -1,13 +1,10 @@
-//! One step of a session: a trial of a cell or a run of the sentinel, from its announcement to its
-//! line in the journal.
+//! One step of a session: a trial of a cell, from its announcement to its line in the journal.
 
-use super::entry::{Entry, Kind, TrialResult};
+use super::entry::{Entry, TrialResult};
 use super::error::RunError;
-use super::estimate::Slot;
 use super::event::{Event, Subject, TrialFacts};
 use super::order::trial_seed;
 use super::plan::{CellError, CellPlan, Context, Plan};
-use super::sentinel::Drift;
 use super::session::{Halt, Session};
 use super::summary::End;
 use std::sync::atomic::Ordering;
@@ -17,62 +14,31 @@ type Ran<O> = (Result<O, CellError>, f64, Vec<String>);
 
 impl<P: Plan> Session<'_, P> {
     pub(super) fn cell_trial(&mut self, cell: usize, trial: u32) -> Result<(), Halt> {
-        self.step(Slot::Cell(cell), trial)
-    }
-
-    /// Runs the sentinel when it has not run in this session yet, or when enough trials have run
-    /// since it did.
-    pub(super) fn sentinel_if_due(&mut self) -> Result<(), Halt> {
-        let every = self.settings.sentinel_every;
-        let due = !self.sentinel_ran || (every > 0 && self.ledger.since_sentinel >= every);
-        if due { self.sentinel() } else { Ok(()) }
-    }
-
-    /// Runs the sentinel when trials have run since its last run.
-    pub(super) fn sentinel_at_end(&mut self) -> Result<(), Halt> {
-        match self.ledger.since_sentinel {
-            0 => Ok(()),
-            _ => self.sentinel(),
-        }
-    }
-
-    fn sentinel(&mut self) -> Result<(), Halt> {
-        if !self.ledger.has_sentinel() {
-            return Ok(());
-        }
-        self.step(Slot::Sentinel, self.ledger.sentinel.len() as u32)?;
-        self.sentinel_ran = true;
-        Ok(())
-    }
-
-    fn step(&mut self, slot: Slot, trial: u32) -> Result<(), Halt> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Halt::End(End::Cancelled));
         }
-        let cell = self.ledger.plan_of(slot).clone();
+        let planned = self.ledger.cells[cell].clone();
         let subject = Subject {
-            label: cell.label.clone(),
+            label: planned.label.clone(),
             trial,
-            sentinel: slot == Slot::Sentinel,
         };
         self.tell(&Event::Begins(subject.clone(), self.position()))?;
         self.folder.flush_log()?;
-        let (outcome, seconds, notes) = self.trial(&cell, &subject);
+        let (outcome, seconds, notes) = self.trial(&planned, &subject);
         // The trial is recorded before its notes are written, so that a full disk does not lose the
         // measurement.
         let recorded = sort_out(outcome, &subject)
-            .and_then(|result| Ok(self.record(&cell, &subject, seconds, result)?));
+            .and_then(|result| Ok(self.record(&planned, &subject, seconds, result)?));
         for note in notes {
             self.tell(&Event::Note(format!("{subject}: {note}")))?;
         }
         recorded?;
-        self.report(slot, subject, seconds)
+        self.report(cell, subject, seconds)
     }
 
     fn trial(&mut self, cell: &CellPlan<P::Cell>, subject: &Subject) -> Ran<P::Outcome> {
         let mut context = Context {
             trial: subject.trial,
-            sentinel: subject.sentinel,
             seed: trial_seed(self.settings.seed, &cell.key, subject.trial),
             cancel: self.cancel,
             notes: Vec::new(),
@@ -92,12 +58,7 @@ impl<P: Plan> Session<'_, P> {
         seconds: f64,
         result: TrialResult<P::Outcome>,
     ) -> Result<(), RunError> {
-        let kind = match subject.sentinel {
-            true => Kind::Sentinel,
-            false => Kind::Cell,
-        };
         let entry = Entry {
-            kind,
             key: cell.key.clone(),
             trial: subject.trial,
             session: self.folder.record().sessions,
@@ -112,11 +73,8 @@ impl<P: Plan> Session<'_, P> {
         self.ledger.absorb(entry, |outcome| plan.invalid(outcome))
     }
 
-    fn report(&mut self, slot: Slot, subject: Subject, seconds: f64) -> Result<(), Halt> {
-        let trial = match slot {
-            Slot::Cell(cell) => self.ledger.trials[cell].get(&subject.trial),
-            Slot::Sentinel => self.ledger.sentinel.last(),
-        };
+    fn report(&mut self, cell: usize, subject: Subject, seconds: f64) -> Result<(), Halt> {
+        let trial = self.ledger.trials[cell].get(&subject.trial);
         let position = self.position();
         let event = match trial.map(|trial| &trial.result) {
             Some(TrialResult::Ok(outcome)) => {
@@ -135,15 +93,6 @@ impl<P: Plan> Session<'_, P> {
             None => unreachable!("the trial was recorded a moment ago"),
         };
         Ok(self.tell(&event)?)
-    }
-
-    /// The sentinel's drift so far; `None` without a sentinel.
-    pub(super) fn drift(&self) -> Option<Drift> {
-        self.ledger.sentinel_plan.as_ref()?;
-        let metric = |outcome| self.plan.metric(outcome);
-        let runs = self.ledger.sentinel.iter();
-        let values: Vec<Option<f64>> = runs.map(|run| run.result.ok().map(metric)).collect();
-        Some(Drift::of(&values))
     }
 }
 

@@ -1,9 +1,8 @@
-//! The outcome of a run: the trials of every cell, drift and warnings.
+//! The outcome of a run: the trials of every cell, and warnings.
 
 use super::entry::TrialResult;
 use super::ledger::{FIRST_TRIALS, Ledger, fault};
 use super::plan::CellPlan;
-use super::sentinel::Drift;
 use crate::run_dir::RunState;
 use q2c_result::Warning;
 use q2c_stats::Interval;
@@ -13,7 +12,7 @@ use std::error::Error;
 /// One finished trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial<O> {
-    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
+    /// Number of the trial within its cell, from 0.
     pub trial: u32,
     /// Session in which it ran, from 1.
     pub session: u32,
@@ -104,10 +103,6 @@ impl End {
 pub struct Summary<C, O> {
     /// The cells in the plan's order.
     pub cells: Vec<CellRuns<C, O>>,
-    /// The sentinel's runs, oldest first.
-    pub sentinel: Vec<Trial<O>>,
-    /// The sentinel's drift; `None` without a sentinel.
-    pub drift: Option<Drift>,
     /// The smallest number of finished trials of a cell that can run and was not given up; 0 when
     /// there is none.
     pub trials: u32,
@@ -115,8 +110,8 @@ pub struct Summary<C, O> {
     pub seconds: f64,
     /// How the run ended.
     pub end: End,
-    /// Warnings of rounds left out, of time over the budget, of drift, of failures, of cells that
-    /// were given up and of precision that was not reached.
+    /// Warnings of rounds left out, of time over the budget, of failures, of cells that were given
+    /// up and of precision that was not reached.
     pub warnings: Vec<Warning>,
 }
 
@@ -129,12 +124,7 @@ impl<C, O> Summary<C, O> {
 }
 
 impl<C: Serialize + Clone, O> Summary<C, O> {
-    pub(super) fn of(
-        ledger: Ledger<C, O>,
-        end: End,
-        drift: Option<Drift>,
-        warnings: Vec<Warning>,
-    ) -> Self {
+    pub(super) fn of(ledger: Ledger<C, O>, end: End, warnings: Vec<Warning>) -> Self {
         let possible = (0..ledger.cells.len())
             .filter(|&cell| ledger.impossible(cell).or(ledger.given_up(cell)).is_none());
         let trials = possible.map(|cell| ledger.trials[cell].len() as u32).min();
@@ -145,8 +135,6 @@ impl<C: Serialize + Clone, O> Summary<C, O> {
         });
         Summary {
             cells: runs.collect(),
-            sentinel: ledger.sentinel,
-            drift,
             trials: trials.unwrap_or(0),
             seconds: ledger.spent_s,
             end,

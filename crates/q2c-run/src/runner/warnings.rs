@@ -3,7 +3,6 @@
 use super::event::spoken;
 use super::ledger::{FIRST_TRIALS, Ledger};
 use super::precision::Precision;
-use super::sentinel::Drift;
 use super::settings::Settings;
 use q2c_result::Warning;
 use serde::Serialize;
@@ -57,22 +56,6 @@ pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning
             "raise the budget, or name fewer cells",
         )
     })
-}
-
-/// Warns that the sentinel's metric moved by more than the limit.
-pub(super) fn drift(drift: &Drift, settings: &Settings) -> Option<Warning> {
-    let deviation = drift.max_deviation.filter(|&d| d > settings.drift_limit)?;
-    Some(Warning::new(
-        "sentinel-drift",
-        format!(
-            "the sentinel strayed {:.1} % from its median over {} runs (limit {:.1} %)",
-            deviation * 100.0,
-            drift.interval.trials,
-            settings.drift_limit * 100.0
-        ),
-        "the device or the machine changed during the run; small differences between cells are not safe",
-        "compare cells of one round, or run again on a quiet machine",
-    ))
 }
 
 /// Warns of cells with failed trials, and of cells that cannot run.

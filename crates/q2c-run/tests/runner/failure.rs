@@ -147,28 +147,6 @@ fn a_cell_that_cannot_run_is_tried_once() {
 }
 
 #[test]
-fn a_sentinel_that_cannot_run_is_tried_once_and_a_failed_one_again() {
-    for (error, runs) in [
-        (CellError::Cell as fn(String) -> CellError, 1),
-        (CellError::Trial, 4),
-    ] {
-        let root = root();
-        let settings = Settings {
-            sentinel_every: 3,
-            ..settings()
-        };
-        let mut plan = FakePlan::with_sentinel(3).script(move |key, _| match key {
-            "s" => Err(error("no".to_owned())),
-            _ => Ok(1.0),
-        });
-        let summary = run(&mut plan, &settings, &mut folder(&root)).unwrap();
-        assert_eq!(plan.ran.iter().filter(|name| *name == "s").count(), runs);
-        assert_eq!(summary.trials, 3);
-        assert_eq!(summary.drift.unwrap().max_deviation, None);
-    }
-}
-
-#[test]
 fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
     let root = root();
     let mut opened = folder(&root);

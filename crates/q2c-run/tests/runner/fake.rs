@@ -33,14 +33,13 @@ impl Clock for FakeClock {
 
 type Script = Box<dyn FnMut(&str, &mut Context<'_>) -> Result<f64, CellError>>;
 
-/// A plan of `cells` cells named c0, c1, ..., and of a sentinel named `s` when `sentinel` is set.
+/// A plan of `cells` cells named c0, c1, ...
 pub struct FakePlan {
     pub clock: FakeClock,
     pub cells: u32,
     /// Prefix of the plan's keys. With the default "c" the plan owns every entry, else only those
     /// whose key begins with the prefix.
     pub keys: &'static str,
-    pub sentinel: bool,
     /// The length of a trial by the plan's estimate, and its real length, both in seconds.
     pub planned_s: f64,
     pub real_s: f64,
@@ -48,7 +47,7 @@ pub struct FakePlan {
     pub invalid: fn(&f64) -> Option<String>,
     /// Makes the outcome of a trial; by default a third of the trial's seed.
     pub script: Script,
-    /// Every trial begun, as `c0/0`, and every run of the sentinel, as `s`, in order.
+    /// Every trial begun, as `c0/0`, in order.
     pub ran: Vec<String>,
 }
 
@@ -58,19 +57,11 @@ impl FakePlan {
             clock: FakeClock::default(),
             cells,
             keys: "c",
-            sentinel: false,
             planned_s: 10.0,
             real_s: 10.0,
             invalid: |_| None,
             script: Box::new(|_, context| Ok(context.seed as f64 / 3.0)),
             ran: Vec::new(),
-        }
-    }
-
-    pub fn with_sentinel(cells: u32) -> Self {
-        FakePlan {
-            sentinel: true,
-            ..Self::new(cells)
         }
     }
 
@@ -103,10 +94,6 @@ impl Plan for FakePlan {
             .collect()
     }
 
-    fn sentinel(&self) -> Option<CellPlan<u32>> {
-        self.sentinel.then(|| self.cell("s".to_owned(), u32::MAX))
-    }
-
     fn owns(&self, key: &str) -> bool {
         self.keys == "c" || key.starts_with(self.keys)
     }
@@ -120,11 +107,7 @@ impl Plan for FakePlan {
     }
 
     fn run(&mut self, cell: &CellPlan<u32>, context: &mut Context<'_>) -> Result<f64, CellError> {
-        assert_eq!(context.sentinel, cell.key == "s");
-        self.ran.push(match context.sentinel {
-            true => "s".to_owned(),
-            false => format!("{}/{}", cell.key, context.trial),
-        });
+        self.ran.push(format!("{}/{}", cell.key, context.trial));
         self.clock.pass(self.real_s);
         (self.script)(&cell.key, context)
     }
@@ -186,11 +169,6 @@ pub fn identity() -> Identity {
 
 pub fn reopen(path: &Path) -> RunDir {
     RunDir::resume(path, &identity()).unwrap().0
-}
-
-/// The names in `ran` without the sentinel's runs.
-pub fn trials(ran: &[String]) -> Vec<String> {
-    ran.iter().filter(|name| *name != "s").cloned().collect()
 }
 
 pub fn warned(summary: &Summary<u32, f64>) -> Vec<&str> {

@@ -1,6 +1,6 @@
-//! The order of rounds, the seeds, and the times at which the sentinel runs.
+//! The order of rounds, and the seeds.
 
-use crate::fake::{FakePlan, folder, root, run, trials, warned};
+use crate::fake::{FakePlan, folder, root, run, warned};
 use q2c_run::runner::{CellPlan, Clock, End};
 use q2c_run::{RunState, Settings};
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ fn a_complete_run_has_every_trial_in_its_place() {
     let summary = run(&mut plan, &settings(5, 9), &mut folder).unwrap();
     assert!(matches!(summary.end, End::Complete));
     assert_eq!((summary.trials, summary.seconds), (5, 150.0));
-    assert!(summary.drift.is_none() && warned(&summary).is_empty());
+    assert!(warned(&summary).is_empty());
     let outcomes: Vec<f64> = summary.cells[2].outcomes().copied().collect();
     assert_eq!(outcomes, [200.0, 201.0, 202.0, 203.0, 204.0]);
     let interval = summary.cells[2].interval(|x| *x);
@@ -62,50 +62,6 @@ fn a_complete_run_has_every_trial_in_its_place() {
     );
     assert_eq!(summary.state(), RunState::Complete);
     assert_eq!(plan.clock.monotonic().as_secs(), 150);
-}
-
-#[test]
-fn the_sentinel_stands_at_start_every_k_and_end() {
-    let place = |every: u32| {
-        let root = root();
-        let settings = Settings {
-            sentinel_every: every,
-            ..settings(2, 1)
-        };
-        let mut plan = FakePlan::with_sentinel(3);
-        run(&mut plan, &settings, &mut folder(&root)).unwrap();
-        let shown: String = plan.ran.iter().map(|name| &name[..1]).collect();
-        shown
-    };
-    assert_eq!(place(2), "sccsccsccs");
-    assert_eq!(place(4), "sccccsccs");
-    assert_eq!(place(0), "sccccccs");
-    assert_eq!(place(6), "sccccccs");
-}
-
-#[test]
-fn drift_is_told_by_hand_computed_values() {
-    let root = root();
-    let settings = Settings {
-        sentinel_every: 2,
-        ..settings(2, 1)
-    };
-    let mut values = [100.0, 95.0, 120.0, 101.0].into_iter();
-    let mut plan = FakePlan::with_sentinel(3).script(move |key, _| match key {
-        "s" => Ok(values.next().unwrap()),
-        _ => Ok(1.0),
-    });
-    let summary = run(&mut plan, &settings, &mut folder(&root)).unwrap();
-    // Sorted 95 100 101 120: the median is 100.5, and 120 is furthest from it.
-    let drift = summary.drift.as_ref().unwrap();
-    assert_eq!(drift.max_deviation, Some(19.5 / 100.5));
-    assert_eq!(
-        drift.values,
-        [Some(100.0), Some(95.0), Some(120.0), Some(101.0)]
-    );
-    assert_eq!(warned(&summary), ["sentinel-drift"]);
-    assert!(summary.warnings[0].found.contains("19.4 %"));
-    assert!(summary.cells.iter().all(|cell| cell.trials.len() == 2));
 }
 
 #[test]
@@ -131,7 +87,7 @@ fn trials_are_added_to_unsteady_cells_alone_until_tight_or_out_of_trials() {
     assert_eq!(counts, [5, 9, 12]);
     assert_eq!(warned(&summary), ["interval-wide"]);
     assert!(summary.warnings[0].found.contains("cell c2"));
-    assert_eq!(trials(&plan.ran).len(), 26);
+    assert_eq!(plan.ran.len(), 26);
 }
 
 #[test]

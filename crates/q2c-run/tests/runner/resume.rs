@@ -1,6 +1,6 @@
 //! Crashes and cancels at every point of a run.
 
-use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run, trials};
+use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run};
 use q2c_run::run_dir::{RunDir, Status};
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::runner::{End, Entry, RunError};
@@ -14,7 +14,6 @@ fn settings() -> Settings {
     Settings {
         trials: 2,
         seed: 5,
-        sentinel_every: 2,
         ..Settings::default()
     }
 }
@@ -23,22 +22,19 @@ fn entries(folder: &RunDir) -> Vec<Entry<u32, f64>> {
     folder.entries().unwrap()
 }
 
-/// Names of the journaled trials of cells, in the form of [`FakePlan::ran`].
+/// Names of the journaled trials, in the form of [`FakePlan::ran`].
 fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
-    let all = entries.iter().map(|e| match e.key.as_str() {
-        "s" => "s".to_owned(),
-        key => format!("{key}/{}", e.trial),
-    });
-    trials(&all.collect::<Vec<String>>())
+    let name = |e: &Entry<u32, f64>| format!("{}/{}", e.key, e.trial);
+    entries.iter().map(name).collect()
 }
 
 /// The journal's trials, their values and the order of a run that was never interrupted.
 fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     let root = root();
     let mut folder = folder(&root);
-    run(&mut FakePlan::with_sentinel(3), &settings(), &mut folder).unwrap();
+    run(&mut FakePlan::new(3), &settings(), &mut folder).unwrap();
     let all = entries(&folder);
-    assert_eq!(all.len(), 6 + 4);
+    assert_eq!(all.len(), 6);
     fs::create_dir(path).unwrap();
     for name in ["state.json", "plan.toml", "log.txt"] {
         fs::copy(folder.path().join(name), path.join(name)).unwrap();
@@ -57,39 +53,22 @@ fn a_crash_at_every_byte_loses_no_finished_trial_and_repeats_none() {
         fs::write(path.join("state.json"), &state).unwrap();
         fs::write(path.join("cells.jsonl"), &text[..at]).unwrap();
         let finished = text[..at].iter().filter(|&&byte| byte == b'\n').count();
-        let kept = names(&all[..finished]);
 
         let mut folder = reopen(&path);
         assert_eq!(entries(&folder), all[..finished]);
-        let mut plan = FakePlan::with_sentinel(3);
+        let mut plan = FakePlan::new(3);
         let summary = run(&mut plan, &settings(), &mut folder).unwrap();
-        assert_eq!(trials(&plan.ran), order[kept.len()..], "cut at byte {at}");
+        assert_eq!(plan.ran, order[finished..], "cut at byte {at}");
         assert_eq!(names(&entries(&folder)), order);
         assert_eq!(entries(&folder)[..finished], all[..finished]);
         assert_eq!(summary.trials, 2);
         // A trial's seed is the same in every session, and an outcome read back is equal to the
         // last bit.
-        for entry in all.iter().filter(|entry| entry.key != "s") {
+        for entry in &all {
             let cell = &summary.cells[entry.cell as usize];
             let again = cell.trials[entry.trial as usize].result.ok();
             assert_eq!(again, entry.result.ok());
         }
-    }
-}
-
-#[test]
-fn a_resumed_session_starts_with_a_sentinel_only_when_trials_are_left() {
-    let root = root();
-    let path = root.path().join("crashed");
-    let (text, _) = whole_run(&path);
-    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-    // The order is s c c s c c s c c s, with s for the sentinel and c for a trial of a cell.
-    for (kept, expected) in [(10, ""), (9, "s"), (8, "scs"), (7, "sccs"), (5, "sccscs")] {
-        fs::write(path.join("cells.jsonl"), lines[..kept].concat()).unwrap();
-        let mut plan = FakePlan::with_sentinel(3);
-        run(&mut plan, &settings(), &mut reopen(&path)).unwrap();
-        let shown: String = plan.ran.iter().map(|name| &name[..1]).collect();
-        assert_eq!(shown, expected, "{kept} lines kept");
     }
 }
 
@@ -199,15 +178,13 @@ fn extra_rounds_resume_where_they_stopped() {
 fn a_journal_of_another_plan_is_refused_by_key() {
     let root = root();
     let mut first = folder(&root);
-    run(&mut FakePlan::with_sentinel(3), &settings(), &mut first).unwrap();
-    let mut smaller = FakePlan::with_sentinel(2);
+    run(&mut FakePlan::new(3), &settings(), &mut first).unwrap();
+    let mut smaller = FakePlan::new(2);
     let refused = run(&mut smaller, &settings(), &mut first).unwrap_err();
     assert!(
         matches!(&refused, RunError::OtherPlan { key, .. } if key == "c2"),
         "{refused}"
     );
-    let refused = run(&mut FakePlan::new(3), &settings(), &mut first).unwrap_err();
-    assert!(refused.to_string().contains("is a sentinel"), "{refused}");
     assert!(smaller.ran.is_empty());
 
     let path = first.path().to_path_buf();
@@ -217,7 +194,7 @@ fn a_journal_of_another_plan_is_refused_by_key() {
     assert_ne!(text, other);
     fs::write(path.join("cells.jsonl"), other).unwrap();
     let (mut changed, _) = RunDir::resume(&path, &identity()).unwrap();
-    let refused = run(&mut FakePlan::with_sentinel(3), &settings(), &mut changed).unwrap_err();
+    let refused = run(&mut FakePlan::new(3), &settings(), &mut changed).unwrap_err();
     assert!(refused.to_string().contains("was 7, is 1"), "{refused}");
 }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 fn within(seconds: u64) -> Settings {
     Settings {
-        sentinel_every: 0,
         budget: Some(Duration::from_secs(seconds)),
         ..Settings::default()
     }
@@ -16,44 +15,40 @@ fn within(seconds: u64) -> Settings {
 
 #[test]
 fn the_forecast_by_hand() {
-    // 4 cells x 5 trials x 10 s, and two sentinel runs of 10 s each.
-    let plan = FakePlan::with_sentinel(4);
-    let settings = Settings {
-        sentinel_every: 0,
-        ..Settings::default()
-    };
-    let forecast = Forecast::of(&plan, &settings).unwrap();
+    // 4 cells x 5 trials x 10 s.
+    let plan = FakePlan::new(4);
+    let forecast = Forecast::of(&plan, &Settings::default()).unwrap();
     assert_eq!(
         (forecast.trials, forecast.seconds, forecast.fits),
-        (5, 220.0, true)
+        (5, 200.0, true)
     );
-    assert_eq!(forecast.to_string(), "4 cells x 5 trials: about 3 min 40 s");
+    assert_eq!(forecast.to_string(), "4 cells x 5 trials: about 3 min 20 s");
 
-    // 3 rounds take 120 s and the sentinel 20 s; 4 rounds would take 180 s.
-    let forecast = Forecast::of(&plan, &within(179)).unwrap();
+    // 3 rounds take 120 s; 4 rounds would take 160 s.
+    let forecast = Forecast::of(&plan, &within(159)).unwrap();
     assert_eq!(
         (forecast.trials, forecast.seconds, forecast.fits),
-        (3, 140.0, true)
+        (3, 120.0, true)
     );
     assert_eq!(
         forecast.to_string(),
-        "4 cells x 3 trials (5 asked): about 2 min 20 s, budget 2 min 59 s"
+        "4 cells x 3 trials (5 asked): about 2 min 00 s, budget 2 min 39 s"
     );
-    assert_eq!(Forecast::of(&plan, &within(180)).unwrap().trials, 4);
+    assert_eq!(Forecast::of(&plan, &within(160)).unwrap().trials, 4);
 
     let forecast = Forecast::of(&plan, &within(1)).unwrap();
     assert_eq!(
         (forecast.trials, forecast.seconds, forecast.fits),
-        (1, 60.0, false)
+        (1, 40.0, false)
     );
 }
 
 #[test]
 fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
     let root = root();
-    let mut plan = FakePlan::with_sentinel(4).script(|_, _| Ok(1.0));
+    let mut plan = FakePlan::new(4).script(|_, _| Ok(1.0));
     let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(179), &mut folder(&root), &quiet);
+    let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root), &quiet);
     let summary = summary.unwrap();
     assert!(
         heard[0].starts_with("4 cells x 3 trials (5 asked)"),
@@ -64,12 +59,12 @@ fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
     assert_eq!(warned(&summary), ["trials-cut"]);
     assert_eq!(
         summary.warnings[0].found,
-        "3 trials per cell instead of 5: the budget is 2 min 59 s"
+        "3 trials per cell instead of 5: the budget is 2 min 39 s"
     );
-    // Five rounds and two sentinel runs take 220 s, which is 41 s more than the budget.
+    // Five rounds take 200 s, which is 41 s more than the budget.
     assert_eq!(summary.warnings[0].todo, "raise the budget by 41 s");
     assert!(heard.contains(&summary.warnings[0].found));
-    assert_eq!(plan.ran.len(), 14);
+    assert_eq!(plan.ran.len(), 12);
 }
 
 #[test]

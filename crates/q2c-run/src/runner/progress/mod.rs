@@ -46,7 +46,6 @@ mod tests {
         Subject {
             label: "4 KiB poll".to_owned(),
             trial,
-            sentinel: false,
         }
     }
 }

@@ -102,7 +102,6 @@ mod tests {
             let subject = Subject {
                 label: label.to_owned(),
                 trial,
-                sentinel: false,
             };
             progress.event(&Event::Failed(
                 subject,
