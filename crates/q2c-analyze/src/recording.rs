@@ -48,9 +48,8 @@ pub fn recording(
     stop: &AtomicBool,
 ) -> Result<AnalyzeResult, AnalyzeError> {
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
-    let input = Input::recognise(path, options.format.as_deref())?;
+    let input = Input::with_options(path, options.format.as_deref(), &options.import)?;
     analysis.by_thread = has_ids_of_threads(path, &input)?;
-    input.check(path, &options.import)?;
     if let Some(process) = &options.process {
         let mut of_it = OfProcess::new(process, &mut analysis);
         let mut meta = input.read(path, &options.import, &Scan::new(), &mut of_it)?;

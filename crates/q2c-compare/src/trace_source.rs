@@ -133,7 +133,7 @@ impl TraceSource {
         tell: &dyn Fn(&str),
     ) -> Result<Self, SourceError> {
         let path = asked.path;
-        let input = Input::recognise(path, asked.format)?;
+        let input = Input::with_options(path, asked.format, asked.import)?;
         let made_by = input.format();
         let imported = match input {
             Input::Own => None,

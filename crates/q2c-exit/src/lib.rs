@@ -69,6 +69,7 @@ pub fn import_exit(error: &ImportError) -> Exit {
         | ImportError::Map { .. }
         | ImportError::Pattern { .. }
         | ImportError::Unused { .. }
+        | ImportError::Needless { .. }
         | ImportError::Merge { .. }
         | ImportError::Carried { .. }
         | ImportError::NoFormat { .. } => Exit::Usage,

@@ -119,8 +119,19 @@ const COLUMNS: [Column; 11] = [
 /// # Errors
 /// A [`SourceError`].
 pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, SourceError> {
-    let input = Input::recognise(path, options.format.as_deref())?;
+    let import = import_options(options);
+    let input = Input::with_options(path, options.format.as_deref(), &import)?;
     read_input(path, input, options, stop)
+}
+
+/// A stated length is also that of the calibration, so it may be given for any recording.
+fn import_options(options: &SourceOptions) -> ImportOptions {
+    let (op, bytes) = ASSUMED;
+    ImportOptions {
+        bytes: None,
+        assumed: Some((op, options.import.bytes.unwrap_or(bytes))),
+        ..options.import.clone()
+    }
 }
 
 /// As [`read`], for an input that is open already. It is called `path` in messages.
@@ -134,13 +145,7 @@ pub fn read_input(
     stop: &AtomicBool,
 ) -> Result<Trace, SourceError> {
     let format = input.format();
-    let (op, bytes) = ASSUMED;
-    let import = ImportOptions {
-        // A stated length is also that of the calibration, so it may be given for any recording.
-        bytes: None,
-        assumed: Some((op, options.import.bytes.unwrap_or(bytes))),
-        ..options.import.clone()
-    };
+    let import = import_options(options);
     let scan = Scan::new().columns(&COLUMNS);
     take(path, options, stop, format, |sink| {
         input.read(path, &import, &scan, sink)

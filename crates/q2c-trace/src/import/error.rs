@@ -152,6 +152,14 @@ pub enum ImportError {
         /// The formats that use it.
         users: String,
     },
+    /// An option was given for a q2c trace.
+    #[error("read {}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such option; leave it out", path.display())]
+    Needless {
+        /// Path of the trace.
+        path: PathBuf,
+        /// The option as it is typed.
+        flag: &'static str,
+    },
     /// The column map does not fit the importer's fields.
     #[error("import {}: column map: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]
     Map {

@@ -10,7 +10,7 @@ use crate::blktrace::{BlktraceError, FileSet, IntMap};
 use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
 use std::fs::File;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -91,6 +91,20 @@ impl Input {
             source,
             recognised,
         })
+    }
+
+    /// As [`Input::recognise`]; refuses options that the recording has no use for.
+    ///
+    /// # Errors
+    /// As for [`Input::recognise`] and [`Input::check`].
+    pub fn with_options(
+        path: &Path,
+        format: Option<&str>,
+        options: &ImportOptions,
+    ) -> Result<Input, ImportError> {
+        let input = Input::recognise(path, format)?;
+        input.check(path, options)?;
+        Ok(input)
     }
 
     /// Name of the format; `None` for a q2c trace.
@@ -186,6 +200,13 @@ fn recognise_text(path: &Path, head: &[u8]) -> Result<Option<&'static ImportForm
     }
 }
 
+/// Whether `path` is a q2c trace, by its first bytes.
+pub(super) fn is_trace(path: &Path) -> bool {
+    let mut head = [0; PARQUET.len()];
+    let read = |mut file: File| file.read_exact(&mut head);
+    path.is_file() && File::open(path).and_then(read).is_ok() && head == PARQUET
+}
+
 fn no_format(path: &Path, name: &str) -> ImportError {
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     ImportError::NoFormat {
@@ -256,7 +277,7 @@ fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
     match FileSet::find(path) {
         Ok(files) => Ok(Input::Blktrace(files)),
         Err(BlktraceError::Absent { .. }) if format != Some(BLKTRACE) => {
-            let why = File::open(path).and_then(|file| std::io::Read::read(&mut &file, &mut [0]));
+            let why = File::open(path).and_then(|file| (&file).read(&mut [0]));
             Err(why.map_or_else(read_error(path), |_| ImportError::Unknown {
                 path: path.to_owned(),
             }))

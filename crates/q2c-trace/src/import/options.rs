@@ -2,7 +2,7 @@
 
 use super::decimal::TimeUnit;
 use super::error::ImportError;
-use super::input::Input;
+use super::input::{Input, is_trace};
 use super::{FORMATS, by_name};
 use q2c_model::{Bytes, DevId, Op};
 use std::path::{Path, PathBuf};
@@ -40,9 +40,21 @@ pub struct ImportOptions {
     /// Leaves out lines that cannot be read instead of stopping, and counts them by reason in the
     /// trace's `unmatched`.
     pub skip_bad: bool,
+    /// Whether the options are for several recordings of which some are no q2c traces. Those that
+    /// are take any options then, as the others may need them.
+    pub mixed: bool,
 }
 
 impl ImportOptions {
+    /// These options for the recordings at `paths`.
+    #[must_use]
+    pub fn for_recordings<P: AsRef<Path>>(&self, paths: &[P]) -> Self {
+        ImportOptions {
+            mixed: !paths.iter().all(|path| is_trace(path.as_ref())),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn op_or_assumed(&self) -> Option<Op> {
         self.op.or(self.assumed.map(|(op, _)| op))
     }
@@ -110,26 +122,30 @@ impl Input {
         format.is_some_and(|format| format.uses.contains(&option))
     }
 
-    /// Refuses options that the format of the recording does not use. A q2c trace takes any, as it
-    /// may be read beside recordings that need them.
+    /// Refuses options that the format of the recording does not use. A q2c trace uses none.
     ///
     /// # Errors
-    /// [`ImportError::Unused`].
+    /// [`ImportError::Unused`] and [`ImportError::Needless`].
     pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
-        if self.format().is_none() {
-            return Ok(());
-        }
         let mut given = ImportOption::ALL
             .iter()
             .filter(|(_, _, is_given)| is_given(options));
-        let Some((option, flag, _)) = given.find(|(option, ..)| !self.uses(*option)) else {
+        let unused = given.find(|(option, ..)| !self.uses(*option));
+        let path = path.to_owned();
+        let Some(format) = self.format() else {
+            let skip_bad = options.skip_bad.then_some("--skip-bad");
+            let flag = unused.map(|(_, flag, _)| *flag).or(skip_bad);
+            let needless = flag.filter(|_| !options.mixed);
+            return needless.map_or(Ok(()), |flag| Err(ImportError::Needless { path, flag }));
+        };
+        let Some((option, flag, _)) = unused else {
             return Ok(());
         };
         let users = FORMATS.iter().filter(|format| format.uses.contains(option));
         let users: Vec<&str> = users.map(|format| format.name).collect();
         Err(ImportError::Unused {
-            path: path.to_owned(),
-            format: self.format().unwrap_or_default(),
+            path,
+            format,
             flag,
             users: users.join(", "),
         })

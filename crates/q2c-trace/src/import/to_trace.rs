@@ -42,7 +42,7 @@ pub fn to_trace(
     stop: &AtomicBool,
 ) -> Result<(TraceMeta, TraceSummary), ImportError> {
     let single = match recordings {
-        [path] => Some((path, Input::recognise(path, format)?)),
+        [path] => Some((path, Input::with_options(path, format, options)?)),
         _ => None,
     };
     let mut sink = UntilStopped {

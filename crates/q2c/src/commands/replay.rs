@@ -60,7 +60,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
     let limits = Limits::new(&args.limits, SCHEMA)?;
     let request = request(&args.how, args.mode);
-    let source = source(&args.trace, &args.how, stop)?;
+    let source = source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request).or_exit_of(replay_exit)?;
     let open = site(args, &request, &source.facts)?;
     let roots = Roots::live();
@@ -154,12 +154,17 @@ fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> E
     }
 }
 
-/// Opens the trace, and tells the user about what takes long.
-fn source(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<TraceSource, Failure> {
+/// Opens one of `traces`, and tells the user about what takes long.
+fn source<P: AsRef<Path>>(
+    path: &Path,
+    traces: &[P],
+    how: &HowArgs,
+    stop: &AtomicBool,
+) -> Result<TraceSource, Failure> {
     let asked = SourceRequest {
         path,
         format: how.recording.format.as_deref(),
-        import: &how.recording.options(),
+        import: &how.recording.options().for_recordings(traces),
         temporary: &temporary(),
     };
     let _line = Line::reading([path]);

@@ -195,6 +195,41 @@ fn what_the_source_does_not_say_must_be_said() {
     q2c(folder.path(), &import).refused(2, &["FIELD=HEADER"]);
 }
 
+/// Beside a recording of another tool, which has them from it, a q2c trace takes any options.
+#[test]
+fn a_q2c_trace_takes_no_options_of_imports() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.csv"), CSV).unwrap();
+    let run = |line: &str| q2c(folder.path(), &line.split(' ').collect::<Vec<_>>());
+    let map = format!("--unit us --columns {COLUMNS}");
+    run(&format!("trace import in.csv -o a.parquet {map}")).done();
+    for option in [
+        "--unit us",
+        "--op read",
+        "--bs 4k",
+        "--offset-unit 512",
+        "--sort",
+        "--skip-bad",
+        "--read-flag 0",
+        "--delimiter ;",
+        "--columns op=kind",
+        "--blkparse-format %a",
+    ] {
+        let flag = option.split(' ').next().unwrap();
+        let merge = format!("trace import a.parquet a.parquet -o b.parquet {option}");
+        run(&merge).refused(2, &[flag]);
+        run(&format!("analyze a.parquet {option}")).refused(2, &[flag]);
+        if flag != "--bs" {
+            run(&format!("poll sim a.parquet --policy mean {option}")).refused(2, &[flag]);
+        }
+    }
+    for command in ["poll sweep a.parquet", "replay a.parquet null"] {
+        run(&format!("{command} --unit us")).refused(2, &["--unit"]);
+    }
+    run(&format!("trace import a.parquet in.csv -o b.parquet {map}")).done();
+    run("poll sim a.parquet --policy mean --bs 4k").done();
+}
+
 #[test]
 fn no_file_is_written_over() {
     let folder = tempfile::tempdir().unwrap();

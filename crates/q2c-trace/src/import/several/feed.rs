@@ -177,7 +177,7 @@ fn read(
     options: &ImportOptions,
     sending: &mut Sending,
 ) -> Result<TraceMeta, ImportError> {
-    let input = Input::recognise(path, format)?;
+    let input = Input::with_options(path, format, options)?;
     if let Input::Foreign { format, .. } = &input
         && format.own_device_numbers
     {

@@ -56,8 +56,9 @@ pub fn several(
             found: "it more than once".to_owned(),
         });
     }
+    let options = options.for_recordings(paths);
     thread::scope(|scope| {
-        let start = |path| Feed::start(scope, path, format, options);
+        let start = |path| Feed::start(scope, path, format, &options);
         let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect::<Result<_, _>>()?;
         let base = base(&mut feeds)?;
         let mut merged = Merged {

@@ -156,7 +156,7 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
     let files = args.patterns.iter().map(|path| files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
     let source = &args.simulated.source;
-    let read = |path: &PathBuf| trace(path, source, files.len(), stop);
+    let read = |path: &PathBuf| trace(path, source, &files, stop);
     let _line = Line::reading(files.iter().map(PathBuf::as_path));
     files.iter().map(read).collect()
 }

@@ -11,6 +11,7 @@ use q2c_result::Exit;
 use q2c_result::sim::SimResult;
 use q2c_sim::{Configuration, start_threads};
 use q2c_study::{Simulation, StudyError};
+use std::slice;
 use std::sync::atomic::AtomicBool;
 
 /// Simulates classic polling, the oracle and the rules asked for, and prints the outcomes.
@@ -27,9 +28,9 @@ pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let line = Line::reading([args.trace.as_path()]);
-    let trace = trace(&args.trace, source, 1, stop)?;
+    let trace = trace(&args.trace, source, slice::from_ref(&args.trace), stop)?;
     drop(line);
-    let of_trace = std::slice::from_ref(&trace);
+    let of_trace = slice::from_ref(&trace);
     let costs = costs(cost, source.recording.bs, &trace.input.sizes, of_trace)?;
     let policies = sim_policies(args).or_exit(Exit::Usage)?;
     let simulation = Simulation {

@@ -4,15 +4,17 @@ use crate::args::SourceArgs;
 use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
 use q2c_study::{Trace, read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Reads the recording at `path`, one of `inputs` recordings that share the memory.
+/// Reads the recording at `path`, one of `inputs`, which share the memory and the options.
 pub(super) fn trace(
     path: &Path,
     args: &SourceArgs,
-    inputs: usize,
+    inputs: &[PathBuf],
     stop: &AtomicBool,
 ) -> Result<Trace, Failure> {
-    read(path, &args.options(inputs), stop).or_exit_of(study_exit)
+    let mut options = args.options(inputs.len());
+    options.import = options.import.for_recordings(inputs);
+    read(path, &options, stop).or_exit_of(study_exit)
 }

@@ -24,7 +24,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let files = Files::make(args)?;
     let begun = Instant::now();
     let SimulatedArgs { source, cost, .. } = &args.simulated;
-    let read = |path| trace(path, source, args.inputs.len(), stop);
+    let read = |path| trace(path, source, &args.inputs, stop);
     let inputs = args.inputs.iter().map(|path| read(path.as_path()));
     let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
     let traces: Vec<Trace> = inputs.collect::<Result<_, _>>()?;
