@@ -8,7 +8,7 @@
 //! Disks are numbered by appearance, from 0, and their names are among the trace's facts.
 
 use super::arrange::Spec;
-use super::csv::Clock;
+use super::csv::{Clock, midnights, on_day};
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::{KnownTime, Name, Names, Row};
@@ -78,7 +78,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         ..Spec::lines("biosnoop", clock)
     };
     let mut meta = text::import_in_order(from, &spec, |line| snoop.line(line))?;
-    meta.facts.extend(snoop.disks.facts().chain(facts));
+    let days = midnights(snoop.last_of_day).map(|(name, text)| (name.to_owned(), text));
+    meta.facts.extend(snoop.disks.facts().chain(facts).chain(days));
     meta.lost = snoop.lost;
     Ok(meta)
 }
@@ -120,6 +121,8 @@ struct Snoop {
     bytes: Bytes,
     disks: Names,
     lost: u64,
+    /// The last time of day, on its day.
+    last_of_day: Nanos,
 }
 
 impl Snoop {
@@ -143,7 +146,7 @@ impl Snoop {
             return Err(bad("header", expected, line));
         }
         let cells = Cells::split(line, &self.columns)?;
-        let row = cells.row(self.op, self.bytes)?;
+        let row = cells.row(self.op, self.bytes, &mut self.last_of_day)?;
         let disk = match cells.get("ID") {
             b"" => cells.get("DISK").to_vec(),
             // A later biosnoop.bt prints the two parts of the number.
@@ -197,7 +200,12 @@ impl<'a> Cells<'a> {
         time(self.get(name), unit.unwrap_or(TimeUnit::Milliseconds), name)
     }
 
-    fn row(&self, op: Option<Op>, bytes: Bytes) -> Result<Row, BadLine> {
+    fn row(
+        &self,
+        op: Option<Op>,
+        bytes: Bytes,
+        last_of_day: &mut Nanos,
+    ) -> Result<Row, BadLine> {
         let bytes = match self.get("BYTES") {
             b"" => bytes,
             cell => Bytes(whole(cell, "BYTES")?),
@@ -221,12 +229,14 @@ impl<'a> Cells<'a> {
         let end = match self.get("TIMESTAMP") {
             b"" => self.time("TIME")?,
             cell => {
-                let ns = str::from_utf8(cell)
-                    .ok()
-                    .and_then(|cell| Clock::Day.nanos(cell));
-                Nanos(
-                    ns.ok_or_else(|| bad("TIMESTAMP", "a time of day such as 14:23:45.123", cell))?,
-                )
+                let text = str::from_utf8(cell).ok();
+                let ns = text.and_then(|cell| Clock::Day.nanos(cell));
+                let expected = "a time of day such as 14:23:45.123";
+                *last_of_day = on_day(
+                    Nanos(ns.ok_or_else(|| bad("TIMESTAMP", expected, cell))?),
+                    *last_of_day,
+                );
+                *last_of_day
             }
         };
         let latency = self.time("LAT")?;

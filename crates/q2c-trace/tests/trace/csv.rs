@@ -439,10 +439,37 @@ fn dates_and_times_of_day_need_no_unit() {
     let (read, meta) = at("12:34:56.789", "12:34:57").unwrap();
     assert_eq!(read[1], "211000000 write 512 16 2000000");
     assert_eq!((&*meta.clock, meta.start_unix_ns), ("time of day", None));
-    for second in ["00:00:00", "2024-01-15 00:00:00", "1"] {
+    for second in ["12:00:00", "2024-01-15 00:00:00", "1"] {
         let told = at("23:59:59.9", second).unwrap_err();
         assert!(told.contains("line 3, submit_ns"), "{told}");
     }
+}
+
+/// A time of day that falls by more than 12 hours is of the next day, within a row as well.
+#[test]
+fn times_of_day_pass_midnight() {
+    let day_ns = 86_400_000_000_000_u64;
+    let noted = |meta: &q2c_model::TraceMeta| meta.facts["midnights"].starts_with("2 (");
+    let text = "start,end,op,size\n23:59:59.5,00:00:00.5,R,512\n00:00:01,00:00:02,R,512\n\
+        13:00:00,13:00:01,R,512\n00:00:00,00:00:01,R,512\n";
+    let (read, meta) = rows(text, "", None).unwrap();
+    let last = format!("{} read 512 0 1000000000", day_ns + 500_000_000);
+    assert_eq!(read[0], "0 read 512 0 1000000000");
+    assert_eq!(read[1], "1500000000 read 512 0 1000000000");
+    assert_eq!((&read[3], noted(&meta)), (&last, true));
+    // Of rows in the order of their ends, one may end before midnight below one that ends after it.
+    let head = "end,latency_us,op,size";
+    let text = format!("{head}\n23:59:59.9,2,R,512\n00:00:00.1,2,R,512\n23:59:59.9,1,W,512\n");
+    let (read, meta) = rows(text, "", None).unwrap();
+    assert_eq!(read[1..], ["1000 write 512 0 1000", "200000000 read 512 0 2000"]);
+    assert!(meta.facts["midnights"].starts_with("1 ("));
+    let sorting = ImportOptions {
+        sort: Some(std::env::temp_dir()),
+        ..ImportOptions::default()
+    };
+    let text = "time,op,size\n23:59:59,R,512\n00:00:01,R,512\n00:00:00,R,512\n";
+    let (records, _) = import(text.as_bytes(), &sorting).unwrap();
+    assert_eq!(records[2].submit_ns, Some(Nanos(2_000_000_000)));
 }
 
 #[test]

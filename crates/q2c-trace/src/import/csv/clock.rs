@@ -1,8 +1,10 @@
 //! Dates and times of day in cells.
 
+use crate::import::row::DAY;
 use jiff::civil::Time;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
+use q2c_model::Nanos;
 
 /// What the times of a column, written as clocks show them, count from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,27 @@ impl Clock {
         let (clock, ns) = parse(cell)?;
         u64::try_from(ns).ok().filter(|_| clock == self)
     }
+}
+
+/// What is said of a recording whose times of day pass midnight so often.
+pub(in crate::import) fn midnights(last: Nanos) -> Option<(&'static str, String)> {
+    let days = last.0 / DAY.0;
+    let meaning = "a time of day more than 12 hours before the one above is of the next day";
+    (days > 0).then(|| ("midnights", format!("{days} ({meaning})")))
+}
+
+/// Puts a time of day on a day: that of the time `near` before it, or the next one if it falls by
+/// more than 12 hours. A late row from before midnight rises by almost a day; it stays a late row.
+pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
+    let hour = DAY.0 / 24;
+    let same_day = (near.0 - near.0 % DAY.0).saturating_add(time.0);
+    Nanos(if same_day.saturating_add(12 * hour) < near.0 {
+        same_day.saturating_add(DAY.0)
+    } else if near >= DAY && same_day > near.0.saturating_add(23 * hour) {
+        same_day - DAY.0
+    } else {
+        same_day
+    })
 }
 
 fn parse(cell: &str) -> Option<(Clock, i128)> {

@@ -19,7 +19,7 @@ mod suggest;
 mod unit;
 mod window;
 
-pub(super) use clock::Clock;
+pub(super) use clock::{Clock, midnights, on_day};
 pub(super) use guess::unit_of;
 
 use super::error::{BadLine, ImportError};

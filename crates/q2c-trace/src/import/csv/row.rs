@@ -1,7 +1,7 @@
 //! Turns a row into a record.
 
 use super::cells::Cells;
-use super::clock::Clock;
+use super::clock::{Clock, midnights, on_day};
 use super::field::{self, Field, LENGTH};
 use super::names::Names;
 use super::plan::Plan;
@@ -30,6 +30,8 @@ pub(super) struct Rows<'a> {
     origin: Option<Nanos>,
     /// The latest stamp so far.
     last_stamp: Nanos,
+    /// The stamp of the last good row where times are of the day alone.
+    last_of_day: Option<Nanos>,
     /// Whether rows may come in any order, because they are sorted later.
     pub(super) is_sorted_later: bool,
     lanes: HashMap<u64, u32>,
@@ -46,6 +48,7 @@ impl<'a> Rows<'a> {
             plan,
             origin: None,
             last_stamp: Nanos::ZERO,
+            last_of_day: (plan.clock() == Some(Clock::Day)).then_some(Nanos::ZERO),
             is_sorted_later: false,
             lanes: HashMap::new(),
             devices: Names::default(),
@@ -61,10 +64,12 @@ impl<'a> Rows<'a> {
         let start = self.check_order(&mut record)?;
         check_length(&record, self.plan)?;
         record.lane = self.lane(cells)?;
+        let stamp = instant(&mut record, self.plan.stamp).unwrap_or_default();
         if self.plan.by_end() {
-            let end = instant(&mut record, self.plan.end());
-            self.last_stamp = self.last_stamp.max(end.unwrap_or_default());
+            self.last_stamp = self.last_stamp.max(stamp);
         }
+        let unshifted = Nanos(stamp.0.saturating_sub(self.shift()));
+        self.last_of_day = self.last_of_day.map(|_| unshifted);
         Ok((start, record))
     }
 
@@ -120,6 +125,8 @@ impl<'a> Rows<'a> {
                 "1 (the source has no ends)".to_owned(),
             ));
         }
+        let last = Nanos(self.last_stamp.0.saturating_sub(self.shift()));
+        facts.extend(self.last_of_day.and_then(|_| midnights(last)));
         let start = format!("{} less latency", self.plan.stamp.name());
         facts.extend(self.plan.by_end().then_some(("start", start)));
         facts
@@ -165,7 +172,21 @@ impl<'a> Rows<'a> {
         if flushes_first && record.bytes == Bytes(0) {
             record.op = Op::Flush;
         }
+        self.put_on_days(record);
         self.add_instant(record, duration)
+    }
+
+    /// Puts the times of a row that are of the day alone on the days after the first.
+    fn put_on_days(&self, record: &mut IoRecord) {
+        let Some(mut near) = self.last_of_day else {
+            return;
+        };
+        for column in self.plan.instants {
+            if let Some(Some(time)) = field::instant(record, *column) {
+                near = on_day(*time, near);
+                *time = near;
+            }
+        }
     }
 
     /// Works out the end from the start and the latency, or the start from the end.
