@@ -79,7 +79,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     let mut meta = text::import_in_order(from, &spec, |line| snoop.line(line))?;
     let days = midnights(snoop.last_of_day).map(|(name, text)| (name.to_owned(), text));
-    meta.facts.extend(snoop.disks.facts().chain(facts).chain(days));
+    meta.facts
+        .extend(snoop.disks.facts().chain(facts).chain(days));
     meta.lost = snoop.lost;
     Ok(meta)
 }
@@ -200,12 +201,7 @@ impl<'a> Cells<'a> {
         time(self.get(name), unit.unwrap_or(TimeUnit::Milliseconds), name)
     }
 
-    fn row(
-        &self,
-        op: Option<Op>,
-        bytes: Bytes,
-        last_of_day: &mut Nanos,
-    ) -> Result<Row, BadLine> {
+    fn row(&self, op: Option<Op>, bytes: Bytes, last_of_day: &mut Nanos) -> Result<Row, BadLine> {
         let bytes = match self.get("BYTES") {
             b"" => bytes,
             cell => Bytes(whole(cell, "BYTES")?),

@@ -295,14 +295,56 @@ fn usual_names_need_no_map() {
         "submit_ns=Timestamp_us,latency=Response Time (us),op=Op,offset=Offset,bytes=Size"
     );
     assert_eq!(meta.facts["columns_not_taken"], "Host");
-    // A map that is given is the only one.
-    let given = options("submit_ns=Timestamp_us", TimeUnit::Microseconds);
-    let (records, meta) = import(text, &given).unwrap();
+}
+
+/// Usual names give the fields that the map does not name, as far as they go with it.
+#[test]
+fn usual_names_fill_up_a_map() {
+    let text = b"when_us,start_us,lat_us,op,size,lba,pid\n10,9,5,R,4096,8,3\n12,11,7,W,8192,0,3\n";
+    let filled = |map: &str| {
+        rows(text, map, None).map(|(read, meta)| {
+            let fact = |name: &str| meta.facts.get(name).map_or("", |fact| fact).to_owned();
+            (
+                read[1].clone(),
+                fact("columns_by_name"),
+                fact("columns_not_taken"),
+            )
+        })
+    };
+    let expected = |row: &str, by_name: &str, rest: &str| {
+        Ok((row.to_owned(), by_name.to_owned(), rest.to_owned()))
+    };
     assert_eq!(
-        meta.facts["columns_not_taken"],
-        "Response Time (us), Op, Offset, Size, Host"
+        filled("submit_ns=when_us,bytes=size:B"),
+        expected(
+            "2000 write 8192 0 7000",
+            "latency=lat_us,op=op,sector=lba,pid=pid",
+            "start_us"
+        )
     );
-    assert_eq!((records[1].bytes, records[1].u2c()), (Bytes(4096), None));
+    // A named end and a start leave no room for a latency.
+    assert_eq!(
+        filled("reap_ns=when_us,bytes=size:B"),
+        expected(
+            "2000 write 8192 0 1000",
+            "submit_ns=start_us,op=op,sector=lba,pid=pid",
+            "lat_us"
+        )
+    );
+    // The offset is named, in the column of a usual sector.
+    assert_eq!(
+        filled("offset=lba:512B,bytes=size,submit_ns=start_us"),
+        expected(
+            "2000 write 8192 0 7000",
+            "latency=lat_us,op=op,pid=pid",
+            "when_us"
+        )
+    );
+    assert!(
+        filled("submit_ns=when_us")
+            .unwrap_err()
+            .contains("bytes=size:B in --columns")
+    );
 }
 
 #[test]
@@ -461,7 +503,10 @@ fn times_of_day_pass_midnight() {
     let head = "end,latency_us,op,size";
     let text = format!("{head}\n23:59:59.9,2,R,512\n00:00:00.1,2,R,512\n23:59:59.9,1,W,512\n");
     let (read, meta) = rows(text, "", None).unwrap();
-    assert_eq!(read[1..], ["1000 write 512 0 1000", "200000000 read 512 0 2000"]);
+    assert_eq!(
+        read[1..],
+        ["1000 write 512 0 1000", "200000000 read 512 0 2000"]
+    );
     assert!(meta.facts["midnights"].starts_with("1 ("));
     let sorting = ImportOptions {
         sort: Some(std::env::temp_dir()),

@@ -105,19 +105,6 @@ const UNITS: [(&str, TimeUnit); 9] = [
     ("seconds", TimeUnit::Seconds),
 ];
 
-/// The fields that the names of a header row say, with the indexes of their cells. A field that
-/// several headers would fit goes to the first.
-pub(super) fn guess(header: &Cells) -> Vec<(Field, usize)> {
-    let mut fields: Vec<(Field, usize)> = Vec::new();
-    for (at, name) in header.iter().enumerate() {
-        let new = |field: &Field| fields.iter().all(|(known, _)| known != field);
-        if let Some(field) = named(name).filter(new) {
-            fields.push((field, at));
-        }
-    }
-    fields
-}
-
 /// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
 /// names its unit, too: `submit_ns`.
 pub(in crate::import) fn unit_of(header: &str) -> Option<TimeUnit> {

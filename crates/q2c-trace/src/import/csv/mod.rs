@@ -17,6 +17,7 @@ mod plan;
 mod row;
 mod suggest;
 mod unit;
+mod usual;
 mod window;
 
 pub(super) use clock::{Clock, midnights, on_day};

@@ -3,10 +3,11 @@
 use super::cells::Cells;
 use super::clock::Clock;
 use super::field::{BLOCK, Field, LENGTH, USER};
-use super::guess::{guess, typed};
+use super::guess::typed;
 use super::lengths;
 use super::suggest::advice;
 use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
+use super::usual::usual_columns;
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
@@ -47,14 +48,10 @@ impl Plan {
         let (header, options, path) = (of.header, of.options, of.path);
         let wrong = |wrong| of.wrong(wrong);
         let by_name = options.columns.is_empty();
-        let (fields, units) = if by_name {
-            let fields = guess(header);
-            refuse_doubled(&fields, header).map_err(wrong)?;
-            let none = vec![None; fields.len()];
-            (fields, none)
-        } else {
-            mapped(of, line)?
-        };
+        let (named, mut units) = mapped(of, line)?;
+        let usual = usual_columns(header, &named).map_err(wrong)?;
+        let fields = [&named[..], &usual].concat();
+        units.resize(fields.len(), None);
         let layer = check(&fields).map_err(wrong)?;
         let instants = if layer == Layer::User { USER } else { BLOCK };
         if by_name && let Some(advice) = advice(&fields, of) {
@@ -69,7 +66,7 @@ impl Plan {
         let is_untold = |of: &Mapped| of.field == LENGTH && of.source == NOT_TOLD;
         let untold = mapped.iter().any(is_untold).then_some(&fields);
         let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
-        if by_name
+        if self::has(&usual, LENGTH)
             && has(&Column::Sector)
             && options.offset_unit.is_none()
             && let Some(option) = &length_unit
@@ -83,7 +80,8 @@ impl Plan {
         let delimiter = format!("{:?} ({source})", char::from(of.delimiter));
         stated.push(("delimiter", delimiter));
         stated.extend(decimal_comma.then(|| ("decimals", "point or comma".to_owned())));
-        stated.extend(by_name.then(|| ("columns_by_name", typed(&fields, header, None))));
+        let has_usual = !usual.is_empty();
+        stated.extend(has_usual.then(|| ("columns_by_name", typed(&usual, header, None))));
         stated.extend(not_taken(&fields, header).map(|names| (COLUMNS_NOT_TAKEN, names)));
         Ok(Plan {
             fields: mapped,
@@ -123,7 +121,7 @@ impl Plan {
 }
 
 /// Fields and the indexes of their cells.
-type Choice = Vec<(Field, usize)>;
+pub(super) type Choice = Vec<(Field, usize)>;
 
 /// The fields of the column map, and the units that it states.
 fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), ImportError> {
@@ -146,16 +144,6 @@ fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), I
         units.push(unit);
     }
     Ok((fields, units))
-}
-
-fn refuse_doubled(fields: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
-    let doubled = fields.iter().find_map(|&(_, at)| {
-        let name = header.get(at)?;
-        (header.iter().filter(|other| *other == name).count() > 1).then_some(name)
-    });
-    let Some(name) = doubled else { return Ok(()) };
-    let expected = "each header once, or a column map (field=header)".to_owned();
-    Err((expected, format!("{} twice", shown(name))))
 }
 
 /// The headers of the columns that nothing is read of; `None` where all are read.
@@ -197,7 +185,7 @@ fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, Im
 pub(super) type Wrong = (String, String);
 
 /// Finds the layer, and refuses fields that contradict each other.
-fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
+pub(super) fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
     let wrong = |expected: &str, found: &str| Err((expected.to_owned(), shown(found)));
     for (at, (field, _)) in fields.iter().enumerate() {
         if has(&fields[..at], *field) {

@@ -34,7 +34,9 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let requests = requests(args);
     let (traces, targets) = traces_and_targets(args);
-    let sources = traces.iter().map(|path| source(path, &traces, &args.how, stop));
+    let sources = traces
+        .iter()
+        .map(|path| source(path, &traces, &args.how, stop));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let opens = opened(&requests[0], targets, &sources[0])?;
     let (capture, not_captured) = match capturing(&Roots::live(), requests[0].capture, &opens) {
