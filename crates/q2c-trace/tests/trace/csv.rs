@@ -297,6 +297,57 @@ fn usual_names_need_no_map() {
     assert_eq!(meta.facts["columns_not_taken"], "Host");
 }
 
+/// The map that the error tells reads the file.
+#[test]
+fn two_usual_names_of_one_field_are_refused() {
+    for (head, row, field, rivals) in [
+        (
+            "time_us,op,size,service_time_us,lat_us",
+            "1,R,512,2,3",
+            "latency",
+            ["service_time_us", "lat_us"],
+        ),
+        (
+            "time_us,op,size,duration_us,response_us",
+            "1,R,512,2,3",
+            "latency",
+            ["duration_us", "response_us"],
+        ),
+        (
+            "time_us,op,blocksize,size",
+            "1,R,512,4096",
+            "bytes",
+            ["blocksize", "size"],
+        ),
+        ("time_us,type,size,op", "1,R,512,W", "op", ["type", "op"]),
+        (
+            "start_us,op,size,submit_us",
+            "1,R,512,2",
+            "submit_ns",
+            ["start_us", "submit_us"],
+        ),
+        (
+            "time_us,op,size,end_us,finish_us",
+            "1,R,512,2,3",
+            "reap_ns",
+            ["end_us", "finish_us"],
+        ),
+    ] {
+        let text = format!("{head}\n{row}\n");
+        let error = rows(&text, "", None).unwrap_err();
+        assert_eq!(suggested(&error), format!("{field}={}", rivals[0]));
+        assert!(
+            rivals
+                .iter()
+                .all(|name| error.contains(&format!("`{name}`"))),
+            "{error}"
+        );
+        let map = format!("{field}={}", rivals[1]);
+        let other = rows(&text, &map, None).unwrap_or_else(|error| panic!("{head}: {error}"));
+        assert_eq!(other.1.facts["columns_not_taken"], rivals[0]);
+    }
+}
+
 /// Usual names give the fields that the map does not name, as far as they go with it.
 #[test]
 fn usual_names_fill_up_a_map() {

@@ -3,28 +3,24 @@
 
 use super::cells::Cells;
 use super::field::Field;
-use super::guess::named;
+use super::guess::{named, typed};
 use super::plan::{Choice, Wrong, check, has};
 use crate::Column;
 use crate::import::error::shown;
 
-/// The fields that usual names tell beside those of the map, with the indexes of their cells. A
-/// field that several headers would fit goes to the first.
+/// The fields that usual names tell beside those of the map, with the indexes of their cells.
 pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Choice, Wrong> {
-    let mut usual: Choice = Vec::new();
-    for (at, name) in header.iter().enumerate() {
-        let is_new = |field: &Field| !has(map, *field) && !has(&usual, *field);
-        let is_free = map.iter().all(|(_, taken)| *taken != at);
-        if let Some(field) = named(name).filter(is_new).filter(|_| is_free) {
-            usual.push((field, at));
-        }
-    }
+    let is_free = |(at, _): &(usize, &str)| map.iter().all(|(_, taken)| taken != at);
+    let columns = header.iter().enumerate().filter(is_free);
+    let columns = columns.filter_map(|(at, name)| Some((named(name)?, at)));
+    let mut usual: Choice = columns.filter(|(field, _)| !has(map, *field)).collect();
     leave_out_contradictions(&mut usual, map);
     if map.is_empty() {
         refuse_doubled(&usual, header)?;
     } else {
         usual.retain(|(_, at)| !is_doubled(header, *at));
     }
+    refuse_rivals(&usual, header)?;
     Ok(usual)
 }
 
@@ -59,4 +55,19 @@ fn refuse_doubled(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong>
     let expected = "each header once, or a column map (field=header)".to_owned();
     let name = header.get(*at).unwrap_or_default();
     Err((expected, format!("{} twice", shown(name))))
+}
+
+/// Which of several headers holds a field is not guessed.
+fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
+    let rival = |&(field, at): &(Field, usize)| {
+        let mut others = usual.iter().filter(|(_, other)| *other > at);
+        Some((field, at, others.find(|(other, _)| *other == field)?.1))
+    };
+    let Some((field, at, other)) = usual.iter().find_map(rival) else {
+        return Ok(());
+    };
+    let name = |at| shown(header.get(at).unwrap_or_default());
+    let map = typed(&[(field, at)], header, None);
+    let expected = format!("one column of {}, as by --columns '{map}'", field.name());
+    Err((expected, format!("{} and {}", name(at), name(other))))
 }
