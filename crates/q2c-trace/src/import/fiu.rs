@@ -6,15 +6,19 @@
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::{Name, Row};
-use super::shape;
-use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
+use super::shape::{self, Units};
+use super::text::{Cells, Parse, Separator, address, device, letter, sector_length, time};
 use super::{ImportFormat, ImportOption};
-use q2c_model::{Bytes, DevId};
+use q2c_model::DevId;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fiu",
     help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
-    sniff: |head| shape::sniff(head, &SPEC, |line| row(line, TimeUnit::Nanoseconds, SECTOR)),
+    sniff: |head| {
+        shape::sniff(head, &SPEC, |line| {
+            row(line, TimeUnit::Nanoseconds, Units::SECTORS)
+        })
+    },
     own_device_numbers: false,
     by_shape: true,
     uses: &[
@@ -24,21 +28,19 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     ],
     import: |from| {
         let unit = from.options.unit.unwrap_or(TimeUnit::Nanoseconds);
-        let offsets = shape::stated_block(from, false, |line| row(line, unit, SECTOR))?;
-        text::import(from, &SPEC, |line| row(line, unit, offsets))
+        shape::import_units(from, &SPEC, |line, units| row(line, unit, units))
     },
 };
 
-const SECTOR: Bytes = Bytes(512);
 const SPEC: Spec = Spec::lines("fiu", "as in the source");
 const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
 
-fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
+fn row(line: &[u8], unit: TimeUnit, units: Units) -> Parse {
     let cells = Cells::<9>::of(line, Separator::Blanks, (8, 9), LINE)?;
     let start = time(cells.get(0), unit, "ts")?;
     let pid = device(cells.get(1), "pid")?;
-    let sector = address(cells.get(3), offsets, "lba")?;
-    let bytes = length(cells.get(4), SECTOR, "size")?;
+    let sector = address(cells.get(3), units.offsets, "lba")?;
+    let bytes = sector_length(cells.get(4), units.sizes, "size")?;
     let op = letter(cells.get(5), "op")?;
     let mut row = Row::new(start, op, sector, bytes);
     row.device = DevId {

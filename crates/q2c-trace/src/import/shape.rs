@@ -5,9 +5,9 @@ use super::decimal::TimeUnit;
 use super::error::ImportError;
 use super::row::{DAY, Row};
 use super::run::{Import, read_error};
-use super::text::{BOM, Parse, first_rows};
+use super::text::{self, BOM, Parse, complete_lines, first_rows};
 use super::{FORMATS, ImportFormat};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, TraceMeta};
 
 /// The longest request that a row is believed.
 const LONGEST: u64 = 1 << 30;
@@ -103,23 +103,80 @@ pub(super) fn stated_block(
     }
     let rows = first_rows(head(from)?, parse).unwrap_or_default();
     let in_bytes = |row: &Row| {
-        let length = row.bytes.0 / 512;
-        let small = length < BLOCK && !lengths;
-        row.sector.0.is_multiple_of(BLOCK) && (small || lengths && length.is_multiple_of(BLOCK))
+        let small = row.bytes.0 / 512 < BLOCK && !lengths;
+        row.sector.0.is_multiple_of(BLOCK) && (small || has_size_in_bytes(row))
     };
     let some = rows.len() > 1 && rows.iter().any(|row| row.sector.0 > 0);
     if some && rows.iter().all(in_bytes) {
+        let reason = if rows.iter().all(has_size_in_bytes) {
+            "the format counts blocks, but its first offsets and sizes are multiples of 512, as \
+             bytes are (--offset-unit 1 for bytes, --offset-unit 512 for blocks)"
+        } else {
+            "the format counts blocks, but its first offsets are multiples of 512, as bytes are \
+             (--offset-unit 1 for bytes, --offset-unit 512 for blocks)"
+        };
         return Err(ImportError::Option {
             path: from.path.to_owned(),
             option: "offset unit",
-            why: "the format counts blocks, but its first offsets are multiples of 512, as bytes \
-                  are (--offset-unit 1 for bytes, --offset-unit 512 for blocks)",
+            why: reason,
         });
     }
     Ok(Bytes(512))
 }
 
+/// Whether the size of a row, which was read as blocks, looks like bytes.
+fn has_size_in_bytes(row: &Row) -> bool {
+    row.bytes.0.is_multiple_of(512 * BLOCK)
+}
+
+/// Bytes per unit of offsets and of sizes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    pub(super) offsets: Bytes,
+    pub(super) sizes: Bytes,
+}
+
+impl Units {
+    pub(super) const SECTORS: Units = Units {
+        offsets: Bytes(512),
+        sizes: Bytes(512),
+    };
+}
+
+/// Imports rows whose offsets and sizes are both in blocks, or in bytes. Where bytes are stated as
+/// the unit of offsets, sizes that are all multiples of 512 are bytes as well.
+pub(super) fn import_units(
+    from: &mut Import<'_>,
+    spec: &Spec,
+    parse: impl Fn(&[u8], Units) -> Parse + Sync,
+) -> Result<TraceMeta, ImportError> {
+    let offsets = stated_block(from, false, |line| parse(line, Units::SECTORS))?;
+    let mut units = Units {
+        offsets,
+        ..Units::SECTORS
+    };
+    let mut fact = None;
+    if offsets == Bytes(1) && are_sizes_in_bytes(head(from)?, |line| parse(line, units)) {
+        units.sizes = Bytes(1);
+        let value = "1 B (as that of offsets: all are multiples of 512)";
+        fact = Some(("unit.bytes".to_owned(), value.to_owned()));
+    }
+    let mut meta = text::import(from, spec, |line| parse(line, units))?;
+    meta.facts.extend(fact);
+    Ok(meta)
+}
+
+/// Whether all sizes ahead, which are read as blocks, look like bytes. Bad lines do not count.
+fn are_sizes_in_bytes(head: &[u8], parse: impl Fn(&[u8]) -> Parse) -> bool {
+    let mut rows = complete_lines(head).filter_map(|line| parse(line).ok().flatten());
+    let first = rows.next();
+    first.is_some_and(|first| has_size_in_bytes(&first) && rows.all(|row| has_size_in_bytes(&row)))
+}
+
+/// Some of what is ahead.
 fn head<'a>(from: &'a mut Import<'_>) -> Result<&'a [u8], ImportError> {
+    const MOST: usize = 64 * 1024;
     let failed = read_error(from.path);
-    from.input.fill_buf().map_err(failed)
+    let head = from.input.fill_buf().map_err(failed)?;
+    Ok(&head[..head.len().min(MOST)])
 }

@@ -1,22 +1,25 @@
 //! Tencent CBS traces: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
 //! The timestamp is whole seconds since 1970, offset and size are in sectors of 512 bytes, the type
-//! is `0` for a read and `1` for a write. One copy of the set has its offsets in bytes; the option
-//! for the offset unit reads it.
+//! is `0` for a read and `1` for a write. Copies of the set have offsets, or sizes as well, in bytes;
+//! the option for the offset unit reads them.
 
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
-use super::shape;
-use super::text::{self, Cells, Parse, Separator, address, bad, device, length, time};
+use super::shape::{self, Units};
+use super::text::{Cells, Parse, Separator, address, bad, device, sector_length, time};
 use super::{ImportFormat, ImportOption};
-use q2c_model::{Bytes, Op};
+use q2c_model::Op;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
     sniff: |head| {
-        shape::unix_unit(head, &SPEC, UNIT, |line, unit| row(line, unit, SECTOR)).is_some()
+        shape::unix_unit(head, &SPEC, UNIT, |line, unit| {
+            row(line, unit, Units::SECTORS)
+        })
+        .is_some()
     },
     own_device_numbers: false,
     by_shape: true,
@@ -26,29 +29,27 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         ImportOption::Sort,
     ],
     import: |from| {
-        let unit = |line: &[u8], unit| row(line, unit, SECTOR);
+        let unit = |line: &[u8], unit| row(line, unit, Units::SECTORS);
         let unit = shape::stated_unit(from, &SPEC, UNIT, unit)?;
-        let offsets = shape::stated_block(from, false, |line| row(line, unit, SECTOR))?;
-        text::import(from, &SPEC, |line| row(line, unit, offsets))
+        shape::import_units(from, &SPEC, |line, units| row(line, unit, units))
     },
 };
 
 const UNIT: TimeUnit = TimeUnit::Seconds;
-const SECTOR: Bytes = Bytes(512);
 const SPEC: Spec = Spec {
     unix: true,
     ..Spec::lines("tencent", "Unix time")
 };
 const LINE: &str = "5 cells: Timestamp,Offset,Size,IOType,VolumeID";
 
-fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
+fn row(line: &[u8], unit: TimeUnit, units: Units) -> Parse {
     let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;
     if cells.get(0) == b"Timestamp" {
         return Ok(None);
     }
     let start = time(cells.get(0), unit, "Timestamp")?;
-    let sector = address(cells.get(1), offsets, "Offset")?;
-    let bytes = length(cells.get(2), SECTOR, "Size")?;
+    let sector = address(cells.get(1), units.offsets, "Offset")?;
+    let bytes = sector_length(cells.get(2), units.sizes, "Size")?;
     let op = match cells.get(3) {
         b"0" => Op::Read,
         b"1" => Op::Write,

@@ -181,6 +181,19 @@ pub(in crate::import) fn length(
     bytes.ok_or_else(|| bad(field, "a length below 2^64 bytes", cell))
 }
 
+/// Parses a length of whole sectors in units of `unit` bytes.
+pub(in crate::import) fn sector_length(
+    cell: &[u8],
+    unit: Bytes,
+    field: &'static str,
+) -> Result<Bytes, BadLine> {
+    let bytes = length(cell, unit, field)?;
+    if !bytes.0.is_multiple_of(512) {
+        return Err(bad(field, "a multiple of 512, as in the first rows", cell));
+    }
+    Ok(bytes)
+}
+
 /// Parses read or write, by the first letter or the whole word.
 pub(in crate::import) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
     match cell {

@@ -10,7 +10,8 @@ mod parsed;
 
 pub(super) use blocks::{BOM, Blocks, LONGEST_LINE};
 pub(super) use cells::{
-    Cells, Separator, address, bad, device, length, letter, ranges, sectors, time, whole,
+    Cells, Separator, address, bad, device, length, letter, ranges, sector_length, sectors, time,
+    whole,
 };
 
 use super::arrange::{Arranged, Spec};
@@ -78,15 +79,18 @@ pub(super) fn sniff(head: &[u8], parse: impl FnMut(&[u8]) -> Parse) -> bool {
 /// The requests of a file's first lines; `None` when one of them does not fit the format.
 pub(super) fn first_rows(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> Option<Vec<Row>> {
     const LINES: usize = 8;
-    let head = head.strip_prefix(BOM).unwrap_or(head);
-    let whole = match head.iter().rposition(|byte| *byte == b'\n') {
-        Some(end) => &head[..end],
-        None => head,
-    };
-    let lines = whole.split(|byte| *byte == b'\n').take(LINES);
-    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
-    let rows = lines.filter_map(|line| parse(line.trim_ascii_end()).transpose());
+    let lines = complete_lines(head).take(LINES);
+    let rows = lines.filter_map(|line| parse(line).transpose());
     rows.collect::<Result<_, _>>().ok()
+}
+
+/// The lines of a file's head that are not blank, but for the last one, which may be cut.
+pub(super) fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let head = head.strip_prefix(BOM).unwrap_or(head);
+    let end = head.iter().rposition(|byte| *byte == b'\n');
+    let lines = head[..end.unwrap_or(head.len())].split(|byte| *byte == b'\n');
+    let lines = lines.map(<[u8]>::trim_ascii_end);
+    lines.filter(|line| !line.is_empty())
 }
 
 /// The caller's ends of one thread's channels.

@@ -229,6 +229,42 @@ fn bytes_are_not_taken_as_blocks() {
     assert!(told.contains("--offset-unit 1 for bytes"), "{told}");
 }
 
+/// 4096 is 8 sectors in bytes, or 2 MiB in sectors; a size of 8 is 4096 bytes beside offsets in
+/// bytes.
+#[test]
+fn sizes_may_be_bytes_where_offsets_are() {
+    let tencent = |size: &str| format!("1538323200,1048576,{size},0,7\n");
+    let fiu = |size: &str| format!("1000 42 cp 1048576 {size} R 6 0\n");
+    for (format, row) in [
+        ("tencent", &tencent as &dyn Fn(&str) -> String),
+        ("fiu", &fiu),
+    ] {
+        let read = |text: &str, unit: Option<u64>| {
+            let offset_unit = unit.map(Bytes);
+            let stated = ImportOptions {
+                offset_unit,
+                ..options()
+            };
+            let imported = import(format, text.as_bytes(), &stated)?;
+            Ok::<_, String>(places(&imported.0[..1]))
+        };
+        let text = row("4096").repeat(8);
+        let error = read(&text, None).unwrap_err();
+        assert!(error.contains("offsets and sizes"), "{error}");
+        assert_eq!(read(&text, Some(1)), Ok("read 2048+4096".to_owned()));
+        assert_eq!(
+            read(&text, Some(512)),
+            Ok("read 1048576+2097152".to_owned())
+        );
+        let mixed = format!("{text}{}", row("8"));
+        assert_eq!(read(&mixed, Some(1)), Ok("read 2048+2097152".to_owned()));
+        // What comes behind the begin of the file does not fit silently.
+        let late = format!("{}{}", row("4096").repeat(40_000), row("8"));
+        let error = read(&late, Some(1)).unwrap_err();
+        assert!(error.contains("line 40001"), "{error}");
+    }
+}
+
 #[test]
 fn units_count_and_must_be_stated_where_years_are_wrong() {
     let apart_ns = |text: &[u8], unit| {
