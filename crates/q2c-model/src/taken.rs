@@ -8,7 +8,9 @@ use std::str::FromStr;
 
 /// The interval of a recorded request that a simulation takes as the device's time, which is what a
 /// sleep rule sees of a request that did not oversleep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceTime {
     /// User layer: from the return of the submitting call to the reaping.

@@ -4,7 +4,7 @@ use crate::column::Column;
 use crate::recordings::Recordings;
 use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut, Nanos};
 use q2c_policy::Io;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use thiserror::Error;
 
@@ -100,13 +100,16 @@ pub enum RecordingError {
     /// No record has the time at which the device time that was asked for begins.
     #[error(
         "simulate this trace with its {asked} as device time: {lacking} reads and writes are complete, none of them has the \
-         time at which {asked} begins; name another one, as with --latency q2c"
+         time at which {asked} begins; {}",
+        other_time(others)
     )]
     NoDeviceTime {
         /// What was asked for.
         asked: DeviceTime,
         /// Complete reads and writes without it.
         lacking: u64,
+        /// The device times that they have instead.
+        others: BTreeSet<DeviceTime>,
     },
     /// A device time of the block layer was asked for, and the trace has no record of that layer.
     #[error(
@@ -141,6 +144,16 @@ pub enum RecordingError {
          beginnings, import the recording with --sort"
     )]
     Unsorted(u64),
+}
+
+/// What to do where no record has the device time that was asked for.
+fn other_time(others: &BTreeSet<DeviceTime>) -> String {
+    let names = others.iter().map(|time| time.name());
+    let options: Vec<String> = names.map(|name| format!("--latency {name}")).collect();
+    if options.is_empty() {
+        return "they have none of the others".to_owned();
+    }
+    format!("name one that they have, {}", options.join(" or "))
 }
 
 /// Counts of records that were left out, for a message.

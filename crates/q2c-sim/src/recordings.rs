@@ -11,7 +11,7 @@ use crate::recording::Recording;
 use lane::{HeldLane, LaneGroup};
 use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut};
 use q2c_policy::Io;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tally::GroupTally;
 
 /// What to take of a trace, and as what.
@@ -48,6 +48,8 @@ pub struct Recordings {
     open: Open,
     tallies: [GroupTally; 3],
     left_out: [BTreeMap<LeftOut, u64>; 2],
+    /// The device times that records without the one asked for have.
+    other_times: BTreeSet<DeviceTime>,
 }
 
 /// Where the lanes of the user layer are, and what speaks against simulating them.
@@ -82,6 +84,7 @@ impl Recordings {
             open: Open::default(),
             tallies: Default::default(),
             left_out: Default::default(),
+            other_times: BTreeSet::new(),
         }
     }
 
@@ -102,6 +105,11 @@ impl Recordings {
             if let Err(reason) = taken {
                 let left_out = &mut self.left_out[record.layer as usize];
                 *left_out.entry(reason).or_default() += 1;
+                if reason == LeftOut::NoBegin {
+                    let times = DeviceTime::BLOCK.into_iter();
+                    let others = times.filter(|time| time.begin(record).is_some());
+                    self.other_times.extend(others);
+                }
             }
         }
     }

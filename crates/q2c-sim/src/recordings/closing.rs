@@ -84,7 +84,11 @@ impl Recordings {
         let lacking = of_block.get(&LeftOut::NoBegin).copied();
         match (asked, lacking) {
             (Some(asked), _) if user > 0 => RecordingError::NotBlockLayer { asked },
-            (Some(asked), Some(lacking)) => RecordingError::NoDeviceTime { asked, lacking },
+            (Some(asked), Some(lacking)) => RecordingError::NoDeviceTime {
+                asked,
+                lacking,
+                others: self.other_times.clone(),
+            },
             _ if self.completed == 0 => RecordingError::NoCompletions(self.records),
             _ => {
                 let mut all = of_block.clone();

@@ -4,7 +4,7 @@ use crate::cases::{close, free};
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos, Op, Sectors};
 use q2c_sim::{Closed, Drive, Recording, RecordingError, Recordings, Taking, Waiting, simulate};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const DISK: DevId = DevId { major: 8, minor: 0 };
 
@@ -118,7 +118,11 @@ fn the_device_time_can_be_named() {
             &records
         )
         .unwrap_err(),
-        RecordingError::NoDeviceTime { asked, lacking: 3 }
+        RecordingError::NoDeviceTime {
+            asked,
+            lacking: 3,
+            others: BTreeSet::from([DeviceTime::D2c, DeviceTime::Q2c]),
+        }
     );
 }
 
