@@ -297,6 +297,88 @@ fn usual_names_need_no_map() {
     assert_eq!(meta.facts["columns_not_taken"], "Host");
 }
 
+/// The end is of the layer of the start, or of the block layer without one.
+#[test]
+fn names_of_ends_and_places_with_any_unit() {
+    for (head, row, expected) in [
+        (
+            "start_us,complete_us,op,size",
+            "1,3,R,512",
+            "0 read 512 0 2000",
+        ),
+        (
+            "time_ms,completion_ms,op,size",
+            "1,3,R,512",
+            "0 read 512 0 2000000",
+        ),
+        (
+            "time_us,op,size_bytes,start_sector",
+            "1,R,512,8",
+            "0 read 512 8 0",
+        ),
+        ("time_us,op,size,lba_4k", "1,R,4096,2", "ask"),
+        (
+            "time_us,op,size_bytes,lba_4k",
+            "1,R,4096,2",
+            "0 read 4096 16 0",
+        ),
+        (
+            "time_us,op,size,address_bytes",
+            "1,R,512,4096",
+            "0 read 512 8 0",
+        ),
+        (
+            "time_us,op,size,addr (sectors)",
+            "1,R,512,8",
+            "0 read 512 8 0",
+        ),
+        ("time_us,op,size,address", "1,R,512,8", "ask"),
+        ("time_us,clat_us,op,size", "1,5,R,512", "0 read 512 0 0"),
+    ] {
+        let read = rows(format!("{head}\n{row}\n"), "", None);
+        let read = read.map_or_else(|_| "ask".to_owned(), |(read, _)| read[0].clone());
+        assert_eq!(read, expected, "{head}");
+    }
+    let text = b"complete_us,latency_us,op,size\n9,5,R,512\n";
+    let (records, _) = import(text, &ImportOptions::default()).unwrap();
+    assert_eq!(
+        (records[0].layer, records[0].q2c()),
+        (Layer::Block, Some(Nanos(5_000)))
+    );
+}
+
+/// A unit that is part of the header's own name counts, and another one contradicts it.
+#[test]
+fn a_header_may_end_with_the_size_of_a_block() {
+    let text = "time_us,op,size,LBA:4K\n1,R,4096,2\n";
+    let map = "submit_ns=time_us,bytes=size,sector=LBA:4K";
+    assert_eq!(rows(text, map, None).unwrap().0, ["0 read 4096 16 0"]);
+    let mut stated = ImportOptions {
+        columns: ColumnMap::parse_list(map).unwrap(),
+        offset_unit: Some(Bytes(512)),
+        ..ImportOptions::default()
+    };
+    assert!(import(text.as_bytes(), &stated).is_err());
+    stated.offset_unit = Some(Bytes(4096));
+    import(text.as_bytes(), &stated).unwrap();
+}
+
+#[test]
+fn columns_that_were_not_taken_may_hold_what_lacks() {
+    let facts = |head: &str| {
+        rows(format!("{head}\n1,R,512,4\n"), "", None)
+            .unwrap()
+            .1
+            .facts
+    };
+    let unused = facts("time_us,op,size,clat_us");
+    for fact in ["stated.sector", "stated.depth_at_submit"] {
+        assert!(unused[fact].contains("clat_us"), "{}", unused[fact]);
+    }
+    let used = facts("time_us,op,size,pid");
+    assert!(used["stated.sector"].contains("the source has no offsets"));
+}
+
 /// The map that the error tells reads the file.
 #[test]
 fn two_usual_names_of_one_field_are_refused() {

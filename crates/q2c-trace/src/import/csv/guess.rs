@@ -5,10 +5,11 @@ use super::cells::Cells;
 use super::field::{Field, LENGTH};
 use crate::Column;
 use crate::import::decimal::TimeUnit;
+use q2c_model::parse_size;
 
 /// Fields by the names that sources give them, in small letters, without a unit and without what
 /// stands between words.
-const NAMES: [(Field, &[&str]); 11] = [
+const NAMES: [(Field, &[&str]); 12] = [
     (
         Field::Column(Column::SubmitNs),
         &[
@@ -28,6 +29,12 @@ const NAMES: [(Field, &[&str]); 11] = [
         Field::Column(Column::ReapNs),
         &["end", "endtime", "finish", "finishtime", "completiontime"],
     ),
+    // Beside a start of the user layer they are its end.
+    (
+        Field::Column(Column::CompleteNs),
+        &["complete", "completion"],
+    ),
+    // fio's clat and slat are parts of a latency.
     (
         Field::Latency,
         &[
@@ -69,8 +76,14 @@ const NAMES: [(Field, &[&str]); 11] = [
             "nrsectors",
         ],
     ),
-    (Field::Offset, &["offset", "off", "byteoffset"]),
-    (Field::Column(Column::Sector), &["sector", "lba", "lbn"]),
+    (
+        Field::Offset,
+        &["offset", "off", "byteoffset", ADDRESS[0], ADDRESS[1]],
+    ),
+    (
+        Field::Column(Column::Sector),
+        &["sector", "lba", "lbn", "startsector"],
+    ),
     (
         Field::Column(Column::Device),
         &["device", "dev", "disk", "lun", "volume", "diskname"],
@@ -82,6 +95,14 @@ const NAMES: [(Field, &[&str]); 11] = [
     ),
     (Field::Column(Column::CpuSubmit), &["cpu"]),
 ];
+
+/// Names of offsets that are usual for bytes and for blocks, so that they need a unit.
+const ADDRESS: [&str; 2] = ["address", "addr"];
+
+/// Whether a header of an offset needs a unit.
+pub(super) fn is_address(header: &str) -> bool {
+    ADDRESS.contains(&words(header).concat().as_str())
+}
 
 /// The headers, in small letters and without a unit, that are taken as a field where no map is
 /// given; by the field's name.
@@ -119,8 +140,17 @@ pub(super) fn size_unit_of(header: &str) -> Option<u64> {
     let (last, front) = words.split_last()?;
     let alone = ["bytes", "sector", "sectors", "blocks"];
     size_unit(last)
+        .or_else(|| block_size(last))
         .filter(|_| !front.is_empty() || alone.contains(&last.as_str()))
         .or_else(|| last.ends_with("sectors").then_some(512))
+}
+
+/// The bytes in one block where a header ends with their number and unit: `lba_4k`.
+fn block_size(word: &str) -> Option<u64> {
+    let is_number = word.starts_with(|first: char| first.is_ascii_digit());
+    let has_unit = word.ends_with(|last: char| last.is_ascii_alphabetic());
+    let size = parse_size(word).ok().filter(|_| is_number && has_unit)?;
+    (size.0 > 0).then_some(size.0)
 }
 
 /// The unit of time of this name, in small letters.
@@ -202,6 +232,11 @@ mod tests {
             ("nr_sectors", "bytes", None),
             ("offset_bytes", "offset", None),
             ("complete_ns", "complete_ns", Some("ns")),
+            ("completion_us", "complete_ns", Some("us")),
+            ("complete ms", "complete_ns", Some("ms")),
+            ("start_sector", "sector", None),
+            ("lba_4k", "sector", None),
+            ("addr (KB)", "offset", None),
         ] {
             let found = named(header).unwrap();
             assert_eq!(
@@ -210,7 +245,16 @@ mod tests {
                 "{header}"
             );
         }
-        for other in ["", "hostname", "id", "queue depth", "us", "op_kb"] {
+        for other in [
+            "",
+            "hostname",
+            "id",
+            "queue depth",
+            "us",
+            "op_kb",
+            "clat_us",
+            "slat",
+        ] {
             assert_eq!(named(other), None, "{other}");
         }
     }

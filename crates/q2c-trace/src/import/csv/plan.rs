@@ -7,7 +7,7 @@ use super::guess::typed;
 use super::lengths;
 use super::suggest::advice;
 use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
-use super::usual::usual_columns;
+use super::usual::{check_addresses, usual_columns};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
@@ -39,6 +39,8 @@ pub(super) struct Plan {
     /// The option that tells the unit of lengths which nothing tells; these are taken as bytes as
     /// long as they are whole sectors.
     pub(super) length_unit: Option<String>,
+    /// The depth where no request has an end, and why that is so.
+    pub(super) no_ends: String,
     /// Facts that the user stated for the whole source, or that were guessed.
     pub(super) stated: Facts,
 }
@@ -64,6 +66,7 @@ impl Plan {
         let by_end = stamp == end && self::has(&fields, Field::Latency);
         let mapped = of.with_units(&fields, &units)?;
         let is_untold = |of: &Mapped| of.field == LENGTH && of.source == NOT_TOLD;
+        check_addresses(&usual, &mapped, of)?;
         let untold = mapped.iter().any(is_untold).then_some(&fields);
         let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
         if self::has(&usual, LENGTH)
@@ -73,7 +76,12 @@ impl Plan {
         {
             return Err(wrong(lengths::ask_unit(option)));
         }
+        let unused = not_taken(&fields, header);
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
+        let lacks = |what: &str| lacking(what, unused.as_deref());
+        let has_place = fields.iter().any(|(field, _)| field.is_place());
+        stated.extend((!has_place).then(|| (STATED_SECTOR, format!("0 ({})", lacks("offsets")))));
+        let no_ends = format!("1 ({})", lacks("ends"));
         stated.extend(read_flag(&fields, of)?);
         let decimal_comma = of.delimiter == b';';
         let source = options.delimiter.map_or("detected", |_| "stated");
@@ -82,7 +90,7 @@ impl Plan {
         stated.extend(decimal_comma.then(|| ("decimals", "point or comma".to_owned())));
         let has_usual = !usual.is_empty();
         stated.extend(has_usual.then(|| ("columns_by_name", typed(&usual, header, None))));
-        stated.extend(not_taken(&fields, header).map(|names| (COLUMNS_NOT_TAKEN, names)));
+        stated.extend(unused.map(|names| (COLUMNS_NOT_TAKEN, names)));
         Ok(Plan {
             fields: mapped,
             width: header.count(),
@@ -93,6 +101,7 @@ impl Plan {
             decimal_comma,
             read_flag: options.read_flag,
             length_unit,
+            no_ends,
             stated,
         })
     }
@@ -154,6 +163,14 @@ fn not_taken(fields: &[(Field, usize)], header: &Cells) -> Option<String> {
         |(_, name): (usize, &str)| if name.is_empty() { "(unnamed)" } else { name }.to_owned();
     let names: Vec<String> = free.map(name).collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Why nothing is known of `what`: a column that was not taken may hold it.
+fn lacking(what: &str, not_taken: Option<&str>) -> String {
+    not_taken.map_or_else(
+        || format!("the source has no {what}"),
+        |names| format!("no column was taken for {what}; not taken: {names}"),
+    )
 }
 
 /// Where a map has no start.
@@ -268,10 +285,6 @@ fn blank(
     if !mapped(Column::Device) {
         device = options.device;
         stated.push(("stated.device", device.to_string()));
-    }
-    if !mapped(Column::Sector) && !has(fields, Field::Offset) {
-        let none = "0 (the source has no offsets)";
-        stated.push((STATED_SECTOR, none.to_owned()));
     }
     let blank = IoRecord::new(0, layer, device, op, Sectors(0), bytes);
     Ok((blank, stated))

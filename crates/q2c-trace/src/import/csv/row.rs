@@ -120,10 +120,7 @@ impl<'a> Rows<'a> {
         let mut facts = vec![("unit", unit), ("source_time_of_zero_ns", origin)];
         facts.extend(self.plan.stated.iter().cloned());
         if self.depths.is_none() && !self.plan.has(Field::Column(Column::DepthAtSubmit)) {
-            facts.push((
-                "stated.depth_at_submit",
-                "1 (the source has no ends)".to_owned(),
-            ));
+            facts.push(("stated.depth_at_submit", self.plan.no_ends.clone()));
         }
         let last = Nanos(self.last_stamp.0.saturating_sub(self.shift()));
         facts.extend(self.last_of_day.and_then(|_| midnights(last)));

@@ -2,11 +2,13 @@
 //! does not name.
 
 use super::cells::Cells;
-use super::field::Field;
-use super::guess::{named, typed};
+use super::field::{Field, USER};
+use super::guess::{is_address, named, typed};
 use super::plan::{Choice, Wrong, check, has};
+use super::unit::{Evidence, Mapped, NOT_TOLD};
 use crate::Column;
-use crate::import::error::shown;
+use crate::import::error::{ImportError, shown};
+use crate::import::run::needed;
 
 /// The fields that usual names tell beside those of the map, with the indexes of their cells.
 pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Choice, Wrong> {
@@ -14,6 +16,7 @@ pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Ch
     let columns = header.iter().enumerate().filter(is_free);
     let columns = columns.filter_map(|(at, name)| Some((named(name)?, at)));
     let mut usual: Choice = columns.filter(|(field, _)| !has(map, *field)).collect();
+    end_in_layer_of_start(&mut usual, map, header);
     leave_out_contradictions(&mut usual, map);
     if map.is_empty() {
         refuse_doubled(&usual, header)?;
@@ -22,6 +25,24 @@ pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Ch
     }
     refuse_rivals(&usual, header)?;
     Ok(usual)
+}
+
+/// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of the
+/// block layer.
+fn end_in_layer_of_start(usual: &mut Choice, map: &[(Field, usize)], header: &Cells) {
+    let is_user = |column: &Column| {
+        let field = Field::Column(*column);
+        has(usual, field) || has(map, field)
+    };
+    if !USER.iter().any(is_user) {
+        return;
+    }
+    for (field, at) in usual {
+        let is_own_name = Field::by_name(header.get(*at).unwrap_or_default()).is_some();
+        if *field == Field::Column(Column::CompleteNs) && !is_own_name {
+            *field = Field::Column(Column::ReapNs);
+        }
+    }
 }
 
 /// Leaves out what contradicts the map. Fields that contradict each other stay, to be refused.
@@ -70,4 +91,22 @@ fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> 
     let map = typed(&[(field, at)], header, None);
     let expected = format!("one column of {}, as by --columns '{map}'", field.name());
     Err((expected, format!("{} and {}", name(at), name(other))))
+}
+
+/// Asks for the unit of addresses, which are usual in bytes and in blocks, where no header tells it.
+pub(super) fn check_addresses(
+    usual: &[(Field, usize)],
+    mapped: &[Mapped],
+    evidence: &Evidence<'_>,
+) -> Result<(), ImportError> {
+    let is_bare = |column: &Mapped| {
+        column.source == NOT_TOLD
+            && usual.contains(&(Field::Offset, column.at))
+            && is_address(evidence.header.get(column.at).unwrap_or_default())
+    };
+    if !mapped.iter().any(is_bare) {
+        return Ok(());
+    }
+    let reason = "the header of the addresses does not tell their unit";
+    needed(None, evidence.path, "offset unit", reason)
 }
