@@ -42,6 +42,15 @@ impl Input {
     /// # Errors
     /// When the path cannot be read, or is of no known format.
     pub fn recognise(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
+        Input::find(path, format, None)
+    }
+
+    /// As [`Input::recognise`]. `text` is the format of a file that is no q2c trace, if it is known.
+    fn find(
+        path: &Path,
+        format: Option<&str>,
+        text: Option<&'static ImportFormat>,
+    ) -> Result<Input, ImportError> {
         let stdin = is_stdin(path);
         if !stdin && (!path.exists() || path.is_dir()) {
             return base_name(path, format);
@@ -62,7 +71,7 @@ impl Input {
                 path: path.to_owned(),
             });
         }
-        let named = format.is_some();
+        let named = format.is_some() || text.is_some();
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
             None if head.starts_with(PARQUET) && is_plain => {
@@ -73,6 +82,7 @@ impl Input {
                 let todo = "name the file itself, unpacked";
                 return Err(unread(path, found.to_owned(), todo));
             }
+            None if named => text,
             None => recognise_text(path, head)?,
         };
         let format = format.ok_or_else(|| ImportError::Unknown {
@@ -93,7 +103,8 @@ impl Input {
         })
     }
 
-    /// As [`Input::recognise`]; refuses options that the recording has no use for.
+    /// As [`Input::recognise`]. An option that only one format uses names it; those that the
+    /// recording has no use for are refused.
     ///
     /// # Errors
     /// As for [`Input::recognise`] and [`Input::check`].
@@ -102,7 +113,7 @@ impl Input {
         format: Option<&str>,
         options: &ImportOptions,
     ) -> Result<Input, ImportError> {
-        let input = Input::recognise(path, format)?;
+        let input = Input::find(path, format, options.only_format())?;
         input.check(path, options)?;
         Ok(input)
     }

@@ -3,7 +3,7 @@
 use super::decimal::TimeUnit;
 use super::error::ImportError;
 use super::input::{Input, is_trace};
-use super::{FORMATS, by_name};
+use super::{FORMATS, ImportFormat, by_name};
 use q2c_model::{Bytes, DevId, Op};
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,19 @@ impl ImportOptions {
         }
     }
 
+    /// The format of an option that no other format uses.
+    pub(super) fn only_format(&self) -> Option<&'static ImportFormat> {
+        self.given().find_map(|(option, ..)| {
+            let mut users = option.users();
+            users.next().filter(|_| users.next().is_none())
+        })
+    }
+
+    fn given(&self) -> impl Iterator<Item = &'static (ImportOption, &'static str, IsGiven)> {
+        let table = ImportOption::ALL.iter();
+        table.filter(|(_, _, is_given)| is_given(self))
+    }
+
     pub(super) fn op_or_assumed(&self) -> Option<Op> {
         self.op.or(self.assumed.map(|(op, _)| op))
     }
@@ -90,8 +103,14 @@ pub enum ImportOption {
 }
 
 impl ImportOption {
+    fn users(self) -> impl Iterator<Item = &'static ImportFormat> {
+        FORMATS
+            .iter()
+            .filter(move |format| format.uses.contains(&self))
+    }
+
     /// Each with its flag on the command line, and whether it is given.
-    const ALL: [(ImportOption, &str, IsGiven); 9] = [
+    const ALL: &'static [(ImportOption, &'static str, IsGiven)] = &[
         (ImportOption::Unit, "--unit", |given| given.unit.is_some()),
         (ImportOption::OffsetUnit, "--offset-unit", |given| {
             given.offset_unit.is_some()
@@ -127,10 +146,7 @@ impl Input {
     /// # Errors
     /// [`ImportError::Unused`] and [`ImportError::Needless`].
     pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
-        let mut given = ImportOption::ALL
-            .iter()
-            .filter(|(_, _, is_given)| is_given(options));
-        let unused = given.find(|(option, ..)| !self.uses(*option));
+        let unused = options.given().find(|(option, ..)| !self.uses(*option));
         let path = path.to_owned();
         let Some(format) = self.format() else {
             let skip_bad = options.skip_bad.then_some("--skip-bad");
@@ -141,8 +157,7 @@ impl Input {
         let Some((option, flag, _)) = unused else {
             return Ok(());
         };
-        let users = FORMATS.iter().filter(|format| format.uses.contains(option));
-        let users: Vec<&str> = users.map(|format| format.name).collect();
+        let users: Vec<&str> = option.users().map(|format| format.name).collect();
         Err(ImportError::Unused {
             path,
             format,

@@ -414,6 +414,24 @@ fn every_option_counts_or_is_refused() {
     }
 }
 
+#[test]
+fn an_option_of_one_format_names_it() {
+    let (folder, _) = place();
+    let path = folder.path().join("text");
+    fs::write(&path, "time_us|op|size\n1|R|512\n").unwrap();
+    let with = |change: fn(&mut ImportOptions), format| {
+        let mut stated = options();
+        change(&mut stated);
+        Input::with_options(&path, format, &stated).map(|input| input.format())
+    };
+    let delimiter = |o: &mut ImportOptions| o.delimiter = Some(b'|');
+    let pattern = |o: &mut ImportOptions| o.blkparse_format = Some("%a".to_owned());
+    assert!(with(|_| (), None).is_err());
+    assert_eq!(with(delimiter, None).unwrap(), Some("csv"));
+    assert_eq!(with(pattern, None).unwrap(), Some("blkparse"));
+    assert!(with(delimiter, Some("msr")).is_err());
+}
+
 /// An option is refused where the rows of this source tell its value, even though the format uses
 /// it for other sources.
 #[test]
