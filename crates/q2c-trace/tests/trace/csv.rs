@@ -620,6 +620,34 @@ fn dates_and_times_of_day_need_no_unit() {
     }
 }
 
+/// 2024-03-01 12:00:00 is 1709294400 s after 1970.
+#[test]
+fn dates_with_a_zones_name_are_read_and_others_name_the_forms() {
+    let read = |date: &str, unit| rows(format!("time,op,size\n{date},R,512\n"), "", unit);
+    for date in [
+        "2024-03-01 12:00:00 UTC",
+        "2024-03-01T12:00:00 GMT",
+        "2024-03-01 13:00:00+01:00",
+    ] {
+        let (_, meta) = read(date, None).unwrap();
+        assert_eq!(
+            meta.start_unix_ns,
+            Some(1_709_294_400_000_000_000),
+            "{date}"
+        );
+    }
+    for date in [
+        "03/01/2024 12:00:00.002",
+        "01:00:00 PM",
+        "2024-03-01 12:00:00 CET",
+    ] {
+        for unit in [None, Some(TimeUnit::Seconds)] {
+            let error = read(date, unit).unwrap_err();
+            assert!(error.contains("23:59:59.9"), "{error}");
+        }
+    }
+}
+
 /// A time of day that falls by more than 12 hours is of the next day, within a row as well.
 #[test]
 fn times_of_day_pass_midnight() {

@@ -59,6 +59,14 @@ pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
     })
 }
 
+/// What a cell must hold that looks like a date or a time of day, and is none that is read.
+pub(super) const FORMS: &str = "a time of day (23:59:59.9) or a date and time (2024-01-15 23:59:59.9, also with T for the blank, and with Z, UTC, GMT or +02:00 behind)";
+
+/// Whether a cell that is no number may be meant as a date or a time of day.
+pub(super) fn is_like_clock(cell: &str) -> bool {
+    cell.contains([':', '/'])
+}
+
 fn parse(cell: &str) -> Option<(Clock, i128)> {
     let of_day = |byte: u8| byte.is_ascii_digit() || b":.,".contains(&byte);
     if cell.contains(':') && cell.bytes().all(of_day) {
@@ -66,7 +74,10 @@ fn parse(cell: &str) -> Option<(Clock, i128)> {
         let since_midnight = time.duration_since(Time::midnight());
         return Some((Clock::Day, since_midnight.as_nanos()));
     }
-    let pieces = Pieces::parse(cell).ok()?;
+    let mut names = [" UTC", " GMT"].into_iter();
+    let in_utc = names.find_map(|zone| cell.strip_suffix(zone));
+    let with_zone = in_utc.map(|date| format!("{date}Z"));
+    let pieces = Pieces::parse(with_zone.as_deref().unwrap_or(cell)).ok()?;
     if pieces.time_zone_annotation().is_some() {
         return None;
     }

@@ -1,5 +1,6 @@
 //! The fields that a CSV column may hold, and how a cell is parsed into one.
 
+use super::clock::{FORMS, is_like_clock};
 use super::unit::Unit;
 use crate::Column;
 use crate::import::decimal;
@@ -165,7 +166,11 @@ pub(super) fn time(field: Field, cell: &str, unit: Unit) -> Result<Nanos, BadLin
         let ns = clock.nanos(cell);
         return ns.map(Nanos).ok_or_else(|| bad(field, expected, cell));
     }
-    let expected = "a time, zero or above";
+    let expected = if is_like_clock(cell) {
+        FORMS
+    } else {
+        "a time, zero or above"
+    };
     decimal::nanos(cell, unit.time())
         .map(Nanos)
         .map_err(|why| BadLine::new(why.reason(), field.name(), expected, cell))

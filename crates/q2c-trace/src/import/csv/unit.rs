@@ -1,7 +1,7 @@
 //! The unit of each column with times, lengths or offsets.
 
 use super::cells::Cells;
-use super::clock::Clock;
+use super::clock::{Clock, FORMS, is_like_clock};
 use super::field::Field;
 use super::guess::{size_unit, size_unit_of, time_unit, unit_of};
 use super::plan::Wrong;
@@ -116,6 +116,13 @@ impl Evidence<'_> {
         let Some(bare) = mapped.iter().find(is_bare) else {
             return Ok(mapped);
         };
+        let cell = self
+            .sample
+            .and_then(|row| row.get(bare.at))
+            .unwrap_or_default();
+        if is_like_clock(cell) {
+            return Err(self.wrong((FORMS.to_owned(), shown(cell))));
+        }
         let any = mapped.iter().find(|of| matches!(of.unit, Unit::Time(_)));
         needed(any, self.path, "unit", "the times are bare numbers")?;
         let expected =
