@@ -49,8 +49,8 @@ fn fields(list: &TraceColumns) -> String {
         .collect();
     format!(
         "--columns FIELD=HEADER,... says which header holds which field: any column above but {}, \
-         and the two below. Times are in --unit. Without --columns these names are taken as \
-         headers, and those below in any case, with a unit at their end or without (latency_us):",
+         and the two below. Times are in --unit. For fields that it does not name, these \
+         names are taken as headers, and those below in any case, with a unit at their end or without (latency_us):",
         not.join(", ")
     )
 }

@@ -104,8 +104,8 @@ pub(super) fn is_address(header: &str) -> bool {
     ADDRESS.contains(&words(header).concat().as_str())
 }
 
-/// The headers, in small letters and without a unit, that are taken as a field where no map is
-/// given; by the field's name.
+/// The headers, in small letters and without a unit, that are taken as a field where no map
+/// names it; by the field's name.
 pub(in crate::import) fn usual_headers()
 -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     NAMES

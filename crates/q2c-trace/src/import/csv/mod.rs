@@ -1,5 +1,5 @@
-//! CSV with a header row and a column map. Without a map, usual names of columns are taken as what
-//! they say.
+//! CSV with a header row and a column map. Usual names of columns are taken as what they say for
+//! the fields that the map does not name.
 //!
 //! Each line is one record: a quoted cell may hold delimiters and quotes, but no line breaks. Rows
 //! must be sorted by their start, or by their end where they have that and the latency; such are
@@ -65,7 +65,7 @@ pub struct CsvField {
     /// What its cells hold, where the trace has no column of this name.
     pub meaning: Option<&'static str>,
     /// Headers, in small letters and without a unit at their end, that are taken as this field
-    /// where no map is given.
+    /// where no map names it.
     pub headers: &'static [&'static str],
 }
 
