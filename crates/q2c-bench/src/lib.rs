@@ -275,7 +275,6 @@ impl Bench<'_> {
                 relative_width,
                 max_trials: MOST_TRIALS,
             }),
-            ..Settings::default()
         }
     }
 

@@ -49,7 +49,8 @@ pub enum LimitFault {
 pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
     for limit in limits {
         let figure = kinds.iter().find(|kind| kind.name == limit.figure);
-        let names = || kinds.iter().map(|kind| kind.name.as_ref());
+        let compared = kinds.iter().filter(|kind| kind.compared);
+        let names = || compared.clone().map(|kind| kind.name.as_ref());
         let figure = figure.ok_or_else(|| missing(limit, "such a run", names()))?;
         limit.fits(figure.unit)?;
         if limit.is_of_change() && !has_baseline {

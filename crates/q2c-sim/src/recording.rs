@@ -148,10 +148,8 @@ pub enum RecordingError {
 
 /// What to do where no record has the device time that was asked for.
 fn other_time(others: &BTreeSet<DeviceTime>) -> String {
-    let options: Vec<String> = others
-        .iter()
-        .map(|time| format!("--latency {time}"))
-        .collect();
+    let names = others.iter().map(|time| time.name());
+    let options: Vec<String> = names.map(|name| format!("--latency {name}")).collect();
     if options.is_empty() {
         return "they have none of the others".to_owned();
     }

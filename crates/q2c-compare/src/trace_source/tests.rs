@@ -16,11 +16,14 @@ fn opened_until(
     stop: bool,
 ) -> Result<TraceSource, SourceError> {
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
-    let import = ImportOptions {
+    let mut import = ImportOptions {
         unit: Some("us".parse::<TimeUnit>().unwrap()),
         columns: ColumnMap::parse_list(columns).unwrap(),
         ..ImportOptions::default()
     };
+    if name.ends_with(".parquet") {
+        import = ImportOptions::default();
+    }
     let asked = SourceRequest {
         path: &folder.join(name),
         format: name.ends_with(".csv").then_some("csv"),

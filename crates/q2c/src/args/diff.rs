@@ -18,7 +18,12 @@ pub struct DiffArgs {
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each
-    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "fail_if",
+        hide_short_help = true
+    )]
     pub junit: Option<PathBuf>,
     /// Show every figure, also those that tell no change
     #[arg(long)]

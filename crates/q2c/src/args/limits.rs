@@ -12,7 +12,12 @@ pub struct LimitArgs {
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each
-    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "fail_if",
+        hide_short_help = true
+    )]
     pub junit: Option<PathBuf>,
     /// Limits on changes compare with this run of the same command: its folder or result.json
     #[arg(long, value_name = "RUN")]

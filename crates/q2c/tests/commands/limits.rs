@@ -108,7 +108,7 @@ fn a_limit_that_cannot_be_judged_is_refused_at_once() {
             "expected a time, as in p99>200us",
         ),
         (
-            "tune sim:1ms --jobs 1,2 --fail-if busy>5",
+            "tune sim:1ms --jobs 1,2 --fail-if in_flight>5",
             2,
             "found iops, kiops_per_core, cpu",
         ),
@@ -120,7 +120,7 @@ fn a_limit_that_cannot_be_judged_is_refused_at_once() {
         (
             "replay none.parquet sim:1ms --fail-if p99+5%",
             2,
-            "such as p99>+5% or iops<-3%",
+            "such as p99>+5%, iops<-3%",
         ),
         (
             "tune sim:1ms --baseline gone --fail-if p99>+5%",

@@ -129,7 +129,7 @@ fn results_of_two_kinds_are_not_compared() {
     let said = q2c(folder.path(), &["diff", "sim.json", "sim.json"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
     assert!(
-        said.stderr.contains("expected a result of q2c tune, q2c bench, q2c replay, q2c analyze, found schema `q2c.poll-sim/1`"),
+        said.stderr.contains("expected a result of q2c tune, q2c bench, q2c replay, q2c analyze, q2c fs bench, q2c poll tune-kernel, q2c place run, found schema `q2c.poll-sim/1`"),
         "{}",
         said.stderr
     );

@@ -220,14 +220,14 @@ fn a_q2c_trace_takes_no_options_of_imports() {
         run(&merge).refused(2, &[flag]);
         run(&format!("analyze a.parquet {option}")).refused(2, &[flag]);
         if flag != "--bs" {
-            run(&format!("poll sim a.parquet {option}")).refused(2, &[flag]);
+            run(&format!("poll sim a.parquet --policy mean {option}")).refused(2, &[flag]);
         }
     }
     for command in ["poll sweep a.parquet", "replay a.parquet null"] {
         run(&format!("{command} --unit us")).refused(2, &["--unit"]);
     }
     run(&format!("trace import a.parquet in.csv -o b.parquet {map}")).done();
-    run("poll sim a.parquet --bs 4k").done();
+    run("poll sim a.parquet --policy mean --bs 4k").done();
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use super::cells::Cells;
 use super::clock::Clock;
 use super::field::{BLOCK, Field, LENGTH, USER};
-use super::guess::{is_address, typed};
+use super::guess::typed;
 use super::lengths;
 use super::suggest::advice;
 use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
-use super::usual::usual_columns;
+use super::usual::{check_addresses, usual_columns};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::options::ImportOptions;
@@ -66,15 +66,7 @@ impl Plan {
         let by_end = stamp == end && self::has(&fields, Field::Latency);
         let mapped = of.with_units(&fields, &units)?;
         let is_untold = |of: &Mapped| of.field == LENGTH && of.source == NOT_TOLD;
-        let is_bare_address = |column: &Mapped| {
-            column.source == NOT_TOLD
-                && usual.contains(&(Field::Offset, column.at))
-                && is_address(header.get(column.at).unwrap_or_default())
-        };
-        if mapped.iter().any(is_bare_address) {
-            let reason = "the header of the addresses does not tell their unit";
-            needed(None::<()>, path, "offset unit", reason)?;
-        }
+        check_addresses(&usual, &mapped, of)?;
         let untold = mapped.iter().any(is_untold).then_some(&fields);
         let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
         if self::has(&usual, LENGTH)

@@ -3,10 +3,12 @@
 
 use super::cells::Cells;
 use super::field::{Field, USER};
-use super::guess::{named, typed};
+use super::guess::{is_address, named, typed};
 use super::plan::{Choice, Wrong, check, has};
+use super::unit::{Evidence, Mapped, NOT_TOLD};
 use crate::Column;
-use crate::import::error::shown;
+use crate::import::error::{ImportError, shown};
+use crate::import::run::needed;
 
 /// The fields that usual names tell beside those of the map, with the indexes of their cells.
 pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Choice, Wrong> {
@@ -89,4 +91,22 @@ fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> 
     let map = typed(&[(field, at)], header, None);
     let expected = format!("one column of {}, as by --columns '{map}'", field.name());
     Err((expected, format!("{} and {}", name(at), name(other))))
+}
+
+/// Asks for the unit of addresses, which are usual in bytes and in blocks, where no header tells it.
+pub(super) fn check_addresses(
+    usual: &[(Field, usize)],
+    mapped: &[Mapped],
+    evidence: &Evidence<'_>,
+) -> Result<(), ImportError> {
+    let is_bare = |column: &Mapped| {
+        column.source == NOT_TOLD
+            && usual.contains(&(Field::Offset, column.at))
+            && is_address(evidence.header.get(column.at).unwrap_or_default())
+    };
+    if !mapped.iter().any(is_bare) {
+        return Ok(());
+    }
+    let reason = "the header of the addresses does not tell their unit";
+    needed(None, evidence.path, "offset unit", reason)
 }

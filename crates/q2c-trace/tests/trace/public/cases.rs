@@ -110,6 +110,14 @@ fn biosnoop_with_times_of_day() {
         [[-1, 0, 500_000], [-1, 2_500_000, 3_500_000]]
     );
     assert!(meta.clock.contains("read the event"), "{}", meta.clock);
+    // The ends are 50 ms before midnight and 150 ms after it.
+    let text = String::from_utf8_lossy(text);
+    let text = text
+        .replace("14:23:45.120", "23:59:59.950")
+        .replace("14:23:45.123", "00:00:00.150");
+    let (records, meta) = recognised(text.as_bytes(), &options());
+    assert_eq!(times(&records)[1], [-1, 199_500_000, 200_500_000]);
+    assert!(meta.facts["midnights"].starts_with("1 ("));
 }
 
 #[test]
