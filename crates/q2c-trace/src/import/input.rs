@@ -45,7 +45,7 @@ impl Input {
         Input::find(path, format, None)
     }
 
-    /// As [`Input::recognise`]. `text` is the format of a file that is no q2c trace, if it is known.
+    /// As [`Input::recognise`]. `text` is the format of a file that is no q2c trace, if known.
     fn find(
         path: &Path,
         format: Option<&str>,

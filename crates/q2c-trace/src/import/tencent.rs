@@ -1,8 +1,8 @@
 //! Tencent CBS traces: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
 //! The timestamp is whole seconds since 1970, offset and size are in sectors of 512 bytes, the type
-//! is `0` for a read and `1` for a write. Copies of the set have offsets, or sizes as well, in bytes;
-//! the option for the offset unit reads them.
+//! is `0` for a read and `1` for a write. Copies of the set have offsets, or sizes as well, in
+//! bytes; the option for the offset unit reads them.
 
 use super::arrange::Spec;
 use super::decimal::TimeUnit;

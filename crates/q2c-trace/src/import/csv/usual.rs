@@ -27,8 +27,8 @@ pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Ch
     Ok(usual)
 }
 
-/// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of the
-/// block layer.
+/// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of
+/// the block layer.
 fn end_in_layer_of_start(usual: &mut Choice, map: &[(Field, usize)], header: &Cells) {
     let is_user = |column: &Column| {
         let field = Field::Column(*column);
@@ -93,7 +93,7 @@ fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> 
     Err((expected, format!("{} and {}", name(at), name(other))))
 }
 
-/// Asks for the unit of addresses, which are usual in bytes and in blocks, where no header tells it.
+/// Asks for the unit of addresses, usual in bytes and in blocks, where no header tells it.
 pub(super) fn check_addresses(
     usual: &[(Field, usize)],
     mapped: &[Mapped],

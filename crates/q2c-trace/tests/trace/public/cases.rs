@@ -115,7 +115,7 @@ fn biosnoop_with_times_of_day() {
     let text = text
         .replace("14:23:45.120", "23:59:59.950")
         .replace("14:23:45.123", "00:00:00.150");
-    let (records, meta) = recognised(text.as_bytes(), &options());
+    let (_, records, meta) = recognised(text.as_bytes(), &options());
     assert_eq!(times(&records)[1], [-1, 199_500_000, 200_500_000]);
     assert!(meta.facts["midnights"].starts_with("1 ("));
 }
