@@ -32,7 +32,11 @@ fn a_run_can_be_drawn_and_simulated_again() {
     let csv = q2c(folder.path(), &["report", name, "--csv"]).done();
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), cells.len() + 1);
-    assert!(rows[0].starts_with("jobs,bs_bytes,method,policy"), "{}", rows[0]);
+    assert!(
+        rows[0].starts_with("jobs,bs_bytes,method,policy"),
+        "{}",
+        rows[0]
+    );
     assert!(
         rows[1..].iter().all(|row| row.starts_with("1,4096,")),
         "{csv}"
