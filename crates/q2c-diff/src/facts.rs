@@ -4,8 +4,8 @@ use q2c_result::diff::ChangedFact;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parts of results that hold settings and facts. Runs within a result differ in their number of
-/// jobs alone.
+/// The parts of results that hold settings and facts. Runs within a result differ in their number
+/// of jobs alone.
 const PARTS: [&str; 11] = [
     "job",
     "jobs",

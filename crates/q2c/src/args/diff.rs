@@ -12,9 +12,9 @@ pub struct DiffArgs {
     pub a: PathBuf,
     /// The result to compare, of the same kind
     pub b: PathBuf,
-    /// End with 7 where a figure changed by more, such as p99>+5%, iops<-3% or p99>+5% sure, or where B's own
-    /// value is beyond one, such as p99>200us (may be given again); what the trials leave open
-    /// breaks no limit
+    /// End with 7 where a figure changed by more, such as p99>+5%, iops<-3% or p99>+5% sure, or
+    /// where B's own value is beyond one, such as p99>200us (may be given again); what the trials
+    /// leave open breaks no limit
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 pub struct LimitArgs {
     /// End with 7 where a figure of the run breaks this limit, such as p99>200us or iops<50000, or
-    /// beside --baseline p99>+5% or p99>+5% sure (may be given again); what the trials leave open breaks no limit
+    /// beside --baseline p99>+5% or p99>+5% sure (may be given again); what the trials leave open
+    /// breaks no limit
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each
