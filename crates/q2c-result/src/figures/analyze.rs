@@ -73,37 +73,35 @@ fn columns<'a>() -> Columns<Row<'a>> {
         .key("by", |row: &Row<'a>| row.by.to_owned())
         .key("key", |row| row.key.to_owned())
         .key("stage", |row| row.stage.to_owned())
-        .number("n", Number, Neither, |row| match row.of {
-            RowOf::Load(all) => all.requests as f64,
-            RowOf::Stage(stats) => stats.n as f64,
-        })
-        .aside()
         .number("iops", PerSecond, More, |row| {
-            load(row, |all| all.requests as f64 / (all.span_ns as f64 / 1e9))
+            load(row, |all| {
+                Some(all.requests as f64 / (all.span_ns as f64 / 1e9))
+            })
         })
         .number("in_flight", Number, Neither, |row| {
-            load(row, |all| all.in_flight.mean.unwrap_or(f64::NAN))
+            load(row, |all| all.in_flight.mean)
         })
-        .number("min", Nanoseconds, Less, |row| {
-            stage(row, |of| of.min_ns as f64)
-        })
-        .aside()
         .number("mean", Nanoseconds, Less, |row| stage(row, |of| of.mean_ns))
         .number("p50", Nanoseconds, Less, |row| stage(row, |of| of.p50_ns))
-        .number("p90", Nanoseconds, Less, |row| stage(row, |of| of.p90_ns))
-        .aside()
         .number("p99", Nanoseconds, Less, |row| stage(row, |of| of.p99_ns))
         .number("p99.9", Nanoseconds, Less, |row| {
             stage(row, |of| of.p999_ns)
         })
+        .aside()
+        .number("n", Number, Neither, |row| match row.of {
+            RowOf::Load(all) => all.requests as f64,
+            RowOf::Stage(stats) => stats.n as f64,
+        })
+        .number("min", Nanoseconds, Less, |row| {
+            stage(row, |of| of.min_ns as f64)
+        })
+        .number("p90", Nanoseconds, Less, |row| stage(row, |of| of.p90_ns))
         .number("p99.99", Nanoseconds, Less, |row| {
             stage(row, |of| of.p9999_ns)
         })
-        .aside()
         .number("max", Nanoseconds, Less, |row| {
             stage(row, |of| of.max_ns as f64)
         })
-        .aside()
 }
 
 fn compared(row: &Row) -> Option<String> {
@@ -113,16 +111,16 @@ fn compared(row: &Row) -> Option<String> {
     }
 }
 
-fn load(row: &Row, value: fn(&AnalyzeResult) -> f64) -> f64 {
+fn load(row: &Row, value: fn(&AnalyzeResult) -> Option<f64>) -> Option<f64> {
     match row.of {
         RowOf::Load(all) => value(all),
-        RowOf::Stage(_) => f64::NAN,
+        RowOf::Stage(_) => None,
     }
 }
 
-fn stage(row: &Row, value: fn(&StageStats) -> f64) -> f64 {
+fn stage(row: &Row, value: fn(&StageStats) -> f64) -> Option<f64> {
     match row.of {
-        RowOf::Load(_) => f64::NAN,
-        RowOf::Stage(stats) => value(stats),
+        RowOf::Load(_) => None,
+        RowOf::Stage(stats) => Some(value(stats)),
     }
 }

@@ -67,41 +67,26 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .figure("p50", Nanoseconds, Less, |cell| cell.lat_ns.p50)
         .figure("p99", Nanoseconds, Less, |cell| cell.lat_ns.p99)
         .figure("p99.9", Nanoseconds, Less, |cell| cell.lat_ns.p999)
-        .figure("miss_rate", Share, Less, |cell| {
-            cell.miss_rate.unwrap_or_default()
-        })
-        .figure("slept_share", Share, Neither, |cell| {
-            cell.slept_share.unwrap_or_default()
-        })
+        .figure("miss_rate", Share, Less, |cell| cell.miss_rate)
         .aside()
+        .figure("slept_share", Share, Neither, |cell| cell.slept_share)
         .figure("effective_sleep", Nanoseconds, Neither, |cell| {
-            cell.effective_sleep_ns.unwrap_or_default()
+            cell.effective_sleep_ns
         })
-        .aside()
-        .figure("slept", Nanoseconds, Neither, |cell| {
-            cell.slept_ns.unwrap_or_default()
-        })
-        .aside()
+        .figure("slept", Nanoseconds, Neither, |cell| cell.slept_ns)
         .figure("job", Cpus, Less, |cell| cell.cpu.job_s)
-        .aside()
         .figure("helper", Cpus, Less, |cell| cell.cpu.helper_s)
-        .aside()
         .figure("softirq", Cpus, Less, |cell| cell.cpu.softirq_s)
-        .aside()
         .figure("cpu_per_io", Nanoseconds, Less, |cell| cell.cpu.ns_per_io)
-        .aside()
         .figure("background_iops", PerSecond, More, |cell| {
             beside(cell, |of| of.iops)
         })
-        .aside()
         .figure("background_alone_iops", PerSecond, More, |cell| {
             beside(cell, |of| of.alone_iops)
         })
-        .aside()
         .figure("rest_busy", Cpus, Less, |cell| {
             beside(cell, |of| of.rest_busy_cpus)
         })
-        .aside()
 }
 
 /// The bottleneck's share in Q2C, the jobs' sleeps for a request, and the stages' latencies.
@@ -109,26 +94,23 @@ fn with_stages<'a>(columns: Columns<&'a BenchCell>) -> Columns<&'a BenchCell> {
     let columns = columns
         .number("bottleneck_share", Share, Less, |cell| {
             let found = stages(cell).and_then(|run| run.bottleneck.as_ref());
-            found.map_or(f64::NAN, |found| found.share)
+            found.map(|found| found.share)
         })
-        .aside()
         .number("tag_sleeps", Number, Less, |cell| {
-            tag_waits(cell).map_or(f64::NAN, |(n, _)| n)
+            tag_waits(cell).map(|(n, _)| n)
         })
-        .aside()
         .number("tag_sleep", Nanoseconds, Less, |cell| {
-            tag_waits(cell).map_or(f64::NAN, |(_, ns)| ns)
-        })
-        .aside();
+            tag_waits(cell).map(|(_, ns)| ns)
+        });
     let of_stage = |columns: Columns<&'a BenchCell>, name: &'static str| {
         let figure =
             |columns: Columns<&'a BenchCell>, what: &str, value: fn(&StageStats) -> f64| {
                 let of_cell = move |cell: &&BenchCell| {
                     let stats = stages(cell).and_then(|run| run.stages.get(name));
-                    stats.map_or(f64::NAN, value)
+                    stats.map(value)
                 };
                 let figure = format!("{}_{what}", name.to_lowercase());
-                columns.number(figure, Nanoseconds, Less, of_cell).aside()
+                columns.number(figure, Nanoseconds, Less, of_cell)
             };
         let columns = figure(columns, "mean", |of| of.mean_ns);
         let columns = figure(columns, "p50", |of| of.p50_ns);
@@ -153,8 +135,8 @@ fn fact<T: ToString>(cell: &BenchCell, of: fn(&PointDevice) -> Option<T>) -> Str
     or_empty(cell.device.as_ref().and_then(of))
 }
 
-fn beside(cell: &BenchCell, of: fn(&BackgroundJobs) -> Interval) -> Interval {
-    cell.background_jobs.as_ref().map(of).unwrap_or_default()
+fn beside(cell: &BenchCell, of: fn(&BackgroundJobs) -> Interval) -> Option<Interval> {
+    cell.background_jobs.as_ref().map(of)
 }
 
 fn name(point: &BenchPoint) -> String {

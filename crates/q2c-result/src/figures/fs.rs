@@ -50,14 +50,11 @@ fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     })
     .figure("iops", PerSecond, More, |(cell, _)| cell.iops)
     .figure("in_flight", Number, Neither, |(cell, _)| cell.in_flight)
-    .figure("from_device", Share, Less, |(cell, _)| {
-        cell.from_device.unwrap_or_default()
-    })
     .aside()
+    .figure("from_device", Share, Less, |(cell, _)| cell.from_device)
     .figure("shared_to_private", Number, More, |(_, ratio)| {
-        ratio.map_or_else(Interval::default, interval)
+        ratio.map(interval)
     })
-    .aside()
 }
 
 /// A ratio as an interval: its ends are those of the bootstrap, and it has no trials of its own.

@@ -30,12 +30,11 @@ fn measured<'a>() -> Columns<&'a KernelMethod> {
             of.measured.rates.effective_sleep_ns
         })
         .figure("d2c_p99", Nanoseconds, Less, |of| of.measured.d2c_p99_ns)
-        .figure("relative_iops", Number, More, |of| of.relative.iops)
         .aside()
+        .figure("relative_iops", Number, More, |of| of.relative.iops)
         .figure("relative_kiops_per_core", Number, More, |of| {
             of.relative.kiops_per_core
         })
-        .aside()
 }
 
 fn with_predictions(columns: Columns<&KernelMethod>) -> Columns<&KernelMethod> {
@@ -43,21 +42,16 @@ fn with_predictions(columns: Columns<&KernelMethod>) -> Columns<&KernelMethod> {
         .number("predicted_iops", PerSecond, More, |of| {
             of.predicted.rates.iops
         })
-        .aside()
         .number("predicted_kiops_per_core", ThousandPerSecond, More, |of| {
             of.predicted.kiops_per_core
         })
-        .aside()
         .number("predicted_cpu", Percent, Less, |of| {
             of.predicted.rates.cpu_pct
         })
-        .aside()
         .number("predicted_miss_rate", Share, Less, |of| {
             of.predicted.rates.miss_rate
         })
-        .aside()
         .number("predicted_effective_sleep", Nanoseconds, Neither, |of| {
             of.predicted.rates.effective_sleep_ns
         })
-        .aside()
 }

@@ -139,6 +139,7 @@ pub(crate) struct Columns<T> {
     of: Read<T, Option<String>>,
     keys: Vec<(Cow<'static, str>, Read<T, String>)>,
     figures: Vec<(Figure, Read<T, Interval>)>,
+    compared: bool,
 }
 
 impl<T> Columns<T> {
@@ -148,6 +149,7 @@ impl<T> Columns<T> {
             of: Box::new(of),
             keys: Vec::new(),
             figures: Vec::new(),
+            compared: true,
         }
     }
 
@@ -161,25 +163,26 @@ impl<T> Columns<T> {
     }
 
     /// A figure over trials.
-    fn figure(
+    fn figure<V: Into<Option<Interval>>>(
         self,
         name: impl Into<Cow<'static, str>>,
         unit: FigureUnit,
         better: Better,
-        value: impl Fn(&T) -> Interval + 'static,
+        value: impl Fn(&T) -> V + 'static,
     ) -> Self {
+        let value = move |of: &T| value(of).into().unwrap_or_default();
         self.with(name.into(), unit, better, (true, Box::new(value)))
     }
 
     /// A figure that is a single number; one that is not finite is none.
-    fn number(
+    fn number<V: Into<Option<f64>>>(
         self,
         name: impl Into<Cow<'static, str>>,
         unit: FigureUnit,
         better: Better,
-        value: impl Fn(&T) -> f64 + 'static,
+        value: impl Fn(&T) -> V + 'static,
     ) -> Self {
-        let value = move |of: &T| Interval::of(&[value(of)]);
+        let value = move |of: &T| Interval::of(value(of).into().as_slice());
         self.with(name.into(), unit, better, (false, Box::new(value)))
     }
 
@@ -190,23 +193,20 @@ impl<T> Columns<T> {
         better: Better,
         (over_trials, value): (bool, Read<T, Interval>),
     ) -> Self {
-        let compared = true;
         let figure = Figure {
             name,
             unit,
             better,
             over_trials,
-            compared,
+            compared: self.compared,
         };
         self.figures.push((figure, value));
         self
     }
 
-    /// Results are not compared by the figure that was added last.
+    /// Results are not compared by the figures that are added from here on.
     fn aside(mut self) -> Self {
-        if let Some((figure, _)) = self.figures.last_mut() {
-            figure.compared = false;
-        }
+        self.compared = false;
         self
     }
 

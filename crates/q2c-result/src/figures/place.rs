@@ -53,10 +53,8 @@ fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
     .number("heap", Share, Neither, |(_, of)| of.states.heap)
 }
 
-fn latency(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> f64 {
-    of.p_latency
-        .as_ref()
-        .map_or(f64::NAN, |latency| us(latency) * 1e3)
+fn latency(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> Option<f64> {
+    of.p_latency.as_ref().map(|latency| us(latency) * 1e3)
 }
 
 impl Measures for PlaceRunResult {
@@ -83,10 +81,6 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     .figure("p_iops", PerSecond, More, |(_, run)| {
         polls(run, |of| of.iops)
     })
-    .figure("p_bytes_per_s", Number, More, |(_, run)| {
-        polls(run, |of| of.bytes_per_s)
-    })
-    .aside()
     .figure("p_p50", Nanoseconds, Less, |(_, run)| {
         polls(run, |of| of.latency.p50_ns)
     })
@@ -96,10 +90,11 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     .figure("p_p99.9", Nanoseconds, Less, |(_, run)| {
         polls(run, |of| of.latency.p999_ns)
     })
-    .figure("moves", Number, Less, |(_, run)| {
-        run.moves.unwrap_or_default()
-    })
     .aside()
+    .figure("p_bytes_per_s", Number, More, |(_, run)| {
+        polls(run, |of| of.bytes_per_s)
+    })
+    .figure("moves", Number, Less, |(_, run)| run.moves)
 }
 
 /// The name of a kind of work, or the command.
@@ -110,8 +105,8 @@ fn task(of: &ComputeTask) -> String {
     }
 }
 
-fn polls(run: &PlacementRun, value: fn(&PollFigures) -> Interval) -> Interval {
-    run.polls.as_ref().map(value).unwrap_or_default()
+fn polls(run: &PlacementRun, value: fn(&PollFigures) -> Interval) -> Option<Interval> {
+    run.polls.as_ref().map(value)
 }
 
 impl Measures for CalibrateResult {

@@ -53,11 +53,26 @@ fn rows<'a>(names: [&'a str; 3], trials: &'a [ReplayTrial]) -> impl Iterator<Ite
 }
 
 fn columns<'a>() -> Columns<Row<'a>> {
-    let columns = with_own_costs(with_sums(keys()));
+    let columns = latencies(sums(keys()), "", &COMPARED, |of| Some(&of.u2c_ns)).aside();
+    let columns = own_costs(latencies(columns, "", &OTHERS, |of| Some(&of.u2c_ns)));
     let columns = lateness(columns, "lateness", |of| &of.lateness_ns);
     let columns = lateness(columns, "own_lateness", |of| &of.own_lateness_ns);
-    let columns = latencies(columns, "u2c_intended_", |of| Some(&of.u2c_intended_ns));
-    latencies(columns, "q2c_", |of| of.q2c_ns.as_ref())
+    let others = [
+        ("u2c_intended_", intended as SpreadOf),
+        ("q2c_", q2c as SpreadOf),
+    ];
+    others.into_iter().fold(columns, |columns, (prefix, of)| {
+        let columns = latencies(columns, prefix, &COMPARED, of);
+        latencies(columns, prefix, &OTHERS, of)
+    })
+}
+
+fn intended(trial: &ReplayTrial) -> Option<&Spread> {
+    Some(&trial.u2c_intended_ns)
+}
+
+fn q2c(trial: &ReplayTrial) -> Option<&Spread> {
+    trial.q2c_ns.as_ref()
 }
 
 fn compared(row: &Row) -> Option<String> {
@@ -90,89 +105,64 @@ fn keys<'a>() -> Columns<Row<'a>> {
         })
 }
 
-fn with_sums<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
-    let columns = columns
+fn sums(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
+    columns
         .number("completion", Seconds, Less, |row| row.trial.completion_s)
         .number("sum_u2c", Seconds, Less, |row| row.trial.sum_u2c_s)
-        .number("sum_q2c", Seconds, Less, |row| {
-            row.trial.sum_q2c_s.unwrap_or(f64::NAN)
-        })
-        .number("in_flight", Number, Neither, |row| row.trial.in_flight.mean);
-    let columns = latencies(columns, "", |of| Some(&of.u2c_ns));
+        .number("sum_q2c", Seconds, Less, |row| row.trial.sum_q2c_s)
+        .number("in_flight", Number, Neither, |row| row.trial.in_flight.mean)
+}
+
+/// Counts of the trial, and what the replayer itself took.
+fn own_costs(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
     columns
         .number("sum_u2c_intended", Seconds, Less, |row| {
             row.trial.sum_u2c_intended_s
         })
-        .aside()
         .number("in_flight_most", Number, Neither, |row| {
             row.trial.in_flight.most as f64
         })
-        .aside()
         .number("recorded_in_flight", Number, Neither, |row| {
-            row.trial.in_flight.recorded_mean.unwrap_or(f64::NAN)
+            row.trial.in_flight.recorded_mean
         })
-        .aside()
         .number("recorded_in_flight_most", Number, Neither, |row| {
-            row.trial
-                .in_flight
-                .recorded_most
-                .map_or(f64::NAN, |most| most as f64)
+            row.trial.in_flight.recorded_most.map(|most| most as f64)
         })
-        .aside()
         .number("in_flight_error", Number, Less, |row| {
-            row.trial.in_flight.error.unwrap_or(f64::NAN)
+            row.trial.in_flight.error
         })
-        .aside()
-}
-
-/// Counts of the trial, and what the replayer itself took.
-fn with_own_costs<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
-    columns
         .number("stalled", Number, Less, |row| row.trial.stalled as f64)
-        .aside()
         .number("stalled_time", Seconds, Less, |row| row.trial.stalled_s)
-        .aside()
         .number("q2c_ios", Number, Neither, |row| {
-            captured(row.trial, row.trial.q2c_ios as f64)
+            captured(row, row.trial.q2c_ios as f64)
         })
-        .aside()
         .number("q2c_parts", Number, Neither, |row| {
-            captured(row.trial, row.trial.q2c_parts as f64)
+            captured(row, row.trial.q2c_parts as f64)
         })
-        .aside()
         .number("q2c_excess", Number, Less, |row| {
-            captured(row.trial, row.trial.q2c_excess as f64)
+            captured(row, row.trial.q2c_excess as f64)
         })
-        .aside()
         .number("q2c_lost", Number, Less, |row| {
-            captured(row.trial, row.trial.q2c_lost as f64)
+            captured(row, row.trial.q2c_lost as f64)
         })
-        .aside()
         .number("end_drift", Nanoseconds, Neither, |row| {
             row.trial.end_drift_ns as f64
         })
-        .aside()
         .number("issued", Number, Neither, |row| row.trial.issued as f64)
-        .aside()
         .number("errors", Number, Less, |row| row.trial.errors as f64)
-        .aside()
         .number("bytes", Number, More, |row| row.trial.bytes as f64)
-        .aside()
         .number("order_inversions", Number, Less, |row| {
             row.trial.order_inversions as f64
         })
-        .aside()
         .number("submitter_cpu", Seconds, Less, |row| {
             row.trial.submitter_cpu_s
         })
-        .aside()
         .number("reader_cpu", Seconds, Less, |row| row.trial.reader_cpu_s)
-        .aside()
 }
 
 /// Without capture there are no Q2C counts, which differs from a count of zero.
-fn captured(trial: &ReplayTrial, count: f64) -> f64 {
-    trial.sum_q2c_s.map_or(f64::NAN, |_| count)
+fn captured(row: &Row, count: f64) -> Option<f64> {
+    row.trial.sum_q2c_s.map(|_| count)
 }
 
 /// A part of a distribution: its name, and its value in ns.
@@ -191,36 +181,32 @@ fn lateness<'a>(
     ];
     parts.into_iter().fold(columns, |columns, (part, value)| {
         let value = move |row: &Row| value(of(row.trial));
-        columns
-            .number(format!("{name}_{part}"), Nanoseconds, Less, value)
-            .aside()
+        columns.number(format!("{name}_{part}"), Nanoseconds, Less, value)
     })
 }
 
-/// The latencies without a prefix are those that results are compared by.
+/// The way to one of a trial's distributions of latencies.
+type SpreadOf = fn(&ReplayTrial) -> Option<&Spread>;
+
+const COMPARED: [Part<Spread>; 3] = [
+    ("p50", |spread| spread.p50),
+    ("p99", |spread| spread.p99),
+    ("p99.9", |spread| spread.p999),
+];
+const OTHERS: [Part<Spread>; 3] = [
+    ("mean", |spread| spread.mean),
+    ("p90", |spread| spread.p90),
+    ("max", |spread| spread.max),
+];
+
 fn latencies<'a>(
     columns: Columns<Row<'a>>,
     prefix: &str,
-    of: fn(&ReplayTrial) -> Option<&Spread>,
+    parts: &[Part<Spread>],
+    of: SpreadOf,
 ) -> Columns<Row<'a>> {
-    let parts: [Part<Spread>; 6] = [
-        ("p50", |spread| spread.p50),
-        ("p99", |spread| spread.p99),
-        ("p99.9", |spread| spread.p999),
-        ("mean", |spread| spread.mean),
-        ("p90", |spread| spread.p90),
-        ("max", |spread| spread.max),
-    ];
-    parts.into_iter().fold(columns, |columns, (part, value)| {
-        let value = move |row: &Row| {
-            let spread = of(row.trial).filter(|spread| spread.ios > 0);
-            spread.map_or(f64::NAN, value)
-        };
-        let columns = columns.number(format!("{prefix}{part}"), Nanoseconds, Less, value);
-        if prefix.is_empty() && part.starts_with("p") && part != "p90" {
-            columns
-        } else {
-            columns.aside()
-        }
+    parts.iter().fold(columns, |columns, &(part, value)| {
+        let value = move |row: &Row| of(row.trial).filter(|of| of.ios > 0).map(value);
+        columns.number(format!("{prefix}{part}"), Nanoseconds, Less, value)
     })
 }

@@ -86,8 +86,8 @@ fn columns<'a>() -> Columns<Row<'a>> {
             RowOf::Figure(name, _) => name.to_owned(),
         })
         .number("end", Seconds, Neither, |row| match row.of {
-            RowOf::Tick { begin_s, tick, .. } => begin_s + tick.end_s,
-            RowOf::Figure(..) => f64::NAN,
+            RowOf::Tick { begin_s, tick, .. } => Some(begin_s + tick.end_s),
+            RowOf::Figure(..) => None,
         })
         .number("iops", PerSecond, More, |row| tick(row, |of| of.rates.iops))
         .number("handled", Number, Neither, |row| tick(row, |of| of.handled))
@@ -101,15 +101,15 @@ fn columns<'a>() -> Columns<Row<'a>> {
         .number("mean", Nanoseconds, Less, |row| tick(row, |of| of.mean_ns))
         .number("p99", Nanoseconds, Less, |row| tick(row, |of| of.p99_ns))
         .number("value", Number, Neither, |row| match row.of {
-            RowOf::Tick { .. } => f64::NAN,
-            RowOf::Figure(_, value) => value,
+            RowOf::Tick { .. } => None,
+            RowOf::Figure(_, value) => Some(value),
         })
 }
 
-fn tick(row: &Row, value: fn(&Tick) -> f64) -> f64 {
+fn tick(row: &Row, value: fn(&Tick) -> f64) -> Option<f64> {
     match row.of {
-        RowOf::Tick { tick, .. } => value(tick),
-        RowOf::Figure(..) => f64::NAN,
+        RowOf::Tick { tick, .. } => Some(value(tick)),
+        RowOf::Figure(..) => None,
     }
 }
 

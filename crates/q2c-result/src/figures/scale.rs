@@ -20,8 +20,7 @@ fn columns<'a>() -> Columns<&'a CurvePoint> {
         .key("jobs", |point| point.jobs.to_string())
         .key("measured", |point| point.measured.to_string())
         .number("iops", PerSecond, More, |point| point.iops)
+        .aside()
         .number("iops_low", PerSecond, More, |point| point.low)
-        .aside()
         .number("iops_high", PerSecond, More, |point| point.high)
-        .aside()
 }

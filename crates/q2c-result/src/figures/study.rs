@@ -12,8 +12,8 @@ struct Row<'a> {
     /// Why the policy was opened on the patterns held out.
     role: String,
     pattern: &'a StudiedPattern,
-    /// Not a number where a limit is broken.
-    loss: f64,
+    /// `None` where a limit is broken.
+    loss: Option<f64>,
 }
 
 impl Measures for PollStudyResult {
@@ -51,7 +51,7 @@ fn rows<'a>(
         policy: &scored.policy,
         role: role.clone(),
         pattern,
-        loss: loss.unwrap_or(f64::NAN),
+        loss: *loss,
     })
 }
 

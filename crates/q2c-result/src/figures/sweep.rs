@@ -18,10 +18,8 @@ impl Measures for SweepResult {
         let params: BTreeSet<&String> = self.cells.iter().flat_map(|c| c.params.keys()).collect();
         let with_params = params.into_iter().fold(configurations(), |columns, param| {
             let name = param.clone();
-            let value = move |(_, cell): &Row| cell.params.get(&name).copied().unwrap_or(f64::NAN);
-            columns
-                .number(format!("param_{param}"), Number, Neither, value)
-                .aside()
+            let value = move |(_, cell): &Row| cell.params.get(&name).copied();
+            columns.number(format!("param_{param}"), Number, Neither, value)
         });
         let path = |cell: &SimCell| self.inputs[cell.input].path.as_str();
         with_rates(with_params).table(self.cells.iter().map(|cell| (path(cell), cell)))
@@ -34,7 +32,6 @@ fn configurations<'a>() -> Columns<Row<'a>> {
         .key("rule", |(_, cell)| cell.rule.clone())
         .key("policy", |(_, cell)| cell.policy.clone())
         .number("bs", Bytes, Neither, |(_, cell)| cell.bs.0 as f64)
-        .aside()
 }
 
 fn with_rates<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {

@@ -96,39 +96,31 @@ fn with_figures<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
         .figure("effective_sleep", Nanoseconds, Neither, |row| {
             slept(row, row.cell.measured.rates.effective_sleep_ns)
         })
+        .aside()
         .figure("slept", Nanoseconds, Neither, |row| {
             slept(row, row.cell.measured.slept_ns)
         })
-        .aside()
         .figure("busy", Cpus, Less, |row| row.cell.measured.busy_cpus)
-        .aside()
         .figure("switches_per_io", Number, Less, |row| {
             row.cell.measured.switches_per_io
         })
-        .aside()
         .figure("relative_iops", Number, More, |row| {
             relative(row, |of| of.iops)
         })
-        .aside()
         .figure("relative_kiops_per_core", Number, More, |row| {
             relative(row, |of| of.kiops_per_core)
-        })
-        .aside();
+        });
     let columns = predicted(columns, "predicted", |cell| cell.predicted);
     predicted(columns, "predicted_first", |cell| cell.predicted_first)
 }
 
 /// Figures of sleeps, which methods that never sleep do not have.
-fn slept(row: &Row, value: Interval) -> Interval {
-    if row.cell.sleeping {
-        value
-    } else {
-        Interval::default()
-    }
+fn slept(row: &Row, value: Interval) -> Option<Interval> {
+    row.cell.sleeping.then_some(value)
 }
 
-fn relative(row: &Row, value: fn(&Relative) -> Interval) -> Interval {
-    row.cell.relative.as_ref().map(value).unwrap_or_default()
+fn relative(row: &Row, value: fn(&Relative) -> Interval) -> Option<Interval> {
+    row.cell.relative.as_ref().map(value)
 }
 
 /// A predicted figure.
@@ -155,9 +147,7 @@ fn predicted<'a>(
     PREDICTED
         .into_iter()
         .fold(columns, |columns, (name, unit, better, value)| {
-            let value = move |row: &Row| prediction(row.cell).as_ref().map_or(f64::NAN, value);
-            columns
-                .number(format!("{when}_{name}"), unit, better, value)
-                .aside()
+            let value = move |row: &Row| prediction(row.cell).as_ref().map(value);
+            columns.number(format!("{when}_{name}"), unit, better, value)
         })
 }
