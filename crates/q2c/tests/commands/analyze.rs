@@ -297,7 +297,10 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
         page
     );
     let table = q2c(folder.path(), &["report", "result.json", "--csv"]).done();
-    assert!(table.contains("all,,D2C,,,70000,70000,70000,70000,10,"), "{table}");
+    assert!(
+        table.contains("all,,D2C,,,70000,70000,70000,70000,10,"),
+        "{table}"
+    );
 }
 
 /// Writes a trace of 259:0, which had four queues of two CPUs each while it was recorded, and of
