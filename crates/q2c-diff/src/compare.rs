@@ -24,6 +24,7 @@ pub fn diff(
     let paired = |of: &NamedFigure| Some(compared(of, find(b, of)?));
     let figures = a.figures.iter().filter(|of| of.figure.compared);
     let figures: Vec<ComparedFigure> = figures.filter_map(paired).collect();
+    let changed = changed(&a.facts, &b.facts);
     Ok(DiffResult {
         schema: SCHEMA.to_owned(),
         version: version.to_owned(),
@@ -34,8 +35,8 @@ pub fn diff(
             .into_iter()
             .chain(unpaired(b, a, false))
             .collect(),
-        changed: changed(&a.facts, &b.facts),
-        warnings: other_conditions(&a.facts, &b.facts),
+        warnings: other_conditions(&changed, &a.facts, &b.facts),
+        changed,
         limits: judge(limits, b, Some(a))?,
         figures,
     })

@@ -21,7 +21,7 @@ const PARTS: [&str; 11] = [
 ];
 
 /// Ends of the names of what was measured, which differs between any two runs.
-const MEASUREMENTS: [&str; 4] = ["idle_busy_cpus", "busy_cpus", "interrupt_iops", "poll_iops"];
+const MEASUREMENTS: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 
 /// The settings and facts of a result by their places: `machine.kernel` is `6.12.1`.
 pub(crate) fn settings(result: &Value) -> BTreeMap<String, String> {

@@ -15,7 +15,7 @@ pub struct Limit {
     /// Whether a figure above the bound breaks it; else one below does.
     pub(crate) above: bool,
     pub(crate) bound: Bound,
-    /// Whether a change breaks it only where all trials lie beyond the bound.
+    /// Whether the whole interval of a change must lie beyond the bound to break the limit.
     pub(crate) sure: bool,
 }
 

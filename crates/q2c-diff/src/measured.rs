@@ -34,7 +34,7 @@ pub struct Measured {
 /// A figure of a thing in a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedFigure {
-    /// What it is of.
+    /// The thing that the figure is of: a method, a point or a stage.
     pub of: String,
     /// The figure, with the direction in which it is better for this thing.
     pub figure: Figure,

@@ -2,7 +2,8 @@
 //! their figures differ.
 
 use q2c_result::Warning;
-use std::collections::{BTreeMap, BTreeSet};
+use q2c_result::diff::ChangedFact;
+use std::collections::BTreeMap;
 
 /// A condition: the warning's id, what differs in words, and the begins of the names of its facts.
 type Condition = (&'static str, &'static str, &'static [&'static str]);
@@ -42,15 +43,14 @@ const CONDITIONS: [Condition; 2] = [
 /// Busy CPUs before a run, by which two runs of one load do not differ.
 const ALIKE_CPUS: f64 = 0.2;
 
-/// The conditions that differ between two results, by their facts.
+/// The conditions that differ between two results: by the facts that changed, and by the load.
 pub(crate) fn other_conditions(
+    changed: &[ChangedFact],
     a: &BTreeMap<String, String>,
     b: &BTreeMap<String, String>,
 ) -> Vec<Warning> {
-    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let names = changed.iter().map(|fact| fact.name.as_str());
     let differing: Vec<&str> = names
-        .into_iter()
-        .filter(|name| a.get(*name) != b.get(*name))
         .map(|name| name.trim_start_matches("runs.0."))
         .collect();
     let settings = CONDITIONS.iter().filter_map(|(id, what, begins)| {
@@ -80,6 +80,7 @@ fn other(id: &str, found: String) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::changed;
 
     #[test]
     fn conditions_that_differ_are_warned_of() {
@@ -94,8 +95,9 @@ mod tests {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into()
         };
-        let ids = |b| -> Vec<String> {
-            let warnings = other_conditions(&facts("[0]", "none", "0.05", "1"), &b);
+        let ids = |b: BTreeMap<String, String>| -> Vec<String> {
+            let a = facts("[0]", "none", "0.05", "1");
+            let warnings = other_conditions(&changed(&a, &b), &a, &b);
             warnings.into_iter().map(|warning| warning.id).collect()
         };
         assert!(ids(facts("[0]", "none", "0.24", "2")).is_empty());

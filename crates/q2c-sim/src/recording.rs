@@ -146,7 +146,7 @@ pub enum RecordingError {
     Unsorted(u64),
 }
 
-/// What to do where no record has the device time that was asked for.
+/// The advice where no record has the device time that was asked for.
 fn other_time(others: &BTreeSet<DeviceTime>) -> String {
     let names = others.iter().map(|time| time.name());
     let options: Vec<String> = names.map(|name| format!("--latency {name}")).collect();

@@ -3,7 +3,7 @@
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Cpus, Nanoseconds, Number, PerSecond, Share, ThousandPerSecond};
 use super::{Columns, Figure, FigureTable, Measures, or_empty};
-use crate::analyze::StageStats;
+use crate::analyze::{Bottleneck, StageStats};
 use crate::bench::{
     BackgroundJobs, BenchCell, BenchPoint, BenchResult, PointDevice, PointStages, StageRun,
     TagWaits,
@@ -51,8 +51,7 @@ fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .key("scheduler", |cell| fact(cell, |of| of.scheduler.clone()))
         .key("io_poll", |cell| fact(cell, |of| of.io_poll.map(u8::from)))
         .key("bottleneck", |cell| {
-            let found = stages(cell).and_then(|run| run.bottleneck.as_ref());
-            or_empty(found.map(|found| &found.stage))
+            or_empty(bottleneck(cell).map(|stage| &stage.stage))
         })
 }
 
@@ -93,8 +92,7 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
 fn with_stages<'a>(columns: Columns<&'a BenchCell>) -> Columns<&'a BenchCell> {
     let columns = columns
         .number("bottleneck_share", Share, Less, |cell| {
-            let found = stages(cell).and_then(|run| run.bottleneck.as_ref());
-            found.map(|found| found.share)
+            bottleneck(cell).map(|stage| stage.share)
         })
         .number("tag_sleeps", Number, Less, |cell| {
             tag_waits(cell).map(|(n, _)| n)
@@ -124,6 +122,10 @@ fn stages(cell: &BenchCell) -> Option<&StageRun> {
         Some(PointStages::Seen(run)) => Some(run),
         _ => None,
     }
+}
+
+fn bottleneck(cell: &BenchCell) -> Option<&Bottleneck> {
+    stages(cell)?.bottleneck.as_ref()
 }
 
 fn tag_waits(cell: &BenchCell) -> Option<(f64, f64)> {

@@ -33,10 +33,17 @@ fn of_program<'a>() -> Columns<&'a ProgramCell> {
 
 fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     Columns::new(|(cell, _): &(&FsCell, Option<Ratio>)| {
-        let of = &cell.point;
+        let point = &cell.point;
+        let readahead = point.readahead.map(|bytes| format!(" readahead {bytes}"));
         Some(format!(
-            "{} {} {} {} {} jobs {}",
-            of.fs, of.sharing, of.access, of.caching, of.bs, of.jobs
+            "{} {} {} {} {} jobs {}{}",
+            point.fs,
+            point.sharing,
+            point.access,
+            point.caching,
+            point.bs,
+            point.jobs,
+            or_empty(readahead)
         ))
     })
     .key("fs", |(cell, _)| cell.point.fs.to_string())
@@ -64,5 +71,26 @@ fn interval(of: Ratio) -> Interval {
         min: of.low,
         max: of.high,
         trials: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of one name would count as trials of one thing.
+    #[test]
+    fn points_that_differ_in_read_ahead_have_names_of_their_own() {
+        let cell = |readahead: Option<u32>| -> FsCell {
+            serde_json::from_value(serde_json::json!({
+                "fs": "ext4", "sharing": "same", "access": "scan", "caching": "buffered",
+                "jobs": 2, "bs_bytes": 4096, "readahead_bytes": readahead,
+                "iops": Interval::of(&[1.0]), "in_flight": Interval::of(&[1.0])
+            }))
+            .unwrap()
+        };
+        let cells = [cell(None), cell(Some(131_072))];
+        let table = points().table(cells.iter().map(|cell| (cell, None)));
+        assert_ne!(table.rows[0].of, table.rows[1].of);
     }
 }

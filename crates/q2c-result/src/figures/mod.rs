@@ -80,9 +80,9 @@ pub struct Figure {
     pub unit: FigureUnit,
     /// In which direction it is better.
     pub better: Better,
-    /// Whether its values are over trials; else each is a single number.
+    /// Whether each of its values is an interval over trials. Otherwise it is a single number.
     pub over_trials: bool,
-    /// Whether two results are compared by it. Limits may name the others as well.
+    /// Whether `q2c diff` compares two results by this figure. Limits may name any figure.
     pub compared: bool,
 }
 
@@ -108,10 +108,10 @@ pub struct FigureTable {
 /// A row of a [`FigureTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureRow {
-    /// What is compared between results. Rows with the same name are trials of one thing; `None`
-    /// for rows that are not compared.
+    /// The name by which `q2c diff` finds the same thing in another result. Rows with the same name
+    /// are trials of one thing. `None` for rows that are not compared.
     pub of: Option<String>,
-    /// Whether neither more nor less of its figures is better, as of the time between arrivals.
+    /// Whether no direction of its figures is better, as with the time between arrivals.
     pub neutral: bool,
     /// Texts in the order of the keys.
     pub keys: Vec<String>,
@@ -135,7 +135,7 @@ pub trait Measures {
 type Read<T, V> = Box<dyn Fn(&T) -> V>;
 
 /// The columns of a table whose rows are made of `T`.
-pub(crate) struct Columns<T> {
+struct Columns<T> {
     of: Read<T, Option<String>>,
     keys: Vec<(Cow<'static, str>, Read<T, String>)>,
     figures: Vec<(Figure, Read<T, Interval>)>,

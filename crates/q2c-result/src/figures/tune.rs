@@ -9,7 +9,7 @@ use q2c_stats::Interval;
 
 struct Row<'a> {
     jobs: u32,
-    /// Whether there are several numbers of jobs.
+    /// Whether the result has several numbers of jobs, so that names must tell theirs.
     over_jobs: bool,
     cell: &'a Cell,
 }

@@ -38,14 +38,14 @@ fn refuse_none(column: Column, array: &dyn Array) -> Result<(), BadCell> {
     };
     // Cells without a value may hold anything: the second look is exact.
     let found = cells.values().contains(&NONE) && cells.iter().any(|cell| cell == Some(NONE));
-    match found {
-        false => Ok(()),
-        true => Err(BadCell {
-            column,
-            expected: "a number below 2^64-1",
-            found: NONE.to_string(),
-        }),
+    if !found {
+        return Ok(());
     }
+    Err(BadCell {
+        column,
+        expected: "a number below 2^64-1",
+        found: NONE.to_string(),
+    })
 }
 
 fn blank() -> IoRecord {

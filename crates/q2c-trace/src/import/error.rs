@@ -153,7 +153,11 @@ pub enum ImportError {
         users: String,
     },
     /// An option was given for a q2c trace.
-    #[error("read {}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such option; leave it out", path.display())]
+    #[error(
+        "read {}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such \
+         option; leave it out",
+        path.display()
+    )]
     Needless {
         /// Path of the trace.
         path: PathBuf,

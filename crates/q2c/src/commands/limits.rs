@@ -2,7 +2,7 @@
 
 use crate::args::LimitArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{say, write_new};
+use crate::output::{NewFile, say, write_new};
 use q2c_diff::{Limit, Measured};
 use q2c_result::Exit;
 use q2c_result::diff::JudgedLimit;
@@ -30,6 +30,8 @@ impl<'a> Limits<'a> {
             );
             return Err(Failure::new(Exit::Usage, why));
         }
+        // The file is made when limits are judged, but a name that is taken must not cost the run.
+        NewFile::if_named(args.junit.as_ref())?;
         let figures = q2c_diff::declared(schema);
         q2c_diff::check(&args.fail_if, &figures, baseline.is_some()).or_exit(Exit::Usage)?;
         Ok(Limits {

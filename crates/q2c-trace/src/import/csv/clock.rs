@@ -38,7 +38,7 @@ impl Clock {
     }
 }
 
-/// What is said of a recording whose times of day pass midnight so often.
+/// The fact that tells how many midnights a recording passes, where `last` is its last time.
 pub(in crate::import) fn midnights(last: Nanos) -> Option<(&'static str, String)> {
     let days = last.0 / DAY.0;
     let meaning = "a time of day more than 12 hours before the one above is of the next day";
@@ -59,10 +59,10 @@ pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
     })
 }
 
-/// What a cell must hold that looks like a date or a time of day, and is none that is read.
+/// The forms of dates and times of day that are read, for the error about a cell of another form.
 pub(super) const FORMS: &str = "a time of day (23:59:59.9) or a date and time (2024-01-15 23:59:59.9, also with T for the blank, and with Z, UTC, GMT or +02:00 behind)";
 
-/// Whether a cell that is no number may be meant as a date or a time of day.
+/// Whether a cell looks like a date or a time of day, even if it has no form that is read.
 pub(super) fn is_like_clock(cell: &str) -> bool {
     cell.contains([':', '/'])
 }
