@@ -20,12 +20,14 @@ poll_stat() { # PROCESS
 # last three quarters. FILE is the series as CSV.
 by_phase() { # FILE
     tr -d '"' <"$1" | awk -F, -v length_s="$length" -v interval_s="$interval" '
-        $4 == "foreground" && $3 != "phase" {
-            if (!($3 in begin)) { begin[$3] = $5 - interval_s; order[++phases] = $3 }
-            ios[$3] += $6 * interval_s; handled[$3] += $7
-            if ($5 > begin[$3] + length_s / 4 && $7 > 0) { sum[$3] += $9; n[$3]++ }
+        FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["job"] == "foreground" {
+            phase = $at["phase"]; end_s = $at["end_s"]; handled = $at["handled"]
+            if (!(phase in begin)) { begin[phase] = end_s - interval_s; order[++phases] = phase }
+            ios[phase] += $at["iops"] * interval_s; all[phase] += handled
+            if (end_s > begin[phase] + length_s / 4 && handled > 0) { sum[phase] += $at["effective_sleep_ns"]; n[phase]++ }
         }
-        END { for (i = 1; i <= phases; i++) { p = order[i]; print p, ios[p], handled[p], n[p] ? sum[p] / n[p] : 0 } }'
+        END { for (i = 1; i <= phases; i++) { p = order[i]; print p, ios[p], all[p], n[p] ? sum[p] / n[p] : 0 } }'
 }
 
 if kernel_at_least 5.19; then
