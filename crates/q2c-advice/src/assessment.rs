@@ -2,8 +2,9 @@
 //! keeps the floor.
 
 use crate::decide::Contender;
-use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
+use crate::evidence::{Estimate, Noise, Trial, middle};
 use crate::goal::{Goal, WORTH};
+use crate::states::Carry;
 use q2c_result::tune::PerCore;
 use q2c_sim::Objective;
 
@@ -31,6 +32,10 @@ pub(crate) struct Assessment {
     pub sleeps: bool,
     pub follows: bool,
     pub trials: u32,
+    /// IOPS over polling's, median of its trials as they were.
+    pub own: f64,
+    /// IOPS over polling's, median of its trials carried to all states of the run.
+    pub over_run: f64,
     /// IOPS over polling's, by trials and simulation together.
     pub iops: Estimate,
     /// The objective over polling's, by trials and simulation together.
@@ -66,8 +71,18 @@ impl Assessment {
         cores: PerCore,
     ) -> Option<Assessment> {
         let trials = &contender.trials;
-        let ratios: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
-        let cores = per_core(trials, cores);
+        let carried = |of: fn(&Carry) -> f64| {
+            let carries = contender.carries.iter().map(of);
+            carries.chain(std::iter::repeat(1.0))
+        };
+        let ratios = trials.iter().map(Trial::relative_iops);
+        let ratios = ratios
+            .zip(carried(|c| c.iops))
+            .map(|(ratio, by)| ratio * by);
+        let ratios: Vec<f64> = ratios.collect();
+        let cores = trials.iter().map(|trial| trial.per_core(cores));
+        let cores = cores.zip(carried(|c| c.per_core));
+        let cores: Vec<f64> = cores.filter_map(|(gain, by)| Some(gain? * by)).collect();
         let live_iops = Estimate::of(&ratios, noise.iops)?;
         let live_cores = Estimate::of(&cores, noise.per_core)?;
         // A simulation that several trials contradict is not taken into account.
@@ -105,6 +120,8 @@ impl Assessment {
             sleeps,
             follows: contender.method.follows_the_device(),
             trials: trials.len() as u32,
+            own: middle(trials, Trial::relative_iops),
+            over_run: live_iops.ratio(),
             iops,
             value,
             per_core,

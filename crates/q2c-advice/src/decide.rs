@@ -8,9 +8,10 @@
 use crate::assessment::{Assessment, OPEN};
 use crate::evidence::{Estimate, Noise, Trial, cores_of, per_core};
 use crate::goal::Goal;
+use crate::states::Carry;
 use q2c_model::Bytes;
 use q2c_policy::{LINUX, LaneMethod};
-use q2c_result::tune::{MethodName, PerCore, Recommendation, Undecided, Verdict};
+use q2c_result::tune::{Elsewhere, MethodName, PerCore, Recommendation, Undecided, Verdict};
 use q2c_stats::{Interval, Ratio, median, ratio_of_medians, sorted};
 
 /// One method with its trials.
@@ -20,6 +21,9 @@ pub struct Contender {
     pub method: LaneMethod,
     /// All comparable trials of the method; empty when none has run yet.
     pub trials: Vec<Trial>,
+    /// What carries each trial to all states that the device had in the run; empty for a method
+    /// that is not simulated.
+    pub carries: Vec<Carry>,
     /// IOPS and KIOPS/core over polling's, as the corrected simulation expects them; `None` for
     /// methods that are not simulated.
     pub belief: Option<(Estimate, Estimate)>,
@@ -40,6 +44,9 @@ pub struct Decision {
     /// The best rule that follows the device and keeps the floor, where the chosen method does not
     /// follow it.
     pub following: Option<usize>,
+    /// The best method that would be the answer by its own trials, but not over all states that the
+    /// device had, with its IOPS over polling's in both.
+    pub elsewhere: Option<(usize, [f64; 2])>,
     /// Methods that more trials could still make the answer, most promising first.
     pub open: Vec<usize>,
     /// Whether the answer stands on single trials: the method that it names has one, or, where it
@@ -99,9 +106,22 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         floor,
         nearest,
         following,
+        elsewhere: elsewhere(&assessed, winner),
         open: open(&assessed, winner, nearest, wanted.max(WITH_INTERVAL)),
         by_single_trials: by_single_trials(&assessed, chosen.or(nearest)),
     }
+}
+
+/// The best of the methods that keep the floor in their own trials alone and gain more than the
+/// answer.
+fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
+    let least = winner.map_or(0.0, Assessment::gain);
+    let missed = assessed.iter().filter(|v| {
+        let alone = v.own >= v.floor && v.over_run < v.floor;
+        alone && v.pays && v.limits_kept && !v.floor_kept && v.gain() > least
+    });
+    let best = missed.max_by(|a, b| a.gain().total_cmp(&b.gain()))?;
+    Some((best.index, [best.own, best.over_run]))
 }
 
 /// Whether the method `named` by the answer has a single trial. Where none is named, the answer is
@@ -228,6 +248,13 @@ impl Decision {
             following: self.following.map(named),
             open: self.open.iter().map(|&index| named(index)).collect(),
             undecided: self.undecided(contenders),
+            elsewhere: self
+                .elsewhere
+                .map(|(index, [iops, iops_over_run])| Elsewhere {
+                    method: named(index),
+                    iops,
+                    iops_over_run,
+                }),
             noise_pct: noise.iops * 100.0,
             follows: self
                 .chosen

@@ -16,7 +16,13 @@ pub struct Beside {
     pub busy_cpus: Option<f64>,
     /// Whether the lanes sleep between their I/Os, so that polling does not take a whole CPU.
     pub thinks: bool,
+    /// Quantiles of the waits of a lane's I/Os, from the submission's return to the reaping, at
+    /// the midpoints of equal shares, ns; zeros where they are not known.
+    pub waits: [f32; WAITS],
 }
+
+/// Number of quantiles of the waits beside a trial.
+pub const WAITS: usize = 32;
 
 /// The paired prediction of a trial: its rule simulated on the polled slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,6 +85,14 @@ impl Trial {
         Some(self.relative_iops() * beside / busy)
     }
 
+    /// KIOPS/core over that of polling beside it, by the CPU time that `cores` says.
+    pub(crate) fn per_core(&self, cores: PerCore) -> Option<f64> {
+        match cores {
+            PerCore::Machine => self.relative_per_core(),
+            PerCore::Threads => Some(self.relative_per_thread_cpu()),
+        }
+    }
+
     /// KIOPS/core over that of polling beside it, by the CPU time of the submitting threads alone:
     /// interrupts that run on another CPU are not counted.
     #[must_use]
@@ -111,10 +125,7 @@ pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [Trial]>) -> PerCore {
 /// KIOPS/core over polling beside it, of each trial that has the CPU time of `cores`.
 pub(crate) fn per_core(trials: &[Trial], cores: PerCore) -> Vec<f64> {
     let all = trials.iter();
-    match cores {
-        PerCore::Machine => all.filter_map(Trial::relative_per_core).collect(),
-        PerCore::Threads => all.map(Trial::relative_per_thread_cpu).collect(),
-    }
+    all.filter_map(|trial| trial.per_core(cores)).collect()
 }
 
 /// The relative figures of a cell in the form of a result; `None` without a trial. `cores` is that
@@ -241,6 +252,7 @@ mod tests {
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.2),
                 thinks: false,
+                ..Beside::default()
             },
             ..Trial::default()
         }

@@ -17,12 +17,14 @@ mod kernel;
 mod outlook;
 mod predict;
 mod referee;
+mod states;
 
 pub use correction::{Contradiction, Correction};
 pub use decide::{Contender, Decision, decide};
-pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, cores_of, relative};
+pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, WAITS, cores_of, relative};
 pub use goal::{FLOOR, Goal, SAVING, WORTH};
 pub use kernel::{KernelWay, best_of_kernel};
 pub use outlook::{Outlook, Setting};
 pub use predict::{predict, settling};
 pub use referee::{COMPARED, Order, PUBLISHED, Referee, Subject};
+pub use states::Carry;

@@ -3,11 +3,12 @@
 use crate::candidates::candidates;
 use crate::correction::Correction;
 use crate::decide::{Contender, Decision, decide};
-use crate::evidence::{Noise, Trial, cores_of};
+use crate::evidence::{Beside, Noise, Trial, cores_of};
 use crate::fit::{Figures, FittedCorrection, Observed, fit};
 use crate::goal::{Goal, WORTH};
 use crate::outlook::{Outlook, Setting, outlooks};
 use crate::predict::predict;
+use crate::states::{Carry, States};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::{LINUX, LaneMethod, PolicySpec};
 use q2c_result::role::Role;
@@ -224,17 +225,43 @@ impl Referee {
     }
 
     fn contenders(&self) -> Vec<Contender> {
+        let carries = self.carries();
         let belief = |method: &LaneMethod| {
             let policy = method.policy()?;
             let known = self.outlooks.iter().find(|o| o.policy == *policy)?;
             Some((known.iops, known.per_core))
         };
-        let of = |tried: &TriedMethod| Contender {
+        let of = |(tried, carries): (&TriedMethod, Vec<Carry>)| Contender {
             method: tried.method.clone(),
             trials: tried.trials.clone(),
+            carries,
             belief: belief(&tried.method),
         };
-        self.tried.iter().map(of).collect()
+        self.tried.iter().zip(carries).map(of).collect()
+    }
+
+    /// What carries the trials of each method to all states of the run.
+    fn carries(&self) -> Vec<Vec<Carry>> {
+        let all = || self.tried.iter().flat_map(|tried| &tried.trials);
+        let seen: Vec<Beside> = all().map(|trial| trial.beside).collect();
+        let Subject { setting, .. } = &self.subject;
+        let like = setting.recordings.first().and_then(|lanes| lanes.first());
+        let (cost, seed) = (self.cost(), setting.seed);
+        let known = seen.iter().all(|beside| beside.waits[0] > 0.0);
+        let Some(like) = like.filter(|like| known && !like.is_empty()) else {
+            return vec![Vec::new(); self.tried.len()];
+        };
+        let states = States::new(&seen, like, &cost, seed);
+        let mut before = 0;
+        let mut of = |tried: &TriedMethod| {
+            let own = before..before + tried.trials.len();
+            before = own.end;
+            match tried.method {
+                LaneMethod::Poll => Vec::new(),
+                _ => states.carries(&tried.method, &cost, seed)[own].to_vec(),
+            }
+        };
+        self.tried.iter().map(&mut of).collect()
     }
 
     /// Corrects the costs by the trials, and simulates every rule anew.

@@ -352,6 +352,19 @@ pub enum Undecided {
     },
 }
 
+/// A method that kept the floor in its own trials, but would not in states that the device had in
+/// others. IOPS are over polling's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// The method.
+    pub method: MethodName,
+    /// Median of its trials.
+    pub iops: f64,
+    /// The same over the states of all trials of the run: each trial is multiplied by what the
+    /// simulation of all states gives over that of its own.
+    pub iops_over_run: f64,
+}
+
 /// A method, in JSON in the two fields `method` and `policy` of [`Cell`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -391,6 +404,10 @@ pub struct Recommendation {
     /// What the trials do not say about the answer, beside `open`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<Undecided>,
+    /// The best method that would be the answer by its own trials, and is not, as it loses too many
+    /// IOPS in other states of the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// Scatter of the relative IOPS of single trials of one method: standard deviation, percent.
     /// It is pooled over all methods, with 4 % assumed as one deviation more, so that it is not 0
     /// where few trials happen to agree.
@@ -417,6 +434,7 @@ impl Recommendation {
             kernel: None,
             open: Vec::new(),
             undecided: Vec::new(),
+            elsewhere: None,
             noise_pct: 0.0,
             over_linux: None,
         }

@@ -1,6 +1,6 @@
 //! The figures of one live trial, as a line of `cells.jsonl`.
 
-use q2c_advice::{Beside, Predicted, Trial};
+use q2c_advice::{Beside, Predicted, Trial, WAITS};
 use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals};
 use q2c_model::{Latencies, Nanos, Rates};
@@ -68,6 +68,8 @@ pub struct TrialOutcome {
     /// Whether the trial was run a second time because other programs disturbed the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
+    /// Quantiles of the waits in the polled slices, of all lanes; zeros for a trial without slices.
+    pub poll_waits: [f32; WAITS],
     /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.
@@ -130,6 +132,7 @@ impl TrialOutcome {
                 cpu_pct: self.poll_cpu_pct,
                 busy_cpus: self.poll_busy_cpus,
                 thinks: self.poll_got_pct.is_some(),
+                waits: self.poll_waits,
             },
             predicted,
             round: self.round,

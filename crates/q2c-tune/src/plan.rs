@@ -4,6 +4,7 @@ use super::cells::CellSpec;
 use super::kernel;
 use super::outcome::{TrialOutcome, Windows, flags, measured};
 use super::record::of_stages;
+use super::simulated::waits;
 use super::think::{PolledCpu, with_cpu};
 use super::timetable::{Lengths, Timetable};
 use super::{Tune, TuneSpec};
@@ -91,6 +92,7 @@ impl RoundPlan<'_> {
             poll_iops: beside.rates.iops,
             poll_cpu_pct: beside.rates.cpu_pct,
             poll_busy_cpus: beside.busy_cpus,
+            poll_waits: waits(&slices),
             poll_got_pct: polled.gap_cpu.map(|_| polled.got * 100.0),
             predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.got)),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),

@@ -2,7 +2,7 @@
 //! recording, with the costs as the trials corrected them.
 
 use super::Tune;
-use q2c_advice::FLOOR;
+use q2c_advice::{FLOOR, WAITS};
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Sweep, SweepCell};
@@ -10,7 +10,7 @@ use q2c_sim::{
     Arrival, Configuration, Drive, Grid, Limits, MinIops, Outcome, Recording, Waiting, choose,
     pareto_front_of, sweep,
 };
-use q2c_stats::{percentile, sorted};
+use q2c_stats::{percentile, quantiles, sorted};
 
 /// Simulated time that is dropped: two of the longest periods in the grid.
 const WARM_UP: Nanos = Nanos::from_millis(400);
@@ -19,9 +19,18 @@ const MEASURE: Nanos = Nanos::from_millis(2_000);
 
 /// Median latency of a recording, from the submission's return to the reaping, ns.
 pub(super) fn median_wait(lanes: &[Recording]) -> f64 {
+    percentile(&all_waits(lanes), 0.5)
+}
+
+/// Quantiles of these latencies.
+pub(super) fn waits(lanes: &[Recording]) -> [f32; WAITS] {
+    let found = quantiles(&all_waits(lanes), WAITS);
+    std::array::from_fn(|i| found[i] as f32)
+}
+
+fn all_waits(lanes: &[Recording]) -> Vec<f64> {
     let waits = lanes.iter().flat_map(|lane| lane.wait.iter());
-    let waits: Vec<f64> = waits.map(|&w| f64::from(w)).collect();
-    percentile(&sorted(&waits), 0.5)
+    sorted(&waits.map(|&w| f64::from(w)).collect::<Vec<_>>())
 }
 
 pub(super) fn of_first_recording(

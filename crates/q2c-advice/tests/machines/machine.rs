@@ -1,11 +1,11 @@
 //! A simulated machine of known truth. Its device drifts, its calibrated costs are wrong, and
 //! sleeps change the device's latency in a form that the correction cannot express.
 
-use q2c_advice::{Beside, Predicted, Trial, predict};
+use q2c_advice::{Beside, Predicted, Trial, WAITS, predict};
 use q2c_model::{Bytes, CostModel, CpuId, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, LaneMethod};
 use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
-use q2c_stats::Rng;
+use q2c_stats::{Rng, quantiles, sorted};
 
 pub const CPUS: [CpuId; 1] = [CpuId(0)];
 /// Length of one step of the drift.
@@ -28,10 +28,20 @@ pub struct Machine {
     /// A fast and a slow drift: standard deviation, correlation time in ns, and present state of
     /// each.
     drift: [(f64, f64, f64); 2],
+    /// A second state of the device, in which it is from time to time: the mean length of each
+    /// state, ns, the one that it is in, and the share of the latency that half of the I/Os have in
+    /// the second one. `None` on a device that has one state.
+    states: Option<Episodes>,
     pub truth: CostModel,
     pub calibrated: CostModel,
     /// The device while the trials ran: every I/O as polling would have seen it.
     diary: Recording,
+}
+
+struct Episodes {
+    mean_ns: [f64; 2],
+    fast: bool,
+    share: f64,
 }
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
@@ -58,11 +68,23 @@ impl Machine {
                 (between(&mut rng, 0.03, 0.2), 200e6, 0.0),
                 (between(&mut rng, 0.0, 0.12), 60e9, 0.0),
             ],
+            states: None,
             truth,
             calibrated,
             diary: Recording::default(),
             rng,
         }
+    }
+
+    /// A machine whose device is fast for some of its I/Os, but only for a tenth of the time.
+    pub fn of_two_states(seed: u64) -> Self {
+        let mut machine = Machine::new(seed);
+        machine.states = Some(Episodes {
+            mean_ns: [30e9, 4e9],
+            fast: false,
+            share: between(&mut machine.rng, 0.35, 0.7),
+        });
+        machine
     }
 
     /// Lets `length` pass, and returns the factor by which the device is slower now.
@@ -73,7 +95,19 @@ impl Machine {
             *state = *state * kept + *sd * (1.0 - kept * kept).sqrt() * self.rng.normal();
             log += *state;
         }
+        if let Some(states) = &mut self.states {
+            let lasts = states.mean_ns[usize::from(states.fast)];
+            states.fast ^= self.rng.unit() < 1.0 - (-length / lasts).exp();
+        }
         log.exp()
+    }
+
+    /// What the state of the device makes of the latency of an I/O.
+    fn by_state(&mut self) -> f64 {
+        match &self.states {
+            Some(states) if states.fast && self.rng.unit() < 0.5 => states.share,
+            _ => 1.0,
+        }
     }
 
     /// Polls for `length`, ns, and adds the I/Os to `recording`.
@@ -89,7 +123,7 @@ impl Machine {
             while left > end {
                 let slow = if self.rng.unit() < 0.005 { 4.0 } else { 1.0 };
                 let shape = (self.sigma * self.rng.normal()).exp();
-                let wait = self.latency * scale * shape * slow;
+                let wait = self.latency * scale * shape * slow * self.by_state();
                 let submit = self.submit * between(&mut self.rng, 0.9, 1.1);
                 recording.push(io, submit as f32, wait as f32, 200.0);
                 left -= submit + wait + 200.0;
@@ -155,6 +189,7 @@ impl Machine {
                 cpu_pct: beside.gives.rates.cpu_pct,
                 busy_cpus: busy(&beside, noise[1]),
                 thinks: false,
+                waits: waits(&slices),
             },
             predicted: predicted(method, &[slices], cost, seed, beside.gives.rates.iops),
             round,
@@ -191,6 +226,12 @@ fn predicted(
         cpu_pct: told.gives.rates.cpu_pct,
         miss_rate: told.gives.rates.miss_rate,
     })
+}
+
+fn waits(slices: &Recording) -> [f32; WAITS] {
+    let waits: Vec<f64> = slices.wait.iter().map(|&wait| f64::from(wait)).collect();
+    let found = quantiles(&sorted(&waits), WAITS);
+    std::array::from_fn(|i| found[i] as f32)
 }
 
 fn scaled(wake: &WakeDelay, by: f64) -> WakeDelay {

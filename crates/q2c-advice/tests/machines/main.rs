@@ -8,7 +8,9 @@ use machine::Machine;
 use q2c_result::tune::Verdict;
 use q2c_stats::{percentile, sorted};
 use rayon::prelude::*;
-use truth::{Score, Truth, by_simulation_alone, refereed, refereed_in_haste};
+use truth::{
+    Score, Truth, by_simulation_alone, refereed, refereed_in_haste, refereed_in_two_states,
+};
 
 /// Seeds of the machines: of all, and of as many as a quick run has time for.
 const ALL: std::ops::Range<u64> = 0..200;
@@ -107,6 +109,14 @@ fn the_answer_is_near_the_true_best() {
 #[ignore = "all 200 machines take eight minutes: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn the_answer_is_near_the_true_best_on_all_machines() {
     check(&before_and_now(ALL));
+}
+
+/// A tenth of the time half of the I/Os are fast. Most trials of a method do not see it.
+#[test]
+#[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
+fn a_rare_state_is_not_missed() {
+    let all: Vec<Score> = ALL.into_par_iter().map(refereed_in_two_states).collect();
+    tell("in two states", &all);
 }
 
 /// The method that was best over five seconds is judged over five seconds a minute later. On a

@@ -171,16 +171,21 @@ fn setting(machine: &mut Machine) -> Setting {
 
 /// Answers by the referee with its rounds of trials.
 pub fn refereed(seed: u64) -> Score {
-    within(seed, MOST)
+    within(Machine::new(seed), MOST)
+}
+
+/// Answers by the referee for a device that has a second, rare state.
+pub fn refereed_in_two_states(seed: u64) -> Score {
+    within(Machine::of_two_states(seed), MOST)
 }
 
 /// Answers by the referee when the budget ends the rounds early.
 pub fn refereed_in_haste(seed: u64) -> Score {
-    within(seed, MOST / 2)
+    within(Machine::new(seed), MOST / 2)
 }
 
-fn within(seed: u64, most: u32) -> Score {
-    let mut machine = Machine::new(seed);
+fn within(mut machine: Machine, most: u32) -> Score {
+    let seed = machine.seed;
     let mut referee = Referee::new(Subject {
         goal: Goal::default(),
         setting: setting(&mut machine),

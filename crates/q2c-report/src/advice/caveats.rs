@@ -14,6 +14,7 @@ impl Of<'_> {
         caveats.extend(self.open());
         caveats.extend(self.within());
         caveats.extend(self.following());
+        caveats.extend(self.elsewhere());
         caveats
     }
 
@@ -87,6 +88,18 @@ impl Of<'_> {
         };
         Some(format!(
             "not settled: {left}, as single trials of one method {scatter}; --trials adds some"
+        ))
+    }
+
+    /// Names the method that kept the floor in its own trials only.
+    fn elsewhere(&self) -> Option<String> {
+        let of = self.recommendation.elsewhere.as_ref()?;
+        Some(format!(
+            "{} gave {} % of polling's IOPS in its own trials; over all states that the device had in this run it \
+             would give {} % (simulated)",
+            told(&of.method),
+            number(of.iops * 100.0),
+            number(of.iops_over_run * 100.0)
         ))
     }
 

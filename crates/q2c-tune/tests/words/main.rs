@@ -133,6 +133,7 @@ fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> Trial {
             cpu_pct: 100.0,
             busy_cpus: (!blind).then_some(1.1),
             thinks: false,
+            ..Beside::default()
         },
         ..Trial::default()
     }
@@ -162,6 +163,7 @@ prop_compose! {
         Contender {
             method: method.parse().expect(method),
             trials: noise.iter().map(of).collect(),
+            carries: Vec::new(),
             belief: belief.map(|(iops, per_core, se)| {
                 let known = |ratio: f64| Estimate { log: ratio.ln(), se };
                 (known(iops), known(per_core))
@@ -201,6 +203,7 @@ fn kept(text: &str) -> Vec<(String, Vec<Contender>)> {
             cpu_pct: number(&t[6]),
             busy_cpus: None,
             thinks: false,
+            ..Beside::default()
         },
         ..Trial::default()
     };
@@ -216,6 +219,7 @@ fn kept(text: &str) -> Vec<(String, Vec<Contender>)> {
                 .parse()
                 .expect("a method"),
             trials: array(&c["trials"]).iter().map(trial).collect(),
+            carries: Vec::new(),
             belief: None,
         };
         let text = said["text"].as_str().expect("a text").to_owned();
@@ -247,6 +251,7 @@ fn a_scatter_that_nobody_saw_is_called_an_assumption() {
     let tried = |method: &str, iops, per_core, trials| Contender {
         method: method.parse().unwrap(),
         trials: vec![trial(iops, per_core, 0.0, false); trials],
+        carries: Vec::new(),
         belief: None,
     };
     let text = |trials| {

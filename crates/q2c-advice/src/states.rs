@@ -1,0 +1,163 @@
+//! Figures of trials over all states that the device had while the run lasted.
+//!
+//! A trial sees the device for a second or two. Where the device has a rare state, the trials of
+//! one method may all miss it, and their median says nothing of what the method loses there. So
+//! each method is simulated on what polling saw beside every trial of the run, and a trial counts
+//! as its own figure times that of all states over that of its own state, both simulated
+//! (docs/journal/2026-11-28-states.md).
+
+use crate::evidence::{Beside, WAITS};
+use crate::predict::predict;
+use q2c_model::{CostModel, CpuId, Nanos};
+use q2c_policy::LaneMethod;
+use q2c_sim::Recording;
+use q2c_stats::Rng;
+use rayon::prelude::*;
+
+/// I/Os of a state; a simulation repeats them.
+const IOS: usize = 2_000;
+/// Simulated time that counts in each state.
+const FOR: Nanos = Nanos::from_millis(150);
+
+/// What a trial's IOPS and KIOPS/core over polling's are multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carry {
+    /// Of IOPS.
+    pub iops: f64,
+    /// Of KIOPS/core.
+    pub per_core: f64,
+}
+
+/// The states that polling saw, one for each trial of the run, as one lane that repeats the waits.
+pub(crate) struct States {
+    lanes: Vec<Recording>,
+    polled: Vec<Spent>,
+}
+
+/// I/Os and busy CPU time of a simulation in each second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    iops: f64,
+    busy: f64,
+}
+
+impl Spent {
+    fn over(self, polled: Spent) -> Carry {
+        Carry {
+            iops: self.iops / polled.iops,
+            per_core: self.iops / polled.iops * polled.busy / self.busy,
+        }
+    }
+
+    fn sum(all: &[Spent]) -> Spent {
+        Spent {
+            iops: all.iter().map(|s| s.iops).sum(),
+            busy: all.iter().map(|s| s.busy).sum(),
+        }
+    }
+}
+
+impl States {
+    /// The states beside trials. Submissions and think times are drawn from the lane `like`.
+    pub fn new(seen: &[Beside], like: &Recording, cost: &CostModel, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let lanes: Vec<Recording> = seen
+            .iter()
+            .map(|beside| drawn(&beside.waits, like, &mut rng))
+            .collect();
+        let polled = spent(&LaneMethod::Poll, &lanes, cost, seed);
+        States { lanes, polled }
+    }
+
+    /// How the figures of a method over all states differ from those in each of them.
+    pub fn carries(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<Carry> {
+        let spent = spent(method, &self.lanes, cost, seed);
+        let all = Spent::sum(&spent).over(Spent::sum(&self.polled));
+        let each = spent.iter().zip(&self.polled);
+        each.map(|(spent, polled)| {
+            let here = spent.over(*polled);
+            Carry {
+                iops: all.iops / here.iops,
+                per_core: all.per_core / here.per_core,
+            }
+        })
+        .collect()
+    }
+}
+
+fn spent(method: &LaneMethod, lanes: &[Recording], cost: &CostModel, seed: u64) -> Vec<Spent> {
+    // One lane shows what a state does to a rule; more would cost as many times the time.
+    let of = |lane: &Recording| {
+        let lane = std::slice::from_ref(lane);
+        let gives = predict(method, lane, &[CpuId(0)], cost, FOR, seed).gives;
+        Spent {
+            iops: gives.rates.iops,
+            busy: gives.rates.iops / gives.kiops_per_core,
+        }
+    };
+    lanes.par_iter().map(of).collect()
+}
+
+/// A lane whose waits are drawn from quantiles at the midpoints of equal shares.
+fn drawn(waits: &[f32; WAITS], like: &Recording, rng: &mut Rng) -> Recording {
+    let mut lane = Recording {
+        gap_cpu: like.gap_cpu,
+        ..Recording::default()
+    };
+    for _ in 0..IOS {
+        let at = (rng.unit() * WAITS as f64 - 0.5).clamp(0.0, (WAITS - 1) as f64);
+        let (below, share) = (at as usize, (at - at.floor()) as f32);
+        let above = waits[(below + 1).min(WAITS - 1)];
+        let wait = waits[below] + (above - waits[below]) * share;
+        let i = (rng.unit() * like.len() as f64) as usize;
+        let io = q2c_sim::unpack(like.ios[i]);
+        lane.push(io, like.submit[i], wait, like.gap[i]);
+    }
+    lane
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Direction;
+    use q2c_policy::Io;
+
+    fn like() -> Recording {
+        let mut like = Recording::default();
+        let io = Io {
+            direction: Direction::Read,
+            bytes: 4096,
+        };
+        like.push(io, 0.0, 1.0, 0.0);
+        like
+    }
+
+    /// A sleep of 50 us costs nothing where I/Os take 100 us: 10,000 I/Os a second are polling's.
+    /// Where they take 40 us it leaves 20,000 of 25,000. Over both it keeps 30 of 35.
+    #[test]
+    fn a_sleep_is_carried_to_a_faster_state() {
+        let beside = |ns: f32| Beside {
+            waits: [ns; WAITS],
+            ..Beside::default()
+        };
+        let cost = CostModel::delayed(Nanos::ZERO);
+        let states = States::new(&[beside(100e3), beside(40e3)], &like(), &cost, 1);
+        let found = states.carries(&"hybrid:fixed:50us".parse().unwrap(), &cost, 1);
+        let wanted = [30.0 / 35.0, 30.0 / 35.0 * 25.0 / 20.0];
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!((found.iops - wanted).abs() < 1e-3, "{found:?} for {wanted}");
+        }
+    }
+
+    /// Quantiles at the midpoints of equal shares of an even spread give that spread again: its
+    /// mean, and a quarter below its first quartile.
+    #[test]
+    fn waits_are_drawn_as_they_were_seen() {
+        let waits = std::array::from_fn(|i| 1e4 + 1e3 * i as f32);
+        let lane = drawn(&waits, &like(), &mut Rng::new(3));
+        let mean = lane.wait.iter().sum::<f32>() / IOS as f32;
+        assert!((mean - 25_500.0).abs() < 600.0, "{mean}");
+        let low = lane.wait.iter().filter(|&&wait| wait < 17_500.0).count();
+        assert!((low as f32 / IOS as f32 - 0.25).abs() < 0.04, "{low}");
+    }
+}
