@@ -2,8 +2,9 @@
 
 use crate::error::{Failed, Fails};
 use pyo3::prelude::*;
+use q2c_report::Reported;
 use q2c_report::kept::{DrawError, Kept};
-use q2c_report::{html, terminal, terminal::Screen};
+use q2c_report::terminal::{self, Screen};
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::sim::SimResult;
@@ -79,9 +80,10 @@ impl Made {
     fn page(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let page = py.detach(|| {
             match &self.0 {
-                Form::Analysis(result) => html::analyze(result).map_err(DrawError::from),
-                Form::Simulation(_) | Form::Volumes(_) | Form::Choice(_) => return Ok(None),
-                Form::Sweep(result) => html::sweep(result).map_err(DrawError::from),
+                Form::Analysis(result) => result.document().page().map_err(DrawError::from),
+                Form::Simulation(result) => result.document().page().map_err(DrawError::from),
+                Form::Volumes(_) | Form::Choice(_) => return Ok(None),
+                Form::Sweep(result) => result.document().page().map_err(DrawError::from),
                 Form::Kept(result) => match result.page() {
                     Err(DrawError::NoForm { .. }) => return Ok(None),
                     page => page,
@@ -94,14 +96,11 @@ impl Made {
 
     /// The tables that the program prints, in so many columns.
     fn table(&self, py: Python<'_>, width: u16) -> String {
-        let screen = Screen {
-            width,
-            colour: false,
-        };
+        let screen = Screen::new(width, false);
         py.detach(|| match &self.0 {
-            Form::Analysis(result) => terminal::analyze(result, screen),
-            Form::Simulation(result) => terminal::sim(result, screen),
-            Form::Sweep(result) => terminal::sweep(result, screen),
+            Form::Analysis(result) => result.document().text(screen),
+            Form::Simulation(result) => result.document().text(screen),
+            Form::Sweep(result) => result.document().text(screen),
             Form::Volumes(result) => terminal::volumes(result, screen),
             Form::Choice(result) => terminal::volumes_choice(result),
             Form::Kept(result) => result.table(screen),

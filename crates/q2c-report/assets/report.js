@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts of a q2c report: each when it comes into view, in the colours of the page's scheme.
+// Draws the charts of a q2c report at load, in the colours of the page's scheme.
 (() => {
   const root = document.documentElement;
   root.classList.add("scripted");
@@ -219,50 +219,28 @@
     });
   }
 
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries.filter((entry) => entry.isIntersecting)) {
-      seen.unobserve(entry.target);
-      draw(entry.target);
-    }
-  }, { rootMargin: "300px" });
+  // A folded chart has no width to be drawn in: it is drawn when it is opened.
+  const isShown = (chart) => chart.offsetParent !== null;
+  async function drawShown() {
+    for (const chart of charts) if (!chart.dataset.state && isShown(chart)) await draw(chart);
+  }
+  for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", drawShown);
 
   function redraw() {
     for (const chart of charts.filter((chart) => chart.dataset.state === "drawn")) draw(chart);
   }
 
-  // Everything at once, block sizes below each other: for paper.
+  // Everything, with what is folded: for paper.
   async function drawAll() {
-    document.body.classList.add("everything");
-    for (const chart of charts) {
-      seen.unobserve(chart);
-      await draw(chart);
-    }
+    for (const details of document.querySelectorAll("details")) details.open = true;
+    await drawShown();
   }
-
-  // On a phone the facts behind the answer are folded.
-  const wide = matchMedia("(min-width: 561px)");
-  const folded = [...document.querySelectorAll("details.fact")];
-  const unfold = (open) => { for (const one of folded) one.open = open; };
-  unfold(wide.matches);
-  wide.addEventListener("change", () => unfold(wide.matches));
-  window.addEventListener("beforeprint", () => unfold(true));
 
   // A table that is wider than its place says so.
   const widths = new ResizeObserver((entries) => {
     for (const { target } of entries) target.classList.toggle("clipped", target.scrollWidth > target.clientWidth + 1);
   });
   for (const place of document.querySelectorAll(".scroll")) widths.observe(place);
-
-  const tabs = [...document.querySelectorAll("[role=tab]")];
-  for (const tab of tabs) {
-    tab.addEventListener("click", () => {
-      for (const other of tabs) {
-        other.setAttribute("aria-selected", other === tab);
-        document.getElementById(other.getAttribute("aria-controls")).classList.toggle("shown", other === tab);
-      }
-      window.dispatchEvent(new Event("resize"));
-    });
-  }
 
   for (const button of document.querySelectorAll(".copy")) {
     button.addEventListener("click", async () => {
@@ -305,8 +283,7 @@
   unpack("figures").then((text) => {
     figures = JSON.parse(text);
     charts.forEach(addViews);
-    charts.forEach((chart) => seen.observe(chart));
     window.addEventListener("beforeprint", drawAll);
-    if (location.hash === "#everything") drawAll();
+    return location.hash === "#everything" ? drawAll() : drawShown();
   }).catch(fail);
 })();

@@ -7,9 +7,6 @@ use crate::quantity::{self, count, duration, number, range};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
 
-/// The columns of the range, of the CPU of jobs and helpers, and of what the method was.
-pub(crate) const RANGE: usize = 3;
-pub(crate) const OWN_CPU: usize = 6;
 pub(crate) const WAS: usize = 9;
 /// Heads of the columns, in the order of [`row`].
 const HEAD: [&str; 10] = [

@@ -177,26 +177,6 @@ fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
     ]
 }
 
-/// Sums and latencies in one table; of the latencies it has U2C and lateness, not Q2C.
-pub(crate) fn whole(one: &Comparison) -> Table {
-    let (mut all, more) = (sums(one), latencies(one));
-    let block: Vec<bool> = more
-        .head
-        .iter()
-        .map(|name| name.starts_with("Q2C"))
-        .collect();
-    let wanted = |at: &usize| *at > 0 && !block[*at];
-    let wanted: Vec<usize> = (0..more.head.len()).filter(wanted).collect();
-    all.head
-        .extend(wanted.iter().map(|at| more.head[*at].clone()));
-    for (row, more) in all.rows.iter_mut().zip(&more.rows) {
-        row.extend(wanted.iter().map(|at| more[*at].clone()));
-    }
-    all.legend = "Medians with [min, max] over the valid trials; latency and lateness of the trial with the median sum. Lateness: submission \
-                  behind the intended time.";
-    all
-}
-
 /// The device's path, and its model in the line below.
 fn name(device: &DeviceRun) -> Field {
     let model = device.target.device.as_ref().and_then(|d| d.model.as_ref());

@@ -1,5 +1,6 @@
 //! Which columns of a report the doctor's checks invalidate.
 
+use crate::said::{Said, Weight};
 use q2c_result::{Check, DoctorReport, Verdict};
 
 /// The mark behind the head of a column that a check invalidates.
@@ -23,6 +24,14 @@ pub(crate) fn columns(check: &Check) -> String {
         true => check.means.clone(),
         false => check.columns.join(", "),
     }
+}
+
+/// A sentence for each check that invalidates something, but for those that were `said`.
+pub(crate) fn notices(report: &DoctorReport, said: impl Fn(&Check) -> bool) -> Vec<Said> {
+    let checks = checks(report).filter(|check| !said(check));
+    let notice =
+        |check: &Check| Said::new(Weight::Bad, &format!("doctor {}", check.id), told(check));
+    checks.map(notice).collect()
 }
 
 /// A sentence on a check that invalidates something, behind the check's name, which it does not

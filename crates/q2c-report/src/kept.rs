@@ -1,9 +1,10 @@
 //! Results that were kept as JSON, one entry for each command that leaves one, and the forms in
 //! which they are drawn again.
 
+use crate::document::{Document, Reported};
 use crate::html::RenderError;
 use crate::terminal::Screen;
-use crate::{csv, html, terminal};
+use crate::{csv, terminal};
 use q2c_result::diff::{self, DiffResult};
 use q2c_result::figures::{FigureTable, Measures};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
@@ -20,36 +21,24 @@ use thiserror::Error;
 
 /// All kinds of results.
 const KINDS: &[&dyn Kind] = &[
-    &whole(tune::SCHEMA, html::tune, terminal::tune),
-    &whole(tune_jobs::SCHEMA, html::tune_jobs, terminal::tune_jobs),
-    &whole(bench::SCHEMA, html::bench, terminal::bench),
-    &whole(analyze::SCHEMA, html::analyze, terminal::analyze),
-    &whole(replay::SCHEMA, html::replay, terminal::replay),
-    &whole(compare::SCHEMA, html::compare, terminal::compare),
+    &reported::<tune::TuneResult>(tune::SCHEMA),
+    &reported::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA),
+    &reported::<bench::BenchResult>(bench::SCHEMA),
+    &reported::<analyze::AnalyzeResult>(analyze::SCHEMA),
+    &reported::<replay::ReplayResult>(replay::SCHEMA),
+    &reported::<compare::CompareResult>(compare::SCHEMA),
     &plain(diff::SCHEMA, |result: &DiffResult, screen| {
         terminal::diff(result, true, screen)
     }),
-    &whole(
-        kernel_tune::SCHEMA,
-        html::kernel_tune,
-        terminal::kernel_tune,
-    ),
-    &whole(fs::SCHEMA, html::fs, terminal::fs),
-    &whole(scale::SCHEMA, html::scale, terminal::scale),
-    &whole(place::SCHEMA, html::place_sim, terminal::place_sim),
-    &whole(
-        corun::SCHEMA,
-        html::place_calibrate,
-        terminal::place_calibrate,
-    ),
-    &whole(place_run::SCHEMA, html::place_run, terminal::place_run),
-    &whole(
-        place_watch::SCHEMA,
-        html::place_watch,
-        terminal::place_watch,
-    ),
-    &whole(sweep::SCHEMA, html::sweep, terminal::sweep),
-    &plain(sim::SCHEMA, terminal::sim),
+    &reported::<kernel_tune::KernelTuneResult>(kernel_tune::SCHEMA),
+    &reported::<fs::FsResult>(fs::SCHEMA),
+    &reported::<scale::ScaleResult>(scale::SCHEMA),
+    &reported::<place::PlaceSimResult>(place::SCHEMA),
+    &reported::<corun::CalibrateResult>(corun::SCHEMA),
+    &reported::<place_run::PlaceRunResult>(place_run::SCHEMA),
+    &reported::<place_watch::PlaceWatchResult>(place_watch::SCHEMA),
+    &reported::<sweep::SweepResult>(sweep::SCHEMA),
+    &shown::<sim::SimResult>(sim::SCHEMA),
     &plain(watch::SCHEMA, terminal::watch),
     &plain(kernel_watch::SCHEMA, |result: &KernelWatchResult, _| {
         terminal::kernel_watch(result)
@@ -62,18 +51,10 @@ const KINDS: &[&dyn Kind] = &[
     }),
     &plain(doctor::SCHEMA, terminal::doctor),
     &plain(doctor::FIX_SCHEMA, terminal::fix),
-    &whole(poll_study::SCHEMA, html::poll_study, terminal::poll_study),
-    &whole(
-        poll_search::SCHEMA,
-        html::poll_search,
-        terminal::poll_search,
-    ),
-    &whole(reproduce::SCHEMA, html::reproduce, terminal::reproduce),
-    &whole(
-        reproduce::ALL_SCHEMA,
-        html::reproduce_all,
-        terminal::reproduce_all,
-    ),
+    &reported::<poll_study::PollStudyResult>(poll_study::SCHEMA),
+    &reported::<poll_search::PollSearchResult>(poll_search::SCHEMA),
+    &reported::<reproduce::ReproduceResult>(reproduce::SCHEMA),
+    &reported::<reproduce::AllResult>(reproduce::ALL_SCHEMA),
 ];
 
 /// A form that a result could not be drawn in.
@@ -210,6 +191,11 @@ pub trait Kept: Send + Sync {
     /// # Errors
     /// Results of this kind have none, or it could not be made.
     fn page(&self) -> Result<String, DrawError>;
+    /// The report as Markdown.
+    ///
+    /// # Errors
+    /// Results of this kind have none.
+    fn markdown(&self) -> Result<String, DrawError>;
     /// The CSV table.
     ///
     /// # Errors
@@ -224,28 +210,35 @@ pub trait Kept: Send + Sync {
     fn json(&self) -> Result<String, DrawError>;
 }
 
-/// Draws the page of a result.
-type Page<T> = fn(&T) -> Result<String, RenderError>;
+/// How a kind is shown.
+enum Shown<T> {
+    /// As a document, in all of its forms.
+    Document(fn(&T) -> Document),
+    /// In a terminal alone.
+    Table(fn(&T, Screen) -> String),
+}
 
 /// A kind of result by its type: its schema, and the forms in which it is drawn.
 struct KindOf<T> {
     schema: &'static str,
-    page: Option<Page<T>>,
+    shown: Shown<T>,
     figures: Option<fn(&T) -> FigureTable>,
-    table: fn(&T, Screen) -> String,
 }
 
-/// A kind with a page, and with figures.
-const fn whole<T: Measures>(
-    schema: &'static str,
-    page: Page<T>,
-    table: fn(&T, Screen) -> String,
-) -> KindOf<T> {
+/// A kind that makes a document, and has figures.
+const fn reported<T: Measures + Reported>(schema: &'static str) -> KindOf<T> {
+    KindOf {
+        figures: Some(T::figures),
+        ..shown(schema)
+    }
+}
+
+/// A kind that makes a document.
+const fn shown<T: Reported>(schema: &'static str) -> KindOf<T> {
     KindOf {
         schema,
-        page: Some(page),
-        figures: Some(T::figures),
-        table,
+        shown: Shown::Document(T::document),
+        figures: None,
     }
 }
 
@@ -253,9 +246,8 @@ const fn whole<T: Measures>(
 const fn plain<T>(schema: &'static str, table: fn(&T, Screen) -> String) -> KindOf<T> {
     KindOf {
         schema,
-        page: None,
+        shown: Shown::Table(table),
         figures: None,
-        table,
     }
 }
 
@@ -281,6 +273,13 @@ impl<T> KeptResult<T> {
         let schema = self.kind.schema;
         DrawError::NoForm { form, schema }
     }
+
+    fn document(&self, form: &'static str) -> Result<Document, DrawError> {
+        match self.kind.shown {
+            Shown::Document(document) => Ok(document(&self.result)),
+            Shown::Table(_) => Err(self.none(form)),
+        }
+    }
 }
 
 impl<T: Serialize + Send + Sync> Kept for KeptResult<T> {
@@ -289,8 +288,11 @@ impl<T: Serialize + Send + Sync> Kept for KeptResult<T> {
     }
 
     fn page(&self) -> Result<String, DrawError> {
-        let page = self.kind.page.ok_or_else(|| self.none("a page"))?;
-        Ok(page(&self.result)?)
+        Ok(self.document("a page")?.page()?)
+    }
+
+    fn markdown(&self) -> Result<String, DrawError> {
+        Ok(self.document("Markdown")?.markdown())
     }
 
     fn csv(&self) -> Result<String, DrawError> {
@@ -299,7 +301,10 @@ impl<T: Serialize + Send + Sync> Kept for KeptResult<T> {
     }
 
     fn table(&self, screen: Screen) -> String {
-        (self.kind.table)(&self.result, screen)
+        match self.kind.shown {
+            Shown::Document(document) => document(&self.result).text(screen),
+            Shown::Table(table) => table(&self.result, screen),
+        }
     }
 
     fn json(&self) -> Result<String, DrawError> {

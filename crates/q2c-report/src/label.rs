@@ -96,19 +96,6 @@ pub(crate) fn late(result: &TuneResult) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// Why cells that were to have late time have none, each reason once.
-pub(crate) fn no_late_time(result: &TuneResult) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for cell in &result.cells {
-        if let Some(LateTime::Unseen(why)) = &cell.late
-            && !all.contains(&late::unseen(why))
-        {
-            all.push(late::unseen(why));
-        }
-    }
-    all
-}
-
 /// A sentence for each cell that ran another method than was asked for, with the counts that prove
 /// it.
 pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {

@@ -27,8 +27,6 @@ pub(crate) struct Metric {
     of_sleep: bool,
     /// Whether the interval is shown beside the median.
     pub with_range: bool,
-    /// Whether a terminal has room for it.
-    pub in_terminal: bool,
     /// Whether it is a column of the table over numbers of jobs.
     over_jobs: bool,
 }
@@ -50,13 +48,13 @@ pub(crate) static METRICS: [Metric; 11] = [
         |m| &m.rates.cpu_pct,
         Some(|p| p.rates.cpu_pct),
     ),
-    on_pages(plain(
+    plain(
         "per core",
         "KIOPS",
         1.0,
         |m| &m.kiops_per_core,
         Some(|p| p.kiops_per_core),
-    )),
+    ),
     sleep(
         "miss",
         "%",
@@ -71,13 +69,7 @@ pub(crate) static METRICS: [Metric; 11] = [
         |m| &m.rates.effective_sleep_ns,
         Some(|p| p.rates.effective_sleep_ns),
     ),
-    of_one_number(on_pages(sleep(
-        "slept",
-        "us",
-        NS_TO_US,
-        |m| &m.slept_ns,
-        None,
-    ))),
+    of_one_number(sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None)),
     of_one_number(plain("p50", "us", NS_TO_US, |m| &m.latencies.p50_ns, None)),
     plain(
         "p99",
@@ -86,13 +78,13 @@ pub(crate) static METRICS: [Metric; 11] = [
         |m| &m.latencies.p99_ns,
         Some(|p| p.p99_ns),
     ),
-    of_one_number(on_pages(plain(
+    of_one_number(plain(
         "p99.9",
         "us",
         NS_TO_US,
         |m| &m.latencies.p999_ns,
         None,
-    ))),
+    )),
 ];
 
 const fn paired(
@@ -129,7 +121,6 @@ const fn column(name: &'static str, unit: &'static str, scale: f64, measured: Fi
         predicted: None,
         of_sleep: false,
         with_range: false,
-        in_terminal: true,
         over_jobs: true,
     }
 }
@@ -147,13 +138,6 @@ const fn sleep(
     }
 }
 
-const fn on_pages(metric: Metric) -> Metric {
-    Metric {
-        in_terminal: false,
-        ..metric
-    }
-}
-
 const fn of_one_number(metric: Metric) -> Metric {
     Metric {
         over_jobs: false,
@@ -164,11 +148,6 @@ const fn of_one_number(metric: Metric) -> Metric {
 /// The columns of the table over numbers of jobs.
 pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
     METRICS.iter().filter(|metric| metric.over_jobs)
-}
-
-/// The columns that a terminal has room for.
-pub(crate) fn in_terminal() -> impl Iterator<Item = &'static Metric> {
-    METRICS.iter().filter(|metric| metric.in_terminal)
 }
 
 impl Metric {

@@ -9,7 +9,7 @@ mod why;
 pub(crate) use points::points;
 pub use why::why;
 
-use figures::{figures, judged_from};
+use figures::figures;
 
 use crate::quantity::{NOTHING, number};
 use crate::said::{Field, Said, Table, Weight};
@@ -99,32 +99,6 @@ fn of_rules() -> [Said; 2] {
     ]
 }
 
-/// The claims with their verdicts.
-pub(crate) fn claims(result: &ReproduceResult) -> Table {
-    let row = |claim: &JudgedClaim| -> Vec<Field> {
-        vec![
-            claim.says.clone().into(),
-            claim.published.clone().unwrap_or_default().into(),
-            Field {
-                text: figures(claim),
-                below: judged_from(claim).unwrap_or_default(),
-            },
-            Field {
-                text: claim.verdict.name().to_owned(),
-                below: claim.basis.name().to_owned(),
-            },
-        ]
-    };
-    Table {
-        head: ["claim", "published", "here", "verdict"]
-            .map(String::from)
-            .to_vec(),
-        rows: result.claims.iter().map(row).collect(),
-        legend: "Here: median [min, max] over the trials; ratios are taken within each trial. A claim holds when every trial meets it, and \
-                 does not hold when every trial misses it on the same side.",
-    }
-}
-
 /// Each claim as a sentence, with its figures and the reason of its verdict.
 pub(crate) fn told(result: &ReproduceResult) -> Vec<Said> {
     let said = |claim: &JudgedClaim| {
@@ -166,17 +140,6 @@ fn weight(verdict: Verdict) -> Weight {
         Verdict::DoesNotHold => Weight::Plain,
         Verdict::Undecided | Verdict::CannotJudge => Weight::Caution,
     }
-}
-
-/// Why claims have their verdicts, one sentence for each that says something.
-pub(crate) fn reasons(result: &ReproduceResult) -> Vec<Said> {
-    let said = |claim: &JudgedClaim| {
-        let words = why(claim);
-        let what = claim.verdict.name();
-        let words_of = || format!("{}: {words}", claim.says);
-        (!words.is_empty()).then(|| Said::new(weight(claim.verdict), what, words_of()))
-    };
-    result.claims.iter().filter_map(said).collect()
 }
 
 /// The figures of a chart as a table: published ones beside ours.
@@ -343,33 +306,6 @@ fn tally(verdicts: impl Iterator<Item = (Verdict, Basis)>) -> String {
     });
     let claims = if all.len() == 1 { "claim" } else { "claims" };
     format!("{} {claims}: {}", all.len(), each.join(", "))
-}
-
-/// The verdicts of all experiments.
-pub(crate) fn verdicts(result: &AllResult) -> Table {
-    let mut rows: Vec<Vec<Field>> = Vec::new();
-    for experiment in &result.experiments {
-        for claim in &experiment.claims {
-            rows.push(vec![
-                experiment.name.clone().into(),
-                claim.says.clone().into(),
-                claim.published.clone().unwrap_or_default().into(),
-                all::here(claim).into(),
-                Field {
-                    text: claim.verdict.name().to_owned(),
-                    below: claim.basis.name().to_owned(),
-                },
-                claim.why.clone().into(),
-            ]);
-        }
-    }
-    Table {
-        head: ["experiment", "claim", "published", "here", "verdict", "why"]
-            .map(String::from)
-            .to_vec(),
-        rows,
-        legend: "Here: median [min, max] over the trials.",
-    }
 }
 
 #[cfg(test)]

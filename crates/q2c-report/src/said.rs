@@ -72,6 +72,21 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// A table without a legend.
+    pub fn of<H: Into<String>, F: Into<Field>>(
+        head: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = Vec<F>>,
+    ) -> Self {
+        let rows = rows.into_iter();
+        Table {
+            head: head.into_iter().map(H::into).collect(),
+            rows: rows
+                .map(|row| row.into_iter().map(F::into).collect())
+                .collect(),
+            legend: "",
+        }
+    }
+
     /// Removes the first column, where it would tell rows that need no name.
     pub fn without_names(mut self) -> Self {
         let behind = |column: usize| column > 0;

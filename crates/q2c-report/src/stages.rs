@@ -44,12 +44,6 @@ pub(crate) fn seen<'a>(result: &'a BenchResult, section: &Section) -> Vec<Seen<'
     with.collect()
 }
 
-/// Whether the stages of any point are known.
-pub(crate) fn any(result: &BenchResult) -> bool {
-    let is_seen = |cell: &BenchCell| matches!(cell.stages, Some(PointStages::Seen(_)));
-    result.cells.iter().any(is_seen)
-}
-
 /// The points of a section by interface and method, in the order in which they were measured.
 pub(crate) fn lines<'a>(seen: &[Seen<'a>]) -> Vec<(String, Vec<Seen<'a>>)> {
     let mut lines: Vec<(String, Vec<Seen<'a>>)> = Vec::new();

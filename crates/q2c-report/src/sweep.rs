@@ -6,6 +6,7 @@ use crate::quantity::{duration, number};
 use crate::said::{Said, Weight};
 use q2c_model::Simulated;
 use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepResult};
+use q2c_result::tune::{Sweep, SweepCell};
 
 /// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains
 /// anything, the best rule that keeps the limits, those with the most KIOPS/core and the most IOPS,
@@ -206,6 +207,51 @@ fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
         }
         None => "Linux's rule never slept, so it is not compared with".to_owned(),
     }
+}
+
+/// A trace's cells in the form in which `q2c tune` keeps a sweep, for the charts that both share.
+pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
+    let own = result
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.input == answer.input);
+    let first = own.clone().next().map_or(0, |(index, _)| index);
+    let cell = |(_, cell): (usize, &SimCell)| SweepCell {
+        rule: cell.rule.clone(),
+        policy: cell.policy.clone(),
+        params: cell.params.clone(),
+        keeps_limits: cell.keeps_limits,
+        gives: cell.gives.into(),
+    };
+    let input = &result.inputs[answer.input];
+    Sweep {
+        bs: input.sizes.last().copied().unwrap_or_default(),
+        ios: input.ios,
+        cells: own.map(cell).collect(),
+        pareto: answer.pareto.iter().map(|i| i - first).collect(),
+        best: answer.best.map(|i| i - first),
+        oracle: answer.oracle.into(),
+        poll: answer.poll.into(),
+        floor: answer.floor.clone(),
+        floor_iops: answer.floor_iops,
+    }
+}
+
+/// What the cells one step beside the best one give.
+pub(crate) fn neighbours(answer: &SweepAnswer) -> Vec<Said> {
+    let each = answer.neighbours.iter().map(|n| {
+        let change = (n.share - 1.0) * 100.0;
+        let below = if n.keeps_limits {
+            ""
+        } else {
+            " (out of limits)"
+        };
+        format!("{} {change:+.1} %{below}", n.policy)
+    });
+    let words = each.collect::<Vec<_>>().join("; ");
+    let said = (!words.is_empty()).then(|| Said::plain("one step off", words));
+    said.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -31,12 +31,6 @@ fn list(numbers: &[u32]) -> String {
     numbers.join(", ")
 }
 
-/// The target, for a title.
-pub(crate) fn target(result: &TuneJobsResult) -> String {
-    let first = result.runs.first();
-    first.map_or_else(String::new, |run| label::target(&run.target))
-}
-
 /// The block sizes with cells or answers, in the order of the runs.
 pub(crate) fn block_sizes(result: &TuneJobsResult) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = Vec::new();

@@ -14,13 +14,14 @@ mod replay_fixture;
 #[path = "fixture/tune_jobs.rs"]
 mod tune_jobs_fixture;
 
+use q2c_report::Reported;
 use q2c_result::analyze::{
     AnalyzeResult, Excerpt, ExcerptIo, Group, OffsetMap, OffsetWindow, Throughput,
 };
 use q2c_result::replay::ReplayResult;
 
 fn page(result: &q2c_result::tune::TuneResult) -> String {
-    q2c_report::html::tune(result).expect("make the report")
+    result.document().page().expect("make the report")
 }
 
 #[test]
@@ -69,7 +70,7 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
         "method hybrid:min:ratio=85%,period=10ms of q2c&#39;s engine is what was measured",
         "options nvme poll_queues=4",
         "use min:ratio=80%,period=10ms",
-        "Not available: hybrid-kernel.</strong> Linux 6.18.0 has none",
+        "<dt>hybrid-kernel</dt><dd class=\"\">Linux 6.18.0 has none",
     ] {
         assert!(page.contains(text), "{text}");
     }
@@ -84,7 +85,6 @@ fn a_program_is_on_the_page() {
     }
     let page = page(&result);
     for text in [
-        "What it is worth to the program",
         "the program would go 1.11 times as fast",
         "Program and workload",
         "p50, Q2C beside U2C",
@@ -149,8 +149,8 @@ fn names(figures: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
 #[test]
 fn replays_have_one_library_and_no_markup_of_others() {
     let pages = [
-        q2c_report::html::replay(&replay_fixture::saturated()),
-        q2c_report::html::compare(&replay_fixture::compare()),
+        replay_fixture::saturated().document().page(),
+        replay_fixture::compare().document().page(),
     ];
     for page in pages {
         let page = page.expect("make the page");
@@ -166,7 +166,7 @@ fn replays_have_one_library_and_no_markup_of_others() {
 
 #[test]
 fn a_chart_of_a_replay_without_data_is_left_out() {
-    let page = |result: ReplayResult| q2c_report::html::replay(&result).expect("make the page");
+    let page = |result: ReplayResult| result.document().page().expect("make the page");
     let timed = page(replay_fixture::timed());
     assert_eq!(
         names(&figures::of(&timed)),
@@ -196,7 +196,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
     one.verdict.clear();
     one.separations.clear();
     result.complete = false;
-    let page = q2c_report::html::compare(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     assert_eq!(names(&figures::of(&page)), [""; 0]);
     for text in ["incomplete:", "a trial failed:", "0 of 1"] {
         assert!(page.contains(text), "{text}");
@@ -209,7 +209,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
 #[test]
 fn a_page_of_several_comparisons_has_the_published_tables() {
     let result = replay_fixture::published();
-    let page = q2c_report::html::compare(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     assert_eq!(names(&figures::of(&page)), ["latency"]);
     for text in [
         "<h2>Completion times</h2>",
@@ -231,7 +231,7 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
     result.trial.windows[3].in_flight = f64::NAN;
     result.trial.completion_s = f64::NAN;
     result.trial.u2c_ns.curve = vec![(1.0, f64::INFINITY)];
-    let page = q2c_report::html::replay(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     let figures = figures::of(&page);
     // The first trace is the recording, the second the replay. Times are those of the windows'
     // middles.
@@ -249,7 +249,7 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
 #[test]
 fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
-    let page = q2c_report::html::tune_jobs(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     let figures = figures::of(&page);
     assert_eq!(names(&figures), ["jobs-4096", "jobs-65536"]);
     let iops = figures["jobs-4096"][0]["data"].as_array().expect("traces");
@@ -262,9 +262,9 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     assert_eq!(misses.len(), 2);
     assert_eq!(misses[1]["x"], serde_json::json!([1, 2]));
     for text in [
-        "4 KiB: hybrid min (numbers vary) is recommended up to 2 jobs, interrupt from 4",
-        "64 KiB: hybrid min:ratio=80%,period=10ms is recommended at 4 jobs; not settled at 1",
-        "<h2>Answers, 4 KiB randread</h2>",
+        "<p class=\"of\">4 KiB</p>",
+        "<h2>hybrid min (numbers vary) is recommended up to 2 jobs, interrupt from 4</h2>",
+        "hybrid min:ratio=80%,period=10ms is recommended at 4 jobs; not settled at 1",
         "<dt>4 jobs</dt><dd class=\"good\">use interrupts: 3.13 times",
         "jobs-1, jobs-2, jobs-4 of the run folder",
     ] {
@@ -276,7 +276,7 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
 #[test]
 fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
     let result = tune_jobs_fixture::over_jobs(&fixture::hostile());
-    let page = q2c_report::html::tune_jobs(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     for text in [fixture::hostile::SCRIPT, fixture::hostile::BREAKOUT] {
         assert!(!page.contains(text), "{text:?}");
     }
@@ -287,19 +287,19 @@ fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
 #[test]
 fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     let mut result = analyze_fixture::result();
-    let page = q2c_report::html::analyze(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     let from = page.find("<h2>Stages</h2>").expect("the stages");
-    let to = page.find("<details").expect("the groups");
+    let to = from + page[from..].find("</section>").expect("its end");
     let section = &page[from..to];
     assert!(
-        section.contains("notice caution\">Not wholly seen: 47 of 1"),
+        section.contains("<dt>not wholly seen</dt><dd class=\"caution\">47 of 1"),
         "{section}"
     );
     assert!(section.contains("4.49 %") && section.contains("44 have no end"));
     assert!(!section.contains(analyze_fixture::HOSTILE));
     result.not_whole = None;
-    let page = q2c_report::html::analyze(&result).expect("make the page");
-    assert!(!page.contains("Not wholly seen"));
+    let page = result.document().page().expect("make the page");
+    assert!(!page.contains("not wholly seen"));
 }
 
 /// Numbers that look like chance and are the same in each run.
@@ -389,7 +389,7 @@ fn full_analysis() -> AnalyzeResult {
 
 #[test]
 fn the_page_of_a_full_analysis_has_its_limits() {
-    let page = q2c_report::html::analyze(&full_analysis()).expect("make the page");
+    let page = full_analysis().document().page().expect("make the page");
     let figures = figures::of(&page);
     let size = |(id, of): (&String, &serde_json::Value)| (id.clone(), of.to_string().len());
     let unpacked: Vec<(String, usize)> = figures.iter().map(size).collect();
@@ -397,7 +397,7 @@ fn the_page_of_a_full_analysis_has_its_limits() {
     let maps = figures.keys().filter(|id| id.starts_with("offsets-"));
     assert_eq!(maps.count(), 4);
     assert!(page.contains("Without a chart: 8:"), "the others are named");
-    assert!(page.contains("452 more groups"));
+    assert!(page.contains("500 more groups"));
 }
 
 /// A recording without offsets has the other charts.
@@ -408,8 +408,9 @@ fn an_analysis_without_maps_is_drawn() {
     result.throughput.clear();
     let written = serde_json::to_value(&result).expect("JSON");
     assert!(written.get("offsets").is_none() && written.get("throughput").is_none());
-    let read = serde_json::from_value(written).expect("a result");
-    let page = q2c_report::html::analyze(&read).expect("make the page");
+    let read: q2c_result::analyze::AnalyzeResult =
+        serde_json::from_value(written).expect("a result");
+    let page = read.document().page().expect("make the page");
     let wanted = [
         "excerpts",
         "in-flight",
@@ -426,7 +427,7 @@ fn an_analysis_without_maps_is_drawn() {
 fn stated_sectors_are_not_drawn() {
     let mut few = few_fixture::few(analyze_fixture::result());
     let drawn = |result: &AnalyzeResult| {
-        let page = q2c_report::html::analyze(result).expect("make the page");
+        let page = result.document().page().expect("make the page");
         figures::of(&page).contains_key("offsets-0")
     };
     assert!(drawn(&few));

@@ -69,10 +69,7 @@ fn interval(n: u64, processes: u64) -> LiveInterval {
 }
 
 fn screen(width: u16) -> Screen {
-    Screen {
-        width,
-        colour: false,
-    }
+    Screen::new(width, false)
 }
 
 fn shown(intervals: &[LiveInterval], width: u16, height: u16) -> String {

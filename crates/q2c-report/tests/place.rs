@@ -8,18 +8,19 @@ mod place_fixture;
 mod widths;
 
 use place_fixture::{HOSTILE, calibration, look, placements, result};
-use q2c_report::terminal::{self, Screen};
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
 use q2c_stats::Interval;
 
 #[test]
 fn place_fits_every_width() {
-    widths::snapshots("place", |screen| terminal::place_sim(&result(), screen));
+    widths::snapshots("place", |screen| result().document().text(screen));
 }
 
 #[test]
 fn the_page_has_its_charts_and_nothing_hostile() {
-    let page = q2c_report::html::place_sim(&result()).expect("make the page");
+    let page = result().document().page().expect("make the page");
     assert!(!page.contains(HOSTILE));
     assert!(page.contains("id=\"place-0\"") || page.contains("place-0"));
     assert!(page.contains("colocate over spread"));
@@ -27,22 +28,22 @@ fn the_page_has_its_charts_and_nothing_hostile() {
 
 #[test]
 fn watch_fits_every_width() {
-    widths::snapshots("watch", |screen| terminal::place_watch(&look(), screen));
+    widths::snapshots("watch", |screen| look().document().text(screen));
 }
 
 #[test]
 fn the_page_of_a_look_has_nothing_hostile() {
-    let page = q2c_report::html::place_watch(&look()).expect("make the page");
+    let page = look().document().page().expect("make the page");
     assert!(!page.contains(HOSTILE));
-    assert!(page.contains("What would be better"));
+    assert!(page.contains("<h2>Cores</h2>"));
 }
 
 #[test]
 fn calibration_fits_every_width() {
     widths::snapshots("calibration", |screen| {
-        terminal::place_calibrate(&calibration(), screen)
+        calibration().document().text(screen)
     });
-    let page = q2c_report::html::place_calibrate(&calibration()).expect("make the page");
+    let page = calibration().document().page().expect("make the page");
     assert!(page.contains("integer, same CPU") || page.contains("same CPU"));
     let csv = q2c_report::csv(&calibration().figures()).expect("make the CSV");
     assert_eq!(
@@ -54,9 +55,9 @@ fn calibration_fits_every_width() {
 #[test]
 fn measured_placements_fits_every_width() {
     widths::snapshots("measured_placements", |screen| {
-        terminal::place_run(&placements(), screen)
+        placements().document().text(screen)
     });
-    let page = q2c_report::html::place_run(&placements()).expect("make the page");
+    let page = placements().document().page().expect("make the page");
     assert!(!page.contains(HOSTILE));
     let csv = q2c_report::csv(&placements().figures()).expect("make the CSV");
     let first = csv.lines().nth(1).expect("a row");
@@ -71,13 +72,7 @@ fn a_gain_is_told_only_where_the_interval_leaves_out_nothing() {
     let said = |trials: &[f64]| {
         let mut result = placements();
         result.classes[0].gains[0].t_over_t_minus_1_pct = Interval::of(trials);
-        terminal::place_run(
-            &result,
-            Screen {
-                width: 200,
-                colour: false,
-            },
-        )
+        result.document().text(Screen::new(200, false))
     };
     assert!(said(&[2.0, 3.0]).contains("lets computing tasks run faster than the kernel's own"));
     assert!(said(&[-1.0, 3.0]).contains("cannot be told from the kernel's own"));

@@ -7,30 +7,35 @@ mod poll_search_fixture;
 mod widths;
 
 use poll_search_fixture::{HOSTILE, result};
-use q2c_report::terminal::{self, Screen};
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
 
 const SCREEN: Screen = Screen {
-    width: 120,
-    colour: false,
+    verbose: true,
+    ..Screen::new(120, false)
 };
 
 #[test]
 fn a_search_in_a_terminal() {
-    let text = terminal::poll_search(&result(0.05), SCREEN);
+    let text = result(0.05).document().text(SCREEN);
     for said in [
         "900 configurations on 1 patterns of 1 sources",
         "held out: disk, zram (2 patterns)",
-        "11.0        12.5",
-        "finalist      11.0      22.0",
+        "11.0 12.5",
+        "finalist 11.0 22.0",
         "better than every reference on what was held out: rule:0.8 * p10",
         "2.50 to 3.50",
     ] {
-        assert!(text.contains(said), "{said} is not in\n{text}");
+        let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed.contains(said), "{said} is not in\n{text}");
     }
     // The least loss on what was held out comes first.
     let at = |said: &str| text.find(said).unwrap();
-    assert!(at("finalist") < at("reference"), "{text}");
+    assert!(
+        at("0.8 * p10               finalist") < at("pas                          reference"),
+        "{text}"
+    );
     let one_line = text.replace("\n  ", " ");
     let said = "better than pas by 15.0 points of loss (95 % of resampled sets of sources: 5.0 to 30.0), on 1 of 2 patterns";
     assert!(one_line.contains(said), "{text}");
@@ -39,13 +44,13 @@ fn a_search_in_a_terminal() {
 /// An interval that holds zero is no win, and neither is a reference without losses.
 #[test]
 fn what_is_not_told_apart_has_not_won() {
-    let text = terminal::poll_search(&result(-0.01), SCREEN);
+    let text = result(-0.01).document().text(SCREEN);
     assert!(text.contains("no winner"), "{text}");
 }
 
 #[test]
 fn page_and_csv_have_what_was_held_out() {
-    let page = q2c_report::html::poll_search(&result(0.05)).expect("make the page");
+    let page = result(0.05).document().page().expect("make the page");
     let figures = figures::of(&page);
     let finalist = &figures["poll-search"][0]["data"][0];
     assert_eq!(finalist["x"], serde_json::json!([11.0]));
@@ -60,7 +65,5 @@ fn page_and_csv_have_what_was_held_out() {
 
 #[test]
 fn it_fits_every_width() {
-    widths::snapshots("poll_search", |screen| {
-        terminal::poll_search(&result(0.5), screen)
-    });
+    widths::snapshots("poll_search", |screen| result(0.5).document().text(screen));
 }

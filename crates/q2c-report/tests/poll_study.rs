@@ -7,44 +7,46 @@ mod poll_study_fixture;
 mod widths;
 
 use poll_study_fixture::{HOSTILE, result};
-use q2c_report::terminal::{self, Screen};
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
 use q2c_result::poll_study::ClaimVerdict;
 
 const SCREEN: Screen = Screen {
-    width: 120,
-    colour: false,
+    verbose: true,
+    ..Screen::new(120, false)
 };
 
 #[test]
 fn a_study_in_a_terminal() {
-    let text = terminal::poll_study(&result(), SCREEN);
+    let text = result().document().text(SCREEN);
     for said in [
         "3 patterns of 1 sources",
         "none keeps the limits: does not count",
-        "56.2    100.0        75.0    100.0           -        -  1 of 2",
+        "56.2 100.0 75.0 100.0 - - 1 of 2",
         "best on average: min:ratio=80%,period=10ms (mean loss 56.2 %",
         "not ranked: fixed",
         "cannot be judged",
     ] {
-        assert!(text.contains(said), "{said} is not in\n{text}");
+        let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed.contains(said), "{said} is not in\n{text}");
     }
     let mut judged = result();
     judged.published.verdict = ClaimVerdict::DoesNotHold;
     judged.published.resamples = 1_000;
     judged.published.share = 0.013;
-    let text = terminal::poll_study(&judged, SCREEN).replace('\n', " ");
+    let text = judged.document().text(SCREEN).replace('\n', " ");
     assert!(text.contains("does not hold"), "{text}");
     assert!(text.contains("1.3 % of 1000 resampled sets"), "{text}");
     judged.all = None;
-    let text = terminal::poll_study(&judged, SCREEN);
+    let text = judged.document().text(SCREEN);
     assert!(text.contains("no answer"), "{text}");
 }
 
 /// A broken limit is drawn as a loss of 100 %, and a pattern that does not count as a gap.
 #[test]
 fn the_map_shows_what_was_left_out() {
-    let page = q2c_report::html::poll_study(&result()).expect("make the page");
+    let page = result().document().page().expect("make the page");
     let figures = figures::of(&page);
     let views = &figures["poll-study"];
     let losses = |view: usize| views[view]["data"][0]["z"][0].clone();
@@ -64,7 +66,5 @@ fn a_broken_limit_has_no_loss_in_csv() {
 
 #[test]
 fn it_fits_every_width() {
-    widths::snapshots("poll_study", |screen| {
-        terminal::poll_study(&result(), screen)
-    });
+    widths::snapshots("poll_study", |screen| result().document().text(screen));
 }

@@ -7,15 +7,13 @@ mod facts;
 mod reproduce_fixture;
 mod widths;
 
-use q2c_report::terminal::{Screen, reproduce_all, reproduce_list};
+use q2c_report::Reported;
+use q2c_report::terminal::{Screen, reproduce_list};
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, ListedNeed, NeedKind};
 use reproduce_fixture::{all, one};
 
 fn screen(width: u16) -> Screen {
-    Screen {
-        width,
-        colour: false,
-    }
+    Screen::new(width, false)
 }
 
 fn need(what: NeedKind, needed: &str, present: &str, met: Option<bool>) -> ListedNeed {
@@ -130,7 +128,7 @@ fn the_list_fits_every_width() {
 #[test]
 fn the_verdicts_of_all_fits_every_width() {
     widths::snapshots("the_verdicts_of_all", |screen| {
-        reproduce_all(&all(), screen)
+        all().document().text(screen)
     });
 }
 
@@ -138,7 +136,7 @@ fn the_verdicts_of_all_fits_every_width() {
 #[test]
 fn names_stay_whole_and_lines_fit() {
     for width in [60, 80, 100, 120, 160] {
-        let text = reproduce_list(&list(), screen(width)) + &reproduce_all(&all(), screen(width));
+        let text = reproduce_list(&list(), screen(width)) + &all().document().text(screen(width));
         let names = list().experiments.into_iter().map(|of| of.name);
         for name in names.chain(["miss-rate-interference-2cpu".to_owned()]) {
             assert!(text.contains(&name), "{name} at {width}: {text}");
@@ -150,10 +148,7 @@ fn names_stay_whole_and_lines_fit() {
 
 #[test]
 fn no_string_of_an_experiment_is_markup() {
-    for page in [
-        q2c_report::html::reproduce(&one()),
-        q2c_report::html::reproduce_all(&all()),
-    ] {
+    for page in [one().document().page(), all().document().page()] {
         let page = page.expect("make the page");
         assert!(!page.contains(reproduce_fixture::HOSTILE));
         assert_eq!(page.matches("</script>").count(), 3);

@@ -9,7 +9,8 @@ mod figures;
 mod scale_fixture;
 mod widths;
 
-use q2c_report::terminal::{self, Screen};
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
 use q2c_result::scale::Answer;
 use scale_fixture::{HOSTILE, result};
@@ -17,14 +18,14 @@ use serde_json::json;
 
 #[test]
 fn scale_fits_every_width() {
-    widths::snapshots("scale", |screen| terminal::scale(&result(), screen));
+    widths::snapshots("scale", |screen| result().document().text(screen));
 }
 
 /// No prediction is drawn as a measurement: the measured points are one solid trace, everything
 /// else is dashed.
 #[test]
 fn a_prediction_is_dashed_and_a_measurement_is_solid() {
-    let page = q2c_report::html::scale(&result()).expect("make the page");
+    let page = result().document().page().expect("make the page");
     let figures = figures::of(&page);
     let traces = figures["scale"][0]["data"].as_array().expect("traces");
     for trace in traces {
@@ -44,17 +45,14 @@ fn a_prediction_is_dashed_and_a_measurement_is_solid() {
 
 #[test]
 fn what_is_not_known_is_said() {
-    let screen = Screen {
-        width: 120,
-        colour: false,
-    };
+    let screen = Screen::new(120, false);
     let mut unsure = result();
     (unsure.answer, unsure.ends_at) = (Answer::Uncertain, None);
-    let text = terminal::scale(&unsure, screen);
+    let text = unsure.document().text(screen);
     assert!(text.contains("not yet to be told: a lock shows"), "{text}");
     let mut nothing = result();
     (nothing.answer, nothing.ends_at, nothing.ends_between) = (Answer::NothingSeen, None, None);
-    let text = terminal::scale(&nothing, screen);
+    let text = nothing.document().text(screen);
     assert!(text.contains("no limit shows up to 4 jobs"), "{text}");
 }
 

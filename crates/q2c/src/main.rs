@@ -51,6 +51,7 @@ fn last_deed(message: &str) {
 /// Runs the command. Returns the exit code, which is that of another program where the command ran
 /// one in its place.
 fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Failure> {
+    output::be_verbose(cli.verbose);
     let stop = signals.stop();
     let exit = match cli.command {
         Command::Tune(args) => commands::tune::run(&args, &stop),

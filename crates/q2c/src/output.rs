@@ -2,6 +2,7 @@
 
 use crate::failure::{Fails, Failure};
 use crate::progress::aside;
+use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_service::RecordedFacts;
@@ -10,6 +11,8 @@ use serde::Serialize;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Most characters of a message.
 const MOST: usize = 4_000;
@@ -26,11 +29,7 @@ pub fn say(line: &str) {
 /// is, because programs read it by lines.
 pub fn fitted(message: String) -> String {
     match stderr().is_terminal() {
-        true => Screen {
-            width: width_of(stderr()),
-            colour: false,
-        }
-        .message(&message),
+        true => Screen::new(width_of(stderr()), false).message(&message),
         false => message,
     }
 }
@@ -118,6 +117,14 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     ))
 }
 
+/// Prints a result to stdout, for programs if `as_json` is set, else for people.
+pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<(), Failure> {
+    match as_json {
+        true => print_json(result),
+        false => print(&result.document().text(screen())),
+    }
+}
+
 /// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the
 /// reader has closed the pipe.
 pub fn print_json_line(value: &impl Serialize) -> Result<bool, Failure> {
@@ -149,9 +156,20 @@ pub fn height() -> u16 {
 pub fn screen() -> Screen {
     let terminal = stdout().is_terminal();
     Screen {
-        width: width_of(stdout()),
-        colour: terminal && std::env::var_os("NO_COLOR").is_none(),
+        verbose: VERBOSE.load(Relaxed),
+        ..Screen::new(
+            width_of(stdout()),
+            terminal && std::env::var_os("NO_COLOR").is_none(),
+        )
     }
+}
+
+/// Whether reports show what stands behind their answers.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Makes reports show what stands behind their answers, if `is_asked` is set.
+pub fn be_verbose(is_asked: bool) {
+    VERBOSE.store(is_asked, Relaxed);
 }
 
 /// The width of lines for an output: `COLUMNS`, else that of the terminal which it is, else 120

@@ -216,7 +216,7 @@ fn run_in(folder: &Path) -> PathBuf {
 /// The report of the run in `folder`, drawn again.
 fn report(folder: &Path) -> String {
     let run = run_in(folder);
-    let output = q2c(folder, &["report", run.to_str().expect("UTF-8")]);
+    let output = q2c(folder, &["report", run.to_str().expect("UTF-8"), "-v"]);
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Reported;
 use crate::terminal::Screen;
 use q2c_result::Machine;
 use q2c_result::reproduce::{FailedTrial, SCHEMA, TrialsJudged, WhyNot};
@@ -64,19 +65,8 @@ fn partly_judged() -> ReproduceResult {
 #[test]
 fn a_claim_judged_from_some_trials_says_so_wherever_it_stands() {
     let result = partly_judged();
-    let table = claims(&result);
-    assert_eq!(
-        table.rows[0][2].below,
-        "3 of 5 trials (left out: trials 3, 4: the disk was gone)"
-    );
-    let terminal = crate::terminal::reproduce(
-        &result,
-        Screen {
-            width: 400,
-            colour: false,
-        },
-    );
-    let page = crate::html::reproduce(&result).unwrap();
+    let terminal = result.document().text(Screen::new(400, false));
+    let page = result.document().page().unwrap();
     for text in [&terminal, &page] {
         for words in [
             "fast.iops 400 [300, 500] against slow.iops 150 [100, 200]",

@@ -14,7 +14,7 @@ const NUMBERS: usize = 28;
 const FEWEST: usize = 3;
 
 /// A bar of `share` (0 to 1) of `width` columns. A share above zero is seen.
-fn bar(share: f64, width: usize) -> String {
+pub(crate) fn bar(share: f64, width: usize) -> String {
     let eighths = (share * width as f64 * 8.0).round() as usize;
     let seen = usize::from(share > 0.0);
     // There may be no column at all.

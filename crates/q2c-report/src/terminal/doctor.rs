@@ -2,7 +2,6 @@
 
 use super::screen::{Screen, Tone};
 use super::table::{Column, Field, Table};
-use crate::invalid;
 use q2c_result::doctor::{Ready, Use, UseState};
 use q2c_result::{Check, DoctorReport, Verdict};
 
@@ -144,21 +143,6 @@ fn verdict(check: &Check) -> (&'static str, Tone) {
         Verdict::Invalidates => ("invalid", Tone::Bad),
         Verdict::Unknown => ("unknown", Tone::Dim),
     }
-}
-
-/// A line for each check that invalidates something, for the reports of other commands; `is_said`
-/// tells of a check that the report has said already what it says.
-pub(super) fn invalid(
-    report: &DoctorReport,
-    is_said: impl Fn(&Check) -> bool,
-    screen: Screen,
-) -> String {
-    let line = |check: &Check| {
-        let head = format!("doctor {}:", check.id);
-        screen.note(Tone::Bad, &head, &invalid::told(check))
-    };
-    let checks = invalid::checks(report).filter(|check| !is_said(check));
-    checks.map(line).collect()
 }
 
 fn summary(report: &DoctorReport, screen: Screen) -> String {

@@ -159,10 +159,7 @@ fn why_left(why: WhyLeft) -> &'static str {
 mod tests {
     use super::*;
 
-    const SCREEN: Screen = Screen {
-        width: 120,
-        colour: false,
-    };
+    const SCREEN: Screen = Screen::new(120, false);
 
     fn change(check: &str, file: &str, state: ChangeState) -> SettingChange {
         SettingChange {

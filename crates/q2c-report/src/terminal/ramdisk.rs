@@ -71,10 +71,7 @@ mod tests {
             server,
             state,
         };
-        let screen = Screen {
-            width: 200,
-            colour: false,
-        };
+        let screen = Screen::new(200, false);
         let all = [
             device(State::Served, Some(7)),
             device(State::Recoverable, None),

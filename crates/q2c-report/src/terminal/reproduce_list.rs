@@ -1,12 +1,11 @@
-//! The list of experiments and the verdicts of all in a terminal. Names stay whole, since they are
+//! The list of experiments in a terminal. Names stay whole, since they are
 //! what one copies; sentences are wrapped at words.
 
+use super::pieces;
 use super::screen::{Screen, Tone, printable};
 use super::table::{Column, Table};
-use super::{pieces, said};
-use crate::reproduce;
 use crate::reproduce::list::{here, needs, sum, takes};
-use q2c_result::reproduce::{AllResult, ListResult, ListedExperiment};
+use q2c_result::reproduce::{ListResult, ListedExperiment};
 use textwrap::core::display_width;
 
 /// Least room for sentences in a column of their own. With less of it they stand below the name.
@@ -78,22 +77,5 @@ fn below(result: &ListResult, rows: &[[String; 3]], screen: Screen) -> String {
             text += &format!("  {line}\n");
         }
     }
-    text
-}
-
-/// The verdicts of all experiments, claim by claim.
-#[must_use]
-pub fn reproduce_all(result: &AllResult, screen: Screen) -> String {
-    let about = match result.scale == 1.0 {
-        true => String::new(),
-        false => format!("· all times multiplied by {}", result.scale),
-    };
-    let mut text = String::new();
-    if let Some(words) = reproduce::all::missing(result) {
-        text += &screen.note(Tone::Bad, "incomplete:", &words);
-    }
-    text += &screen.note(Tone::Strong, &reproduce::counted(result), &about);
-    text.push('\n');
-    text += &said::all(&reproduce::all::told(result), screen);
     text
 }

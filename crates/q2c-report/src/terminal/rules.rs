@@ -70,7 +70,7 @@ mod tests {
         let pressed = |text: &str| text.split_whitespace().collect::<String>();
         for width in [60, 80, 120] {
             let colour = false;
-            let text = rules(Screen { width, colour });
+            let text = rules(Screen::new(width, colour));
             let whole = pressed(&text);
             for rule in RULES {
                 let head = pressed(&format!("{}: {}", rule.name, rule.summary));

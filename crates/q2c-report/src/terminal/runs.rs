@@ -97,10 +97,7 @@ mod tests {
                 run("runs/a", "tune", RunEnd::Complete),
             ],
         };
-        let screen = Screen {
-            width: 80,
-            colour: false,
-        };
+        let screen = Screen::new(80, false);
         let text = runs(&result, screen);
         for words in [
             "runs/b  tune     /dev/nvme0n1  2026-01-01 00:00 UTC  killed",

@@ -2,6 +2,7 @@
 
 use super::screen::{Screen, Tone};
 use super::table;
+use crate::quantity::NOTHING;
 use crate::said::{Field, Said, Table, Weight};
 
 /// Numbers with their units and ranges are not wider than this.
@@ -12,19 +13,7 @@ pub(super) fn all<'a>(said: impl IntoIterator<Item = &'a Said>, screen: Screen) 
     said.into_iter().map(one).collect()
 }
 
-/// Conclusions: those that judge are marked as verdicts, the others as their evidence.
-pub(super) fn concluded(said: &[Said], screen: Screen) -> String {
-    let one = |said: &Said| {
-        let (tone, mark) = match said.weight {
-            Weight::Plain => (Tone::Plain, '·'),
-            weight => (tone(weight), '▸'),
-        };
-        screen.note(tone, &format!("{mark} {}:", said.what), &said.words)
-    };
-    said.iter().map(one).collect()
-}
-
-fn tone(weight: Weight) -> Tone {
+pub(super) fn tone(weight: Weight) -> Tone {
     match weight {
         Weight::Plain => Tone::Strong,
         Weight::Good => Tone::Good,
@@ -33,31 +22,47 @@ fn tone(weight: Weight) -> Tone {
     }
 }
 
-/// An empty line, the table, and its legend.
-pub(super) fn table(of: &Table, screen: Screen) -> String {
-    let mut text = format!("\n{}", laid_out(of).text(screen));
+/// The table and its legend.
+/// `weights` are those of its rows, if they differ.
+pub(super) fn table(of: &Table, weights: &[Weight], screen: Screen) -> String {
+    let mut text = laid_out(of, weights).text(screen);
     if !of.legend.is_empty() {
         text += &screen.legend(of.legend);
     }
     text
 }
 
-/// Whether the whole table fits on the screen with each name beside its numbers.
-pub(super) fn fits(of: &Table, screen: Screen) -> bool {
-    laid_out(of).fits(screen)
-}
-
-fn laid_out(of: &Table) -> table::Table {
+fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
     let column = |(at, head): (usize, &String)| match at == 0 || is_of_words(of, at) {
         true => table::Column::words(head),
+        false if is_text(of, at) => table::Column::numbers(head).left(),
+        // What can be had by --json goes first where there is no room.
+        false if head.ends_with(RANGE) => table::Column::numbers(head).optional(),
         false => table::Column::numbers(head),
     };
+    let is_marked = weights.contains(&Weight::Good);
     let mut table = table::Table::new(of.head.iter().enumerate().map(column));
-    for row in &of.rows {
-        table.add(row.iter().map(field));
+    for (at, row) in of.rows.iter().enumerate() {
+        let weight = weights.get(at).copied().unwrap_or(Weight::Plain);
+        let mark = match (is_marked, weight) {
+            (false, _) => "",
+            (_, Weight::Good) => "\u{25b8} ",
+            _ => "  ",
+        };
+        let tone = match weight {
+            Weight::Plain => Tone::Plain,
+            weight => tone(weight),
+        };
+        table.add(row.iter().enumerate().map(|(column, of)| match column {
+            0 => field(of, tone).marked(mark, "    "),
+            _ => field(of, Tone::Plain),
+        }));
     }
     table
 }
+
+/// The head of a column of ranges.
+const RANGE: &str = "[min, max]";
 
 /// Whether a column has sentences, which are too wide to stand in one line.
 fn is_of_words(of: &Table, column: usize) -> bool {
@@ -66,10 +71,21 @@ fn is_of_words(of: &Table, column: usize) -> bool {
     long.any(|field| field.text.contains(' '))
 }
 
-fn field(field: &Field) -> table::Field {
+/// Whether a column has no numbers: its fields begin with letters, or make a picture.
+fn is_text(of: &Table, column: usize) -> bool {
+    let fields = of.rows.iter().filter_map(|row| row.get(column));
+    let mut known = fields.filter(|field| !["", NOTHING].contains(&&*field.text));
+    known.all(|field| {
+        !field
+            .text
+            .starts_with(|c: char| c.is_ascii_digit() || "-+[<".contains(c))
+    })
+}
+
+fn field(field: &Field, tone: Tone) -> table::Field {
     let text = match field.below.as_str() {
         "" => field.text.clone(),
         below => format!("{}\n{below}", field.text),
     };
-    table::Field::from(text)
+    table::Field::new(tone, &text)
 }

@@ -1,9 +1,7 @@
 //! The terminal that a report is written for, and how text is made harmless for it.
 
 use super::pieces;
-use crate::sim_machine;
 use anstyle::{AnsiColor, Style};
-use q2c_result::{Machine, Warning};
 
 /// The terminal or file that a report is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +10,8 @@ pub struct Screen {
     pub width: u16,
     /// Whether to write escape sequences for colours; false for files and pipes.
     pub colour: bool,
+    /// Whether to show what stands behind the answers, too.
+    pub verbose: bool,
 }
 
 /// The meaning of a piece of text, from which its colour and weight follow.
@@ -47,6 +47,16 @@ impl Tone {
 }
 
 impl Screen {
+    /// A screen that shows answers and what they rest on.
+    #[must_use]
+    pub const fn new(width: u16, colour: bool) -> Self {
+        Screen {
+            width,
+            colour,
+            verbose: false,
+        }
+    }
+
     /// The smallest width that reports are laid out for; on a narrower screen lines are longer than
     /// it.
     const NARROWEST: u16 = 60;
@@ -68,19 +78,6 @@ impl Screen {
         }
     }
 
-    /// A note for each warning of a result.
-    pub(super) fn warnings(self, warnings: &[Warning]) -> String {
-        let told = |warning: &Warning| {
-            let head = format!("warning {}:", warning.id);
-            let mut told = format!("{}; {}.", warning.found, warning.means);
-            if !warning.todo.is_empty() {
-                told += &format!(" To do: {}", warning.todo);
-            }
-            self.note(Tone::Caution, &head, &told)
-        };
-        warnings.iter().map(told).collect()
-    }
-
     /// Text that is harmless already, broken between words; further lines begin with `hang`.
     pub(super) fn wrapped(self, text: &str, hang: &str) -> String {
         pieces::wrapped(text, usize::from(self.columns()), "", hang).join("\n")
@@ -89,14 +86,6 @@ impl Screen {
     /// A sentence in one tone, with further lines indented by two.
     pub(super) fn painted(self, tone: Tone, text: &str) -> String {
         self.lines_in(tone, text, "  ")
-    }
-
-    /// The line that says that a run was simulated; nothing for a run on a real machine.
-    pub(super) fn simulated(self, machine: &Machine) -> String {
-        let words = sim_machine::headline(machine);
-        words.map_or_else(String::new, |words| {
-            self.note(Tone::Strong, "simulated:", &words)
-        })
     }
 
     /// A legend or another remark on what stands above it.
@@ -189,10 +178,7 @@ mod tests {
 
     #[test]
     fn a_message_fits_and_keeps_its_names_whole() {
-        let screen = Screen {
-            width: 80,
-            colour: false,
-        };
+        let screen = Screen::new(80, false);
         let path = format!("/srv/{}/trace.parquet", "long-name/".repeat(9));
         let text = format!("read {path}: {} 7 of 9", "words ".repeat(30));
         let told = screen.message(&text);
@@ -219,7 +205,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_control_character_survives(text in any::<String>()) {
-            let screen = Screen { width: 80, colour: false };
+            let screen = Screen::new(80, false);
             let note = screen.note(Tone::Bad, &text, &text);
             prop_assert!(note.chars().all(|c| c == '\n' || !c.is_control()), "{note:?}");
         }

@@ -197,10 +197,7 @@ mod tests {
 
     #[test]
     fn a_loss_of_a_recording_has_its_reason_and_remedy() {
-        let screen = Screen {
-            width: 400,
-            colour: false,
-        };
+        let screen = Screen::new(400, false);
         let mut info = info();
         (info.meta.lost, info.meta.facts) = (7, [("capture".to_owned(), "bpf".to_owned())].into());
         info.meta.unmatched.insert("lost: ring full".to_owned(), 7);
@@ -222,10 +219,7 @@ mod tests {
 
     #[test]
     fn sleeps_are_told_where_there_are_any() {
-        let screen = Screen {
-            width: 400,
-            colour: false,
-        };
+        let screen = Screen::new(400, false);
         let mut info = info();
         assert!(!trace_info(&info, screen).contains("slept"));
         (info.summary.slept, info.summary.missed) = (9, 2);
@@ -235,10 +229,7 @@ mod tests {
 
     #[test]
     fn every_line_fits_80_columns() {
-        let screen = Screen {
-            width: 80,
-            colour: false,
-        };
+        let screen = Screen::new(80, false);
         let text = trace_info(&info(), screen);
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}\n{text}");

@@ -1,8 +1,9 @@
 //! A sweep in parts in a terminal: a row for each configuration, or the best over volumes.
 
+use super::said;
 use super::screen::{Screen, Tone, printable};
-use super::simulated::{HEAD, row};
-use super::table::{Field, Table};
+use crate::said::Table;
+use crate::simulated::{HEAD, row};
 use q2c_result::volumes::{OverAll, VolumesChoice, VolumesResult};
 
 /// Most names of volumes in a line.
@@ -15,17 +16,14 @@ pub fn volumes(result: &VolumesResult, screen: Screen) -> String {
         Some(time) => format!("{time} of each"),
         None => "all I/Os".to_owned(),
     };
-    let name = |method: &str| Field::from(method).marked("", "  ");
     let head = format!("{}:", named(&result.volumes));
     let mut text = screen.note(Tone::Strong, &head, &format!("{} I/Os", result.ios));
     let simulated = format!("{time} after {} of warm-up", result.warm_up_ns);
     text += &screen.note(Tone::Dim, "simulated:", &simulated);
-    let mut table = Table::of_numbers(HEAD);
-    table.add(row(name("poll"), result.poll_ios, &result.poll));
-    for cell in &result.cells {
-        table.add(row(name(&cell.policy), cell.ios, &cell.gives));
-    }
-    text += &table.text(screen);
+    let cells = result.cells.iter();
+    let cells = cells.map(|cell| row(&cell.policy, cell.ios, &cell.gives));
+    let rows = std::iter::once(row("poll", result.poll_ios, &result.poll)).chain(cells);
+    text += &said::table(&Table::of(HEAD, rows), &[], screen);
     for of in &result.inexact {
         text += &screen.note(
             Tone::Caution,
@@ -99,10 +97,7 @@ mod tests {
             inexact: vec![without],
             ..VolumesResult::default()
         };
-        let screen = Screen {
-            width: 200,
-            colour: false,
-        };
+        let screen = Screen::new(200, false);
         let table = volumes(&result, screen);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(

@@ -365,10 +365,7 @@ mod tests {
             not_kept: 7,
             late: None,
         };
-        let screen = Screen {
-            width: 120,
-            colour: false,
-        };
+        let screen = Screen::new(120, false);
         let shown = watch(&result, screen);
         let line = |word: &str| {
             shown

@@ -6,11 +6,15 @@ pub mod analyze_fixture;
 mod few_fixture;
 
 use crate::page::Page;
+use q2c_report::Reported;
 use q2c_result::analyze::AnalyzeResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
-    let html = q2c_report::html::analyze(&analyze_fixture::result()).expect("make the page");
+    let html = analyze_fixture::result()
+        .document()
+        .page()
+        .expect("make the page");
     Page::open_html(test, &html)
 }
 
@@ -173,7 +177,7 @@ pub fn few() -> AnalyzeResult {
 
 #[test]
 fn few_ios_are_dots_and_are_counted() {
-    let html = q2c_report::html::analyze(&few()).expect("make the page");
+    let html = few().document().page().expect("make the page");
     let Some(mut page) = Page::open_html("few_ios_are_dots_and_are_counted", &html) else {
         return;
     };

@@ -8,12 +8,13 @@ pub mod bench_phases_fixture;
 pub mod bench_stages_fixture;
 
 use crate::page::Page;
+use q2c_report::Reported;
 use q2c_result::bench::BenchResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
     let result = bench_fixture::result();
-    let html = q2c_report::html::bench(&result).expect("make the page");
+    let html = result.document().page().expect("make the page");
     Page::open_html(test, &html)
 }
 
@@ -76,8 +77,8 @@ fn what_qualifies_the_numbers_is_on_the_page() {
         "stopped early",
         "KIOPS/core \u{2020}",
         "invalidates hybrid-kernel, kiops-per-core",
-        "suspect tags",
-        "not looked at: thermal",
+        "suspect",
+        "thermal",
         "22*",
         bench_fixture::HOSTILE,
     ] {
@@ -113,7 +114,10 @@ fn the_dark_scheme_reaches_the_chart() {
 
 /// The page of a changed result of the fixture.
 fn open_changed(test: &str, change: fn(BenchResult) -> BenchResult) -> Option<Page> {
-    let html = q2c_report::html::bench(&change(bench_fixture::result())).expect("make the page");
+    let html = change(bench_fixture::result())
+        .document()
+        .page()
+        .expect("make the page");
     Page::open_html(test, &html)
 }
 
@@ -223,7 +227,10 @@ fn phases_are_drawn_over_time() {
 
 #[test]
 fn without_stages_and_phases_there_are_no_charts_of_them() {
-    let html = q2c_report::html::bench(&bench_fixture::result()).expect("make the page");
+    let html = bench_fixture::result()
+        .document()
+        .page()
+        .expect("make the page");
     for absent in [
         "data-chart=\"stages",
         "data-chart=\"queues",
@@ -250,7 +257,7 @@ fn the_axis_that_varies_is_the_one_that_is_drawn() {
         one.lat_ns.p99.median = p99;
         result.cells.push(one.clone());
     }
-    let html = q2c_report::html::bench(&result).expect("make the page");
+    let html = result.document().page().expect("make the page");
     let test = "the_axis_that_varies_is_the_one_that_is_drawn";
     let Some(mut page) = Page::open_html(test, &html) else {
         return;
@@ -341,7 +348,7 @@ fn hardware_queues_are_an_axis() {
         result.cells.push(cell);
     }
     result.cells.remove(0);
-    let html = q2c_report::html::bench(&result).expect("make the page");
+    let html = result.document().page().expect("make the page");
     let Some(mut page) = Page::open_html("hardware_queues_are_an_axis", &html) else {
         return;
     };

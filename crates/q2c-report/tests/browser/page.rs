@@ -3,6 +3,7 @@
 use crate::chromium::Chromium;
 use crate::devtools::DevTools;
 use base64::Engine as _;
+use q2c_report::Reported;
 use q2c_result::tune::TuneResult;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ pub struct Page {
 impl Page {
     /// Opens the report of a tune; `None` when there is no browser.
     pub fn open(test: &str, result: &TuneResult) -> Option<Self> {
-        let html = q2c_report::html::tune(result).expect("make the report");
+        let html = result.document().page().expect("make the report");
         Self::open_html(test, &html)
     }
 
@@ -100,6 +101,11 @@ impl Page {
             );
             std::thread::sleep(Duration::from_millis(30));
         }
+    }
+
+    /// Opens all that is folded.
+    pub fn unfold(&mut self) {
+        self.evaluate("document.querySelectorAll('details').forEach((of) => { of.open = true; })");
     }
 
     /// Clicks the element that a selector names.

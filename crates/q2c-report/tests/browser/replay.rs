@@ -4,17 +4,18 @@
 pub mod replay_fixture;
 
 use crate::page::Page;
+use q2c_report::Reported;
 use q2c_result::compare::CompareResult;
 use q2c_result::replay::ReplayResult;
 use serde_json::{Value, json};
 
 fn open(test: &str, result: &ReplayResult) -> Option<Page> {
-    let html = q2c_report::html::replay(result).expect("make the page");
+    let html = result.document().page().expect("make the page");
     Page::open_html(test, &html)
 }
 
 fn open_comparison(test: &str, result: &CompareResult) -> Option<Page> {
-    let html = q2c_report::html::compare(result).expect("make the page");
+    let html = result.document().page().expect("make the page");
     Page::open_html(test, &html)
 }
 

@@ -4,6 +4,7 @@
 
 use crate::page::{Look, Page};
 use crate::{analyze, bench, fixture, plain, replay, sweep, tune_jobs};
+use q2c_report::Reported;
 use q2c_report::html;
 use q2c_result::kernel_watch::KernelInterval;
 use serde_json::json;
@@ -22,7 +23,7 @@ const UNREADABLE: &str = "(() => {
   if (document.documentElement.scrollWidth > width) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
   for (const e of document.querySelectorAll('main *, header *, footer *')) {
     const box = e.getBoundingClientRect();
-    if (!box.width || e.closest('.plot')) continue;
+    if (!box.width || !e.checkVisibility() || e.closest('.plot')) continue;
     if (!e.closest('.scroll') && (box.right > width + 1 || box.left < -1)) found.push(`outside: ${name(e)}`);
     const style = getComputedStyle(e);
     const cuts = style.overflowX === 'hidden' || style.overflowX === 'clip';
@@ -95,85 +96,87 @@ fn assert_readable(name: &str, page: Result<String, html::RenderError>, most_tal
 #[test]
 fn a_tune_is_readable() {
     let result = fixture::realistic();
-    assert_readable("tune", html::tune(&result), Some(MOST_TALL));
+    assert_readable("tune", result.document().page(), Some(MOST_TALL));
 }
 
 #[test]
 fn a_tune_over_jobs_is_readable() {
     let result = tune_jobs::tune_jobs_fixture::over_jobs(&fixture::realistic());
-    assert_readable("tune-jobs", html::tune_jobs(&result), None);
+    assert_readable("tune-jobs", result.document().page(), None);
 }
 
 #[test]
 fn a_benchmark_is_readable() {
     let result = bench::bench_fixture::result();
-    assert_readable("bench", html::bench(&result), None);
+    assert_readable("bench", result.document().page(), None);
     let phases = bench::bench_phases_fixture::with_phases(result.clone());
-    assert_readable("bench-phases", html::bench(&phases), None);
+    assert_readable("bench-phases", phases.document().page(), None);
     let stages = bench::bench_stages_fixture::with_stages(result);
-    assert_readable("bench-stages", html::bench(&stages), None);
+    assert_readable("bench-stages", stages.document().page(), None);
     let one_job = bench::one_job(stages);
-    assert_readable("bench-one-job", html::bench(&one_job), None);
+    assert_readable("bench-one-job", one_job.document().page(), None);
     let lines = bench::many_lines(bench::bench_fixture::result());
-    assert_readable("bench-lines", html::bench(&lines), None);
+    assert_readable("bench-lines", lines.document().page(), None);
 }
 
 #[test]
 fn a_sweep_is_readable() {
     let result = sweep::sweep_fixture::result();
-    assert_readable("sweep", html::sweep(&result), None);
+    assert_readable("sweep", result.document().page(), None);
     let many = sweep::many_rules();
-    assert_readable("sweep-rules", html::sweep(&many), None);
+    assert_readable("sweep-rules", many.document().page(), None);
 }
 
 #[test]
 fn an_analysis_is_readable() {
     let result = analyze::analyze_fixture::result();
-    assert_readable("analyze", html::analyze(&result), None);
+    assert_readable("analyze", result.document().page(), None);
     let few = analyze::few();
-    assert_readable("analyze-few", html::analyze(&few), None);
+    assert_readable("analyze-few", few.document().page(), None);
 }
 
 #[test]
 fn replays_are_readable() {
     use replay::replay_fixture as of;
-    assert_readable("replay", html::replay(&of::timed()), None);
-    assert_readable("compare", html::compare(&of::compare()), None);
-    assert_readable("published", html::compare(&of::published()), None);
+    assert_readable("replay", of::timed().document().page(), None);
+    assert_readable("compare", of::compare().document().page(), None);
+    assert_readable("published", of::published().document().page(), None);
 }
 
 #[test]
 fn experiments_are_readable() {
     use plain::reproduce as of;
-    assert_readable("reproduce", html::reproduce(&of::one()), None);
-    assert_readable("reproduce-all", html::reproduce_all(&of::all()), None);
+    assert_readable("reproduce", of::one().document().page(), None);
+    assert_readable("reproduce-all", of::all().document().page(), None);
 }
 
 #[test]
 fn placements_are_readable() {
     use plain::place as of;
-    assert_readable("place-sim", html::place_sim(&of::result()), None);
-    assert_readable("place-run", html::place_run(&of::placements()), None);
-    assert_readable("place-watch", html::place_watch(&of::look()), None);
+    assert_readable("place-sim", of::result().document().page(), None);
+    assert_readable("place-run", of::placements().document().page(), None);
+    assert_readable("place-watch", of::look().document().page(), None);
     let calibration = of::calibration();
-    assert_readable("place-calibrate", html::place_calibrate(&calibration), None);
+    assert_readable("place-calibrate", calibration.document().page(), None);
 }
 
 #[test]
 fn a_prediction_and_file_systems_are_readable() {
-    assert_readable("scale", html::scale(&plain::scale::result()), None);
-    assert_readable("fs", html::fs(&plain::fs::result()), None);
+    assert_readable("scale", plain::scale::result().document().page(), None);
+    assert_readable("fs", plain::fs::result().document().page(), None);
 }
 
 #[test]
 fn studies_of_polling_are_readable() {
     let study = plain::poll_study::result();
-    assert_readable("poll-study", html::poll_study(&study), None);
+    assert_readable("poll-study", study.document().page(), None);
     let search = plain::poll_search::result(0.05);
-    assert_readable("poll-search", html::poll_search(&search), None);
+    assert_readable("poll-search", search.document().page(), None);
     let mut kernel = plain::kernel_tune::realistic();
     assert!(
-        !html::kernel_tune(&kernel)
+        !kernel
+            .document()
+            .page()
             .expect("make the page")
             .contains("kernel-over-time")
     );
@@ -184,5 +187,5 @@ fn studies_of_polling_are_readable() {
             ..first.clone()
         }));
     }
-    assert_readable("tune-kernel", html::kernel_tune(&kernel), None);
+    assert_readable("tune-kernel", kernel.document().page(), None);
 }

@@ -6,12 +6,16 @@ pub mod sweep_fixture;
 mod sweep_rules_fixture;
 
 use crate::page::Page;
+use q2c_report::Reported;
 use q2c_result::sweep::SweepResult;
 use serde_json::json;
 
 #[test]
 fn a_sweep_is_drawn() {
-    let html = q2c_report::html::sweep(&sweep_fixture::result()).expect("make the page");
+    let html = sweep_fixture::result()
+        .document()
+        .page()
+        .expect("make the page");
     let Some(mut page) = Page::open_html("a_sweep_is_drawn", &html) else {
         return;
     };
@@ -19,14 +23,12 @@ fn a_sweep_is_drawn() {
     // crosses and no ring, because the best cell is not a `min`.
     let charts = [("pareto", 6), ("heat-map", 2)];
     for trace in 0..2 {
-        page.click(&format!("#tab-{trace}"));
         for (chart, traces) in charts {
             let plot = page.scroll_to(&format!("{chart}-{trace}"));
             assert_eq!(plot["traces"], json!(traces), "{chart}: {plot}");
             assert_eq!(plot["broken"], json!(0), "{chart}: {plot}");
         }
     }
-    page.click("#tab-0");
     let line = page.scroll_to("timeline-0");
     // The traces are: in time, missed, asked, observed.
     assert_eq!(
@@ -47,7 +49,7 @@ pub fn many_rules() -> SweepResult {
 /// 18 to 22 KIOPS/core, not the 100 of those that do not.
 #[test]
 fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
-    let html = q2c_report::html::sweep(&many_rules()).expect("make the page");
+    let html = many_rules().document().page().expect("make the page");
     assert!(!html.contains("measured"), "a sweep measures nothing");
     let test = "rules_are_told_apart_and_colours_span_what_may_be_chosen";
     let Some(mut page) = Page::open_html(test, &html) else {

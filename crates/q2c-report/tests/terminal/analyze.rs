@@ -1,20 +1,21 @@
 //! Tests the terminal reports of analyses.
 
 use crate::{PIPE, analyze_fixture, widths};
-use q2c_report::terminal::{self, Screen};
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::analyze::{Figure, Group, Inexact, InexactReason};
 
 #[test]
 fn analyze_fits_every_width() {
     let result = analyze_fixture::result();
-    widths::snapshots("analyze", |screen| terminal::analyze(&result, screen));
+    widths::snapshots("analyze", |screen| result.document().text(screen));
 }
 
 /// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.
 #[test]
 fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     let mut result = analyze_fixture::result();
-    let text = terminal::analyze(&result, PIPE);
+    let text = result.document().text(PIPE);
     let line = text.find("not wholly seen: 47 of 1").expect("the line");
     assert!(
         text.find("Q2C") < Some(line) && Some(line) < text.find("write"),
@@ -23,7 +24,7 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     assert!(text.contains("4.49 %"), "{text}");
     let none = result.not_whole.as_mut().expect("the fixture has it");
     none.ios = 0;
-    let text = terminal::analyze(&result, PIPE);
+    let text = result.document().text(PIPE);
     assert!(text.contains("not wholly seen: none of 1"), "{text}");
 }
 
@@ -32,7 +33,7 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
 fn an_analysis_made_of_parts_says_what_it_lacks() {
     let mut result = analyze_fixture::result();
     result.completed = 9;
-    let whole = terminal::analyze(&result, PIPE);
+    let whole = result.document().text(PIPE);
     assert!(whole.contains("0 at most") && whole.contains("active:"));
     assert!(!whole.contains("not exact"), "{whole}");
     (result.in_flight.most, result.activity) = (None, None);
@@ -41,14 +42,14 @@ fn an_analysis_made_of_parts_says_what_it_lacks() {
         reason: InexactReason::Devices,
         joins: 2,
     }];
-    let text = terminal::analyze(&result, Screen { width: 400, ..PIPE });
+    let text = result.document().text(Screen { width: 400, ..PIPE });
     let words = "not exact: most I/Os in flight: not known from parts of different devices";
     assert!(text.contains(words), "{text}");
     assert!(
         !text.contains("at most") && !text.contains("active:"),
         "{text}"
     );
-    let page = q2c_report::html::analyze(&result).expect("make the page");
+    let page = result.document().page().expect("make the page");
     assert!(page.contains("not known from parts of different devices"));
 }
 
@@ -82,7 +83,7 @@ fn what_all_ios_share_and_processes_of_one_name_are_told() {
     .collect();
     let fact = q2c_model::facts::ONE_PROCESS.to_owned();
     result.input.facts.insert(fact, "fio".to_owned());
-    let text = terminal::analyze(&result, wide);
+    let text = result.document().text(wide);
     assert!(
         text.contains("of all I/Os: op read, size 4 KiB\n"),
         "{text}"
@@ -93,7 +94,7 @@ fn what_all_ios_share_and_processes_of_one_name_are_told() {
     let size = vec![group("up to 4 KiB", 30, 30 << 11)];
     result.groups.insert("size".to_owned(), size);
     result.input.facts.clear();
-    let text = terminal::analyze(&result, wide);
+    let text = result.document().text(wide);
     assert!(text.contains("size up to 4 KiB\n"), "{text}");
     assert!(!text.contains("processes:"), "{text}");
 }

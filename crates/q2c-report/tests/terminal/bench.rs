@@ -1,21 +1,21 @@
 //! Tests the terminal reports of benchmarks, with and without stages.
 
 use crate::{PIPE, bench_fixture, bench_stages_fixture, widths};
-use q2c_report::terminal;
+use q2c_report::Reported;
 use q2c_result::late::Unseen;
 
 #[test]
 fn bench_fits_every_width() {
     let result = bench_fixture::result();
-    widths::snapshots("bench", |screen| terminal::bench(&result, screen));
+    widths::snapshots("bench", |screen| result.document().text(screen));
     let staged = bench_stages_fixture::with_stages(bench_fixture::result());
-    widths::snapshots("bench_stages", |screen| terminal::bench(&staged, screen));
+    widths::snapshots("bench_stages", |screen| staged.document().text(screen));
 }
 
 /// The text of a benchmark with stages, with every run of white space as one blank.
 fn bench_with_stages() -> String {
     let result = bench_stages_fixture::with_stages(bench_fixture::result());
-    let text = terminal::bench(&result, PIPE);
+    let text = result.document().text(PIPE);
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
@@ -47,7 +47,7 @@ fn the_stages_of_each_number_of_jobs_are_told() {
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
-    let bare = terminal::bench(&bench_fixture::result(), PIPE);
+    let bare = bench_fixture::result().document().text(PIPE);
     assert!(!bare.contains("tages"), "{bare}");
 }
 
@@ -106,7 +106,7 @@ fn unknown_queues_and_other_reasons_are_told() {
     for (cell, (why, _)) in result.cells[7..].iter_mut().zip(&reasons) {
         cell.stages = Some(PointStages::Unseen(why.clone()));
     }
-    let text = terminal::bench(&result, PIPE);
+    let text = result.document().text(PIPE);
     for (_, words) in reasons {
         assert_eq!(text.matches(words).count(), 1, "{words}\n{text}");
     }

@@ -2,7 +2,7 @@
 //! points, and what the trials tell apart.
 
 use crate::{PIPE, bench_fixture};
-use q2c_report::terminal;
+use q2c_report::Reported;
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_stats::Interval;
 
@@ -61,7 +61,7 @@ fn real(trials: u32) -> BenchResult {
 
 /// The text with every run of white space as one blank.
 fn text(result: &BenchResult) -> String {
-    let text = terminal::bench(result, PIPE);
+    let text = result.document().text(PIPE);
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 

@@ -34,6 +34,6 @@ use q2c_report::terminal::Screen;
 
 /// A pipe: no colour, and the width that is taken where nothing tells one.
 const PIPE: Screen = Screen {
-    width: 120,
-    colour: false,
+    verbose: true,
+    ..Screen::new(120, false)
 };

@@ -1,42 +1,43 @@
 //! Tests the terminal reports of replays and comparisons.
 
 use crate::{PIPE, replay_fixture, widths};
-use q2c_report::terminal::{self, Screen};
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::replay::Invalid;
 
 #[test]
 fn replay_fits_every_width() {
     widths::snapshots("replay", |screen| {
-        terminal::replay(&replay_fixture::timed(), screen)
+        replay_fixture::timed().document().text(screen)
     });
 }
 
 #[test]
 fn replay_on_a_saturated_device_fits_every_width() {
     widths::snapshots("replay_on_a_saturated_device", |screen| {
-        terminal::replay(&replay_fixture::saturated(), screen)
+        replay_fixture::saturated().document().text(screen)
     });
 }
 
 #[test]
 fn replay_without_idle_time_fits_every_width() {
     widths::snapshots("replay_without_idle_time", |screen| {
-        terminal::replay(&replay_fixture::outstanding(), screen)
+        replay_fixture::outstanding().document().text(screen)
     });
 }
 
 #[test]
 fn compare_fits_every_width() {
     widths::snapshots("compare", |screen| {
-        terminal::compare(&replay_fixture::compare(), screen)
+        replay_fixture::compare().document().text(screen)
     });
 }
 
 #[test]
 fn published_tables_fits_every_width() {
     widths::snapshots("published_tables", |screen| {
-        terminal::compare(&replay_fixture::published(), screen)
+        replay_fixture::published().document().text(screen)
     });
 }
 
@@ -45,10 +46,10 @@ fn replays_fit_the_screen() {
     for width in [60, 80, 100, 120] {
         let screen = Screen { width, ..PIPE };
         for text in [
-            terminal::replay(&replay_fixture::timed(), screen),
-            terminal::replay(&replay_fixture::outstanding(), screen),
-            terminal::replay(&replay_fixture::saturated(), screen),
-            terminal::compare(&replay_fixture::compare(), screen),
+            replay_fixture::timed().document().text(screen),
+            replay_fixture::outstanding().document().text(screen),
+            replay_fixture::saturated().document().text(screen),
+            replay_fixture::compare().document().text(screen),
         ] {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(
@@ -66,7 +67,7 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
         let fields = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
         rows.map(fields).collect()
     };
-    let text = terminal::replay(&replay_fixture::timed(), PIPE);
+    let text = replay_fixture::timed().document().text(PIPE);
     // 24 780 requests take 90 us each, 5 us less in the block layer; p99 is 90 us x ln 100.
     assert_eq!(
         lines(&text, "sum of U2C  "),
@@ -78,7 +79,7 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
         lines(&text, "p99 ")[0].starts_with("p99 414 us 415 us 391 us"),
         "{text}"
     );
-    let text = terminal::replay(&replay_fixture::saturated(), PIPE);
+    let text = replay_fixture::saturated().document().text(PIPE);
     // Two of the three trials are valid, with 30 ms and 29.1 ms for each request: sums of 743.4 and
     // 721.1 s.
     assert_eq!(
@@ -103,7 +104,7 @@ fn a_replay_that_cannot_be_compared_says_why_first() {
         seen: 24_780,
     }];
     result.trial.whole = false;
-    let text = terminal::replay(&result, PIPE);
+    let text = result.document().text(PIPE);
     let why =
         "invalid: the capture missed 700 of 24780 I/Os; it was stopped before the trace's end";
     assert!(text.contains(why), "{text}");
@@ -112,7 +113,7 @@ fn a_replay_that_cannot_be_compared_says_why_first() {
 
 #[test]
 fn empty_things_of_a_replay_are_left_out() {
-    let text = terminal::replay(&replay_fixture::outstanding(), PIPE);
+    let text = replay_fixture::outstanding().document().text(PIPE);
     for absent in [
         "lateness",
         "intended",
@@ -146,10 +147,7 @@ fn no_string_of_a_replay_commands_the_terminal() {
         device: ESCAPE.into(),
         why: NoneValid::Failed(ESCAPE.into()),
     };
-    for text in [
-        terminal::replay(&result, PIPE),
-        terminal::compare(&compared, PIPE),
-    ] {
+    for text in [result.document().text(PIPE), compared.document().text(PIPE)] {
         assert!(
             !text.contains('\u{1b}') && !text.contains('\u{7}'),
             "{text}"

@@ -1,15 +1,13 @@
 //! Tests the terminal reports on sleep rules: of sweeps, and of the kernel's own polling.
 
 use crate::{PIPE, kernel_tune_fixture, sweep_fixture, widths};
-use q2c_report::terminal;
+use q2c_report::Reported;
 use q2c_result::tune::Verdict;
 
 #[test]
 fn kernel_tune_fits_every_width() {
     let result = kernel_tune_fixture::realistic();
-    widths::snapshots("kernel_tune", |screen| {
-        terminal::kernel_tune(&result, screen)
-    });
+    widths::snapshots("kernel_tune", |screen| result.document().text(screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read = serde_json::from_str(&text).expect("the same");
     assert_eq!(result, read);
@@ -26,7 +24,7 @@ fn a_kernel_without_room_to_sleep_is_told() {
         (Verdict::Limits, "kept the limits"),
     ] {
         result.verdict = verdict;
-        let text = terminal::kernel_tune(&result, PIPE);
+        let text = result.document().text(PIPE);
         assert!(
             text.contains(words) && !text.contains("poll steer"),
             "{text}"
@@ -37,7 +35,7 @@ fn a_kernel_without_room_to_sleep_is_told() {
 #[test]
 fn sweep_fits_every_width() {
     let result = sweep_fixture::result();
-    widths::snapshots("sweep", |screen| terminal::sweep(&result, screen));
+    widths::snapshots("sweep", |screen| result.document().text(screen));
 }
 
 /// Where no configuration keeps the limits and none gains anything, the first lines say so, and
@@ -52,21 +50,21 @@ fn a_sweep_without_an_answer_concludes() {
     (answer.best, answer.nearest) = (None, Some(1));
     answer.poll.kiops_per_core = 25.0;
     widths::snapshots("sweep_without_an_answer", |screen| {
-        terminal::sweep(&result, screen)
+        result.document().text(screen)
     });
-    let page = q2c_report::html::sweep(&result).expect("make the page");
-    let lines = terminal::sweep(&result, PIPE);
+    let page = result.document().page().expect("make the page");
+    let lines = result.document().text(PIPE);
     for said in [
         "every rule loses to it; the best has 0.80 times its KIOPS/core, the fastest",
-        "no configuration keeps the limits:",
-        "most KIOPS/core:",
-        "most IOPS:",
+        "no configuration keeps the limits",
+        "most KIOPS/core",
+        "most IOPS",
         "asked for: p99 at most 10 us",
     ] {
         assert!(lines.contains(said), "{said}: {lines}");
         assert!(page.contains(said), "{said} is not in the page");
     }
     result.answers[0].poll.kiops_per_core = 15.0;
-    let gains = terminal::sweep(&result, PIPE);
+    let gains = result.document().text(PIPE);
     assert!(!gains.contains("loses"), "{gains}");
 }

@@ -1,8 +1,9 @@
 //! Tests that reports of simulated runs say so before any figure.
 
 use crate::{PIPE, bench_fixture, fixture, tune_jobs_fixture};
+use q2c_report::Reported;
+use q2c_report::diff;
 use q2c_report::terminal::{self, Screen};
-use q2c_report::{diff, html};
 use q2c_result::Machine;
 use q2c_result::diff::{DiffResult, DiffSide, SCHEMA};
 use q2c_service::SimMachine;
@@ -26,17 +27,17 @@ fn a_simulated_run_says_so_at_once() {
         ..PIPE
     };
     for text in [
-        terminal::tune(&tune, wide),
-        terminal::tune_jobs(&jobs, wide),
-        terminal::bench(&bench, wide),
+        tune.document().text(wide),
+        jobs.document().text(wide),
+        bench.document().text(wide),
     ] {
         let words = "simulated: 8 CPUs of q2c's own machine, in simulated time";
         assert_eq!(text.lines().nth(1), Some(words), "{text}");
     }
     for page in [
-        html::tune(&tune),
-        html::tune_jobs(&jobs),
-        html::bench(&bench),
+        tune.document().page(),
+        jobs.document().page(),
+        bench.document().page(),
     ] {
         let page = page.unwrap();
         let head = page.split("</header>").next().unwrap();

@@ -1,15 +1,17 @@
 //! Tests the terminal reports of tune, also over jobs and for a program.
 
 use crate::{PIPE, bench_fixture, fixture, program_fixture, tune_jobs_fixture, widths};
+use q2c_report::Reported;
 use q2c_report::terminal::{self, Screen};
 use q2c_result::Warning;
 use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
-use q2c_result::tune::{Cell, MethodName, Undecided, Verdict};
+use q2c_result::tune::{Cell, Elsewhere, MethodName, TuneResult, Undecided, Verdict};
 use q2c_stats::{Interval, Ratio};
 
 /// A screen on which no sentence is broken.
 const WIDE: Screen = Screen {
+    verbose: true,
     width: 2_000,
     ..PIPE
 };
@@ -17,7 +19,7 @@ const WIDE: Screen = Screen {
 #[test]
 fn tune_fits_every_width() {
     widths::snapshots("tune", |screen| {
-        terminal::tune(&fixture::realistic(), screen)
+        fixture::realistic().document().text(screen)
     });
 }
 
@@ -25,7 +27,7 @@ fn tune_fits_every_width() {
 #[test]
 fn a_tune_for_a_program_fits_every_width() {
     let result = program_fixture::of_program(fixture::realistic());
-    let whole = |screen| terminal::tune(&result, screen);
+    let whole = |screen| result.document().text(screen);
     widths::snapshots("tune_for_a_program", |screen| {
         let text = whole(screen);
         let own = text.find("worth to the program").expect("the program");
@@ -33,7 +35,7 @@ fn a_tune_for_a_program_fits_every_width() {
     });
     let text = serde_json::to_string(&result).expect("JSON");
     let read: q2c_result::tune::TuneResult = serde_json::from_str(&text).expect("the same");
-    assert_eq!(terminal::tune(&read, PIPE), whole(PIPE));
+    assert_eq!(read.document().text(PIPE), whole(PIPE));
 }
 
 /// Each number of jobs has the same think time, and the head of the report tells it.
@@ -42,7 +44,7 @@ fn the_think_time_of_all_numbers_of_jobs_is_told() {
     let mut result = tune_jobs_fixture::over_jobs(&fixture::realistic());
     let runs = result.runs.iter_mut();
     runs.for_each(|run| run.job.think_ns = Some(2e6));
-    let text = terminal::tune_jobs(&result, PIPE);
+    let text = result.document().text(PIPE);
     assert!(
         text.contains("jobs with 2 ms between the I/Os of each, "),
         "{text}"
@@ -52,14 +54,11 @@ fn the_think_time_of_all_numbers_of_jobs_is_told() {
 #[test]
 fn tune_jobs_fits_every_width() {
     let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
-    widths::snapshots("tune_jobs", |screen| terminal::tune_jobs(&result, screen));
+    widths::snapshots("tune_jobs", |screen| result.document().text(screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read: q2c_result::tune_jobs::TuneJobsResult =
         serde_json::from_str(&text).expect("the same");
-    assert_eq!(
-        terminal::tune_jobs(&read, PIPE),
-        terminal::tune_jobs(&result, PIPE)
-    );
+    assert_eq!(read.document().text(PIPE), result.document().text(PIPE));
 }
 
 /// A number that failed, one that was stopped, and one that was never begun are told apart, and
@@ -76,7 +75,7 @@ fn numbers_of_jobs_that_are_missing_are_told() {
         reason: "verify poll live: Input/output error".to_owned(),
     };
     let result = q2c_result::tune_jobs::TuneJobsResult::new(&[1, 2, 4, 8], runs, Some(failed));
-    let text = terminal::tune_jobs(&result, Screen { width: 200, ..PIPE });
+    let text = result.document().text(Screen { width: 200, ..PIPE });
     for told in [
         "4 KiB: hybrid min (numbers vary) is recommended at 1 job; not settled at 2 (hybrid min (numbers vary))",
         "4 jobs: failed to verify poll live: Input/output error",
@@ -94,7 +93,7 @@ fn a_fallback_and_an_early_end_are_told() {
     let mut result = fixture::realistic();
     result.complete = false;
     result.cells[1].effective_mode.was = Mode::of(ModeKind::Interrupt);
-    let text = terminal::tune(&result, PIPE);
+    let text = result.document().text(PIPE);
     assert!(text.contains("incomplete:"), "{text}");
     assert!(
         text.contains("effective mode: 4 KiB poll: asked poll, was interrupt"),
@@ -105,7 +104,9 @@ fn a_fallback_and_an_early_end_are_told() {
 #[test]
 fn lines_fit_the_screen() {
     for width in [100, 120, 140] {
-        let text = terminal::tune(&fixture::realistic(), Screen { width, ..PIPE });
+        let text = fixture::realistic()
+            .document()
+            .text(Screen { width, ..PIPE });
         // Lines to copy are indented by four and never wrapped.
         let free = text.lines().filter(|line| !line.starts_with("    "));
         let widest = free.map(|line| line.chars().count()).max();
@@ -123,10 +124,10 @@ fn the_reason_for_no_late_time_is_told_once() {
     for cell in &mut result.cells {
         cell.late = Some(LateTime::Unseen(Unseen::Refused("load: EPERM".into())));
     }
-    let text = terminal::tune(&result, PIPE);
+    let text = result.document().text(PIPE);
     let told = "late time: none: failed to capture the block layer: load: EPERM";
     assert_eq!(text.matches(told).count(), 1, "{text}");
-    let page = q2c_report::html::tune(&result).expect("a page");
+    let page = result.document().page().expect("a page");
     assert_eq!(
         page.matches("capture the block layer: load: EPERM").count(),
         1
@@ -136,15 +137,20 @@ fn the_reason_for_no_late_time_is_told_once() {
 #[test]
 fn no_colour_unless_asked() {
     let result = fixture::hostile();
-    assert!(!terminal::tune(&result, PIPE).contains('\u{1b}'));
+    assert!(!result.document().text(PIPE).contains('\u{1b}'));
     let over_jobs = tune_jobs_fixture::over_jobs(&result);
-    assert!(!terminal::tune_jobs(&over_jobs, PIPE).contains('\u{1b}'));
+    assert!(!over_jobs.document().text(PIPE).contains('\u{1b}'));
     assert!(!terminal::doctor(&result.doctor, PIPE).contains('\u{1b}'));
     let screen = Screen {
         colour: true,
         ..PIPE
     };
-    assert!(terminal::tune(&fixture::realistic(), screen).contains("\u{1b}["));
+    assert!(
+        fixture::realistic()
+            .document()
+            .text(screen)
+            .contains("\u{1b}[")
+    );
     assert!(terminal::doctor(&result.doctor, screen).contains("\u{1b}["));
 }
 
@@ -152,13 +158,10 @@ fn no_colour_unless_asked() {
 fn a_devices_name_cannot_command_the_terminal() {
     let mut result = fixture::realistic();
     result.target.path = "\u{1b}]0;title\u{7}\nforged line".into();
-    let text = terminal::tune(
-        &result,
-        Screen {
-            colour: true,
-            ..PIPE
-        },
-    );
+    let text = result.document().text(Screen {
+        colour: true,
+        ..PIPE
+    });
     assert!(
         text.contains("\\u{1b}]0;title\\u{7}\\u{a}forged line"),
         "{text}"
@@ -168,26 +171,29 @@ fn a_devices_name_cannot_command_the_terminal() {
 #[test]
 fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
     let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
-    let tune = terminal::tune(&fixture::realistic(), PIPE);
+    let tune = fixture::realistic().document().text(PIPE);
     assert!(tune.contains(line), "{tune}");
     // What is said to be not available, with the reason, is not said again.
     let mut named = fixture::realistic();
     let mut check = named.doctor.checks.iter_mut();
     let check = check.find(|check| check.id == "kernel-hybrid");
     check.expect("the check").id = "hybrid-kernel".to_owned();
-    let text = terminal::tune(&named, PIPE);
-    assert!(text.contains("not available: hybrid-kernel"), "{text}");
+    let text = named.document().text(PIPE);
+    assert!(
+        text.contains("Not available here\nhybrid-kernel: "),
+        "{text}"
+    );
     assert!(!text.contains("doctor hybrid-kernel"), "{text}");
     let marks = |text: &str| {
         let (tables, _) = text.split_once("Medians over trials").expect("a legend");
         tables.matches('\u{2020}').count()
     };
-    let bench = terminal::bench(&bench_fixture::result(), PIPE);
+    let bench = bench_fixture::result().document().text(PIPE);
     assert!(bench.contains(line), "{bench}");
     assert_eq!(marks(&bench), 1, "{bench}");
     let mut healthy = bench_fixture::result();
     healthy.doctor.checks.clear();
-    let bench = terminal::bench(&healthy, PIPE);
+    let bench = healthy.document().text(PIPE);
     assert!(!bench.contains("doctor "), "{bench}");
     assert_eq!(marks(&bench), 0, "{bench}");
 }
@@ -199,7 +205,7 @@ fn one_trial_has_no_interval() {
         let mut result = fixture::realistic();
         let ratio = 1.5;
         result.recommendation[0].over_linux = Some(Ratio { ratio, low, high });
-        let text = terminal::tune(&result, Screen { width: 400, ..PIPE });
+        let text = result.document().text(Screen { width: 400, ..PIPE });
         text.split("times that of Linux's rule")
             .nth(1)
             .map(|rest| rest[..40].to_owned())
@@ -215,7 +221,7 @@ fn one_trial_has_no_interval() {
 
 /// The part of a report on the first block size.
 fn of_first_size(text: &str) -> String {
-    let end = text.find("64 KiB randread").expect("the second size");
+    let end = text.find("▸ 64 KiB randread").expect("the second size");
     text[..end].to_owned()
 }
 
@@ -225,7 +231,7 @@ fn what_is_undecided_is_told_first() {
     let told = |undecided: Vec<Undecided>| {
         let mut result = fixture::realistic();
         result.recommendation[0].undecided = undecided;
-        of_first_size(&terminal::tune(&result, WIDE))
+        of_first_size(&result.document().text(WIDE))
     };
     let named = |name: &str| MethodName(name.parse().unwrap());
     let single = Undecided::SingleTrials {
@@ -236,13 +242,13 @@ fn what_is_undecided_is_told_first() {
     let untried = Undecided::Untried(untried.to_vec());
     let both = told(vec![single.clone(), untried.clone()]);
     let wanted = [
-        "▸ use min:ratio=85%,period=10ms as far as a single trial tells: 2.23 times the KIOPS/core",
+        "▸ 4 KiB randread: use min:ratio=85%,period=10ms as far as a single trial tells: 2.23 times the KIOPS/core",
         "caveat: nothing is decided by intervals: 7 of 8 methods have one trial",
     ];
     assert!(wanted.iter().all(|words| both.contains(words)), "{both}");
     let part = told(vec![untried]);
     let wanted = [
-        "▸ use min:ratio=85%,period=10ms as far as was tried: 2.23 times",
+        "▸ 4 KiB randread: use min:ratio=85%,period=10ms as far as was tried: 2.23 times",
         "caveat: not in this answer, for want of a trial that can be compared: \
          interrupt, poll, hybrid mean:ratio=50%,period=100ms and 1 more",
     ];
@@ -252,11 +258,22 @@ fn what_is_undecided_is_told_first() {
         min: 0.62,
         max: 1.51,
     }]);
-    let wanted = "▸ use min:ratio=85%,period=10ms for now, not settled: 2.23 times the KIOPS/core of polling at 98.4 % \
+    let wanted = "▸ 4 KiB randread: use min:ratio=85%,period=10ms for now, not settled: 2.23 times the KIOPS/core of polling at 98.4 % \
                   of its IOPS\n\
                   caveat: not settled: its trials gave 62.0 to 151 % of polling's IOPS, so they do not say whether it \
                   stays above the floor of 95.0 %\n";
     assert!(within.contains(wanted), "{within}");
+
+    let mut result = fixture::realistic();
+    result.recommendation[0].elsewhere = Some(Elsewhere {
+        method: named("hybrid:mean:40%,10ms"),
+        iops: 0.985,
+        iops_over_run: 0.937,
+    });
+    let text = of_first_size(&result.document().text(WIDE));
+    let wanted = "caveat: hybrid mean:ratio=40%,period=10ms gave 98.5 % of polling's IOPS in its own trials; over all \
+                  states that the device had in this run it would give 93.7 % (simulated)";
+    assert!(text.contains(wanted), "{text}");
 }
 
 /// Under the verdict of each block size stands what disturbed its trials, and not what disturbed
@@ -273,22 +290,18 @@ fn what_disturbed_the_trials_stands_under_the_verdict() {
     let busy = "of its IOPS\ncaveat: 1.40 CPUs were busy; it matters (warning busy-at-rest)\n";
     let drift =
         "caveat: 64 KiB: polling gave 352 to 13050 IOPS; it matters (warning device-drift)\n";
-    let text = terminal::tune(&result, WIDE);
+    let text = result.document().text(WIDE);
     let (small, large) = text.split_at(of_first_size(&text).len());
-    assert!(
-        small.contains(&format!("{busy}method and policy")),
-        "{small}"
-    );
+    assert!(small.contains(&busy.to_owned()), "{small}");
     assert!(large.contains(&format!("{busy}{drift}")), "{large}");
     assert!(!text.contains("(warning two-paths)"), "{text}");
-    let page = q2c_report::html::tune(&result).expect("make the page");
-    let caveat =
-        "</h2>\n    <ul class=\"caveats\"><li><strong>Caveat:</strong> 1.40 CPUs were busy";
+    let page = result.document().page().expect("make the page");
+    let caveat = "<ul class=\"caveats\"><li>1.40 CPUs were busy";
     assert_eq!(page.matches(caveat).count(), 2, "{caveat}");
 
     let mut bench = bench_fixture::result();
     bench.warnings = result.warnings;
-    let text = terminal::bench(&bench, WIDE);
+    let text = bench.document().text(WIDE);
     let begin = text.find("\n\n").expect("the end of the conclusions");
     assert!(text[..begin].contains("(warning busy-at-rest)"), "{text}");
 }
@@ -315,7 +328,7 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
         recommendation.nearest = Some(name);
         recommendation.floor = floor;
         recommendation.floor_asked = "99000".to_owned();
-        of_first_size(&terminal::tune(&result, WIDE))
+        of_first_size(&result.document().text(WIDE))
     };
     let usual = told(0.97, 0.9);
     assert!(usual.contains("a trade-off: sleeping costs"), "{usual}");
@@ -334,19 +347,21 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
 #[test]
 fn what_kiops_per_core_divides_by_is_told() {
     let mut result = bench_fixture::result();
-    let told = |result: &_| terminal::bench(result, PIPE).contains("KIOPS/core: in ");
+    let told = |result: &q2c_result::bench::BenchResult| {
+        result.document().text(PIPE).contains("KIOPS/core: in ")
+    };
     assert!(!told(&result));
     result.cells[0].per_core = q2c_result::tune::PerCore::Threads;
     let measured = result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let head = format!("KIOPS/core: in 1 of {} points", measured.count());
-    assert!(terminal::bench(&result, PIPE).contains(&head), "{head}");
+    assert!(result.document().text(PIPE).contains(&head), "{head}");
 }
 
 #[test]
 fn costs_of_an_earlier_run_are_told_beside_fidelity() {
     let mut result = fixture::realistic();
     let told = "the calibration was that of an earlier run";
-    let text = |result: &_| terminal::tune(result, PIPE).replace("\n  ", " ");
+    let text = |result: &TuneResult| result.document().text(PIPE).replace("\n  ", " ");
     assert!(!text(&result).contains(told));
     result.calibration[0].reused = true;
     assert!(text(&result).contains(told), "{}", text(&result));
@@ -360,8 +375,8 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
         cell.measured.kiops_per_core = Interval::default();
     }
     let told = "classic polling: 12310 IOPS, KIOPS/core unknown";
-    let text = terminal::tune(&tune, PIPE);
-    let page = q2c_report::html::tune(&tune).expect("make the page");
+    let text = tune.document().text(PIPE);
+    let page = tune.document().page().expect("make the page");
     for said in [text, page] {
         assert!(
             said.contains(told) && !said.contains(" 0 KIOPS/core"),
@@ -373,7 +388,7 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
         cell.kiops_per_core = Interval::default();
         cell.cpu.busy_s = Interval::default();
     }
-    let text = terminal::bench(&bench, Screen { width: 200, ..PIPE });
+    let text = bench.document().text(Screen { width: 200, ..PIPE });
     let row = text.lines().find(|line| line.starts_with("io_uring poll"));
     let fields: Vec<&str> = row.expect("a row").split_whitespace().collect();
     assert_eq!(

@@ -7,10 +7,7 @@ use std::collections::HashSet;
 const WIDTHS: [u16; 3] = [80, 120, 200];
 
 fn screen(width: u16) -> Screen {
-    Screen {
-        width,
-        colour: false,
-    }
+    Screen::new(width, false)
 }
 
 /// Compares a report with its snapshots at 80, 120 and 200 columns. At every width from 60 on lines

@@ -96,6 +96,9 @@ pub struct Cli {
     /// The configuration file.
     #[command(flatten)]
     pub config: ConfigArgs,
+    /// Show what stands behind the answers, too: costs, roles, late time, how far to trust it
+    #[arg(short, long, global = true, hide_short_help = true)]
+    pub verbose: bool,
 }
 
 /// The commands.

@@ -140,8 +140,5 @@ fn families() -> String {
 
 /// The sleep rules with their parameters, and how to write one, as wide as a classic terminal.
 fn rules() -> String {
-    terminal::rules(Screen {
-        width: 80,
-        colour: false,
-    })
+    terminal::rules(Screen::new(80, false))
 }

@@ -22,6 +22,9 @@ pub struct ReportArgs {
     /// Print the measured cells as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Print the report as Markdown, to paste into an issue
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub markdown: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

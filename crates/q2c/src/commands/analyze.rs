@@ -9,6 +9,7 @@ use crate::output::{NewFile, print, print_json, say, screen};
 use crate::progress::Line;
 use crate::stream::print_summary;
 use q2c_analyze::Options;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +38,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Result<(), Failure> {
     if let Some(file) = page {
         let path = file.path().to_owned();
-        let page = q2c_report::html::analyze(result).or_exit(Exit::Internal)?;
+        let page = result.document().page().or_exit(Exit::Internal)?;
         file.write(page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
@@ -45,6 +46,6 @@ fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Re
         (true, _) if args.live => print_summary(result),
         (true, _) => print_json(result),
         (_, true) => print(&q2c_report::terminal::btt(result)),
-        _ => print(&q2c_report::terminal::analyze(result, screen())),
+        _ => print(&result.document().text(screen())),
     }
 }

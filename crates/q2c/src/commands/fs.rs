@@ -3,13 +3,14 @@
 use super::{restore, run_folder};
 use crate::args::{FsArgs, FsBenchArgs, FsCommand};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::progress::of_trials;
 use q2c_fs::{Done, FsBench, FsError, FsSpec, ProgramSpec};
 use q2c_host::target::{TargetError, WriteLeave};
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
 use q2c_host::{Roots, machine};
 use q2c_model::CpuId;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::fs::{FileSystem, FsResult};
 use q2c_run::run_dir::RunDirError;
@@ -62,16 +63,13 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         .run(&made, &mut folder, progress.as_mut())
         .or_exit_of(FsError::exit)?;
     drop(made);
-    let page = q2c_report::html::fs(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
     if let Some(why) = nothing_measured(&result).filter(|_| state == RunState::Complete) {
         run_folder::tell_report(&path);
         return Err(Failure::new(Exit::Device, why));
     }
-    match args.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::fs(&result, screen()))?,
-    }
+    show(&result, args.run.json)?;
     run_folder::tell_report(&path);
     Ok(match state {
         RunState::Complete => Exit::Done,

@@ -9,7 +9,7 @@ use super::run_folder;
 use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, say_service_times, screen};
+use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
 use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
@@ -22,6 +22,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::Bytes;
 use q2c_replay::ReplayFacts;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::replay::{ReplayTrial, SCHEMA};
 use q2c_run::run_dir::RunDirError;
@@ -97,12 +98,9 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let Some(result) = result else {
         return Err(nothing(&ran, &variants));
     };
-    let page = q2c_report::html::replay(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, ran.state(), &result, &page)?;
-    match args.how.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::replay(&result, screen()))?,
-    }
+    show(&result, args.how.run.json)?;
     if let Some(record) = &args.record {
         say(&format!("recorded: {}", record.display()));
     }

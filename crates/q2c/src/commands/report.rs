@@ -24,6 +24,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     match (args.csv, args.json) {
         (true, _) => print_csv(&result.csv().or_exit_of(DrawError::exit)?)?,
         (_, true) => print(&escaped(&result.json().or_exit_of(DrawError::exit)?))?,
+        _ if args.markdown => print(&result.markdown().or_exit_of(DrawError::exit)?)?,
         _ if args.html.is_some() => {}
         _ => print(&result.table(screen()))?,
     }

@@ -3,8 +3,9 @@
 use crate::args::{PredictArgs, ScaleArgs, ScaleCommand};
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
-use crate::output::{NewFile, print, print_json, say, screen};
+use crate::output::{NewFile, say, show};
 use crate::progress::Line;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::scale::{Parameters, ScaleResult};
@@ -27,14 +28,11 @@ fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
     let result = predicted(args)?;
     if let Some(file) = page {
         let path = file.path().to_owned();
-        let page = q2c_report::html::scale(&result).or_exit(Exit::Internal)?;
+        let page = result.document().page().or_exit(Exit::Internal)?;
         file.write(page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::scale(&result, screen()))?,
-    }
+    show(&result, args.json)?;
     Ok(Exit::Done)
 }
 

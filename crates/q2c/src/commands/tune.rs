@@ -8,7 +8,8 @@ use super::limits::Limits;
 use super::run_folder;
 use crate::args::TuneArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, screen};
+use crate::output::show;
+
 use crate::requests::LONG_S;
 use crate::requests::tune::{for_program, new_job, numbers_of_jobs};
 use crate::requests::workload::{target, workload};
@@ -17,7 +18,7 @@ use one::{Job, Place, Ran};
 use program::Recorded;
 use q2c_model::Nanos;
 use q2c_result::Exit;
-use q2c_result::tune::{SCHEMA, TuneResult};
+use q2c_result::tune::SCHEMA;
 use q2c_result::tune_jobs;
 use q2c_run::run_dir::{PlanFault, RunDirError, read_plan};
 use q2c_sim::start_threads;
@@ -115,7 +116,7 @@ fn worth_it(args: &TuneArgs, spec: &TuneSpec, numbers: usize) -> Result<(), Fail
 /// Tells the result of a run of one number of jobs, and ends it.
 fn tuned(ran: Ran, args: &TuneArgs, limits: &Limits<'_>) -> Result<Exit, Failure> {
     let told = ran.outcome.and_then(|(result, state)| {
-        tell(&result, args.workload.run.json)?;
+        show(&result, args.workload.run.json)?;
         run_folder::tell_report(&ran.folder);
         Ok((result, state))
     });
@@ -128,13 +129,6 @@ fn tuned(ran: Ran, args: &TuneArgs, limits: &Limits<'_>) -> Result<Exit, Failure
             run_folder::keep_for_resume(ran.bench, &ran.folder);
             Err(failure)
         }
-    }
-}
-
-fn tell(result: &TuneResult, json: bool) -> Result<(), Failure> {
-    match json {
-        true => print_json(result),
-        false => print(&q2c_report::terminal::tune(result, screen())),
     }
 }
 

@@ -261,7 +261,7 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
     for words in [
         "Where does the time between Q and C go?",
-        "<dt>most time</dt>",
+        "<p class=\"of\">most time</p>",
         "most in G2D, 20.0 % of Q2C",
         "of the I/Os 100 % are reads",
         "What happens to single I/Os?",

@@ -138,7 +138,7 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     );
     q2c(folder, &["report", run, "--html", "again.html"]).done();
     let page = std::fs::read_to_string(folder.join("again.html")).unwrap();
-    assert!(page.contains("Where which method leads"));
+    assert!(page.contains("<dt>lead</dt>"));
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! `corpus.tar.zst` has three folders. `inputs/` is given: `results/NAME.json`, samples, and
 //! `lines.txt` with a command line in each line, as a JSON list. What is made of them stands in two
 //! layers. `facts/` has what data says: results written again, their cells as CSV, exit codes,
-//! records. `looks/` has what people read: tables at 80 columns, the text of pages, messages.
+//! records. `looks/` has what people read: answers at 80 columns, all of it at 160, Markdown, the
+//! text of pages, messages.
 //!
 //! A wanted change is accepted by `Q2C_ACCEPT=1 cargo test -p q2c --test commands corpus`.
 
@@ -85,11 +86,16 @@ fn of_results(inputs: &Packed) -> Packed {
             Ok(csv) => keep("facts", "csv", csv),
             Err(none) => keep("looks", "csv", none.to_string()),
         }
-        let screen = Screen {
-            width: 80,
-            colour: false,
-        };
+        let screen = Screen::new(80, false);
         keep("looks", "txt", result.table(screen));
+        let whole = Screen {
+            verbose: true,
+            ..Screen::new(160, false)
+        };
+        keep("looks", "whole", result.table(whole));
+        if let Ok(markdown) = result.markdown() {
+            keep("looks", "md", markdown);
+        }
         match result.page() {
             Ok(page) => keep("looks", "page", text_of(&page)),
             Err(none) => keep("looks", "page", none.to_string()),

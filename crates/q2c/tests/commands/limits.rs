@@ -175,7 +175,7 @@ fn a_replay_is_judged_by_its_valid_trials() {
         assert!(
             missing
                 .stderr
-                .contains("expected a figure of the result, found completion, in_flight"),
+                .contains("expected a figure of the result, found bytes, completion"),
             "{}",
             missing.stderr
         );

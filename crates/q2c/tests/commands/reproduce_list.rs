@@ -204,9 +204,9 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{last:?}");
     let table = String::from_utf8(output.stdout).unwrap();
-    let first = table.lines().next().unwrap();
+    let second = table.lines().nth(1).unwrap();
     assert!(
-        first.starts_with("incomplete: ") && first.contains(" of 24 experiments are missing"),
+        second.starts_with("incomplete: ") && second.contains(" of 24 experiments are missing"),
         "{table}"
     );
     let run = run_in(folder.path());

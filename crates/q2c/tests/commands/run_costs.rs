@@ -104,7 +104,7 @@ fn costs_of_a_disturbed_run_are_told() {
             .unwrap_or_else(|| panic!("{words}: {told}"))
     };
     assert!(
-        at(&format!("caveat: {found}")) < at("\u{b7} limits: "),
+        at(&format!("caveat: {found}")) < at("limits: a floor"),
         "{told}"
     );
     let simulated = q2c(folder.path(), &SIMULATED).done();

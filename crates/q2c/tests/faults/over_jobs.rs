@@ -148,7 +148,11 @@ fn is_drawn_again(bench: &Bench, name: &str, whole: &Value) {
         outcome.stdout
     };
     let table = report(&[]);
-    for told in ["sim:400us · randread, 1, 2 jobs", "2 jobs: ", "recommend"] {
+    for told in [
+        "sim:400us, simulated · randread, 1, 2 jobs",
+        "2 jobs: ",
+        "recommend",
+    ] {
         assert!(table.contains(told), "{told}: {table}");
     }
     let again: Value = strict_json(&report(&["--json"]));

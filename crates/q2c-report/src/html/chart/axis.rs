@@ -4,29 +4,29 @@ use crate::quantity;
 use serde_json::{Value, json};
 
 /// An axis with a title, which names the unit.
-pub(super) fn titled(title: &str) -> Value {
+pub(crate) fn titled(title: &str) -> Value {
     json!({"title": {"text": title}})
 }
 
 /// An axis that begins at zero, so that lengths can be compared.
-pub(super) fn from_zero(title: &str) -> Value {
+pub(crate) fn from_zero(title: &str) -> Value {
     json!({"title": {"text": title}, "rangemode": "tozero"})
 }
 
 /// The x axis of time. Charts of a section that have it zoom together; they count from the same
 /// start.
-pub(super) fn over_time(title: &str) -> Value {
+pub(crate) fn over_time(title: &str) -> Value {
     json!({"title": {"text": title}, "rangemode": "tozero", "linked": true})
 }
 
 /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to 50 s;
 /// a tick shows its unit.
-pub(super) fn logarithmic_us(title: &str) -> Value {
+pub(crate) fn logarithmic_us(title: &str) -> Value {
     ticks_us(title, &[1.0, 2.0, 5.0])
 }
 
 /// A logarithmic axis of microseconds with a tick at each decade alone.
-pub(super) fn decades_us(title: &str) -> Value {
+pub(crate) fn decades_us(title: &str) -> Value {
     ticks_us(title, &[1.0])
 }
 
@@ -38,18 +38,18 @@ fn ticks_us(title: &str, steps: &[f64]) -> Value {
 }
 
 /// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.
-pub(super) fn round_duration(ns: f64) -> String {
+pub(crate) fn round_duration(ns: f64) -> String {
     quantity::bare(&quantity::duration(ns))
 }
 
 /// The layout of one plot.
-pub(super) fn single(x: &Value, y: &Value) -> Value {
+pub(crate) fn single(x: &Value, y: &Value) -> Value {
     json!({"xaxis": x, "yaxis": y})
 }
 
 /// The layout of two plots of the same height above each other with common axes. Traces of the
 /// lower plot must name `yaxis: y2`.
-pub(super) fn halves(x: &Value, y: &Value) -> Value {
+pub(crate) fn halves(x: &Value, y: &Value) -> Value {
     let (mut x, mut upper, mut lower) = (x.clone(), y.clone(), y.clone());
     x["anchor"] = json!("y2");
     upper["domain"] = json!([0.54, 1.0]);
@@ -60,7 +60,7 @@ pub(super) fn halves(x: &Value, y: &Value) -> Value {
 
 /// The layout of two plots above each other with a common x axis. Traces of the lower plot must
 /// name `yaxis: y2`.
-pub(super) fn stacked(x: &Value, upper: &Value, lower: &Value) -> Value {
+pub(crate) fn stacked(x: &Value, upper: &Value, lower: &Value) -> Value {
     let (mut x, mut upper, mut lower) = (x.clone(), upper.clone(), lower.clone());
     x["anchor"] = json!("y2");
     upper["domain"] = json!([0.42, 1.0]);

@@ -11,7 +11,7 @@ const NS_TO_US: f64 = 1e-3;
 const STEPS: u32 = 60;
 
 /// The charts of wake-up delay, CPU and latency over the sleep asked.
-pub(super) fn charts(calibration: &Calibration) -> Vec<Chart> {
+pub(crate) fn charts(calibration: &Calibration) -> Vec<Chart> {
     if calibration.points.is_empty() {
         return Vec::new();
     }

@@ -7,7 +7,7 @@ use q2c_result::bench::BenchResult;
 use serde_json::{Value, json};
 
 /// A heat map for each grid of a result.
-pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
+pub(crate) fn charts(result: &BenchResult) -> Vec<Chart> {
     let grids = grids(result);
     let chart = |(id, grid): (usize, &Grid)| Chart {
         id: format!("grid-{id}"),

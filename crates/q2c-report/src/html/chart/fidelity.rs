@@ -47,7 +47,7 @@ const QUANTITIES: [Quantity; 3] = [
 ];
 
 /// A chart for each quantity, over the sleeping cells.
-pub(super) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
+pub(crate) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
     QUANTITIES
         .iter()
         .map(|quantity| chart(lines, quantity))

@@ -27,7 +27,7 @@ struct Place<'a> {
 }
 
 /// The maps of ratio against period for the rules `mean` and `min`.
-pub(super) fn chart(sweep: &Sweep) -> Chart {
+pub(crate) fn chart(sweep: &Sweep) -> Chart {
     let maps: Vec<(&str, Vec<Place<'_>>)> = RULES
         .into_iter()
         .map(|rule| (rule, places(sweep, rule)))

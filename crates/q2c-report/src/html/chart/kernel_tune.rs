@@ -27,7 +27,7 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// The charts of a run; none without a trial of several intervals: there is no course in one.
-pub(in crate::html) fn all(result: &KernelTuneResult) -> Vec<Chart> {
+pub(crate) fn all(result: &KernelTuneResult) -> Vec<Chart> {
     let views = QUANTITIES.map(|quantity| view(&result.methods, quantity));
     let drawn = views.into_iter().filter(|view| !view.traces.is_empty());
     let chart = Chart {

@@ -15,7 +15,7 @@ const ALONE: &str = "@d";
 const BESIDE: &str = "@e";
 
 /// A chart for each cell with late time.
-pub(super) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
+pub(crate) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
     let seen = lines.iter().filter_map(|line| match &line.cell.late {
         Some(late @ LateTime::Seen(run)) => Some((line, late, &**run)),
         _ => None,

@@ -16,7 +16,7 @@ const TAIL: [(&str, f64); 7] = [
 ];
 
 /// The distribution of the latencies of each cell, with a view of the tail.
-pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn chart(lines: &[Line<'_>]) -> Chart {
     let (share, tail) = (share_axis(), tail_axis());
     Chart {
         id: "latency".into(),
@@ -34,13 +34,13 @@ pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
 }
 
 /// The axis of shares of I/Os, in percent.
-pub(super) fn share_axis() -> Value {
+pub(crate) fn share_axis() -> Value {
     json!({"title": {"text": "share of I/Os, %"}, "range": [0, 101]})
 }
 
 /// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
 /// same length.
-pub(super) fn tail_axis() -> Value {
+pub(crate) fn tail_axis() -> Value {
     json!({
         "title": {"text": "quantile"},
         "type": "log",
@@ -75,7 +75,7 @@ fn trace(line: &Line<'_>, height: fn(f64) -> f64) -> Value {
 }
 
 /// A quantile in percent, with up to four decimals: `99.95`.
-pub(super) fn percent(quantile: f64) -> String {
+pub(crate) fn percent(quantile: f64) -> String {
     let text = format!("{:.4}", quantile * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const OTHERS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
 
 /// A cell as the charts draw it.
-pub(in crate::html) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// The cell's name, escaped for plotly.
@@ -23,7 +23,7 @@ pub(in crate::html) struct Line<'a> {
 }
 
 /// The cells of one block size with their colours.
-pub(in crate::html) fn coloured(result: &TuneResult, bs: Bytes) -> Vec<Line<'_>> {
+pub(crate) fn coloured(result: &TuneResult, bs: Bytes) -> Vec<Line<'_>> {
     let recommendation = label::recommendation_of(result, bs);
     let mut others = OTHERS.iter().cycle();
     let mut line = |cell| {
@@ -50,7 +50,7 @@ pub(in crate::html) fn coloured(result: &TuneResult, bs: Bytes) -> Vec<Line<'_>>
 
 impl Line<'_> {
     /// A line through points; `unit` follows the number in the hover text.
-    pub(super) fn trace(&self, x: &Value, y: &Value, unit: &str) -> Value {
+    pub(crate) fn trace(&self, x: &Value, y: &Value, unit: &str) -> Value {
         json!({
             "type": "scatter",
             "mode": "lines",
@@ -64,7 +64,7 @@ impl Line<'_> {
     }
 
     /// As [`Line::trace`], but in the lower plot and without an entry in the legend.
-    pub(super) fn trace_below(&self, x: &Value, y: &Value, unit: &str) -> Value {
+    pub(crate) fn trace_below(&self, x: &Value, y: &Value, unit: &str) -> Value {
         let mut trace = self.trace(x, y, unit);
         trace["yaxis"] = json!("y2");
         trace["showlegend"] = json!(false);

@@ -3,33 +3,31 @@
 //! Colours are names (`@poll`); the page's script gives them values for the light and the dark
 //! scheme. Names and hover texts are escaped for plotly where they enter a figure.
 
-pub(super) mod analysis;
+pub(crate) mod analysis;
 mod axis;
 mod calibration;
-pub(super) mod device_grids;
+pub(crate) mod device_grids;
 mod fidelity;
 mod heat_map;
-pub(super) mod kernel_tune;
+pub(crate) mod kernel_tune;
 mod late;
 mod latency;
 mod line;
-pub(super) mod over_axes;
-pub(super) mod over_jobs;
+pub(crate) mod over_axes;
+pub(crate) mod over_jobs;
 mod over_time;
 mod pareto;
-pub(super) mod phases;
-pub(super) mod place;
-pub(super) mod poll_search;
-pub(super) mod poll_study;
-pub(super) mod replay;
-pub(super) mod reproduce;
-pub(super) mod scale;
+pub(crate) mod phases;
+pub(crate) mod place;
+pub(crate) mod poll_search;
+pub(crate) mod poll_study;
+pub(crate) mod replay;
+pub(crate) mod reproduce;
+pub(crate) mod scale;
 mod series;
-pub(super) mod stages_over_jobs;
-pub(super) mod timeline;
-pub(super) mod tune_jobs;
-
-pub(super) use line::{Line, coloured};
+pub(crate) mod stages_over_jobs;
+pub(crate) mod timeline;
+pub(crate) mod tune_jobs;
 
 use crate::label;
 use q2c_model::Bytes;
@@ -39,7 +37,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// A chart with its caption. It has one or more views, between which the reader switches.
-pub(super) struct Chart {
+pub(crate) struct Chart {
     /// Id of the chart's element; within a block size it is unique.
     pub id: String,
     /// Heading above the chart.
@@ -54,7 +52,7 @@ pub(super) struct Chart {
 }
 
 /// One way to draw a chart.
-struct View {
+pub(crate) struct View {
     label: &'static str,
     traces: Vec<Value>,
     layout: Value,
@@ -62,7 +60,7 @@ struct View {
 
 impl Chart {
     /// The views as figures, for the page's script.
-    pub(super) fn figures(&self) -> Value {
+    pub(crate) fn figures(&self) -> Value {
         let view = |v: &View| json!({"label": v.label, "data": v.traces, "layout": v.layout});
         self.views.iter().map(view).collect()
     }
@@ -74,7 +72,7 @@ impl Chart {
 }
 
 /// The charts of one block size, in reading order; those without data are left out.
-pub(super) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
+pub(crate) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
     let cells = line::coloured(result, bs);
     let sweep = result.sweeps.iter().find(|sweep| sweep.bs == bs);
     let mut charts = vec![pareto::chart(sweep, &cells)];
@@ -88,7 +86,7 @@ pub(super) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
 
 /// The charts that say how well a block size is known: its calibration, and predictions beside what
 /// was measured.
-pub(super) fn of_knowledge(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
+pub(crate) fn of_knowledge(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
     let calibration = result.calibration.iter().find(|c| c.bs == bs);
     let mut charts: Vec<Chart> = Vec::new();
     charts.extend(calibration.into_iter().flat_map(calibration::charts));
@@ -106,7 +104,7 @@ fn of_size(mut charts: Vec<Chart>, bs: Bytes) -> Vec<Chart> {
 }
 
 /// The charts of a sweep alone.
-pub(super) fn of_sweep(sweep: &Sweep) -> Vec<Chart> {
+pub(crate) fn of_sweep(sweep: &Sweep) -> Vec<Chart> {
     let mut charts = vec![pareto::chart(Some(sweep), &[]), heat_map::chart(sweep)];
     charts.retain(Chart::has_data);
     charts
@@ -114,7 +112,7 @@ pub(super) fn of_sweep(sweep: &Sweep) -> Vec<Chart> {
 
 /// The block sizes that have a panel: those of the job and the cells, then those that only sweeps
 /// or calibrations have.
-pub(super) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
+pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let mut sizes = label::block_sizes(result);
     let others = result
         .sweeps

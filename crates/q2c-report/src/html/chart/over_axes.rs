@@ -95,7 +95,7 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// A chart for each axis that has several values.
-pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
+pub(crate) fn charts(result: &BenchResult) -> Vec<Chart> {
     let cells: Vec<&BenchCell> = result
         .cells
         .iter()

@@ -68,7 +68,7 @@ const MEASURES: [Measure; 6] = [
 ];
 
 /// `None` where there is one number of jobs alone: its points would stand above each other.
-pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize) -> Option<Chart> {
+pub(crate) fn chart(result: &BenchResult, section: &Section, id: usize) -> Option<Chart> {
     let own = result.cells.iter().filter(|c| section.holds(&c.point));
     let jobs: BTreeSet<u32> = own.map(|c| c.point.jobs).collect();
     if jobs.len() < 2 {

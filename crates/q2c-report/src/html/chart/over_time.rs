@@ -17,7 +17,7 @@ type Quantity = (
 );
 
 /// IOPS, CPU or latency of every cell over time, with the miss rate below.
-pub(super) fn throughput(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn throughput(lines: &[Line<'_>]) -> Chart {
     const QUANTITIES: [Quantity; 4] = [
         ("IOPS", "KIOPS", "KIOPS", 1e-3, |s| known(&s.rates.iops)),
         ("CPU", "CPU, % of one", "%", 1.0, |s| {
@@ -62,7 +62,7 @@ fn throughput_view(lines: &[Line<'_>], quantity: Quantity) -> View {
 }
 
 /// Sleep asked and time slept of each sleeping cell over time, with the miss rate below.
-pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn sleep(lines: &[Line<'_>]) -> Chart {
     let mut traces = Vec::new();
     for line in measured(lines).filter(|line| line.cell.sleeping) {
         let series = &line.cell.series;

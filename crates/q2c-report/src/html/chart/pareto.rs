@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// The sweep's cells as dots, the Pareto front as a line, and the measured cells with their
 /// intervals.
-pub(super) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
+pub(crate) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
     let mut traces = Vec::new();
     if let Some(sweep) = sweep {
         traces.extend(simulated(sweep));
@@ -170,7 +170,7 @@ fn measured(line: &Line<'_>) -> Value {
 }
 
 /// Error bars from the median to the smallest and the largest trial.
-pub(super) fn whiskers(interval: &Interval, scale: f64, colour: &str) -> Value {
+pub(crate) fn whiskers(interval: &Interval, scale: f64, colour: &str) -> Value {
     json!({
         "type": "data",
         "symmetric": false,

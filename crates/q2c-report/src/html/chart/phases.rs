@@ -32,7 +32,7 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// A chart for each block size, pattern and depth whose trials have phases.
-pub(in crate::html) fn charts(result: &BenchResult) -> Vec<Chart> {
+pub(crate) fn charts(result: &BenchResult) -> Vec<Chart> {
     let mut places: Vec<&BenchPoint> = Vec::new();
     for cell in result.cells.iter().filter(|cell| !cell.courses.is_empty()) {
         if !places.iter().any(|place| same_place(place, &cell.point)) {

@@ -6,7 +6,7 @@ use q2c_result::place::{PlaceSimResult, PolicyFigures, Setup};
 use serde_json::{Value, json};
 
 /// The charts of all set-ups.
-pub(in crate::html) fn charts(result: &PlaceSimResult) -> Vec<Chart> {
+pub(crate) fn charts(result: &PlaceSimResult) -> Vec<Chart> {
     let setups = result.setups.iter().enumerate();
     setups.map(|(nth, setup)| chart(nth, setup)).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// The chart of a search: a rule on the dashed line is worth on what was held out what the search
 /// promised.
-pub(in crate::html) fn chart(result: &PollSearchResult) -> Chart {
+pub(crate) fn chart(result: &PollSearchResult) -> Chart {
     let of = |role, name, colour| points(result, role, name, colour);
     let mut traces: Vec<Value> = [
         of(ContenderRole::Finalist, "finalists", "@chosen"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// The chart of a study: what each rule loses on each pattern when its parameters are chosen
 /// without the pattern's source, and when they are chosen on all patterns.
-pub(in crate::html) fn chart(result: &PollStudyResult) -> Chart {
+pub(crate) fn chart(result: &PollStudyResult) -> Chart {
     let mut views = vec![
         view(result, "source left out", losses_left_out),
         view(result, "chosen on all", |_, rule| {

@@ -9,7 +9,7 @@ use q2c_stats::Interval;
 use serde_json::{Value, json};
 
 /// The charts that have something to draw.
-pub(in crate::html) fn charts(result: &ReproduceResult) -> Vec<Chart> {
+pub(crate) fn charts(result: &ReproduceResult) -> Vec<Chart> {
     let charts = result.charts.iter().enumerate();
     let mut all: Vec<Chart> = charts.map(|(n, asked)| chart(n, asked, result)).collect();
     all.retain(Chart::has_data);

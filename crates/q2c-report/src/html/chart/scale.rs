@@ -5,7 +5,7 @@ use q2c_result::scale::{CurvePoint, ScaleResult};
 use serde_json::{Value, json};
 
 /// The chart of a prediction.
-pub(in crate::html) fn chart(result: &ScaleResult) -> Chart {
+pub(crate) fn chart(result: &ScaleResult) -> Chart {
     let (measured, predicted): (Vec<CurvePoint>, Vec<CurvePoint>) =
         result.curve.iter().partition(|point| point.measured);
     let mut traces = Vec::new();

@@ -2,7 +2,7 @@
 
 /// How a series is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Name of its colour.
     pub colour: String,
     /// Stroke of its line.
@@ -29,7 +29,7 @@ const DASHES: [&str; 3] = ["solid", "dash", "dot"];
 const SYMBOLS: [&str; 5] = ["circle", "square", "diamond", "triangle-up", "cross"];
 
 /// A style for each of so many series.
-pub(super) fn styles(series: usize) -> Vec<Style> {
+pub(crate) fn styles(series: usize) -> Vec<Style> {
     let style = |n: usize| match NAMED.get(n).filter(|_| series <= NAMED.len()) {
         Some(named) => Style {
             colour: (*named).to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn styles(series: usize) -> Vec<Style> {
 }
 
 /// The style of one of many series, whose hues are spread over the circle of colours.
-pub(super) fn hue(n: usize, series: usize) -> Style {
+pub(crate) fn hue(n: usize, series: usize) -> Style {
     Style {
         colour: format!("@hue{}", 360 * n / series.max(1)),
         dash: DASHES[n % DASHES.len()],

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const NS_TO_US: f64 = 1e-3;
 
 /// The charts of a section's points whose stages are known. `id` tells the section from others.
-pub(in crate::html) fn charts(result: &BenchResult, section: &Section, id: usize) -> Vec<Chart> {
+pub(crate) fn charts(result: &BenchResult, section: &Section, id: usize) -> Vec<Chart> {
     let all = lines(&seen(result, section)).into_iter().enumerate();
     let of_line = |(n, (name, mut points)): (usize, (String, Vec<Seen<'_>>))| {
         points.sort_by_key(|(cell, _)| cell.point.jobs);

@@ -9,7 +9,7 @@ const NS_TO_US: f64 = 1e-3;
 const NS_TO_MS: f64 = 1e-6;
 
 /// The chart of latency, sleep asked and misses over time.
-pub(in crate::html) fn chart(timeline: &Timeline) -> Chart {
+pub(crate) fn chart(timeline: &Timeline) -> Chart {
     let left_out = match timeline.left_out {
         0 => String::new(),
         n => format!(

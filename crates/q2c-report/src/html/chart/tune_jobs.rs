@@ -86,7 +86,7 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// The chart of one block size; `None` where nothing was measured.
-pub(in crate::html) fn chart(result: &TuneJobsResult, bs: Bytes) -> Option<Chart> {
+pub(crate) fn chart(result: &TuneJobsResult, bs: Bytes) -> Option<Chart> {
     let jobs: Vec<u32> = result.runs.iter().map(|run| run.job.jobs).collect();
     let mut over = axis::from_zero("jobs");
     over["tickvals"] = json!(jobs);

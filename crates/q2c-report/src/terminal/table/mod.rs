@@ -2,9 +2,6 @@
 
 mod draw;
 mod fit;
-mod results;
-
-pub(super) use results::results;
 
 use super::screen::{Screen, Tone, printable};
 use textwrap::core::display_width;
@@ -57,10 +54,6 @@ impl Column {
             optional: true,
             ..self
         }
-    }
-
-    pub fn head_in(self, head_tone: Tone) -> Self {
-        Column { head_tone, ..self }
     }
 }
 
@@ -142,29 +135,10 @@ impl Table {
         self.rows.push(fields);
     }
 
-    /// Whether each name has room beside all of its numbers.
-    pub fn fits(&self, screen: Screen) -> bool {
-        let fit = fit::fit(self, usize::from(screen.columns()));
-        fit.left_out.is_empty() && !fit.stacked && fit.parts.len() == 1
-    }
-
     /// The table's lines on this screen. Each ends with a line feed and has no blanks at its end.
     pub fn text(&self, screen: Screen) -> String {
         draw::text(self, &fit::fit(self, usize::from(screen.columns())), screen)
     }
-}
-
-/// A table of texts: names in the first column, numbers behind them.
-pub(super) fn plain(
-    head: &[&str],
-    rows: impl Iterator<Item = Vec<String>>,
-    screen: Screen,
-) -> String {
-    let mut table = Table::of_numbers(head);
-    for row in rows {
-        table.add(row);
-    }
-    table.text(screen)
 }
 
 /// Makes each line harmless and keeps the line feeds.

@@ -7,7 +7,7 @@ use super::{restore, run_folder};
 use crate::args::BenchArgs;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
 use crate::requests::tuned::tuned;
@@ -22,6 +22,7 @@ use q2c_bench::{Bench, BenchSpec, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
+use q2c_report::Reported;
 use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
@@ -57,7 +58,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             return Err(failure);
         }
     };
-    let page = q2c_report::html::bench(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
     let exit = match aborted {
@@ -74,10 +75,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         }
         return Err(Failure::new(exit, failed));
     }
-    match args.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::bench(&result, screen()))?,
-    }
+    show(&result, args.run.json)?;
     run_folder::tell_report(&path);
     limits.end(run_folder::end(state, place, &path), &path, &result)
 }

@@ -2,7 +2,7 @@
 
 use crate::args::PlaceCalibrateArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{NewFile, print, print_json, say, screen};
+use crate::output::{NewFile, say, show};
 use crate::progress::Line;
 use crate::workbench::open_named;
 use q2c_corun::calibrate::{CalibrateError, Plan, measure, siblings, trials_of_all, widest};
@@ -69,10 +69,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
         file.write(speeds_file::write(&result.speeds).as_bytes())?;
         say(&format!("speeds: {}", path.display()));
     }
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::place_calibrate(&result, screen()))?,
-    }
+    show(&result, args.json)?;
     Ok(Exit::Done)
 }
 

@@ -3,7 +3,7 @@
 use crate::args::PlaceRunArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::open_named;
 use q2c_corun::calibrate::{CalibrateError, Plan, shared_pipeline, siblings};
@@ -17,6 +17,7 @@ use q2c_host::topology::Topology;
 use q2c_host::{Roots, machine};
 use q2c_model::CpuId;
 use q2c_place::map::SmtMap;
+use q2c_report::Reported;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{ComputeTask, PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Target, Warning};
@@ -170,12 +171,9 @@ impl PlacementsRun<'_> {
             machine,
             ..self.result(&summary)
         };
-        let page = q2c_report::html::place_run(&result).or_exit(Exit::Internal)?;
+        let page = result.document().page().or_exit(Exit::Internal)?;
         run_folder::publish(folder, summary.state(), &result, &page)?;
-        match self.args.json {
-            true => print_json(&result)?,
-            false => print(&q2c_report::terminal::place_run(&result, screen()))?,
-        }
+        show(&result, self.args.json)?;
         run_folder::tell_report(&path);
         match summary.end {
             End::Complete => Ok(Exit::Done),

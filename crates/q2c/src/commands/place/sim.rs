@@ -2,13 +2,14 @@
 
 use crate::args::PlaceSimArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{NewFile, print, print_json, say, screen};
+use crate::output::{NewFile, say, show};
 use crate::progress::Line;
 use q2c_model::Nanos;
 use q2c_place::error::PlaceError;
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, Request, SetupOf};
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
 use std::time::SystemTime;
@@ -31,14 +32,11 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Failure> {
     }
     if let Some(file) = page {
         let path = file.path().to_owned();
-        let page = q2c_report::html::place_sim(&result).or_exit(Exit::Internal)?;
+        let page = result.document().page().or_exit(Exit::Internal)?;
         file.write(page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::place_sim(&result, screen()))?,
-    }
+    show(&result, args.json)?;
     Ok(Exit::Done)
 }
 

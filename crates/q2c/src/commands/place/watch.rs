@@ -6,6 +6,7 @@ use crate::output::{print_json, print_while_read, screen};
 use q2c_capture::ProbeError;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::place_watch::PlaceWatchResult;
 use q2c_scheduler::observe::{Observer, window_of};
@@ -77,7 +78,7 @@ struct Redrawn {
 impl Redrawn {
     /// Shows a look. Returns false when the reader has closed the pipe.
     fn show(&mut self, look: &PlaceWatchResult) -> Result<bool, Failure> {
-        let text = q2c_report::terminal::place_watch(look, screen());
+        let text = look.document().text(screen());
         let text = text.trim_end();
         let wipe = match self.lines > 0 && std::io::stdout().is_terminal() {
             true => format!("\x1b[{}F\x1b[J", self.lines),

@@ -6,13 +6,13 @@ use super::sweep::write;
 use crate::args::{PatternsArgs, SimulatedArgs, temporary};
 use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
-use crate::output::{NewFile, print, print_json};
+use crate::output::{NewFile, show};
 use crate::progress::Line;
 use crate::requests::LONG_S;
 use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
-use q2c_report::html::RenderError;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::figures::Measures;
 use q2c_study::{Costs, LIBRARY, Study, Trace, read_library};
@@ -130,23 +130,16 @@ impl Outputs {
     }
 
     /// Writes the files and prints the result.
-    pub fn write<T: Serialize + Measures>(
-        self,
-        result: &T,
-        page: fn(&T) -> Result<String, RenderError>,
-        table: impl FnOnce(&T) -> String,
-    ) -> Result<(), Failure> {
+    pub fn write(self, result: &(impl Serialize + Measures + Reported)) -> Result<(), Failure> {
         if let Some(file) = self.html {
-            write(file, page(result).or_exit(Exit::Internal)?.as_bytes())?;
+            let page = result.document().page().or_exit(Exit::Internal)?;
+            write(file, page.as_bytes())?;
         }
         if let Some(file) = self.csv {
             let table = q2c_report::csv(&result.figures()).or_exit(Exit::Internal)?;
             write(file, table.as_bytes())?;
         }
-        match self.json {
-            true => print_json(result),
-            false => print(&table(result)),
-        }
+        show(result, self.json)
     }
 }
 

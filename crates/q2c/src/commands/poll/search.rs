@@ -3,9 +3,9 @@
 use super::patterns::{Outputs, Patterns, worth_it};
 use crate::args::SearchArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{say, screen};
+use crate::output::say;
 use crate::progress::Line;
-use q2c_report::{html, terminal};
+
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_stats::Rng;
@@ -44,11 +44,7 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let line = Line::of(search.cells() as u64, "configurations");
     let result = search.run(stop, &mut |done| line.set(done as u64));
     drop(line);
-    outputs.write(
-        &result.or_exit_of(StudyError::exit)?,
-        html::poll_search,
-        |result| terminal::poll_search(result, screen()),
-    )?;
+    outputs.write(&result.or_exit_of(StudyError::exit)?)?;
     Ok(Exit::Done)
 }
 

@@ -4,7 +4,7 @@ use super::cost::costs;
 use super::source::trace;
 use crate::args::{SimArgs, SimulatedArgs};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, screen};
+use crate::output::show;
 use crate::progress::Line;
 use crate::requests::poll::{arrival, sim_policies, timing};
 use q2c_result::Exit;
@@ -18,10 +18,7 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     start_threads().or_exit(Exit::Environment)?;
     let simulation = simulation(args, stop)?;
-    match args.json {
-        true => print_json(&simulation)?,
-        false => print(&q2c_report::terminal::sim(&simulation, screen()))?,
-    }
+    show(&simulation, args.json)?;
     Ok(Exit::Done)
 }
 

@@ -3,11 +3,11 @@
 use super::patterns::{Outputs, Patterns, worth_it};
 use crate::args::StudyArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::screen;
+
 use crate::progress::Line;
 use crate::requests::poll::study_policies;
 use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
-use q2c_report::{html, terminal};
+
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_study::StudyError;
@@ -32,11 +32,7 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         line.set(done as u64);
     });
     drop(line);
-    outputs.write(
-        &result.or_exit_of(StudyError::exit)?,
-        html::poll_study,
-        |result| terminal::poll_study(result, screen()),
-    )?;
+    outputs.write(&result.or_exit_of(StudyError::exit)?)?;
     Ok(Exit::Done)
 }
 

@@ -4,10 +4,11 @@ use super::cost::costs;
 use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
-use crate::output::{NewFile, print, print_json, say, screen};
+use crate::output::{NewFile, say, show};
 use crate::progress::Line;
 use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, Nanos};
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::figures::Measures;
 use q2c_result::sweep::SweepResult;
@@ -60,10 +61,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let mut result = simulated(&study, stop)?;
     result.warnings.splice(0..0, costs.doubt);
     files.write(&result)?;
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::sweep(&result, screen()))?,
-    }
+    show(&result, args.json)?;
     Ok(Exit::Done)
 }
 
@@ -99,7 +97,7 @@ impl Files {
 
     fn write(self, result: &SweepResult) -> Result<(), Failure> {
         if let Some(file) = self.html {
-            let page = q2c_report::html::sweep(result).or_exit(Exit::Internal)?;
+            let page = result.document().page().or_exit(Exit::Internal)?;
             write(file, page.as_bytes())?;
         }
         if let Some(file) = self.csv {

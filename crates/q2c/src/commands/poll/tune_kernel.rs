@@ -6,9 +6,10 @@ use crate::commands::capture::Child;
 use crate::commands::restore;
 use crate::commands::run_folder::{publish, tell_report};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use q2c_host::{Roots, block, machine};
-use q2c_report::{html, terminal};
+use q2c_report::Reported;
+
 use q2c_result::Exit;
 use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_run::run_dir::RunDirError;
@@ -61,10 +62,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         ..found.or_exit_of(TuneKernelError::exit)?
     };
     keep(args, &command, &result)?;
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&terminal::kernel_tune(&result, screen()))?,
-    }
+    show(&result, args.json)?;
     Ok(put_back.exit())
 }
 
@@ -85,7 +83,7 @@ fn keep(
     let identity = Identity::default().with("target", &args.device);
     let folder = RunDir::create(&args.out, "tune-kernel", &plan, &identity);
     let folder = folder.or_exit_of(RunDirError::exit)?;
-    let page = html::kernel_tune(result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     let path = folder.path().to_owned();
     publish(folder, RunState::Complete, result, &page)?;
     tell_report(&path);

@@ -5,7 +5,7 @@ use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
 use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::requests::replay::{requests, traces_and_targets};
 use q2c_compare::{
     Begin, Capturing, Compared, OpenSite, PreparedVariant, ProfileError, Profiled, Profiling,
@@ -16,6 +16,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::replay::Mode;
 use q2c_replay::Wanted;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::compare::{CompareFinding, CompareResult, Comparison, NotCaptured, Profile};
 use q2c_result::replay::ReplayJob;
@@ -93,12 +94,9 @@ fn publish(
     result: &CompareResult,
 ) -> Result<Exit, Failure> {
     let path = folder.path().to_owned();
-    let page = q2c_report::html::compare(result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, ran.state(), result, &page)?;
-    match args.how.run.json {
-        true => print_json(result)?,
-        false => print(&q2c_report::terminal::compare(result, screen()))?,
-    }
+    show(result, args.how.run.json)?;
     run_folder::tell_report(&path);
     let devices = result.comparisons.iter().flat_map(|one| &one.devices);
     let trials = devices.flat_map(|device| &device.trials);

@@ -6,8 +6,9 @@ use super::place::Place;
 use crate::args::ReproduceArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::workbench::scratch;
+use q2c_report::Reported;
 use q2c_reproduce::{Experiment, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{
@@ -103,16 +104,13 @@ fn conclude(
         experiments: lines,
         missing,
     };
-    let page = q2c_report::html::reproduce_all(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     let state = match complete {
         true => RunState::Complete,
         false => RunState::Interrupted,
     };
     run_folder::publish(folder, state, &result, &page)?;
-    match args.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::reproduce_all(&result, screen()))?,
-    }
+    show(&result, args.run.json)?;
     run_folder::tell_report(&path);
     if complete {
         place.tell_no_longer_needed();
@@ -174,7 +172,7 @@ fn run_part(
             .or_exit_of(RunDirError::exit)?,
     };
     let (result, end) = measured(experiment, &own, place, &mut part, stop)?;
-    let page = q2c_report::html::reproduce(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(part, end.state(), &result, &page)?;
     Ok((result, end))
 }

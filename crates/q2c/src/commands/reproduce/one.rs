@@ -6,9 +6,10 @@ use super::{PlanAsRun, rules};
 use crate::args::ReproduceArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::scratch;
+use q2c_report::Reported;
 use q2c_reproduce::jobs::{At, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
 use q2c_reproduce::studies::place::PlacePlan;
@@ -81,16 +82,13 @@ fn conclude(
             return Err(failure);
         }
     };
-    let page = q2c_report::html::reproduce(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, end.state(), &result, &page)?;
     if let End::Aborted { label, error, .. } = &end {
         place.keep_for_resume(&path);
         return Err(Failure::new(Exit::Device, format!("run {label}: {error}")));
     }
-    match args.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::reproduce(&result, screen()))?,
-    }
+    show(&result, args.run.json)?;
     run_folder::tell_report(&path);
     match end.state() {
         RunState::Complete => {

@@ -9,6 +9,7 @@ use crate::progress::of_trials;
 use crate::requests::tune::stored_workload;
 use crate::workbench;
 use q2c_host::target::Scratch;
+use q2c_report::Reported;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
@@ -131,7 +132,7 @@ fn run_in(
     let mut progress = of_trials();
     let tuned = tune.run(&mut folder, progress.as_mut());
     let (result, state) = tuned.map_err(|error| Failure::new(error.exit(), error))?;
-    let page = q2c_report::html::tune(&result).or_exit(Exit::Internal)?;
+    let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
     Ok((result, state))
 }

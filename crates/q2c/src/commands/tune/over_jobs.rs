@@ -5,12 +5,13 @@ use crate::args::TuneArgs;
 use crate::commands::limits::Limits;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use crate::requests::workload::workload;
 use crate::workbench::open_without_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::CpuId;
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
 use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
@@ -200,7 +201,7 @@ impl Whole<'_> {
             true => RunState::Complete,
             false => RunState::Interrupted,
         };
-        let page = q2c_report::html::tune_jobs(&result).or_exit(Exit::Internal)?;
+        let page = result.document().page().or_exit(Exit::Internal)?;
         run_folder::publish(self.folder, state, &result, &page)?;
         if let Some((jobs, failure)) = failed {
             // What was measured before is in the report.
@@ -212,10 +213,7 @@ impl Whole<'_> {
             );
             return Err(Failure::new(failure.exit(), message));
         }
-        match self.args.workload.run.json {
-            true => print_json(&result)?,
-            false => print(&q2c_report::terminal::tune_jobs(&result, screen()))?,
-        }
+        show(&result, self.args.workload.run.json)?;
         run_folder::tell_report(&path);
         if state != RunState::Complete {
             run_folder::tell_stopped(&path);

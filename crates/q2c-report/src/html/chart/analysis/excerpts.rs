@@ -43,7 +43,7 @@ const LANES: [Lanes; 2] = [
 
 /// The chart of all excerpts, each by CPU and, where the trace names hardware queues, by queue.
 /// `None` when the trace has no completions.
-pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
+pub(crate) fn chart(result: &AnalyzeResult) -> Option<Chart> {
     if result.completed == 0 {
         return None;
     }
@@ -145,7 +145,7 @@ fn rows(
 }
 
 /// The first and the last known time of an I/O, ns.
-pub(super) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
+pub(crate) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
     let times = [
         io.queue_ns,
         io.getrq_ns,

@@ -12,7 +12,7 @@ fn at(load: &Load) -> Value {
 }
 
 /// The heat map of latencies over time.
-pub(super) fn latency(result: &AnalyzeResult) -> Chart {
+pub(crate) fn latency(result: &AnalyzeResult) -> Chart {
     let loads = &result.over_time;
     let seen: BTreeSet<u64> = loads
         .iter()
@@ -79,7 +79,7 @@ fn rate(load: &Load, class: u64) -> Value {
 }
 
 /// The chart of I/Os in flight and throughput.
-pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
+pub(crate) fn in_flight(result: &AnalyzeResult) -> Chart {
     let loads = &result.over_time;
     let line = |name: &str, colour: &str, of: &dyn Fn(&Load) -> f64| {
         json!({
@@ -128,7 +128,7 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
 }
 
 /// The chart of reads and writes over time: their number, and the data that they move.
-pub(super) fn throughput(result: &AnalyzeResult) -> Chart {
+pub(crate) fn throughput(result: &AnalyzeResult) -> Chart {
     let views = vec![
         rates(&result.throughput, "IOPS", "IOPS", |moved| moved.ios as f64),
         rates(&result.throughput, "MiB/s", "MiB/s", |moved| {

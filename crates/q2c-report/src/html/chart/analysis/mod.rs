@@ -4,14 +4,14 @@ mod excerpts;
 mod load;
 mod offsets;
 mod queues;
-pub(super) mod stages;
+pub(crate) mod stages;
 
 use super::Chart;
 use crate::quantity::count;
 use q2c_result::analyze::AnalyzeResult;
 
 /// Stages with the names of their colours, in the order of a request's life.
-pub(super) const STAGES: [(&str, &str); 8] = [
+pub(crate) const STAGES: [(&str, &str); 8] = [
     ("Q2G", "@bad"),
     ("G2I", "@d"),
     ("Q2M", "@b"),
@@ -26,7 +26,7 @@ pub(super) const STAGES: [(&str, &str); 8] = [
 const FEW: u64 = 1000;
 
 /// The charts of an analysis, in reading order; those without data are left out.
-pub(in crate::html) fn all(result: &AnalyzeResult) -> Vec<Chart> {
+pub(crate) fn all(result: &AnalyzeResult) -> Vec<Chart> {
     let mut charts = vec![
         stages::where_time_goes(result),
         load::latency(result),

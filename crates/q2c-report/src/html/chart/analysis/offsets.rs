@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 /// Most devices that have a chart.
 const MOST: usize = 4;
 /// Colours of reads and of writes, in all charts of an analysis.
-pub(super) const READS: &str = "@a";
-pub(super) const WRITES: &str = "@poll";
+pub(crate) const READS: &str = "@a";
+pub(crate) const WRITES: &str = "@poll";
 
 /// A chart for each of the devices with most I/Os.
-pub(super) fn charts(result: &AnalyzeResult) -> Vec<Chart> {
+pub(crate) fn charts(result: &AnalyzeResult) -> Vec<Chart> {
     if result.input.facts.contains_key(STATED_SECTOR) {
         return Vec::new();
     }

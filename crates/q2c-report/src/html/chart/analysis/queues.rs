@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The requests of each queue, and the CPUs that they came from.
-pub(super) fn chart(result: &AnalyzeResult) -> Chart {
+pub(crate) fn chart(result: &AnalyzeResult) -> Chart {
     let mut traces = Vec::new();
     let mut map = Vec::new();
     if result.hctx.len() > 1 {

@@ -12,10 +12,10 @@ const NS_TO_US: f64 = 1e-3;
 
 /// A point of the stacked chart: its place on the x axis, mean Q2C in ns, and the shares of the
 /// stages in Q2C.
-pub(in crate::html::chart) type Slice<'a> = (f64, f64, &'a BTreeMap<String, f64>);
+pub(crate) type Slice<'a> = (f64, f64, &'a BTreeMap<String, f64>);
 
 /// The mean time in each stage, stacked to the mean Q2C, with a view over time and one over load.
-pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
+pub(crate) fn where_time_goes(result: &AnalyzeResult) -> Chart {
     let mut views = Vec::new();
     if let Some(found) = &result.bottleneck {
         let over_time: Vec<Slice<'_>> = found
@@ -63,7 +63,7 @@ pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
 }
 
 /// A view of bars that stand upon each other over `x`.
-pub(in crate::html::chart) fn view(label: &'static str, traces: Vec<Value>, x: &Value) -> View {
+pub(crate) fn view(label: &'static str, traces: Vec<Value>, x: &Value) -> View {
     let mut layout = axis::single(x, &axis::from_zero("mean time, us"));
     layout["barmode"] = json!("stack");
     layout["bargap"] = json!(0.0);
@@ -76,10 +76,7 @@ pub(in crate::html::chart) fn view(label: &'static str, traces: Vec<Value>, x: &
 }
 
 /// Bars of the mean time in each stage. They stand at the slices' places, or at these names.
-pub(in crate::html::chart) fn stacked(
-    slices: &[Slice<'_>],
-    names: Option<&[String]>,
-) -> Vec<Value> {
+pub(crate) fn stacked(slices: &[Slice<'_>], names: Option<&[String]>) -> Vec<Value> {
     let used = |name: &str| {
         slices
             .iter()
@@ -118,7 +115,7 @@ const PERCENTILES: [Percentile; 7] = [
 ];
 
 /// The percentiles of every stage, and those of Q2C by operation.
-pub(super) fn percentiles(result: &AnalyzeResult) -> Chart {
+pub(crate) fn percentiles(result: &AnalyzeResult) -> Chart {
     let total = if result.layer == Layer::User {
         "U2C"
     } else {

@@ -11,7 +11,7 @@ type Kind<'a> = (&'static str, &'static str, &'a Spread);
 
 /// The distributions of U2C and Q2C of every device. A replay's page also has U2C from the intended
 /// time.
-pub(super) fn distributions(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn distributions(lines: &[Line<'_>]) -> Chart {
     Chart {
         id: "latency".into(),
         title: "How long do requests take?".into(),

@@ -42,11 +42,11 @@ const IOPS: Measure = Measure {
     note: "Requests submitted in each window, per second.",
 };
 
-pub(super) fn in_flight(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn in_flight(lines: &[Line<'_>]) -> Chart {
     chart(lines, &IN_FLIGHT)
 }
 
-pub(super) fn iops(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn iops(lines: &[Line<'_>]) -> Chart {
     chart(lines, &IOPS)
 }
 
@@ -99,7 +99,7 @@ fn recorded_line(trial: &ReplayTrial, measure: &Measure) -> Value {
 
 /// The lateness of the latest submission in each window. The chart is empty when no submission was
 /// late, as in modes without intended times.
-pub(super) fn lateness(lines: &[Line<'_>]) -> Chart {
+pub(crate) fn lateness(lines: &[Line<'_>]) -> Chart {
     let late = |line: &&Line<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
     let trace = |line: &Line<'_>| {
         let windows = line.trial.windows.iter();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const COLOURS: [&str; 8] = ["@a", "@poll", "@chosen", "@b", "@d", "@c", "@e", "@f"];
 
 /// A device's shown trial, with the name and colour that it has in all charts.
-pub(in crate::html) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Name of the device, escaped for plotly.
     name: String,
     /// Name of the device's colour.
@@ -53,7 +53,7 @@ impl<'a> Line<'a> {
 
 /// The charts of a replay or comparison, in reading order; those without data are left out, and
 /// those over time where the lines are not `of_one_replay`.
-pub(in crate::html) fn all(lines: &[Line<'_>], of_one_replay: bool) -> Vec<Chart> {
+pub(crate) fn all(lines: &[Line<'_>], of_one_replay: bool) -> Vec<Chart> {
     let mut charts = vec![latency::distributions(lines)];
     if of_one_replay {
         charts.extend([

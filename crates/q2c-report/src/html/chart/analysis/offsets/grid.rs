@@ -4,10 +4,10 @@ use q2c_result::analyze::{OffsetMap, OffsetWindow};
 
 /// The I/Os in each cell: rows from the lowest offset on, each over time; `None` where there is
 /// none.
-pub(super) type Counts = Vec<Vec<Option<u64>>>;
+pub(crate) type Counts = Vec<Vec<Option<u64>>>;
 
 /// The cells of a device's map.
-pub(super) struct Grid {
+pub(crate) struct Grid {
     /// The middle of the first window, seconds.
     pub first_s: f64,
     /// Length of a window, ns.

@@ -2,16 +2,17 @@
 //! unknown.
 
 use crate::cpu_trials;
+use crate::invalid;
 use crate::label::ranges;
 use crate::quantity::{duration, seconds, size};
 use crate::service::service_times;
 use crate::sim_machine;
 use q2c_model::CpuId;
 use q2c_result::tune::Calibration;
-use q2c_result::{Device, Machine, Target};
+use q2c_result::{Check, Device, DoctorReport, Machine, Target, Verdict};
 
 /// A line of a table of facts.
-pub(super) struct Fact {
+pub(crate) struct Fact {
     pub name: String,
     pub value: String,
 }
@@ -36,7 +37,7 @@ fn yes(value: bool) -> &'static str {
 }
 
 /// The facts of the machine.
-pub(super) fn machine(m: &Machine) -> Vec<Fact> {
+pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
     if let Some(facts) = sim_machine::facts(m) {
         let facts = facts.into_iter();
         return facts.map(|(name, value)| fact(name, value)).collect();
@@ -70,7 +71,7 @@ pub(super) fn machine(m: &Machine) -> Vec<Fact> {
 }
 
 /// The facts of the target and of the device under it.
-pub(super) fn target(t: &Target) -> Vec<Fact> {
+pub(crate) fn target(t: &Target) -> Vec<Fact> {
     let mut facts = vec![fact("Path", &t.path), fact("Kind", t.kind.text())];
     // A controller that no kernel driver has tells no size.
     facts.extend((t.size.0 > 0).then(|| fact("Size", size(t.size))));
@@ -108,7 +109,7 @@ fn device(d: &Device) -> Vec<Fact> {
 }
 
 /// The facts of one block size's calibration.
-pub(super) fn calibration(c: &Calibration) -> Vec<Fact> {
+pub(crate) fn calibration(c: &Calibration) -> Vec<Fact> {
     let ns = |value: f64| duration(value);
     let cost = &c.cost;
     let origin = match c.reused {
@@ -142,4 +143,36 @@ fn listed(items: impl Iterator<Item = String>) -> String {
         empty if empty.is_empty() => "none seen".to_owned(),
         list => list,
     }
+}
+
+/// The doctor's checks: those that invalidate something first, those that pass last.
+pub(crate) fn checks(report: &DoctorReport) -> Vec<Fact> {
+    let mut checks: Vec<&Check> = report.checks.iter().collect();
+    let (rank, word) = (
+        |check: &&Check| match check.verdict {
+            Verdict::Invalidates => 0,
+            Verdict::Warn => 1,
+            Verdict::Unknown => 2,
+            Verdict::Pass => 3,
+        },
+        |check: &Check| match check.verdict {
+            Verdict::Pass => "ok",
+            Verdict::Warn => "warn",
+            Verdict::Invalidates => "invalidates",
+            Verdict::Unknown => "unknown",
+        },
+    );
+    checks.sort_by_key(rank);
+    let fact_of = |check: &Check| {
+        let invalid = check.verdict == Verdict::Invalidates && !check.columns.is_empty();
+        let mut value = format!("{}: {}; {}", word(check), check.found, check.means);
+        if invalid {
+            value += &format!(". Invalidates {}", invalid::columns(check));
+        }
+        if let Some(fix) = &check.fix {
+            value += &format!(". To do: {fix}");
+        }
+        fact(&check.id, value)
+    };
+    checks.into_iter().map(fact_of).collect()
 }

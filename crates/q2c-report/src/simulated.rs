@@ -1,11 +1,11 @@
 //! Simulated figures as the row of a table.
 
-use super::table::Field;
 use crate::quantity::duration;
+use crate::said::Field;
 use q2c_model::Simulated;
 
 /// The heads of the columns of [`row`].
-pub(super) const HEAD: [&str; 11] = [
+pub(crate) const HEAD: [&str; 11] = [
     "method",
     "IOPS",
     "CPU %",
@@ -20,12 +20,12 @@ pub(super) const HEAD: [&str; 11] = [
 ];
 
 /// What late and polled mean.
-pub(super) const LEGEND: &str =
-    "late: time lost by oversleeping / device time; polled: time polled / device time";
+pub(crate) const LEGEND: &str =
+    "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.";
 
 /// The row of a method over so many I/Os. Without one that counts there are no figures, and some
 /// would divide by nothing.
-pub(super) fn row(name: Field, ios: u64, gives: &Simulated) -> Vec<Field> {
+pub(crate) fn row(name: &str, ios: u64, gives: &Simulated) -> Vec<Field> {
     let known = |value: f64| ios > 0 && value.is_finite();
     let shown = |value: f64, decimals: usize| match known(value) {
         true => format!("{value:.decimals$}"),
@@ -47,7 +47,7 @@ pub(super) fn row(name: Field, ios: u64, gives: &Simulated) -> Vec<Field> {
         time(gives.latencies.p99_ns),
         time(gives.latencies.p999_ns),
     ];
-    std::iter::once(name)
+    std::iter::once(Field::from(name))
         .chain(numbers.into_iter().map(Field::from))
         .collect()
 }
@@ -64,7 +64,7 @@ mod tests {
             ..Simulated::default()
         };
         let blanks = |ios, gives: &Simulated| {
-            let row = row(Field::from("poll"), ios, gives);
+            let row = row("poll", ios, gives);
             let blank = row.iter().filter(|field| **field == Field::from("-"));
             blank.count()
         };

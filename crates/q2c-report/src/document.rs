@@ -1,0 +1,278 @@
+//! What a report says of a result, whatever shows it: a title, answers, sections of sentences,
+//! tables and charts, warnings, and facts. A terminal, a page and Markdown show the same document.
+
+mod bench;
+mod markdown;
+mod replays;
+mod studies;
+mod traces;
+mod tune;
+
+pub use crate::html::RenderError;
+
+use crate::facts::{self, Fact};
+use crate::html::chart::Chart;
+use crate::label;
+use crate::said::{Said, Table, Weight};
+use crate::sim_machine;
+use crate::terminal::Screen;
+use q2c_result::{Machine, Target, Warning};
+
+/// A result that has a report.
+pub trait Reported {
+    /// What its report says.
+    fn document(&self) -> Document;
+}
+
+/// The content of a report.
+#[derive(Default)]
+pub struct Document {
+    /// The command that made the result, as it is typed behind `q2c`.
+    pub(crate) command: &'static str,
+    pub(crate) version: String,
+    pub(crate) schema: String,
+    pub(crate) seed: u64,
+    /// 0 for a result that is always the same and so has no start.
+    pub(crate) started_unix_s: u64,
+    pub(crate) title: String,
+    /// The run in a line.
+    pub(crate) about: String,
+    /// What a simulated machine was; `None` for a real one.
+    pub(crate) simulated: Option<String>,
+    /// What is missing of a run that was stopped early.
+    pub(crate) unfinished: Option<Said>,
+    pub(crate) answers: Vec<Answer>,
+    /// Sentences that stand between the answers and the sections.
+    pub(crate) notices: Vec<Said>,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) facts: Vec<Facts>,
+}
+
+/// An answer: its sentence, and what it rests on.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// What it is of; may be empty.
+    pub of: String,
+    pub headline: String,
+    pub weight: Weight,
+    pub caveats: Vec<String>,
+    pub evidence: Vec<String>,
+    /// Lines that carry it out.
+    pub to_do: Vec<String>,
+}
+
+impl Answer {
+    pub fn new(headline: impl Into<String>) -> Self {
+        Answer::from(Said::plain("", headline))
+    }
+
+    /// The answer as a sentence among others, with its caveats.
+    pub fn said(self) -> Vec<Said> {
+        let caveats = self.caveats.into_iter();
+        let caveats = caveats.map(|words| Said::new(Weight::Caution, "caveat", words));
+        let own = Said::new(self.weight, &self.of, self.headline);
+        std::iter::once(own).chain(caveats).collect()
+    }
+}
+
+impl From<Said> for Answer {
+    fn from(said: Said) -> Self {
+        Answer {
+            of: said.what,
+            headline: said.words,
+            weight: said.weight,
+            caveats: Vec::new(),
+            evidence: Vec::new(),
+            to_do: Vec::new(),
+        }
+    }
+}
+
+/// Something that a section shows.
+pub(crate) enum Part {
+    Told(Vec<Said>),
+    /// A table, and how much each of its rows matters; none for rows that are alike.
+    Table(Table, Vec<Weight>),
+    Charts(Vec<Chart>),
+    /// Text that is laid out already, such as the lines of a file to copy.
+    Remark(String),
+}
+
+/// A part of a report under a title.
+#[derive(Default)]
+pub(crate) struct Section {
+    pub title: String,
+    pub parts: Vec<Part>,
+    /// Whether it stands behind the answer and is folded: a page opens it, a terminal shows it
+    /// with `-v`.
+    pub folded: bool,
+}
+
+impl Section {
+    pub fn new(title: impl Into<String>) -> Self {
+        Section {
+            title: title.into(),
+            ..Section::default()
+        }
+    }
+
+    pub fn table(self, table: Table) -> Self {
+        self.marked(table, Vec::new())
+    }
+
+    /// A table whose rows differ in weight.
+    pub fn marked(mut self, table: Table, weights: Vec<Weight>) -> Self {
+        if !table.rows.is_empty() {
+            self.parts.push(Part::Table(table, weights));
+        }
+        self
+    }
+
+    pub fn told(mut self, said: impl IntoIterator<Item = Said>) -> Self {
+        let said: Vec<Said> = said.into_iter().collect();
+        if !said.is_empty() {
+            self.parts.push(Part::Told(said));
+        }
+        self
+    }
+
+    pub fn charts(mut self, charts: impl IntoIterator<Item = Chart>) -> Self {
+        let charts: Vec<Chart> = charts.into_iter().collect();
+        if !charts.is_empty() {
+            self.parts.push(Part::Charts(charts));
+        }
+        self
+    }
+
+    pub fn remark(mut self, words: impl Into<String>) -> Self {
+        let words = words.into();
+        if !words.is_empty() {
+            self.parts.push(Part::Remark(words));
+        }
+        self
+    }
+
+    pub fn folded(self) -> Self {
+        Section {
+            folded: true,
+            ..self
+        }
+    }
+
+    /// Whether a terminal has something to show of it.
+    pub fn has_text(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| !matches!(part, Part::Charts(_)))
+    }
+}
+
+/// Facts with their heading.
+pub(crate) struct Facts {
+    pub title: String,
+    pub facts: Vec<Fact>,
+    /// What they are of, for the line below the page's title.
+    pub of: Vec<String>,
+}
+
+impl Document {
+    pub(crate) fn new(command: &'static str, version: &str, schema: &str) -> Self {
+        Document {
+            command,
+            version: version.to_owned(),
+            schema: schema.to_owned(),
+            ..Document::default()
+        }
+    }
+
+    pub(crate) fn titled(self, title: impl Into<String>, about: impl Into<String>) -> Self {
+        Document {
+            title: title.into(),
+            about: about.into(),
+            ..self
+        }
+    }
+
+    pub(crate) fn run(self, seed: u64, started_unix_s: u64) -> Self {
+        Document {
+            seed,
+            started_unix_s,
+            ..self
+        }
+    }
+
+    /// Says first that the run was stopped early, where it was.
+    pub(crate) fn complete(self, is_complete: bool) -> Self {
+        let what = "the run was stopped early; what is shown is valid, the rest is missing";
+        self.missing((!is_complete).then(|| what.to_owned()))
+    }
+
+    /// Says first what is missing, where something is.
+    pub(crate) fn missing(self, words: Option<String>) -> Self {
+        Document {
+            unfinished: words.map(|words| Said::new(Weight::Bad, "incomplete", words)),
+            ..self
+        }
+    }
+
+    pub(crate) fn answers(mut self, answers: impl IntoIterator<Item = Answer>) -> Self {
+        self.answers.extend(answers);
+        self
+    }
+
+    pub(crate) fn notices(mut self, said: impl IntoIterator<Item = Said>) -> Self {
+        self.notices.extend(said);
+        self
+    }
+
+    /// Adds a section, unless it has nothing to show.
+    pub(crate) fn section(mut self, section: Section) -> Self {
+        if !section.parts.is_empty() {
+            self.sections.push(section);
+        }
+        self
+    }
+
+    pub(crate) fn warnings(mut self, warnings: &[Warning]) -> Self {
+        self.warnings.extend_from_slice(warnings);
+        self
+    }
+
+    pub(crate) fn target(self, target: &Target) -> Self {
+        let model = target.device.as_ref().and_then(|disk| disk.model.clone());
+        self.facts(Facts {
+            title: format!("Target {}", target.path),
+            facts: facts::target(target),
+            of: [label::target(target)].into_iter().chain(model).collect(),
+        })
+    }
+
+    pub(crate) fn machine(mut self, machine: &Machine) -> Self {
+        self.simulated = sim_machine::headline(machine);
+        self.facts(Facts {
+            title: "Machine".to_owned(),
+            facts: facts::machine(machine),
+            of: sim_machine::about(machine),
+        })
+    }
+
+    pub(crate) fn facts(mut self, facts: Facts) -> Self {
+        self.facts.push(facts);
+        self
+    }
+
+    /// The report for a terminal.
+    #[must_use]
+    pub fn text(&self, screen: Screen) -> String {
+        crate::terminal::document(self, screen)
+    }
+
+    /// The report as one HTML file that opens without a network.
+    ///
+    /// # Errors
+    /// A template could not be filled; its types leave no way for that.
+    pub fn page(&self) -> Result<String, RenderError> {
+        crate::html::page(self)
+    }
+}

@@ -1,0 +1,121 @@
+//! A document as Markdown, to paste into an issue or a message.
+
+use super::{Document, Part, Section};
+use crate::said::{Field, Said, Table};
+
+impl Document {
+    /// The report as Markdown. Charts are on the page alone.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = format!("## {}\n\n{}\n", escaped(&self.title), escaped(&self.about));
+        if let Some(words) = &self.simulated {
+            text += &format!("\n**simulated:** {}\n", escaped(words));
+        }
+        text += &told(self.unfinished.as_slice());
+        for answer in &self.answers {
+            let of = match answer.of.as_str() {
+                "" => String::new(),
+                of => format!("{}: ", escaped(of)),
+            };
+            text += &format!("\n**{of}{}**\n\n", escaped(&answer.headline));
+            text += &items("caveat: ", &answer.caveats);
+            text += &items("", &answer.evidence);
+            if !answer.to_do.is_empty() {
+                text += &format!("\n```\n{}\n```\n", answer.to_do.join("\n"));
+            }
+        }
+        text += &told(&self.notices);
+        let sections = self.sections.iter().filter(|section| section.has_text());
+        text.extend(sections.map(section));
+        let warnings: Vec<Said> = self.warnings.iter().map(Said::warning).collect();
+        text + &told(&warnings)
+    }
+}
+
+fn section(of: &Section) -> String {
+    let mut text = match of.title.as_str() {
+        "" => String::new(),
+        title => format!("\n### {}\n", escaped(title)),
+    };
+    for part in &of.parts {
+        match part {
+            Part::Told(said) => text += &told(said),
+            Part::Table(of, _) => text += &table(of),
+            Part::Remark(words) => text += &format!("\n{}\n", escaped(words)),
+            Part::Charts(_) => {}
+        }
+    }
+    text
+}
+
+fn items(before: &str, words: &[String]) -> String {
+    let lines = words.iter();
+    lines
+        .map(|words| format!("- {before}{}\n", escaped(words)))
+        .collect()
+}
+
+fn told(said: &[Said]) -> String {
+    let line = |said: &Said| format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words));
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", said.iter().map(line).collect::<String>()),
+    }
+}
+
+fn table(of: &Table) -> String {
+    let row = |fields: Vec<String>| format!("| {} |\n", fields.join(" | "));
+    let head = of.head.iter().map(|head| escaped(&head.replace('\n', " ")));
+    let marks = (0..of.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
+    let mut text = format!("\n{}{}", row(head.collect()), row(marks.collect()));
+    let field = |field: &Field| match field.below.as_str() {
+        "" => escaped(&field.text),
+        below => format!("{}<br>{}", escaped(&field.text), escaped(below)),
+    };
+    for fields in &of.rows {
+        text += &row(fields.iter().map(field).collect());
+    }
+    match of.legend {
+        "" => text,
+        legend => format!("{text}\n{}\n", escaped(legend)),
+    }
+}
+
+/// Makes text from outside harmless: no markup, no line of its own.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => safe.extend(['\\', c]),
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '&' => safe += "&amp;",
+            c if c.is_control() => safe.extend(c.escape_unicode()),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Names that a disk or a file can have stay text: no tag, no link, no column, no line.
+    #[test]
+    fn markup_from_outside_is_text() {
+        assert_eq!(
+            escaped("<b>|[x](y)\n# z"),
+            "&lt;b&gt;\\|\\[x\\](y)\\u{a}\\# z"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_from_outside_begins_a_tag_or_a_line(text in any::<String>()) {
+            let safe = escaped(&text);
+            prop_assert!(!safe.contains('<') && !safe.chars().any(char::is_control), "{safe:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A document as a page.
+
+use super::chart::Chart;
+use super::page::{RenderError, started};
+use super::shell::Shell;
+use crate::document::{Document, Part};
+use crate::said::{Said, Weight};
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct Page<'a> {
+    result: &'a Document,
+    shell: Shell,
+    warnings: Vec<Said>,
+}
+
+/// Renders the page.
+///
+/// # Errors
+/// The template could not be filled; its types leave no way for that.
+pub(crate) fn page(of: &Document) -> Result<String, RenderError> {
+    let page = Page {
+        shell: Shell::new(of.command, job(of), charts(of)),
+        warnings: of.warnings.iter().map(Said::warning).collect(),
+        result: of,
+    };
+    Ok(page.render()?)
+}
+
+/// The class of a row in the style sheet.
+fn row_class(weights: &[Weight], row: &usize) -> &'static str {
+    match weights.get(*row) {
+        Some(Weight::Good) => "recommended",
+        Some(Weight::Caution) => "caution",
+        Some(Weight::Bad) => "suspect",
+        Some(Weight::Plain) | None => "",
+    }
+}
+
+fn charts(of: &Document) -> impl Iterator<Item = &Chart> {
+    let parts = of.sections.iter().flat_map(|section| &section.parts);
+    let charts = parts.filter_map(|part| match part {
+        Part::Charts(charts) => Some(charts),
+        _ => None,
+    });
+    charts.flatten()
+}
+
+impl Weight {
+    /// The class in the style sheet.
+    fn class(self) -> &'static str {
+        match self {
+            Weight::Plain => "",
+            Weight::Good => "good",
+            Weight::Caution => "caution",
+            Weight::Bad => "bad",
+        }
+    }
+}
+
+/// The line below the title: the run, and the disks and the machine that it was on, but for what
+/// was named already. A result that is always the same has no start.
+fn job(of: &Document) -> String {
+    let mut words = of.about.clone();
+    for name in of.facts.iter().flat_map(|facts| &facts.of) {
+        if *name != of.title && !words.contains(name.as_str()) {
+            words += &format!(" \u{b7} {name}");
+        }
+    }
+    match of.started_unix_s {
+        0 => words,
+        start => format!("{words} \u{b7} {}", started(start)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Facts;
+
+    #[test]
+    fn the_line_below_the_title_names_disk_and_machine_once() {
+        let facts = |of: &[&str]| Facts {
+            title: String::new(),
+            facts: Vec::new(),
+            of: of.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let drive = || facts(&["/dev/nvme0n1", "a drive"]);
+        let both = Document::default()
+            .titled("a title", "on /dev/nvme0n1")
+            .facts(drive())
+            .facts(facts(&["Linux 6.18.0", "a CPU"]));
+        assert_eq!(
+            job(&both),
+            "on /dev/nvme0n1 \u{b7} a drive \u{b7} Linux 6.18.0 \u{b7} a CPU"
+        );
+        let one = Document::default()
+            .titled("/dev/nvme0n1", "run")
+            .run(0, 1_767_225_600)
+            .facts(drive());
+        assert_eq!(job(&one), "run \u{b7} a drive \u{b7} 2026-01-01 00:00 UTC");
+    }
+}

@@ -1,0 +1,84 @@
+//! A document in a terminal.
+
+use super::said;
+use super::screen::{Screen, Tone};
+use crate::document::{Answer, Document, Part, Section};
+use crate::said::{Said, Weight};
+
+/// The lines of a document: title, what the numbers are not, answers, sections, warnings.
+pub(crate) fn document(of: &Document, screen: Screen) -> String {
+    let about = match of.about.as_str() {
+        "" => String::new(),
+        about => format!("\u{b7} {about}"),
+    };
+    let mut text = screen.note(Tone::Strong, &of.title, &about);
+    if let Some(words) = &of.simulated {
+        text += &screen.note(Tone::Strong, "simulated:", words);
+    }
+    text += &said::all(&of.unfinished, screen);
+    for of in &of.answers {
+        text += &answer(of, screen);
+    }
+    text += &said::all(&of.notices, screen);
+    let sections = of.sections.iter().filter(|section| section.has_text());
+    let (folded, shown): (Vec<&Section>, Vec<&Section>) =
+        sections.partition(|section| section.folded && !screen.verbose);
+    text.extend(shown.iter().map(|of| section(of, screen)));
+    if !of.warnings.is_empty() {
+        text.push('\n');
+        let warnings: Vec<Said> = of.warnings.iter().map(Said::warning).collect();
+        text += &said::all(&warnings, screen);
+    }
+    let held = |has: fn(&Answer) -> bool, name: &'static str| {
+        let is_held = !screen.verbose && of.answers.iter().any(has);
+        is_held.then_some(name)
+    };
+    let titles: Vec<&str> = held(|of| !of.evidence.is_empty(), "evidence")
+        .into_iter()
+        .chain(held(|of| !of.to_do.is_empty(), "how to apply"))
+        .chain(folded.iter().map(|of| of.title.as_str()))
+        .collect();
+    if !titles.is_empty() {
+        text += &screen.note(Tone::Dim, "with -v:", &titles.join(", "));
+    }
+    text
+}
+
+fn answer(of: &Answer, screen: Screen) -> String {
+    let tone = match of.weight {
+        Weight::Plain => Tone::Strong,
+        weight => said::tone(weight),
+    };
+    let mark = match of.of.as_str() {
+        "" => "\u{25b8}".to_owned(),
+        of => format!("\u{25b8} {of}:"),
+    };
+    let mut text = screen.note(tone, &mark, &of.headline);
+    for words in &of.caveats {
+        text += &screen.note(Tone::Caution, "caveat:", words);
+    }
+    if screen.verbose {
+        text.extend(of.evidence.iter().map(|words| screen.item(words)));
+        text.extend(of.to_do.iter().map(|line| screen.step(line)));
+    }
+    text
+}
+
+fn section(of: &Section, screen: Screen) -> String {
+    let mut text = "\n".to_owned();
+    if !of.title.is_empty() {
+        text += &screen.note(Tone::Strong, &of.title, "");
+    }
+    for (at, part) in of.parts.iter().enumerate() {
+        if at > 0 && matches!(part, Part::Table(..)) {
+            text.push('\n');
+        }
+        match part {
+            Part::Told(of) => text += &said::all(of, screen),
+            Part::Table(of, weights) => text += &said::table(of, weights, screen),
+            Part::Remark(words) => text += &screen.legend(words),
+            Part::Charts(_) => {}
+        }
+    }
+    text
+}
