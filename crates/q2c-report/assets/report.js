@@ -145,7 +145,7 @@
   // Charts of a section over the same time zoom together. What is shown of the time is kept by
   // section; a section without an entry shows all of it.
   const shownTime = new Map();
-  const sectionOf = (chart) => chart.closest("section") ?? document.body;
+  const sectionOf = (chart) => chart.closest("section, details.fact") ?? document.body;
   const viewOf = (chart) => figures[chart.dataset.chart][shownView.get(chart.dataset.chart) ?? 0];
   const overTime = (chart) => viewOf(chart).layout.xaxis?.linked === true;
   const rangeOf = (plot) => (plot.layout.xaxis.autorange ? undefined : plot.layout.xaxis.range?.map(Number));
@@ -219,10 +219,18 @@
     });
   }
 
+  const ready = unpack("figures").then((text) => {
+    figures = JSON.parse(text);
+    charts.forEach(addViews);
+  });
   // A folded chart has no width to be drawn in: it is drawn when it is opened.
   const isShown = (chart) => chart.offsetParent !== null;
   async function drawShown() {
-    for (const chart of charts) if (!chart.dataset.state && isShown(chart)) await draw(chart);
+    await ready;
+    const waiting = charts.filter((chart) => !chart.dataset.state && isShown(chart));
+    for (const chart of waiting) chart.dataset.state = "drawing";
+    // One that fails says so in its place, and leaves the others alone.
+    for (const chart of waiting) await draw(chart).catch(console.error);
   }
   for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", drawShown);
 
@@ -280,9 +288,7 @@
     throw error;
   }
 
-  unpack("figures").then((text) => {
-    figures = JSON.parse(text);
-    charts.forEach(addViews);
+  ready.then(() => {
     window.addEventListener("beforeprint", drawAll);
     return location.hash === "#everything" ? drawAll() : drawShown();
   }).catch(fail);

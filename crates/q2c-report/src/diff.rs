@@ -105,15 +105,13 @@ pub(crate) fn says(says: DiffSays) -> &'static str {
     }
 }
 
-/// The figures that say something, or all.
-pub(crate) fn shown(result: &DiffResult, all: bool) -> Vec<&ComparedFigure> {
-    let tells = |of: &&ComparedFigure| {
-        all || matches!(
-            of.says,
-            DiffSays::Better | DiffSays::Worse | DiffSays::Differs
-        ) || (of.says == DiffSays::Single && of.ratio.is_some_and(|r| (r - 1.0).abs() > 0.01))
-    };
-    result.figures.iter().filter(tells).collect()
+/// Whether a figure says something.
+pub(crate) fn tells(of: &ComparedFigure) -> bool {
+    match of.says {
+        DiffSays::Better | DiffSays::Worse | DiffSays::Differs => true,
+        DiffSays::Single => of.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > 0.01),
+        DiffSays::Alike | DiffSays::Unknown => false,
+    }
 }
 
 /// A side: where it lies, and whose it is.
@@ -178,7 +176,7 @@ pub(crate) fn warnings(result: &DiffResult) -> Vec<String> {
 }
 
 /// What only one side has.
-pub(crate) fn unpaired(result: &DiffResult) -> Vec<String> {
+pub(crate) fn unpaired(result: &DiffResult) -> Vec<(&'static str, String)> {
     let of = |in_a: bool| {
         let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
         names
@@ -188,41 +186,5 @@ pub(crate) fn unpaired(result: &DiffResult) -> Vec<String> {
     };
     let told = [("only in A", of(true)), ("only in B", of(false))];
     let told = told.into_iter().filter(|(_, names)| !names.is_empty());
-    told.map(|(what, names)| format!("{what}: {names}"))
-        .collect()
-}
-
-/// The result as Markdown, for a ticket.
-#[must_use]
-pub fn markdown(result: &DiffResult, all: bool) -> String {
-    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    let lead = one_simulated(result).map(|words| format!("**{words}**\n\n"));
-    let mut text = lead.unwrap_or_default();
-    text += &format!("**{}**\n\n", cell(&verdict(result)));
-    text += &format!(
-        "- A: {}\n- B: {}\n",
-        cell(&side(&result.a)),
-        cell(&side(&result.b))
-    );
-    for of in &result.limits {
-        text += &format!("- limit {}\n", cell(&limit(of)));
-    }
-    for fact in &result.changed {
-        text += &format!("- changed: {}\n", cell(&changed(fact)));
-    }
-    for line in warnings(result).into_iter().chain(unpaired(result)) {
-        text += &format!("- {}\n", cell(&line));
-    }
-    let shown = shown(result, all);
-    if !shown.is_empty() {
-        text += &format!(
-            "\n| {} |\n|---|---:|---:|---:|---:|---|\n",
-            HEAD.join(" | ")
-        );
-        for of in &shown {
-            text += &format!("| {} |\n", row(of).map(|field| cell(&field)).join(" | "));
-        }
-        text += &format!("\n{LEGEND}\n");
-    }
-    text
+    told.collect()
 }

@@ -2,6 +2,9 @@
 //! tables and charts, warnings, and facts. A terminal, a page and Markdown show the same document.
 
 mod bench;
+mod diff;
+mod doctor;
+mod live;
 mod markdown;
 mod replays;
 mod studies;
@@ -31,7 +34,8 @@ pub struct Document {
     pub(crate) command: &'static str,
     pub(crate) version: String,
     pub(crate) schema: String,
-    pub(crate) seed: u64,
+    /// Seed of all draws; `None` for a result without any.
+    pub(crate) seed: Option<u64>,
     /// 0 for a result that is always the same and so has no start.
     pub(crate) started_unix_s: u64,
     pub(crate) title: String,
@@ -95,8 +99,10 @@ pub(crate) enum Part {
     /// A table, and how much each of its rows matters; none for rows that are alike.
     Table(Table, Vec<Weight>),
     Charts(Vec<Chart>),
-    /// Text that is laid out already, such as the lines of a file to copy.
+    /// How to read what stands above.
     Remark(String),
+    /// Lines to copy, or to carry out.
+    Lines(Vec<String>),
 }
 
 /// A part of a report under a title.
@@ -153,6 +159,14 @@ impl Section {
         self
     }
 
+    pub fn lines(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        let lines: Vec<String> = lines.into_iter().collect();
+        if !lines.is_empty() {
+            self.parts.push(Part::Lines(lines));
+        }
+        self
+    }
+
     pub fn folded(self) -> Self {
         Section {
             folded: true,
@@ -196,7 +210,14 @@ impl Document {
 
     pub(crate) fn run(self, seed: u64, started_unix_s: u64) -> Self {
         Document {
-            seed,
+            seed: Some(seed),
+            ..self.begun(started_unix_s)
+        }
+    }
+
+    /// A run without draws.
+    pub(crate) fn begun(self, started_unix_s: u64) -> Self {
+        Document {
             started_unix_s,
             ..self
         }

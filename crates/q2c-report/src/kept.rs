@@ -27,9 +27,7 @@ const KINDS: &[&dyn Kind] = &[
     &reported::<analyze::AnalyzeResult>(analyze::SCHEMA),
     &reported::<replay::ReplayResult>(replay::SCHEMA),
     &reported::<compare::CompareResult>(compare::SCHEMA),
-    &plain(diff::SCHEMA, |result: &DiffResult, screen| {
-        terminal::diff(result, true, screen)
-    }),
+    &shown::<DiffResult>(diff::SCHEMA),
     &reported::<kernel_tune::KernelTuneResult>(kernel_tune::SCHEMA),
     &reported::<fs::FsResult>(fs::SCHEMA),
     &reported::<scale::ScaleResult>(scale::SCHEMA),
@@ -39,17 +37,11 @@ const KINDS: &[&dyn Kind] = &[
     &reported::<place_watch::PlaceWatchResult>(place_watch::SCHEMA),
     &reported::<sweep::SweepResult>(sweep::SCHEMA),
     &shown::<sim::SimResult>(sim::SCHEMA),
-    &plain(watch::SCHEMA, terminal::watch),
-    &plain(kernel_watch::SCHEMA, |result: &KernelWatchResult, _| {
-        terminal::kernel_watch(result)
-    }),
-    &plain(steer::SCHEMA, |result: &SteerResult, _| {
-        terminal::steer(result)
-    }),
-    &plain(ramdisk::SCHEMA, |result: &RamDevices, screen| {
-        terminal::ram_devices(&result.devices, screen)
-    }),
-    &plain(doctor::SCHEMA, terminal::doctor),
+    &shown::<watch::WatchResult>(watch::SCHEMA),
+    &shown::<KernelWatchResult>(kernel_watch::SCHEMA),
+    &shown::<SteerResult>(steer::SCHEMA),
+    &shown::<RamDevices>(ramdisk::SCHEMA),
+    &shown::<doctor::DoctorReport>(doctor::SCHEMA),
     &plain(doctor::FIX_SCHEMA, terminal::fix),
     &reported::<poll_study::PollStudyResult>(poll_study::SCHEMA),
     &reported::<poll_search::PollSearchResult>(poll_search::SCHEMA),

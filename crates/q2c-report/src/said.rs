@@ -61,6 +61,9 @@ impl<T: Into<String>> From<T> for Field {
     }
 }
 
+/// Numbers with their units and ranges are not wider than this.
+const NUMBER: usize = 24;
+
 /// A table. The first field of a row is the row's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
@@ -85,6 +88,13 @@ impl Table {
                 .collect(),
             legend: "",
         }
+    }
+
+    /// Whether a column has sentences, which are too wide to stand in one line.
+    pub fn is_of_words(&self, column: &usize) -> bool {
+        let fields = self.rows.iter().filter_map(|row| row.get(*column));
+        let mut long = fields.filter(|field| field.text.chars().count() > NUMBER);
+        long.any(|field| field.text.contains(' '))
     }
 
     /// Removes the first column, where it would tell rows that need no name.

@@ -15,7 +15,7 @@ use q2c_stats::Interval;
 
 #[test]
 fn place_fits_every_width() {
-    widths::snapshots("place", |screen| result().document().text(screen));
+    widths::fits("place", |screen| result().document().text(screen));
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_page_has_its_charts_and_nothing_hostile() {
 
 #[test]
 fn watch_fits_every_width() {
-    widths::snapshots("watch", |screen| look().document().text(screen));
+    widths::fits("watch", |screen| look().document().text(screen));
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn the_page_of_a_look_has_nothing_hostile() {
 
 #[test]
 fn calibration_fits_every_width() {
-    widths::snapshots("calibration", |screen| {
+    widths::fits("calibration", |screen| {
         calibration().document().text(screen)
     });
     let page = calibration().document().page().expect("make the page");
@@ -54,7 +54,7 @@ fn calibration_fits_every_width() {
 
 #[test]
 fn measured_placements_fits_every_width() {
-    widths::snapshots("measured_placements", |screen| {
+    widths::fits("measured_placements", |screen| {
         placements().document().text(screen)
     });
     let page = placements().document().page().expect("make the page");

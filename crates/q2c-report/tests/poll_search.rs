@@ -65,5 +65,5 @@ fn page_and_csv_have_what_was_held_out() {
 
 #[test]
 fn it_fits_every_width() {
-    widths::snapshots("poll_search", |screen| result(0.5).document().text(screen));
+    widths::fits("poll_search", |screen| result(0.5).document().text(screen));
 }

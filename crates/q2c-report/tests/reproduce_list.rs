@@ -122,12 +122,15 @@ fn list() -> ListResult {
 
 #[test]
 fn the_list_fits_every_width() {
-    widths::snapshots("the_list", |screen| reproduce_list(&list(), screen));
+    widths::fits("the_list", |screen| reproduce_list(&list(), screen));
+    insta::with_settings!({prepend_module_to_snapshot => false, snapshot_path => "snapshots", omit_expression => true}, {
+        insta::assert_snapshot!("the_list_at_80", reproduce_list(&list(), screen(80)));
+    });
 }
 
 #[test]
 fn the_verdicts_of_all_fits_every_width() {
-    widths::snapshots("the_verdicts_of_all", |screen| {
+    widths::fits("the_verdicts_of_all", |screen| {
         all().document().text(screen)
     });
 }

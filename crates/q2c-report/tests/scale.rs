@@ -18,7 +18,7 @@ use serde_json::json;
 
 #[test]
 fn scale_fits_every_width() {
-    widths::snapshots("scale", |screen| result().document().text(screen));
+    widths::fits("scale", |screen| result().document().text(screen));
 }
 
 /// No prediction is drawn as a measurement: the measured points are one solid trace, everything

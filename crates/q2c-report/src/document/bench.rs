@@ -10,7 +10,7 @@ use crate::lead::leads;
 use crate::mode::{self, Kept};
 use crate::quantity::seconds;
 use crate::said::{Said, Table, Weight};
-use crate::{bench, cpu_trials, invalid, sim_machine, stages};
+use crate::{bench, cpu_trials, invalid, label, sim_machine, stages};
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::tune::PerCore;
 
@@ -33,7 +33,7 @@ impl Reported for BenchResult {
         for (id, section) in sections(self).iter().enumerate() {
             of = of
                 .section(points(self, section, id))
-                .section(stages_of(self, section));
+                .section(stages_of(self, section, id));
         }
         for grid in heat::grids(self) {
             let section = Section::new(format!("KIOPS, {}", grid.title));
@@ -82,12 +82,17 @@ fn cautions(result: &BenchResult) -> Vec<Said> {
     let unseen = unseen(result).map(|words| Said::new(Weight::Caution, "busy", words));
     let skipped = (!result.not_measured.is_empty()).then(|| not_measured(result));
     let skipped = skipped.map(|words| Said::plain("not measured", words));
+    let left = left_out(result).into_iter();
+    let left = left.map(|words| Said::plain("left out", words));
+    let tuned = tuned(result).map(|words| Said::plain("tuned", words));
     let from = cpu_trials::words(&result.target);
     let from = from.map(|words| Said::plain("tried from", words));
     failed
         .chain(by_threads)
         .chain(unseen)
         .chain(skipped)
+        .chain(left)
+        .chain(tuned)
         .chain(from)
         .collect()
 }
@@ -111,13 +116,24 @@ fn points(result: &BenchResult, section: &bench::Section, id: usize) -> Section 
         let why = cell.too_good.as_ref()?;
         Some(Said::new(Weight::Bad, &bench::name(&cell.point), why))
     });
-    let too_good: Vec<Said> = too_good.collect();
+    let differs = cells.iter().filter_map(|cell| {
+        let mode = &cell.effective_mode;
+        let words = format!(
+            "asked {}, was {} ({})",
+            mode.asked,
+            mode::words(&mode.was),
+            label::proof(mode)
+        );
+        let differs = matches!(mode::kept(mode), Kept::Differs) && cell.iops.trials > 0;
+        differs.then(|| Said::new(Weight::Bad, &bench::name(&cell.point), words))
+    });
+    let qualified: Vec<Said> = too_good.chain(differs).collect();
     let modes = cells.iter().map(|cell| &cell.effective_mode.was);
     let legend = mode::legend(modes).unwrap_or_default();
     let mut of = Section::new(section.title())
         .marked(table, cells.iter().map(weight).collect())
         .remark(legend)
-        .told(too_good);
+        .told(qualified);
     for remark in remarks(result, section) {
         of = of.remark(remark);
     }
@@ -133,7 +149,7 @@ fn points(result: &BenchResult, section: &bench::Section, id: usize) -> Section 
     )
 }
 
-fn stages_of(result: &BenchResult, section: &bench::Section) -> Section {
+fn stages_of(result: &BenchResult, section: &bench::Section, id: usize) -> Section {
     let rows = stages::rows(&stages::seen(result, section));
     let table = Table {
         legend: stages::LEGEND,
@@ -143,7 +159,7 @@ fn stages_of(result: &BenchResult, section: &bench::Section) -> Section {
     Section::new(format!("Stages in the block layer, {}", section.title()))
         .table(table)
         .told(told.map(|(what, words)| Said::plain(&what, words)))
-        .charts(stages_over_jobs::charts(result, section, 0))
+        .charts(stages_over_jobs::charts(result, section, id))
 }
 
 fn scaling(result: &BenchResult) -> Section {
@@ -164,17 +180,13 @@ fn scaling(result: &BenchResult) -> Section {
         .told(leads.map(|lead| Said::plain("lead", lead)))
 }
 
-/// What was left out, and what the numbers rest on.
+/// What the numbers rest on.
 fn rest(result: &BenchResult) -> Section {
     let own = format!(
         "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
         result.job.idle_busy_cpus, result.harness_floor_ns, result.harness_bare_ns
     );
-    let left = left_out(result).into_iter();
-    let tuned = tuned(result);
     Section::new("How it was measured")
-        .told(tuned.map(|words| Said::plain("tuned", words)))
-        .told(left.map(|words| Said::plain("left out", words)))
         .told([Said::plain("harness", own)])
         .folded()
 }

@@ -33,17 +33,22 @@ impl Document {
 }
 
 fn section(of: &Section) -> String {
-    let mut text = match of.title.as_str() {
-        "" => String::new(),
-        title => format!("\n### {}\n", escaped(title)),
+    let mut text = match (of.title.as_str(), of.folded) {
+        (title, true) => format!("\n<details><summary>{}</summary>\n", escaped(title)),
+        ("", false) => String::new(),
+        (title, false) => format!("\n### {}\n", escaped(title)),
     };
     for part in &of.parts {
         match part {
             Part::Told(said) => text += &told(said),
             Part::Table(of, _) => text += &table(of),
+            Part::Lines(lines) => text += &format!("\n```\n{}\n```\n", lines.join("\n")),
             Part::Remark(words) => text += &format!("\n{}\n", escaped(words)),
             Part::Charts(_) => {}
         }
+    }
+    if of.folded {
+        text += "\n</details>\n";
     }
     text
 }
@@ -70,7 +75,10 @@ fn table(of: &Table) -> String {
     let mut text = format!("\n{}{}", row(head.collect()), row(marks.collect()));
     let field = |field: &Field| match field.below.as_str() {
         "" => escaped(&field.text),
-        below => format!("{}<br>{}", escaped(&field.text), escaped(below)),
+        below => {
+            let lines = below.lines().map(|line| format!("<br>{}", escaped(line)));
+            escaped(&field.text) + &lines.collect::<String>()
+        }
     };
     for fields in &of.rows {
         text += &row(fields.iter().map(field).collect());

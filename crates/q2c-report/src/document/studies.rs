@@ -137,7 +137,7 @@ impl Reported for PlaceWatchResult {
     fn document(&self) -> Document {
         Document::new("place watch", &self.version, &self.schema)
             .titled("Placement", place_watch::about(self))
-            .run(0, self.at_unix_s)
+            .begun(self.at_unix_s)
             .section(
                 Section::new("Cores")
                     .table(place_watch::cores(self))
@@ -273,7 +273,7 @@ impl Reported for AllResult {
         let missing = reproduce::all::missing(self);
         Document::new("reproduce", &self.version, &self.schema)
             .titled("Published experiments", about)
-            .run(0, self.started_unix_s)
+            .begun(self.started_unix_s)
             .missing(missing)
             .answers([Answer::new(reproduce::counted(self))])
             .section(Section::new("Claims").told(reproduce::all::told(self)))

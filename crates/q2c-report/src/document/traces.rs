@@ -166,6 +166,7 @@ impl Reported for SimResult {
         let no_time = no_time.map(|words| Said::new(Weight::Caution, "no time", words));
         Document::new("poll sim", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled(self.trace.clone(), sim::about(self))
+            .run(self.seed, 0)
             .answers(sim::answer(&self.methods))
             .section(Section::new("").table(table).told(no_time))
             .section(Section::new("What was assumed").told(sim::assumed(self)))
@@ -266,7 +267,7 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
     }
     of.section(
         Section::new(input.path.clone())
-            .remark(about_input(input))
+            .remark(about_input(result, answer.input))
             .told(judged.into_iter().flat_map(Answer::said))
             .told(told)
             .marked(table, weights)
@@ -277,8 +278,9 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
     )
 }
 
-/// The facts of a trace.
-fn about_input(input: &SweepInput) -> String {
+/// The facts of a trace, and how long it was simulated.
+fn about_input(result: &SweepResult, index: usize) -> String {
+    let input: &SweepInput = &result.inputs[index];
     let lanes = match input.lanes {
         1 => "1 lane".to_owned(),
         n => format!("{n} lanes"),
@@ -293,6 +295,12 @@ fn about_input(input: &SweepInput) -> String {
             _ => "recorded device time",
         }
     );
+    if let Some(measured) = result.measured_ns.get(index) {
+        about += &format!(
+            "; {measured} simulated after {} of warm-up",
+            result.warm_up_ns
+        );
+    }
     let taken = taken_as::words(&input.taken_as, input.lanes);
     if !taken.is_empty() {
         about += &format!("; taken as: {}", taken.join("; "));

@@ -4,7 +4,7 @@ use super::{Answer, Document, Facts, Reported, Section};
 use crate::html::chart;
 use crate::metric::METRICS;
 use crate::mode::{self, Kept};
-use crate::quantity::{duration, median, number, seconds};
+use crate::quantity::{count, duration, median, number, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use crate::{advice, cpu_trials, facts, fidelity, invalid, label, program, sim_machine};
 use q2c_model::Bytes;
@@ -97,6 +97,7 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
     let cells = label::cells_of(result, bs);
+    let floor = recommendation.map_or(0.0, |of| of.floor);
     let section = Section::new(format!("{bs} {}", result.job.rw));
     if cells.is_empty() {
         return section.remark("Nothing was measured at this block size.");
@@ -122,10 +123,7 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section {
         .map(Field::from)
         .to_vec()
     };
-    let below = |cell: &Cell| {
-        let floor = recommendation.map_or(0.0, |of| of.floor);
-        cell.method != Method::POLL && relative(cell).iops.median < floor
-    };
+    let below = |cell: &Cell| cell.method != Method::POLL && relative(cell).iops.median < floor;
     let weight = |cell: &&Cell| match (chosen(cell), below(cell)) {
         (true, _) => Weight::Good,
         (_, true) => Weight::Bad,
@@ -134,6 +132,11 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section {
     let weights = shown.iter().map(weight).collect();
     section
         .marked(Table::of(SHORT, shown.iter().map(row)), weights)
+        .remark(format!(
+            "Chosen by {} among what keeps {} % of polling's IOPS.",
+            label::objective(&result.job.objective),
+            number(floor * 100.0)
+        ))
         .charts(chart::of_block_size(result, bs).into_iter().take(1))
 }
 
@@ -192,9 +195,9 @@ const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. O
 /// The role of a cell, and its effective mode where that says more.
 fn about(cell: &Cell) -> String {
     let was = mode::words(&cell.effective_mode.was);
-    let role = cell.role.text();
+    let role = format!("{}, {} I/Os", cell.role.text(), count(cell.measured.ios));
     match mode::kept(&cell.effective_mode) {
-        Kept::AsAsked => role.to_owned(),
+        Kept::AsAsked => role,
         Kept::ByOtherMeans => format!("{role}; {was}"),
         Kept::Differs => format!("{role}; was {was}"),
     }
@@ -212,13 +215,30 @@ fn trust(result: &TuneResult) -> Section {
     );
     let sizes = result.fidelity.by_block_size.iter();
     let sizes = sizes.map(|size| Said::plain(&fidelity::over(size), fidelity::at(size)));
+    let trials = result.cells.iter();
+    let trials = trials.map(|cell| cell.measured.rates.iops);
+    let least = trials.min_by_key(|of| of.trials).unwrap_or_default();
+    let trials = match least.trials {
+        ..2 => "a cell with one trial has no interval".to_owned(),
+        _ => format!(
+            "[min, max] covers the true median with {} % or more",
+            number(least.coverage() * 100.0)
+        ),
+    };
+    let head = Said {
+        weight: match result.fidelity.cells {
+            0 => Weight::Caution,
+            _ => Weight::Plain,
+        },
+        ..Said::plain("fidelity", fidelity::head(result))
+    };
     let late = label::late(result).into_iter().map(|(of, findings)| {
         let findings: String = findings.iter().map(|found| format!("; {found}")).collect();
         Said::plain("late time", of + &findings)
     });
     Section::new("How far to trust it")
         .told(lessons)
-        .told([Said::plain("fidelity", fidelity::head(result))])
+        .told([Said::plain("intervals", trials), head])
         .told(sizes)
         .told([
             Said::plain(
@@ -236,9 +256,7 @@ fn trust(result: &TuneResult) -> Section {
 
 fn unavailable(result: &TuneResult) -> Section {
     let told = |none: &Unavailable| Said::plain(&none.method.to_string(), &none.reason);
-    Section::new("Not available here")
-        .told(result.unavailable.iter().map(told))
-        .folded()
+    Section::new("Not available here").told(result.unavailable.iter().map(told))
 }
 
 /// The calibration of a block size, and predictions beside what was measured.

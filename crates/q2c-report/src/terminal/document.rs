@@ -24,20 +24,28 @@ pub(crate) fn document(of: &Document, screen: Screen) -> String {
     let (folded, shown): (Vec<&Section>, Vec<&Section>) =
         sections.partition(|section| section.folded && !screen.verbose);
     text.extend(shown.iter().map(|of| section(of, screen)));
-    if !of.warnings.is_empty() {
+    // A warning that is a caveat of an answer has been told.
+    let caveats = || of.answers.iter().flat_map(|answer| &answer.caveats);
+    let is_told = |found: &str| caveats().any(|caveat| caveat.starts_with(found));
+    let warnings = of.warnings.iter();
+    let warnings = warnings.filter(|warning| screen.verbose || !is_told(&warning.found));
+    let warnings: Vec<Said> = warnings.map(Said::warning).collect();
+    if !warnings.is_empty() {
         text.push('\n');
-        let warnings: Vec<Said> = of.warnings.iter().map(Said::warning).collect();
         text += &said::all(&warnings, screen);
     }
     let held = |has: fn(&Answer) -> bool, name: &'static str| {
         let is_held = !screen.verbose && of.answers.iter().any(has);
         is_held.then_some(name)
     };
-    let titles: Vec<&str> = held(|of| !of.evidence.is_empty(), "evidence")
+    let mut titles: Vec<&str> = held(|of| !of.evidence.is_empty(), "evidence")
         .into_iter()
         .chain(held(|of| !of.to_do.is_empty(), "how to apply"))
         .chain(folded.iter().map(|of| of.title.as_str()))
+        // What is there for each block size is named once.
+        .map(|title| title.split(", ").next().unwrap_or(title))
         .collect();
+    titles.dedup();
     if !titles.is_empty() {
         text += &screen.note(Tone::Dim, "with -v:", &titles.join(", "));
     }
@@ -77,6 +85,7 @@ fn section(of: &Section, screen: Screen) -> String {
             Part::Told(of) => text += &said::all(of, screen),
             Part::Table(of, weights) => text += &said::table(of, weights, screen),
             Part::Remark(words) => text += &screen.legend(words),
+            Part::Lines(lines) => text.extend(lines.iter().map(|line| screen.line(line))),
             Part::Charts(_) => {}
         }
     }

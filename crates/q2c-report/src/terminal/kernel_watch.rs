@@ -2,12 +2,12 @@
 
 use super::screen::printable;
 use crate::quantity::{self, NOTHING};
-use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
+use q2c_result::kernel_watch::KernelInterval;
 
 /// A column: its name, and the text of an interval in it.
-type Column = (&'static str, fn(&KernelInterval) -> Option<String>);
+pub(crate) type Column = (&'static str, fn(&KernelInterval) -> Option<String>);
 
-const COLUMNS: [Column; 9] = [
+static COLUMNS: [Column; 9] = [
     ("delay", |i| Some(delay(i.io_poll_delay?))),
     ("IOPS", |i| i.rates.iops.map(quantity::iops)),
     ("slept for", |i| share(i.slept, i.polled)),
@@ -45,22 +45,9 @@ pub fn kernel_watch_head() -> String {
     line("until", COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
 }
 
-/// A watch that has ended: the lines of its intervals, and one of all of them.
-#[must_use]
-pub fn kernel_watch(result: &KernelWatchResult) -> String {
-    let device = printable(&result.device.name);
-    let mut lines = vec![
-        format!("the kernel's own hybrid polling of {device}"),
-        kernel_watch_head(),
-    ];
-    if result.not_kept > 0 {
-        lines.push(format!("{} intervals were not kept", result.not_kept));
-    }
-    let until = |interval: &KernelInterval| format!("{:.2} s", interval.end_s);
-    let intervals = result.intervals.iter();
-    lines.extend(intervals.map(|interval| kernel_watch_line(&until(interval), interval)));
-    lines.extend(result.total.iter().map(|all| kernel_watch_line("all", all)));
-    lines.join("\n")
+/// The columns.
+pub(crate) fn kernel_columns() -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter()
 }
 
 /// An interval in a line. `until` is the text of the first column, the interval's end.

@@ -5,9 +5,6 @@ use super::table;
 use crate::quantity::NOTHING;
 use crate::said::{Field, Said, Table, Weight};
 
-/// Numbers with their units and ranges are not wider than this.
-const NUMBER: usize = 24;
-
 pub(super) fn all<'a>(said: impl IntoIterator<Item = &'a Said>, screen: Screen) -> String {
     let one = |said: &Said| screen.note(tone(said.weight), &format!("{}:", said.what), &said.words);
     said.into_iter().map(one).collect()
@@ -33,7 +30,7 @@ pub(super) fn table(of: &Table, weights: &[Weight], screen: Screen) -> String {
 }
 
 fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
-    let column = |(at, head): (usize, &String)| match at == 0 || is_of_words(of, at) {
+    let column = |(at, head): (usize, &String)| match at == 0 || of.is_of_words(&at) {
         true => table::Column::words(head),
         false if is_text(of, at) => table::Column::numbers(head).left(),
         // What can be had by --json goes first where there is no room.
@@ -63,13 +60,6 @@ fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
 
 /// The head of a column of ranges.
 const RANGE: &str = "[min, max]";
-
-/// Whether a column has sentences, which are too wide to stand in one line.
-fn is_of_words(of: &Table, column: usize) -> bool {
-    let fields = of.rows.iter().filter_map(|row| row.get(column));
-    let mut long = fields.filter(|field| field.text.chars().count() > NUMBER);
-    long.any(|field| field.text.contains(' '))
-}
 
 /// Whether a column has no numbers: its fields begin with letters, or make a picture.
 fn is_text(of: &Table, column: usize) -> bool {

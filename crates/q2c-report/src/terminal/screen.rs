@@ -117,6 +117,11 @@ impl Screen {
         self.between_words(&printable(text), "    ", "      ") + "\n"
     }
 
+    /// A line to copy, which is never broken, indented by four.
+    pub(super) fn line(self, text: &str) -> String {
+        format!("    {}\n", printable(text))
+    }
+
     /// A message for the user. Lines that a break makes are indented by two. It is harmless
     /// already, and its own lines stay.
     #[must_use]

@@ -1,12 +1,10 @@
-//! A watched workload in a terminal: a line per interval, and at the end a table by method.
+//! A watched workload in a terminal: a line per interval.
 
-use super::screen::{Screen, Tone, printable};
-use super::table::{Field, Table};
+use super::screen::printable;
 use crate::late;
-use crate::mode;
 use crate::quantity::{self, NOTHING};
 use q2c_result::late::{LateMisses, Lateness};
-use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers, WatchResult};
+use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 
 /// A number of an interval: how to read it and how to show it.
 pub struct Gauge {
@@ -112,7 +110,7 @@ impl Gauge {
 }
 
 /// The short name of a method, with a mark when background jobs ran beside it.
-fn named(method: &WatchMethod) -> String {
+pub(crate) fn named(method: &WatchMethod) -> String {
     let with = if method.background {
         " + background"
     } else {
@@ -179,69 +177,6 @@ fn spread(misses: &LateMisses) -> String {
     } = misses.lateness;
     let [p50, p99, most] = [p50_ns, p99_ns, max_ns].map(time);
     format!(" (median {p50}, p99 {p99}, at most {most})")
-}
-
-/// The report of a watched run: the medians of each method over its settled intervals, and notes.
-#[must_use]
-pub fn watch(result: &WatchResult, screen: Screen) -> String {
-    let names = GAUGES.iter().map(|gauge| gauge.name);
-    let head = ["method, and what it was"].into_iter().chain(names);
-    let behind = result
-        .methods
-        .iter()
-        .filter_map(|m| m.median)
-        .any(|m| m.background_iops.is_some());
-    let head = head.chain(behind.then_some("behind")).chain(["intervals"]);
-    let mut table = Table::of_numbers(head);
-    for method in &result.methods {
-        table.add(row(method, behind));
-    }
-    let mut lines = table.text(screen);
-    let mut note = |text: &str| lines += &screen.note(Tone::Dim, "note:", text);
-    note(
-        "medians over settled intervals, which are no independent trials: q2c tune compares methods",
-    );
-    for method in &result.methods {
-        if let Some(numbers) = method.median.and_then(|m| m.late) {
-            let unmatched = late::unmatched(&numbers).map(|told| format!("; {told}"));
-            let told = late::numbers(&numbers) + &unmatched.unwrap_or_default();
-            note(&format!("late time of {}: {told}", named(method)));
-        }
-    }
-    if let Some(capture) = &result.late {
-        note(&format!("late time: {}", late::watched(capture)));
-    }
-    if result.not_kept > 0 {
-        note(&format!(
-            "{} older intervals were not kept",
-            result.not_kept
-        ));
-    }
-    let unrecorded: u64 = result.intervals.iter().map(|i| i.unrecorded).sum();
-    if unrecorded > 0 {
-        note(&format!(
-            "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
-        ));
-    }
-    lines
-}
-
-fn row(method: &WatchMethod, with_behind: bool) -> Vec<Field> {
-    let was = method.was.as_ref();
-    let was = was.map_or(String::new(), |was| format!("\n  {}", mode::words(was)));
-    let name = named(method) + &was;
-    let shown = |gauge: &Gauge| {
-        let median = method.median.as_ref();
-        median.map_or(NOTHING.to_owned(), |median| gauge.show(median))
-    };
-    let behind = method.median.and_then(|m| m.background_iops);
-    let behind = with_behind.then(|| behind.map_or(NOTHING.to_owned(), quantity::iops));
-    let counted = match method.settling {
-        0 => method.intervals.to_string(),
-        settling => format!("{} of {}", method.intervals, method.intervals + settling),
-    };
-    let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
-    [name].into_iter().chain(numbers).map(Field::from).collect()
 }
 
 #[cfg(test)]
@@ -345,44 +280,5 @@ mod tests {
             .map(|gauge| gauge.show(&interval.numbers))
             .collect();
         assert_eq!(shown, ["60.0 us", "15.0 us", "5.00 us", "1.50"]);
-    }
-
-    #[test]
-    fn the_table_tells_what_counts() {
-        let never = WatchMethod {
-            settling: 2,
-            ..WatchMethod::new(q2c_policy::Method::POLL, false)
-        };
-        let result = WatchResult {
-            schema: String::new(),
-            version: String::new(),
-            ended: String::new(),
-            job: q2c_result::watch::WatchJob::default(),
-            machine: q2c_result::Machine::default(),
-            target: q2c_result::Target::default(),
-            methods: vec![method(), never],
-            intervals: Vec::new(),
-            not_kept: 7,
-            late: None,
-        };
-        let screen = Screen::new(120, false);
-        let shown = watch(&result, screen);
-        let line = |word: &str| {
-            shown
-                .lines()
-                .find(|l| l.contains(word))
-                .unwrap_or("")
-                .to_owned()
-        };
-        let rule: Vec<String> = line("min:ratio")
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect();
-        let tail = "12.3 K 12.5 % 21.1 us - 71.5 % 80.9 us 2.50 ms 850 3 of 4";
-        assert!(rule.join(" ").ends_with(tail), "{shown}");
-        assert!(line("poll").ends_with("0 of 2"), "{shown}");
-        assert!(shown.contains("\n  hybrid (ring)"), "{shown}");
-        assert!(shown.contains("7 older intervals"), "{shown}");
-        assert!(shown.lines().all(|l| l.chars().count() <= 120), "{shown}");
     }
 }

@@ -8,7 +8,7 @@ use q2c_result::analyze::{Figure, Group, Inexact, InexactReason};
 #[test]
 fn analyze_fits_every_width() {
     let result = analyze_fixture::result();
-    widths::snapshots("analyze", |screen| result.document().text(screen));
+    widths::fits("analyze", |screen| result.document().text(screen));
 }
 
 /// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.

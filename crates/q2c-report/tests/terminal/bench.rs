@@ -7,9 +7,9 @@ use q2c_result::late::Unseen;
 #[test]
 fn bench_fits_every_width() {
     let result = bench_fixture::result();
-    widths::snapshots("bench", |screen| result.document().text(screen));
+    widths::fits("bench", |screen| result.document().text(screen));
     let staged = bench_stages_fixture::with_stages(bench_fixture::result());
-    widths::snapshots("bench_stages", |screen| staged.document().text(screen));
+    widths::fits("bench_stages", |screen| staged.document().text(screen));
 }
 
 /// The text of a benchmark with stages, with every run of white space as one blank.

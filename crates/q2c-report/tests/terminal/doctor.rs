@@ -1,13 +1,14 @@
 //! Tests the terminal reports of the doctor.
 
 use crate::{PIPE, fixture, widths};
-use q2c_report::terminal;
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::doctor::{Ready, Use, UseState};
 
 #[test]
 fn doctor_fits_every_width() {
-    widths::snapshots("doctor", |screen| {
-        terminal::doctor(&fixture::realistic().doctor, screen)
+    widths::fits("doctor", |screen| {
+        fixture::realistic().doctor.document().text(screen)
     });
 }
 
@@ -36,8 +37,12 @@ fn doctor_by_use_fits_every_width() {
         state(Use::Bench, Ready::Unknown, &["io-uring"], 1),
         state(Use::KernelPolling, Ready::NotReady, &["kernel-hybrid"], 0),
     ];
-    widths::snapshots("doctor_by_use", |screen| terminal::doctor(&report, screen));
-    let text = terminal::doctor(&report, PIPE);
+    widths::fits("doctor_by_use", |screen| report.document().text(screen));
+    insta::with_settings!({prepend_module_to_snapshot => false, snapshot_path => "../snapshots", omit_expression => true}, {
+        let text = report.document().text(Screen::new(80, false));
+        insta::assert_snapshot!("doctor_by_use_at_80", text);
+    });
+    let text = report.document().text(PIPE);
     let tune = "tune: ready but for hybrid-kernel, kiops-per-core (kernel-hybrid); 1 to improve";
     assert!(text.contains(tune), "{text}");
     assert!(text.contains("See also: io-uring, poll-queues."), "{text}");
@@ -45,7 +50,7 @@ fn doctor_by_use_fits_every_width() {
     assert!(!text.contains("invalidate"), "{text}");
     let counts = "5 checks: 2 ok; 1 to improve; 1 missing, which only some uses need; 1 unknown";
     assert!(text.contains(counts), "{text}");
-    let uses = "4 uses: ready: All measurements; ready but for a part: tune; not ready: The \
+    let uses = "▸ 4 uses: ready: All measurements; ready but for a part: tune; not ready: The \
                 kernel's own hybrid polling; not known: bench";
     let flat: Vec<&str> = text.split_whitespace().collect();
     assert!(flat.join(" ").contains(uses), "{text}");

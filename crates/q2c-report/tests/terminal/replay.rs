@@ -8,35 +8,35 @@ use q2c_result::replay::Invalid;
 
 #[test]
 fn replay_fits_every_width() {
-    widths::snapshots("replay", |screen| {
+    widths::fits("replay", |screen| {
         replay_fixture::timed().document().text(screen)
     });
 }
 
 #[test]
 fn replay_on_a_saturated_device_fits_every_width() {
-    widths::snapshots("replay_on_a_saturated_device", |screen| {
+    widths::fits("replay_on_a_saturated_device", |screen| {
         replay_fixture::saturated().document().text(screen)
     });
 }
 
 #[test]
 fn replay_without_idle_time_fits_every_width() {
-    widths::snapshots("replay_without_idle_time", |screen| {
+    widths::fits("replay_without_idle_time", |screen| {
         replay_fixture::outstanding().document().text(screen)
     });
 }
 
 #[test]
 fn compare_fits_every_width() {
-    widths::snapshots("compare", |screen| {
+    widths::fits("compare", |screen| {
         replay_fixture::compare().document().text(screen)
     });
 }
 
 #[test]
 fn published_tables_fits_every_width() {
-    widths::snapshots("published_tables", |screen| {
+    widths::fits("published_tables", |screen| {
         replay_fixture::published().document().text(screen)
     });
 }

@@ -7,7 +7,7 @@ use q2c_result::tune::Verdict;
 #[test]
 fn kernel_tune_fits_every_width() {
     let result = kernel_tune_fixture::realistic();
-    widths::snapshots("kernel_tune", |screen| result.document().text(screen));
+    widths::fits("kernel_tune", |screen| result.document().text(screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read = serde_json::from_str(&text).expect("the same");
     assert_eq!(result, read);
@@ -35,7 +35,7 @@ fn a_kernel_without_room_to_sleep_is_told() {
 #[test]
 fn sweep_fits_every_width() {
     let result = sweep_fixture::result();
-    widths::snapshots("sweep", |screen| result.document().text(screen));
+    widths::fits("sweep", |screen| result.document().text(screen));
 }
 
 /// Where no configuration keeps the limits and none gains anything, the first lines say so, and
@@ -49,7 +49,7 @@ fn a_sweep_without_an_answer_concludes() {
     let answer = &mut result.answers[0];
     (answer.best, answer.nearest) = (None, Some(1));
     answer.poll.kiops_per_core = 25.0;
-    widths::snapshots("sweep_without_an_answer", |screen| {
+    widths::fits("sweep_without_an_answer", |screen| {
         result.document().text(screen)
     });
     let page = result.document().page().expect("make the page");

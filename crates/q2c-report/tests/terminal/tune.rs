@@ -2,7 +2,7 @@
 
 use crate::{PIPE, bench_fixture, fixture, program_fixture, tune_jobs_fixture, widths};
 use q2c_report::Reported;
-use q2c_report::terminal::{self, Screen};
+use q2c_report::terminal::Screen;
 use q2c_result::Warning;
 use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{Mode, ModeKind};
@@ -18,7 +18,7 @@ const WIDE: Screen = Screen {
 
 #[test]
 fn tune_fits_every_width() {
-    widths::snapshots("tune", |screen| {
+    widths::fits("tune", |screen| {
         fixture::realistic().document().text(screen)
     });
 }
@@ -28,7 +28,7 @@ fn tune_fits_every_width() {
 fn a_tune_for_a_program_fits_every_width() {
     let result = program_fixture::of_program(fixture::realistic());
     let whole = |screen| result.document().text(screen);
-    widths::snapshots("tune_for_a_program", |screen| {
+    widths::fits("tune_for_a_program", |screen| {
         let text = whole(screen);
         let own = text.find("worth to the program").expect("the program");
         text[own..].to_owned()
@@ -54,7 +54,7 @@ fn the_think_time_of_all_numbers_of_jobs_is_told() {
 #[test]
 fn tune_jobs_fits_every_width() {
     let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
-    widths::snapshots("tune_jobs", |screen| result.document().text(screen));
+    widths::fits("tune_jobs", |screen| result.document().text(screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read: q2c_result::tune_jobs::TuneJobsResult =
         serde_json::from_str(&text).expect("the same");
@@ -140,7 +140,7 @@ fn no_colour_unless_asked() {
     assert!(!result.document().text(PIPE).contains('\u{1b}'));
     let over_jobs = tune_jobs_fixture::over_jobs(&result);
     assert!(!over_jobs.document().text(PIPE).contains('\u{1b}'));
-    assert!(!terminal::doctor(&result.doctor, PIPE).contains('\u{1b}'));
+    assert!(!result.doctor.document().text(PIPE).contains('\u{1b}'));
     let screen = Screen {
         colour: true,
         ..PIPE
@@ -151,7 +151,7 @@ fn no_colour_unless_asked() {
             .text(screen)
             .contains("\u{1b}[")
     );
-    assert!(terminal::doctor(&result.doctor, screen).contains("\u{1b}["));
+    assert!(result.doctor.document().text(screen).contains("\u{1b}["));
 }
 
 #[test]

@@ -1,33 +1,23 @@
-//! Snapshots of reports at three widths, and what holds at every width.
+//! What holds of a report at every width.
 
 use q2c_report::terminal::Screen;
 use std::collections::HashSet;
 
-/// The widths that readers have: a classic terminal, half of a wide screen, a whole one.
-const WIDTHS: [u16; 3] = [80, 120, 200];
-
 fn screen(width: u16) -> Screen {
-    Screen::new(width, false)
+    Screen {
+        verbose: true,
+        ..Screen::new(width, false)
+    }
 }
 
-/// Compares a report with its snapshots at 80, 120 and 200 columns. At every width from 60 on lines
-/// fit, but for those that are to be copied, and no word is broken: two pieces
-/// below each other that are one in a report without breaks.
-pub fn snapshots(name: &str, report: impl Fn(Screen) -> String) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_omit_expression(true);
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_snapshot_path("../snapshots");
-    settings.bind(|| {
-        for width in WIDTHS {
-            insta::assert_snapshot!(format!("{name}_at_{width}"), report(screen(width)));
-        }
-    });
+/// At every width from 60 on lines fit, but for those that are to be copied, and no word is broken:
+/// two pieces below each other that are one in a report without breaks.
+pub fn fits(name: &str, report: impl Fn(Screen) -> String) {
     let wide = report(screen(2_000));
     let whole: HashSet<&str> = pieces(&wide).collect();
     for width in (60..=200).step_by(4) {
         let text = report(screen(width));
-        fits(&text, width);
+        lines_fit(&text, width);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| pieces(line).collect()).collect();
         for two in lines.windows(2) {
             let broken = |(a, b): &(&&str, &&str)| {
@@ -50,7 +40,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Asserts that lines fit. Lines to copy are indented by four, and a word may be wider than all.
-fn fits(text: &str, width: u16) {
+fn lines_fit(text: &str, width: u16) {
     for line in text.lines().filter(|line| !line.starts_with("    ")) {
         let columns = line.chars().count();
         let alone = line.trim().split(' ').count() == 1;

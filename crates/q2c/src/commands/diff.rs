@@ -8,6 +8,8 @@ use crate::output::{print, print_json, screen};
 use crate::progress::Line;
 use q2c_analyze::Options;
 use q2c_diff::Measured;
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_run::kept_text;
 use std::path::Path;
@@ -32,8 +34,12 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match args.format {
         _ if args.json => print_json(&result)?,
         DiffForm::Json => print_json(&result)?,
-        DiffForm::Md => print(&q2c_report::diff::markdown(&result, args.all))?,
-        DiffForm::Table => print(&q2c_report::terminal::diff(&result, args.all, screen()))?,
+        DiffForm::Md => print(&result.document().markdown())?,
+        DiffForm::Table => {
+            let usual = screen();
+            let verbose = usual.verbose || args.all;
+            print(&result.document().text(Screen { verbose, ..usual }))?;
+        }
     }
     limits::end(&result.b.path, &result.limits, args.junit.as_deref())
 }

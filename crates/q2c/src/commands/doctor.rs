@@ -7,7 +7,7 @@ use crate::args::{ConfigArgs, DoctorArgs};
 use crate::commands::restore;
 use crate::config::{self, Found};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, screen};
+use crate::output::show;
 use q2c_config::Config;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
@@ -49,10 +49,7 @@ pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<
     });
     report.checks.push(configuration(config));
     let report = doctor::by_use(report);
-    match args.json {
-        true => print_json(&report)?,
-        false => print(&q2c_report::terminal::doctor(&report, screen()))?,
-    }
+    show(&report, args.json)?;
     Ok(Exit::Done.code())
 }
 

@@ -57,9 +57,9 @@ fn checks_are_sorted_by_use() {
     let kept = folder.path().join("doctor.json");
     fs::write(&kept, report.to_string()).unwrap();
     let again = q2c(folder.path(), &["report", "doctor.json"]).done();
-    let (disk, again) = again.split_once("\n\n").expect("an empty line");
+    let (head, again) = again.split_once("\n\n").expect("an empty line");
     assert!(
-        disk.starts_with("disk:") && again.starts_with(USES[0].1),
+        head.contains("\ndisk: ") && again.starts_with(USES[0].1),
         "{again}"
     );
     let text = q2c(folder.path(), &["doctor"]).done();
@@ -91,7 +91,7 @@ fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     fs::write(folder.path().join("doctor.json"), report.to_string()).unwrap();
     let none = "disk: none was looked at; q2c doctor FILE";
     let text = q2c(folder.path(), &["report", "doctor.json"]).done();
-    assert!(text.starts_with(none), "{text}");
+    assert!(text.contains(none), "{text}");
     fs::write(folder.path().join("target"), random_mib()).unwrap();
     let text = q2c(folder.path(), &["doctor", "target"]).done();
     assert!(!text.contains(none), "{text}");

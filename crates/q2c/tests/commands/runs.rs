@@ -82,7 +82,7 @@ fn runs_are_listed_and_compared() {
     assert_eq!(none.code, 2, "{}", none.stderr);
     assert!(none.stderr.contains("p50, p99"), "{}", none.stderr);
     let text = q2c(folder.path(), &["diff", &early, &late]).done();
-    assert!(text.starts_with("▸ B is worse:"), "{text}");
+    assert!(text.contains("\n▸ B is worse:"), "{text}");
     let ticket = q2c(folder.path(), &["diff", &early, &late, "--format", "md"]).done();
     assert!(ticket.contains("| figure | A | B |"), "{ticket}");
     // It is drawn again from its JSON.
@@ -92,7 +92,7 @@ fn runs_are_listed_and_compared() {
     )
     .unwrap();
     let again = q2c(folder.path(), &["report", "diff.json"]).done();
-    assert!(again.contains("limit p50>+200%: broken by"), "{again}");
+    assert!(again.contains("limit: p50>+200%: broken by"), "{again}");
 
     fs::write(folder.path().join(&late).join("result.json"), "").unwrap();
     let list = q2c(folder.path(), &["runs", "--json"]).json();

@@ -120,15 +120,6 @@ impl Table {
         }
     }
 
-    /// A column of names and columns of numbers.
-    pub fn of_numbers<S: AsRef<str>>(head: impl IntoIterator<Item = S>) -> Self {
-        let column = |(at, head): (usize, S)| match at {
-            0 => Column::words(head.as_ref()),
-            _ => Column::numbers(head.as_ref()),
-        };
-        Self::new(head.into_iter().enumerate().map(column))
-    }
-
     pub fn add<F: Into<Field>>(&mut self, row: impl IntoIterator<Item = F>) {
         let mut fields: Vec<Field> = row.into_iter().map(Into::into).collect();
         fields.resize_with(self.columns.len(), Field::default);

@@ -6,7 +6,7 @@ mod service;
 
 use crate::args::{ListArgs, RamdiskArgs, RamdiskCommand};
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, show};
 use q2c_host::Roots;
 use q2c_ramdisk::{RamdiskError, default_folder, delete, hold, list};
 use q2c_result::Exit;
@@ -33,9 +33,6 @@ pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 
 fn listed(args: &ListArgs) -> Result<Exit, Failure> {
     let found = list(&Roots::live(), &default_folder()).or_exit_of(RamdiskError::exit)?;
-    match args.json {
-        true => print_json(&found)?,
-        false => print(&q2c_report::terminal::ram_devices(&found.devices, screen()))?,
-    }
+    show(&found, args.json)?;
     Ok(Exit::Done)
 }

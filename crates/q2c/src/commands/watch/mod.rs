@@ -19,6 +19,7 @@ use draw::Head;
 use keys::Action;
 use q2c_endpoint::Endpoint;
 use q2c_model::{Bytes, Nanos};
+use q2c_report::Reported;
 use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
 use q2c_result::late::{LateWatch, Unseen};
@@ -258,10 +259,7 @@ fn conclude(
     if some && args.workload.run.json {
         print_summary(&result)?;
     } else if some {
-        print(&format!(
-            "\n{}",
-            q2c_report::terminal::watch(&result, screen())
-        ))?;
+        print(&format!("\n{}", result.document().text(screen())))?;
     }
     match ended {
         WatchOutcome::Fault(fault) => Err(Failure::new(Exit::Device, fault)),

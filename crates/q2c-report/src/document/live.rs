@@ -1,0 +1,306 @@
+//! Documents of what was watched or steered, and of the RAM devices.
+
+use super::{Document, Reported, Section};
+use crate::quantity::{NOTHING, count, iops, number, seconds};
+use crate::said::{Field, Said, Table, Weight};
+use crate::terminal::{GAUGES, Gauge, kernel_columns, named};
+use crate::{late, mode, sim_machine};
+use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
+use q2c_result::ramdisk::{RamDevice, RamDevices, State, Via};
+use q2c_result::steer::SteerResult;
+use q2c_result::watch::{WatchMethod, WatchResult};
+
+impl Reported for WatchResult {
+    fn document(&self) -> Document {
+        let is_beside = |of: &WatchMethod| {
+            let median = of.median;
+            median.is_some_and(|numbers| numbers.background_iops.is_some())
+        };
+        let behind = self.methods.iter().any(is_beside);
+        let head = std::iter::once("method, and what it was")
+            .chain(GAUGES.iter().map(|gauge| gauge.name))
+            .chain(behind.then_some("behind"))
+            .chain(["intervals"]);
+        let rows = self.methods.iter().map(|of| of_method(of, behind));
+        Document::new("poll watch", &self.version, &self.schema)
+            .titled(
+                sim_machine::title(&self.target, &self.machine),
+                "medians over settled intervals, which are no independent trials: q2c tune compares methods",
+            )
+            .run(self.job.seed, 0)
+            .section(
+                Section::new("Methods")
+                    .table(Table::of(head, rows))
+                    .told(notes(self)),
+            )
+            .target(&self.target)
+            .machine(&self.machine)
+    }
+}
+
+fn of_method(of: &WatchMethod, with_behind: bool) -> Vec<Field> {
+    let name = Field {
+        text: named(of),
+        below: of.was.as_ref().map_or_else(String::new, mode::words),
+    };
+    let shown = |gauge: &Gauge| {
+        let median = of.median.as_ref();
+        median.map_or(NOTHING.to_owned(), |median| gauge.show(median))
+    };
+    let behind = of.median.and_then(|median| median.background_iops);
+    let behind = with_behind.then(|| behind.map_or(NOTHING.to_owned(), iops));
+    let counted = match of.settling {
+        0 => of.intervals.to_string(),
+        settling => format!("{} of {}", of.intervals, of.intervals + settling),
+    };
+    let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
+    std::iter::once(name)
+        .chain(numbers.map(Field::from))
+        .collect()
+}
+
+fn notes(of: &WatchResult) -> Vec<Said> {
+    let late = of.methods.iter().filter_map(|method| {
+        let numbers = method.median.and_then(|median| median.late)?;
+        let unmatched = late::unmatched(&numbers).map(|told| format!("; {told}"));
+        let told = late::numbers(&numbers) + &unmatched.unwrap_or_default();
+        Some(Said::plain(
+            &format!("late time of {}", named(method)),
+            told,
+        ))
+    });
+    let captured = of.late.as_ref();
+    let captured = captured.map(|capture| Said::plain("late time", late::watched(capture)));
+    let lost = (of.not_kept > 0).then(|| {
+        let words = format!("{} older intervals were not kept", of.not_kept);
+        Said::plain("left out", words)
+    });
+    let unrecorded: u64 = of.intervals.iter().map(|i| i.unrecorded).sum();
+    let unrecorded = (unrecorded > 0).then(|| {
+        let words = format!(
+            "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
+        );
+        Said::new(Weight::Caution, "unrecorded", words)
+    });
+    late.chain(captured).chain(lost).chain(unrecorded).collect()
+}
+
+impl Reported for KernelWatchResult {
+    fn document(&self) -> Document {
+        let until = |of: &KernelInterval| format!("{:.2} s", of.end_s);
+        let row = |until: String, of: &KernelInterval| {
+            let unknown = match of.unknown {
+                0 => String::new(),
+                n => n.to_string(),
+            };
+            let fields = kernel_columns().map(|(_, field)| field(of).unwrap_or(NOTHING.to_owned()));
+            std::iter::once(until)
+                .chain(fields)
+                .chain([unknown])
+                .collect::<Vec<String>>()
+        };
+        let head = std::iter::once("until")
+            .chain(kernel_columns().map(|(name, _)| *name))
+            .chain(["unknown"]);
+        let intervals = self.intervals.iter().map(|of| row(until(of), of));
+        let all = self.total.iter().map(|of| row("all".to_owned(), of));
+        let lost = (self.not_kept > 0).then(|| {
+            let words = format!("{} intervals were not kept", self.not_kept);
+            Said::plain("left out", words)
+        });
+        Document::new("poll watch", &self.version, &self.schema)
+            .titled(self.device.name.clone(), "the kernel's own hybrid polling")
+            .section(
+                Section::new("Intervals")
+                    .table(Table::of(head, intervals.chain(all)))
+                    .told(lost),
+            )
+            .machine(&self.machine)
+    }
+}
+
+impl Reported for SteerResult {
+    fn document(&self) -> Document {
+        let delay = match self.last_delay {
+            -1 => "classic polling".to_owned(),
+            us => format!("{us} us"),
+        };
+        let steered = format!(
+            "{} completions, {} values written, the last one {delay}",
+            count(self.completions),
+            count(self.writes)
+        );
+        let mixed = "requests of several sizes or directions shared the one value";
+        let seen = [
+            (self.lost, "completions were not seen: no room"),
+            (self.unpolled, "requests were polled for by nobody"),
+        ];
+        let seen = seen.into_iter().filter(|(n, _)| *n > 0);
+        let seen = seen
+            .map(|(n, what)| Said::new(Weight::Caution, "missed", format!("{} {what}", count(n))));
+        Document::new("poll steer", &self.version, &self.schema)
+            .titled(
+                self.device.name.clone(),
+                format!("slept by {} for {}", self.policy, seconds(self.seconds)),
+            )
+            .section(
+                Section::new("")
+                    .told([
+                        Said::plain("steered", steered),
+                        Said::plain(
+                            "own CPU",
+                            format!("{} % of a CPU", number(self.own_cpu_pct)),
+                        ),
+                        Said::plain("the setting", &self.restored),
+                    ])
+                    .told(
+                        self.mixed
+                            .then(|| Said::new(Weight::Caution, "mixed", mixed)),
+                    )
+                    .told(seen),
+            )
+    }
+}
+
+impl Reported for RamDevices {
+    fn document(&self) -> Document {
+        let about = match self.devices.is_empty() {
+            true => "none",
+            false => "",
+        };
+        let head = [
+            "device",
+            "by",
+            "size",
+            "block",
+            "queues",
+            "depth",
+            "service times",
+            "state",
+        ];
+        Document::new("ramdisk list", env!("CARGO_PKG_VERSION"), &self.schema)
+            .titled("RAM devices", about)
+            .section(Section::new("").table(Table::of(head, self.devices.iter().map(device))))
+    }
+}
+
+fn device(of: &RamDevice) -> Vec<String> {
+    let queues = match of.poll_queues {
+        0 => of.queues.to_string(),
+        polled => format!("{} + {polled} poll", of.queues),
+    };
+    let by = match of.via {
+        Via::Module => "module",
+        Via::Ublk => "ublk",
+    };
+    vec![
+        of.name.clone(),
+        by.to_owned(),
+        of.size.to_string(),
+        of.block.to_string(),
+        queues,
+        of.depth.to_string(),
+        of.service.clone().unwrap_or_else(|| "none".to_owned()),
+        state(of),
+    ]
+}
+
+fn state(of: &RamDevice) -> String {
+    match (of.state, of.server) {
+        (State::Served, Some(pid)) => format!("served by process {pid}"),
+        (State::Served, None) => "served by the kernel".to_owned(),
+        (State::Recoverable, _) => format!(
+            "server ended; data can be had again: create --recover {}",
+            of.name
+        ),
+        (State::Lost, _) => "server ended, data lost: delete it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::Screen;
+    use q2c_model::{Bytes, Rates};
+    use q2c_policy::Method;
+    use q2c_result::watch::{WatchJob, WatchNumbers};
+    use q2c_result::{Machine, Target};
+
+    const SCREEN: Screen = Screen::new(200, false);
+
+    #[test]
+    fn each_state_says_what_can_be_done() {
+        let device = |state, server| RamDevice {
+            name: "ublkb0".into(),
+            via: Via::Ublk,
+            size: Bytes(64 << 20),
+            block: Bytes(4096),
+            queues: 4,
+            poll_queues: 0,
+            depth: 128,
+            service: Some("lognormal(50us,0.3)".into()),
+            server,
+            state,
+        };
+        let of = |devices| RamDevices {
+            schema: String::new(),
+            devices,
+        };
+        let all = of(vec![
+            device(State::Served, Some(7)),
+            device(State::Recoverable, None),
+            device(State::Lost, None),
+        ]);
+        let told = all.document().text(SCREEN);
+        for words in [
+            "64 MiB",
+            "4 KiB",
+            "lognormal(50us,0.3)",
+            "served by process 7",
+            "--recover ublkb0",
+            "data lost: delete it",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        let none = of(Vec::new()).document().text(SCREEN);
+        assert_eq!(none, "RAM devices \u{b7} none\n");
+    }
+
+    #[test]
+    fn settled_intervals_are_counted_of_all() {
+        let method = |median, intervals, settling| WatchMethod {
+            intervals,
+            settling,
+            median,
+            ..WatchMethod::new(Method::POLL, false)
+        };
+        let numbers = WatchNumbers {
+            rates: Rates {
+                iops: Some(12_340.0),
+                ..Rates::default()
+            },
+            ..WatchNumbers::default()
+        };
+        let result = WatchResult {
+            schema: String::new(),
+            version: String::new(),
+            ended: String::new(),
+            job: WatchJob::default(),
+            machine: Machine::default(),
+            target: Target::default(),
+            methods: vec![method(Some(numbers), 3, 1), method(None, 0, 2)],
+            intervals: Vec::new(),
+            not_kept: 7,
+            late: None,
+        };
+        let told = result.document().text(SCREEN);
+        let rows = told.lines().filter(|line| line.starts_with("poll"));
+        let rows: Vec<&str> = rows.collect();
+        assert!(
+            rows[0].contains("12.3 K") && rows[0].ends_with("3 of 4"),
+            "{told}"
+        );
+        assert!(rows[1].ends_with("0 of 2"), "{told}");
+        assert!(told.contains("7 older intervals"), "{told}");
+    }
+}
