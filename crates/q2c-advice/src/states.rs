@@ -135,8 +135,8 @@ mod tests {
     }
 
     /// A sleep of 50 us costs nothing where I/Os take 100 us: 10,000 I/Os a second are polling's.
-    /// Where they take 40 us it leaves 20,000 of 25,000. Over both it keeps 30 of 35, and a trial of
-    /// the faster state is not made better by that.
+    /// Where they take 40 us it leaves 20,000 of 25,000. Over both it keeps 30 of 35, and a trial
+    /// of the faster state is not made better by that.
     #[test]
     fn a_sleep_is_carried_to_a_faster_state() {
         let beside = |ns: f32| Beside {
