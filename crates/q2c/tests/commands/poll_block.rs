@@ -254,7 +254,7 @@ fn an_import_with_responses_has_q2c() {
         (&input["taken_as"]["latency"], &input["taken_as"]["format"]),
         (&json!("q2c"), &json!("msr"))
     );
-    let said = q2c(folder.path(), &sweep).done().replace("\n  ", " ");
+    let said = q2c(folder.path(), &sweep).done().replace('\n', " ");
     assert!(
         said.contains("Q2C of the block layer as device time, since no request has a D"),
         "{said}"

@@ -83,5 +83,5 @@ fn a_machine_without_ublk_and_module_says_what_it_lacks() {
     assert_eq!(list["schema"], "q2c.ramdisk/1");
     assert_eq!(list["devices"].as_array().unwrap().len(), 0);
     let told = q2c(folder.path(), &["ramdisk", "list"]).done();
-    assert_eq!(told.trim(), "no RAM devices");
+    assert_eq!(told.trim(), "RAM devices · none");
 }
