@@ -177,7 +177,8 @@ def test_kept_results_have_their_class(tmp_path: Path, refused: Callable[..., tu
     simulated = tmp_path / "sim.json"
     simulated.write_text(q2c.simulate(USER, "pas").json())
     kept = q2c.load_run(simulated)
-    assert isinstance(kept, q2c.Simulation) and kept.html() is None and "<pre>" in kept._repr_html_()
+    page = kept.html()
+    assert isinstance(kept, q2c.Simulation) and page is not None and page.startswith("<!") and "<iframe" in kept._repr_html_()
     other = tmp_path / "other.json"
     other.write_text('{"schema": "q2c.other/1"}')
     for path in [other, tmp_path, ROOT / "README.md", tmp_path / "none"]:
