@@ -70,7 +70,7 @@ expect recording-says-its-path "$(grep -c "path.*$path" /tmp/info)" = 1 "$(grep 
 if kernel_at_least 5.19; then
     reason=$(sed -n '/"unavailable"/,/]/s/.*"reason": "\(.*\)".*/\1/p' "$folder/result.json")
     expect hybrid-kernel-unavailable "$(echo "$reason" | grep -c 'since 5.19 preadv2 does not poll')" = 1 "$reason"
-    expect hybrid-kernel-is-told "$(grep -c "^hybrid-kernel: " /tmp/tune.out)" = 1 "in the terminal"
+    expect hybrid-kernel-is-told "$(sed -n '/^Not available here/,/^$/p' /tmp/tune.out | grep -c '^hybrid-kernel: ')" = 1 "in the terminal"
 else
     expect settings-are-put-back "$(cat "$queue/io_poll") $(cat "$queue/io_poll_delay")" = "0 25" "io_poll and io_poll_delay"
     expect no-journal-is-left "$(ls /var/lib/q2c/restore | grep -c jsonl)" = 0 "$(ls /var/lib/q2c/restore | tr '\n' ' ')"
