@@ -21,8 +21,8 @@ pub struct Contender {
     pub method: LaneMethod,
     /// All comparable trials of the method; empty when none has run yet.
     pub trials: Vec<Trial>,
-    /// What carries each trial to all states that the device had in the run; empty for a method
-    /// that is not simulated.
+    /// The factors that carry each trial to all states that the device had in the run; empty for a
+    /// method that is not simulated.
     pub carries: Vec<Carry>,
     /// IOPS and KIOPS/core over polling's, as the corrected simulation expects them; `None` for
     /// methods that are not simulated.

@@ -187,12 +187,12 @@ impl Referee {
     /// The verdict by the trials so far. Its indices are those of [`Referee::tried`].
     #[must_use]
     pub fn decision(&self) -> Decision {
-        decide(
-            &self.contenders(),
-            &self.subject.goal,
-            &self.noise(),
-            self.subject.wanted,
-        )
+        self.decision_on(&self.contenders())
+    }
+
+    fn decision_on(&self, contenders: &[Contender]) -> Decision {
+        let Subject { goal, wanted, .. } = &self.subject;
+        decide(contenders, goal, &self.noise(), *wanted)
     }
 
     /// The scatter of single trials so far.
@@ -210,8 +210,9 @@ impl Referee {
     /// The verdict in the form of a result. `asked` is the floor as the user wrote it.
     #[must_use]
     pub fn recommendation(&self, bs: Bytes, asked: &str) -> Recommendation {
-        let decision = self.decision();
-        decision.recommendation(bs, &self.contenders(), &self.noise(), asked)
+        let contenders = self.contenders();
+        let decision = self.decision_on(&contenders);
+        decision.recommendation(bs, &contenders, &self.noise(), asked)
     }
 
     fn enter(&mut self, order: &Order) {
@@ -240,10 +241,11 @@ impl Referee {
         self.tried.iter().zip(carries).map(of).collect()
     }
 
-    /// What carries the trials of each method to all states of the run.
+    /// The factors that carry each trial of each method to all states of the run; none where the
+    /// waits of a trial are not known.
     fn carries(&self) -> Vec<Vec<Carry>> {
-        let all = || self.tried.iter().flat_map(|tried| &tried.trials);
-        let seen: Vec<Beside> = all().map(|trial| trial.beside).collect();
+        let trials = self.tried.iter().flat_map(|tried| &tried.trials);
+        let seen: Vec<Beside> = trials.map(|trial| trial.beside).collect();
         let Subject { setting, .. } = &self.subject;
         let like = setting.recordings.first().and_then(|lanes| lanes.first());
         let (cost, seed) = (self.cost(), setting.seed);
@@ -381,16 +383,14 @@ impl Referee {
             .iter()
             .filter_map(|o| o.method.policy().cloned())
             .collect();
-        orders.extend(self.proposed(&taken));
+        let floor = self.subject.goal.floor(self.polled_iops());
+        orders.extend(self.proposed(&taken, floor));
         orders
     }
 
-    fn proposed(&self, taken: &[PolicySpec]) -> Vec<Order> {
-        let Subject { goal, setting, .. } = &self.subject;
-        let floor = match self.tried.is_empty() {
-            true => goal.floor(self.polled_iops()),
-            false => self.decision().floor,
-        };
+    /// The rules that simulation proposes, for a floor that is a share of polling's IOPS.
+    fn proposed(&self, taken: &[PolicySpec], floor: f64) -> Vec<Order> {
+        let setting = &self.subject.setting;
         let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
         found
             .map(|(policy, role)| once(LaneMethod::Hybrid(policy), role))
@@ -473,7 +473,7 @@ impl Referee {
             (Objective::KiopsPerCore, ..) => WORTH,
             _ => 0.0,
         };
-        let mut found = self.proposed(&taken);
+        let mut found = self.proposed(&taken, decision.floor);
         found.retain(|order| {
             let outlook = order.method.policy().and_then(of);
             outlook.is_some_and(|o| o.robust > least)

@@ -19,7 +19,7 @@ const IOS: usize = 2_000;
 /// Simulated time that counts in each state.
 const FOR: Nanos = Nanos::from_millis(150);
 
-/// What a trial's IOPS and KIOPS/core over polling's are multiplied by.
+/// The factors by which a trial's figures over polling's are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carry {
     /// Of IOPS.
@@ -78,7 +78,8 @@ impl States {
         each.map(|(spent, polled)| {
             let here = spent.over(*polled);
             Carry {
-                // What a method lost in its own trials is not made good by milder states.
+                // A method that lost IOPS in its own trials has lost them: milder states of other
+                // trials do not make that good.
                 iops: (all.iops / here.iops).min(1.0),
                 per_core: all.per_core / here.per_core,
             }

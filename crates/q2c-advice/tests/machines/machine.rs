@@ -102,7 +102,7 @@ impl Machine {
         log.exp()
     }
 
-    /// What the state of the device makes of the latency of an I/O.
+    /// The factor of an I/O's latency in the present state of the device.
     fn by_state(&mut self) -> f64 {
         match &self.states {
             Some(states) if states.fast && self.rng.unit() < 0.5 => states.share,
