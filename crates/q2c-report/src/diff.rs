@@ -105,7 +105,7 @@ pub(crate) fn says(says: DiffSays) -> &'static str {
     }
 }
 
-/// Whether a figure says something.
+/// Whether a figure tells a change, or a difference of single values above 1 %.
 pub(crate) fn tells(of: &ComparedFigure) -> bool {
     match of.says {
         DiffSays::Better | DiffSays::Worse | DiffSays::Differs => true,

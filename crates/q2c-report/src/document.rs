@@ -1,5 +1,5 @@
-//! What a report says of a result, whatever shows it: a title, answers, sections of sentences,
-//! tables and charts, warnings, and facts. A terminal, a page and Markdown show the same document.
+//! A document is the content of a report: a title, answers, sections of sentences, tables and
+//! charts, warnings, and facts. The terminal, the page and Markdown show the same document.
 
 mod bench;
 mod diff;
@@ -11,19 +11,18 @@ mod studies;
 mod traces;
 mod tune;
 
-pub use crate::html::RenderError;
-
 use crate::facts::{self, Fact};
+use crate::html::RenderError;
 use crate::html::chart::Chart;
 use crate::label;
 use crate::said::{Said, Table, Weight};
 use crate::sim_machine;
 use crate::terminal::Screen;
-use q2c_result::{Machine, Target, Warning};
+use q2c_result::{DoctorReport, Machine, Target, Warning};
 
 /// A result that has a report.
 pub trait Reported {
-    /// What its report says.
+    /// Makes the content of its report.
     fn document(&self) -> Document;
 }
 
@@ -41,9 +40,9 @@ pub struct Document {
     pub(crate) title: String,
     /// The run in a line.
     pub(crate) about: String,
-    /// What a simulated machine was; `None` for a real one.
+    /// The simulated machine in words; `None` for a real one.
     pub(crate) simulated: Option<String>,
-    /// What is missing of a run that was stopped early.
+    /// The sentence on the missing part of a run that was stopped early.
     pub(crate) unfinished: Option<Said>,
     pub(crate) answers: Vec<Answer>,
     /// Sentences that stand between the answers and the sections.
@@ -56,7 +55,7 @@ pub struct Document {
 /// An answer: its sentence, and what it rests on.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// What it is of; may be empty.
+    /// The part of the result that it answers for, such as a block size; may be empty.
     pub of: String,
     pub headline: String,
     pub weight: Weight,
@@ -110,7 +109,7 @@ pub(crate) enum Part {
 pub(crate) struct Section {
     pub title: String,
     pub parts: Vec<Part>,
-    /// Whether it stands behind the answer and is folded: a page opens it, a terminal shows it
+    /// Whether a reader has to ask for the section: a page has it folded, and a terminal shows it
     /// with `-v`.
     pub folded: bool,
 }
@@ -135,18 +134,23 @@ impl Section {
         self
     }
 
-    pub fn told(mut self, said: impl IntoIterator<Item = Said>) -> Self {
-        let said: Vec<Said> = said.into_iter().collect();
-        if !said.is_empty() {
-            self.parts.push(Part::Told(said));
-        }
-        self
+    pub fn told(self, said: impl IntoIterator<Item = Said>) -> Self {
+        self.with(said, Part::Told)
     }
 
-    pub fn charts(mut self, charts: impl IntoIterator<Item = Chart>) -> Self {
-        let charts: Vec<Chart> = charts.into_iter().collect();
-        if !charts.is_empty() {
-            self.parts.push(Part::Charts(charts));
+    pub fn charts(self, charts: impl IntoIterator<Item = Chart>) -> Self {
+        self.with(charts, Part::Charts)
+    }
+
+    pub fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.with(lines, Part::Lines)
+    }
+
+    /// Adds a part, unless it has no item.
+    fn with<T>(mut self, items: impl IntoIterator<Item = T>, part: fn(Vec<T>) -> Part) -> Self {
+        let items: Vec<T> = items.into_iter().collect();
+        if !items.is_empty() {
+            self.parts.push(part(items));
         }
         self
     }
@@ -155,14 +159,6 @@ impl Section {
         let words = words.into();
         if !words.is_empty() {
             self.parts.push(Part::Remark(words));
-        }
-        self
-    }
-
-    pub fn lines(mut self, lines: impl IntoIterator<Item = String>) -> Self {
-        let lines: Vec<String> = lines.into_iter().collect();
-        if !lines.is_empty() {
-            self.parts.push(Part::Lines(lines));
         }
         self
     }
@@ -269,12 +265,29 @@ impl Document {
         })
     }
 
+    pub(crate) fn targets<'a>(self, targets: impl IntoIterator<Item = &'a Target>) -> Self {
+        targets.into_iter().fold(self, Document::target)
+    }
+
     pub(crate) fn machine(mut self, machine: &Machine) -> Self {
         self.simulated = sim_machine::headline(machine);
         self.facts(Facts {
             title: "Machine".to_owned(),
             facts: facts::machine(machine),
             of: sim_machine::about(machine),
+        })
+    }
+
+    /// The doctor's checks, those that invalidate something first.
+    pub(crate) fn checks(self, report: &DoctorReport) -> Self {
+        let facts = facts::checks(report);
+        if facts.is_empty() {
+            return self;
+        }
+        self.facts(Facts {
+            title: "Checks of the machine".to_owned(),
+            facts,
+            of: Vec::new(),
         })
     }
 

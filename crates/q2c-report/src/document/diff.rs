@@ -31,9 +31,10 @@ impl Reported for DiffResult {
         .titled(self.b.path.clone(), format!("set against {}", self.a.path))
         .answers([answer])
         .notices(self.limits.iter().map(|of| {
-            let weight = match of.broken.is_empty() {
-                true => Weight::Good,
-                false => Weight::Bad,
+            let weight = if of.broken.is_empty() {
+                Weight::Good
+            } else {
+                Weight::Bad
             };
             Said::new(weight, "limit", limit(of))
         }))

@@ -11,12 +11,12 @@ impl Reported for DoctorReport {
             .titled("The machine", counts(self))
             .answers(by_uses(self))
             .notices(without_target(self));
-        of = match self.uses.is_empty() {
-            true => of.section(table(Section::new("Checks"), self.checks.iter())),
-            false => self
-                .uses
+        of = if self.uses.is_empty() {
+            of.section(table(Section::new("Checks"), self.checks.iter()))
+        } else {
+            self.uses
                 .iter()
-                .fold(of, |of, state| of.section(section(self, state))),
+                .fold(of, |of, state| of.section(section(self, state)))
         };
         of.section(fixes(self))
     }
@@ -42,14 +42,16 @@ fn section(report: &DoctorReport, state: &UseState) -> Section {
         .iter()
         .filter(|check| check.uses.contains(&state.of) && !is_own(check));
     let names: Vec<&str> = elsewhere.map(|check| check.id.as_str()).collect();
-    let also = match names.is_empty() {
-        true => String::new(),
-        false => format!("See also: {}.", names.join(", ")),
+    let also = if names.is_empty() {
+        String::new()
+    } else {
+        format!("See also: {}.", names.join(", "))
     };
     let section = table(Section::new(title), report.checks.iter().filter(is_own)).remark(also);
-    match section.parts.is_empty() {
-        true => section.remark("No check is of this use alone."),
-        false => section,
+    if section.parts.is_empty() {
+        section.remark("No check is of this use alone.")
+    } else {
+        section
     }
 }
 
@@ -107,9 +109,10 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
     let own: Vec<&str> = own.map(|check| check.id.as_str()).collect();
     let said_below =
         own.len() == state.by.len() && own.iter().all(|id| state.by.iter().any(|by| by == id));
-    let by = match said_below {
-        true => String::new(),
-        false => format!(" ({})", state.by.join(", ")),
+    let by = if said_below {
+        String::new()
+    } else {
+        format!(" ({})", state.by.join(", "))
     };
     let improve = match state.to_improve {
         0 => String::new(),
@@ -138,9 +141,10 @@ fn counts(report: &DoctorReport) -> String {
     let of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
     let disturbs = of(Verdict::Invalidates) - absent;
-    let (one, few) = match report.uses.is_empty() {
-        true => ("invalid", ""),
-        false => ("disturbing what is measured", ", which only some uses need"),
+    let (one, few) = if report.uses.is_empty() {
+        ("invalid", "")
+    } else {
+        ("disturbing what is measured", ", which only some uses need")
     };
     let counts = [
         (of(Verdict::Pass), "ok", ""),
@@ -171,9 +175,10 @@ fn by_uses(report: &DoctorReport) -> Option<Answer> {
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
     let is_ready = report.uses.iter().all(|state| state.ready == Ready::Ready);
-    let weight = match is_ready {
-        true => Weight::Good,
-        false => Weight::Caution,
+    let weight = if is_ready {
+        Weight::Good
+    } else {
+        Weight::Caution
     };
     let of = format!("{} uses", report.uses.len());
     (!all.is_empty()).then(|| Said::new(weight, &of, all.join("; ")).into())

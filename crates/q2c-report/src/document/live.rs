@@ -164,10 +164,7 @@ impl Reported for SteerResult {
 
 impl Reported for RamDevices {
     fn document(&self) -> Document {
-        let about = match self.devices.is_empty() {
-            true => "none",
-            false => "",
-        };
+        let about = if self.devices.is_empty() { "none" } else { "" };
         let head = [
             "device",
             "by",

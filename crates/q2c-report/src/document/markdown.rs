@@ -2,6 +2,7 @@
 
 use super::{Document, Part, Section};
 use crate::said::{Field, Said, Table};
+use crate::terminal::printable;
 
 impl Document {
     /// The report as Markdown. Charts are on the page alone.
@@ -20,9 +21,7 @@ impl Document {
             text += &format!("\n**{of}{}**\n\n", escaped(&answer.headline));
             text += &items("caveat: ", &answer.caveats);
             text += &items("", &answer.evidence);
-            if !answer.to_do.is_empty() {
-                text += &format!("\n```\n{}\n```\n", answer.to_do.join("\n"));
-            }
+            text += &code(&answer.to_do);
         }
         text += &told(&self.notices);
         let sections = self.sections.iter().filter(|section| section.has_text());
@@ -42,7 +41,7 @@ fn section(of: &Section) -> String {
         match part {
             Part::Told(said) => text += &told(said),
             Part::Table(of, _) => text += &table(of),
-            Part::Lines(lines) => text += &format!("\n```\n{}\n```\n", lines.join("\n")),
+            Part::Lines(lines) => text += &code(lines),
             Part::Remark(words) => text += &format!("\n{}\n", escaped(words)),
             Part::Charts(_) => {}
         }
@@ -62,9 +61,10 @@ fn items(before: &str, words: &[String]) -> String {
 
 fn told(said: &[Said]) -> String {
     let line = |said: &Said| format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words));
-    match said.is_empty() {
-        true => String::new(),
-        false => format!("\n{}", said.iter().map(line).collect::<String>()),
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", said.iter().map(line).collect::<String>())
     }
 }
 
@@ -89,8 +89,20 @@ fn table(of: &Table) -> String {
     }
 }
 
+/// Lines to copy, in a fence that none of them can end.
+fn code(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = lines.iter().map(|line| printable(line)).collect();
+    let lines = lines.join("\n");
+    let runs = lines.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    format!("\n{fence}\n{lines}\n{fence}\n")
+}
+
 /// Makes text from outside harmless: no markup, no line of its own.
-pub(crate) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -117,6 +129,17 @@ mod tests {
             escaped("<b>|[x](y)\n# z"),
             "&lt;b&gt;\\|\\[x\\](y)\\u{a}\\# z"
         );
+    }
+
+    /// A name in a line to copy ends neither the line nor the fence around it.
+    #[test]
+    fn lines_to_copy_stay_in_their_fence() {
+        let lines = ["echo 1 > /sys/a\n```\nb".to_owned(), "c ````".to_owned()];
+        assert_eq!(
+            code(&lines),
+            "\n`````\necho 1 > /sys/a\\u{a}```\\u{a}b\nc ````\n`````\n"
+        );
+        assert_eq!(code(&["ls".to_owned()]), "\n```\nls\n```\n");
     }
 
     proptest! {

@@ -34,10 +34,7 @@ impl Reported for ReplayResult {
         of = of
             .section(Section::new("How it was replayed").told(replay::job(job, trace)))
             .warnings(&self.warnings);
-        for target in &self.targets {
-            of = of.target(target);
-        }
-        of.machine(&self.machine)
+        of.targets(&self.targets).machine(&self.machine)
     }
 }
 
@@ -70,10 +67,8 @@ impl Reported for CompareResult {
             .section(Section::new("").charts(chart::replay::all(&lines(self), is_one)))
             .warnings(&self.warnings);
         let devices = self.comparisons.first().map(|one| &one.devices);
-        for device in devices.into_iter().flatten() {
-            of = of.target(&device.target);
-        }
-        of.machine(&self.machine)
+        let targets = devices.into_iter().flatten().map(|device| &device.target);
+        of.targets(targets).machine(&self.machine)
     }
 }
 
@@ -123,9 +118,12 @@ fn lines(result: &CompareResult) -> Vec<Line<'_>> {
         let devices = one.devices.iter();
         devices.map(move |device| (one, device))
     });
-    let name = |one: &Comparison, device: &DeviceRun| match several {
-        true => format!("{}, {}", device.target.path, compare::row_name(one)),
-        false => device.target.path.clone(),
+    let name = |one: &Comparison, device: &DeviceRun| {
+        if several {
+            format!("{}, {}", device.target.path, compare::row_name(one))
+        } else {
+            device.target.path.clone()
+        }
     };
     let line = |(at, (one, device)): (usize, (&Comparison, _))| {
         let device: &DeviceRun = device;

@@ -43,9 +43,10 @@ impl Reported for FsResult {
     fn document(&self) -> Document {
         let devices = self.file_systems.iter().map(|made| made.device.as_str());
         let devices: Vec<&str> = devices.collect();
-        let about = match devices.is_empty() {
-            true => fs::about(self),
-            false => format!("{} \u{b7} on {}", fs::about(self), devices.join(", ")),
+        let about = if devices.is_empty() {
+            fs::about(self)
+        } else {
+            format!("{} \u{b7} on {}", fs::about(self), devices.join(", "))
         };
         let mut of = Document::new("fs bench", &self.version, &self.schema)
             .titled(fs::title(self), about)
@@ -126,10 +127,7 @@ impl Reported for PlaceRunResult {
         of = of
             .section(Section::new("How it was measured").told(place_run::notes(self)))
             .warnings(&self.warnings);
-        if let Some(target) = &self.target {
-            of = of.target(target);
-        }
-        of.machine(&self.machine)
+        of.targets(&self.target).machine(&self.machine)
     }
 }
 
@@ -154,17 +152,14 @@ impl Reported for PlaceWatchResult {
 
 impl Reported for CalibrateResult {
     fn document(&self) -> Document {
-        let mut of = Document::new("place calibrate", &self.version, &self.schema)
+        let of = Document::new("place calibrate", &self.version, &self.schema)
             .titled("Speed beside a neighbour", corun::about(self))
             .run(self.seed, self.started_unix_s)
             .section(Section::new("").table(place::speeds(&self.speeds)))
             .section(Section::new("Pairs").table(corun::pairs(self)))
             .section(Section::new("What it means").told(corun::words(self)))
             .warnings(&self.warnings);
-        if let Some(target) = &self.target {
-            of = of.target(target);
-        }
-        of.machine(&self.machine)
+        of.targets(&self.target).machine(&self.machine)
     }
 }
 
@@ -257,18 +252,16 @@ impl Reported for ReproduceResult {
             .section(Section::new("Points").table(reproduce::points(self)))
             .section(Section::new("Setting").told(reproduce::setting(self)))
             .warnings(&self.warnings);
-        if let Some(target) = &self.target {
-            of = of.target(target);
-        }
-        of.machine(&self.machine)
+        of.targets(&self.target).machine(&self.machine)
     }
 }
 
 impl Reported for AllResult {
     fn document(&self) -> Document {
-        let about = match self.scale == 1.0 {
-            true => "all experiments".to_owned(),
-            false => format!("all experiments, all times multiplied by {}", self.scale),
+        let about = if self.scale == 1.0 {
+            "all experiments".to_owned()
+        } else {
+            format!("all experiments, all times multiplied by {}", self.scale)
         };
         let missing = reproduce::all::missing(self);
         Document::new("reproduce", &self.version, &self.schema)

@@ -228,9 +228,10 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
         }
     }
     let is_one = result.answers.len() == 1;
-    let of = match is_one {
-        true => of.answers(judged.drain(..)),
-        false => of,
+    let of = if is_one {
+        of.answers(judged.drain(..))
+    } else {
+        of
     };
     let (shown, hidden) = shortlist(result, answer);
     let references = references(answer).into_iter();
@@ -241,9 +242,10 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
     for index in shown {
         let cell = &result.cells[index];
         rows.push(simulated::row(&cell.policy, input.ios, &cell.gives));
-        weights.push(match answer.best == Some(index) {
-            true => Weight::Good,
-            false => Weight::Plain,
+        weights.push(if answer.best == Some(index) {
+            Weight::Good
+        } else {
+            Weight::Plain
         });
     }
     let rest = match hidden {

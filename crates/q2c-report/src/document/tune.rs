@@ -1,6 +1,6 @@
 //! The document of `q2c tune`.
 
-use super::{Answer, Document, Facts, Reported, Section};
+use super::{Answer, Document, Reported, Section};
 use crate::html::chart;
 use crate::metric::METRICS;
 use crate::mode::{self, Kept};
@@ -28,8 +28,12 @@ impl Reported for TuneResult {
         for recommendation in &self.recommendation {
             of = of.answers([answer(self, recommendation)]);
         }
+        let mut in_full = Vec::new();
         for &bs in &sizes {
-            of = of.section(in_short(self, bs));
+            let mut charts = chart::of_block_size(self, bs);
+            let others = charts.split_off(charts.len().min(1));
+            of = of.section(in_short(self, bs).charts(charts));
+            in_full.push(all_methods(self, bs).charts(others).folded());
         }
         if let Some(program) = &self.program {
             of = of.section(
@@ -39,9 +43,7 @@ impl Reported for TuneResult {
                     .told(program::told(program)),
             );
         }
-        for &bs in &sizes {
-            of = of.section(in_full(self, bs));
-        }
+        of = in_full.into_iter().fold(of, Document::section);
         of = of.section(trust(self)).section(unavailable(self));
         for &bs in &sizes {
             of = of.section(knowledge(self, bs));
@@ -82,9 +84,10 @@ fn answer(result: &TuneResult, recommendation: &Recommendation) -> Answer {
     Answer {
         of: format!("{} {}", recommendation.bs, result.job.rw),
         headline: words.verdict,
-        weight: match words.sure {
-            true => Weight::Good,
-            false => Weight::Caution,
+        weight: if words.sure {
+            Weight::Good
+        } else {
+            Weight::Caution
         },
         caveats: words.caveats,
         evidence: words.evidence,
@@ -92,7 +95,7 @@ fn answer(result: &TuneResult, recommendation: &Recommendation) -> Answer {
     }
 }
 
-/// The answer beside polling and interrupts, and the chart that all methods are points of.
+/// The answer beside polling and interrupts.
 fn in_short(result: &TuneResult, bs: Bytes) -> Section {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
@@ -137,7 +140,6 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section {
             label::objective(&result.job.objective),
             number(floor * 100.0)
         ))
-        .charts(chart::of_block_size(result, bs).into_iter().take(1))
 }
 
 /// Columns of the bar of KIOPS/core.
@@ -145,7 +147,7 @@ const BAR: usize = 12;
 const SHORT: [&str; 5] = ["method", "IOPS\n% poll", "CPU\n%", "per core\nx poll", ""];
 
 /// All methods, with ranges, predictions, and what they ran as.
-fn in_full(result: &TuneResult, bs: Bytes) -> Section {
+fn all_methods(result: &TuneResult, bs: Bytes) -> Section {
     let recommendation = label::recommendation_of(result, bs);
     let cells = label::cells_of(result, bs);
     let head = METRICS
@@ -185,8 +187,6 @@ fn in_full(result: &TuneResult, bs: Bytes) -> Section {
     Section::new(format!("All methods, {bs}"))
         .marked(table, weights)
         .remark(mode::legend(modes).unwrap_or_default())
-        .charts(chart::of_block_size(result, bs).into_iter().skip(1))
-        .folded()
 }
 
 const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. Of polling: each trial over the polled slices between \
@@ -268,19 +268,4 @@ fn knowledge(result: &TuneResult, bs: Bytes) -> Section {
         .charts(chart::of_knowledge(result, bs))
         .told(told.map(|fact| Said::plain(&fact.name, fact.value)))
         .folded()
-}
-
-impl Document {
-    /// The doctor's checks, those that invalidate something first.
-    pub(crate) fn checks(self, report: &q2c_result::DoctorReport) -> Self {
-        let facts = facts::checks(report);
-        match facts.is_empty() {
-            true => self,
-            false => self.facts(Facts {
-                title: "Checks of the machine".to_owned(),
-                facts,
-                of: Vec::new(),
-            }),
-        }
-    }
 }

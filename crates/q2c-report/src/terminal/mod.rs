@@ -31,6 +31,7 @@ pub use reproduce_list::reproduce_list;
 pub use rules::rules;
 pub use runs::runs;
 pub use screen::Screen;
+pub(crate) use screen::printable;
 pub use trace_columns::trace_columns;
 pub use trace_info::{fleet_info, trace_info};
 pub use volumes::{volumes, volumes_choice};

@@ -159,7 +159,7 @@ impl Screen {
 
 /// Makes text harmless by writing control characters as escapes. A device's name, for example, must
 /// not move the cursor, change colours or begin a line.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
