@@ -63,7 +63,7 @@ else
             expect $which-sleeps $? = 0 "$told"
         done
         # On an emulated device the kernel's own sleep or classic polling may win by noise.
-        expect a-verdict "$(grep -c "^steer: by \|^the kernel's own sleep: \|^classic polling: \|^no room to sleep: " /tmp/loop)" = 1 "$(tail -n 40 /tmp/loop | grep -A 2 '^simulated')"
+        expect a-verdict "$(grep -c '"verdict": "\(rule\|trade-off\|limits\|no-room\)' "$result")" = 1 "$(tail -n 40 /tmp/loop | grep -A 2 '^simulated')"
         expect reports "$(q2c report "$(dirname "$result")" 2>&1 | grep -c 'classic polling')" -ge 1 "q2c report $(dirname "$result")"
     else
         fail best "no best rule in $result"
