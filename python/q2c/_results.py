@@ -51,7 +51,7 @@ class Result(Mapping[str, Any]):
     """A result of q2c: a mapping with the content of its JSON.
 
     `str(result)` are the tables that the program prints, and in a notebook a result is the program's page with its
-    charts (or the tables, for results without a page).
+    charts.
     """
 
     def __init__(self, made: Made) -> None:
@@ -66,8 +66,8 @@ class Result(Mapping[str, Any]):
         """The content of the JSON, as a dict of its own."""
         return cast("dict[str, Any]", json.loads(self.json()))
 
-    def html(self) -> Optional[str]:
-        """The page with charts, complete in itself; None where results of this kind have none."""
+    def html(self) -> str:
+        """The page with charts, complete in itself."""
         return self._made.page()
 
     def table(self, width: int = _WIDTH) -> str:
@@ -101,8 +101,6 @@ class Result(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         page = self.html()
-        if page is None:
-            return f"<pre>{html.escape(self.table())}</pre>"
         # The page has a policy that lets its own scripts run alone; the frame keeps it from the notebook.
         return (
             f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" '

@@ -136,7 +136,7 @@ def test_a_sweep_is_that_of_the_program(printed: Program, tmp_path: Path) -> Non
     assert swept.pareto == [expected["cells"][index] for index in expected["pareto"]]
     assert "2 * 19" not in repr(swept) and "38 cells" in repr(swept)
     page = swept.html()
-    assert page is not None and page.startswith("<!")
+    assert page.startswith("<!")
     assert "best" in str(swept)
 
 
@@ -178,7 +178,7 @@ def test_kept_results_have_their_class(tmp_path: Path, refused: Callable[..., tu
     simulated.write_text(q2c.simulate(USER, "pas").json())
     kept = q2c.load_run(simulated)
     page = kept.html()
-    assert isinstance(kept, q2c.Simulation) and page is not None and page.startswith("<!") and "<iframe" in kept._repr_html_()
+    assert isinstance(kept, q2c.Simulation) and page.startswith("<!") and "<iframe" in kept._repr_html_()
     other = tmp_path / "other.json"
     other.write_text('{"schema": "q2c.other/1"}')
     for path in [other, tmp_path, ROOT / "README.md", tmp_path / "none"]:

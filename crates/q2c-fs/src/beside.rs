@@ -16,8 +16,8 @@ const BEAT: Duration = Duration::from_millis(50);
 const LATE_S: [f64; 2] = [0.25, 2.0];
 
 /// The effect of other work on figures of file systems, for warnings.
-const MEANS: &str = "the jobs shared CPUs with it, so that the file system can do more than these figures, and ratios of \
-                     jobs and file systems are worth little";
+const MEANS: &str = "the jobs shared CPUs with it, so the file system can do more than these figures, and ratios \
+                     are worth little";
 
 /// The figures of a trial, with what was seen beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -167,7 +167,7 @@ mod tests {
         let found = [
             (
                 "others-ran",
-                "other programs ran beside 1 of 2 trials, on 1.50 CPUs (median; at most 1.50)",
+                "other programs used 1.50 CPUs (median, at most 1.50) during 1 of 2 trials",
             ),
             (
                 "stood-still",

@@ -53,7 +53,7 @@ pub fn analyze(
         }
         Source::Latencies(_) => return Err(not_numbers()),
     };
-    Ok(result.into())
+    Ok(Made::new(result))
 }
 
 fn of_table(

@@ -75,7 +75,7 @@ impl AnalysisState {
             let path = trace.map_or(Path::new(name), |trace| &trace.path);
             state.clone().finish(path, meta)
         });
-        Ok(made.or_exit_of(analyze_exit)?.into())
+        Ok(Made::new(made.or_exit_of(analyze_exit)?))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

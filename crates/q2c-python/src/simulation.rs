@@ -52,7 +52,7 @@ pub fn simulate(
         };
         simulation.run(stop).or_exit_of(StudyError::exit)
     })?;
-    Ok(result.into())
+    Ok(Made::new(result))
 }
 
 /// Reads a source into lanes.

@@ -62,7 +62,7 @@ pub fn sweep(
         let traces: Vec<Trace> = sources.into_iter().map(read).collect::<Result<_, _>>()?;
         swept(&asked, &traces, begun.elapsed().as_secs_f64(), stop)
     })?;
-    Ok(result.into())
+    Ok(Made::new(result))
 }
 
 fn swept(

@@ -89,7 +89,7 @@ impl SweepState {
     }
 
     fn finish(&self, py: Python<'_>) -> Made {
-        py.detach(|| volumes_result(&self.0)).into()
+        Made::new(py.detach(|| volumes_result(&self.0)))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -155,7 +155,7 @@ pub fn choose(
     given.end("choose")?;
     let states: Vec<State> = states.iter().map(|state| state.0.clone()).collect();
     let chosen = py.detach(|| choose_over(&states, objective, &limits));
-    Ok(chosen.or_exit(Exit::Usage)?.into())
+    Ok(Made::new(chosen.or_exit(Exit::Usage)?))
 }
 
 /// The one lane of a stretch of I/Os.

@@ -8,15 +8,13 @@ use crate::quantity::{self, duration, number};
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
-    Cell, Lesson, Measured, PerCore, Recommendation, Relative, SAVING, TuneResult, Undecided,
-    Verdict, WORTH,
+    Cell, Lesson, Measured, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
 };
 
 /// A block size's recommendation in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// The verdict in one sentence, with the number that matters: `use RULE: 1.8 times ...`,
-    /// `a trade-off: ...`, `no room to sleep: ...`.
+    /// What to use, with the number that matters, in sentences.
     pub verdict: String,
     /// The figures behind the verdict, a sentence each.
     pub evidence: Vec<String>,
@@ -32,9 +30,6 @@ pub struct Words {
 /// by at most this.
 const ALIKE: f64 = 0.03;
 
-/// What follows a method to use that more trials may still make another one.
-const NOT_SETTLED: &str = " for now, not settled";
-
 /// Puts the recommendation for one block size into words.
 #[must_use]
 pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
@@ -44,7 +39,7 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
         cells: tried(result, recommendation),
     };
     Words {
-        verdict: of.verdict() + of.qualified() + &of.gain(),
+        verdict: of.verdict(),
         evidence: of.evidence(),
         caveats: of.caveats(),
         sure: recommendation.is_settled() && of.disturbed().is_empty(),
@@ -92,41 +87,41 @@ impl<'a> Of<'a> {
     }
 
     fn verdict(&self) -> String {
-        let method = self.recommendation.method.name();
-        match self.recommendation.verdict {
-            Verdict::Rule => format!("use {}", self.recommendation.method.detail()),
-            Verdict::Interrupt => "use interrupts".to_owned(),
+        let is_settled = self.recommendation.is_settled();
+        let is_gain = matches!(
+            self.recommendation.verdict,
+            Verdict::Rule | Verdict::Interrupt
+        );
+        let verdict = match self.recommendation.verdict {
+            Verdict::Rule | Verdict::Interrupt if is_settled => format!("Use {}", self.gain()),
+            Verdict::Rule | Verdict::Interrupt => format!("Best so far: {}", self.gain()),
             Verdict::TradeOff => self.by_interrupts().unwrap_or_else(|| self.trade_off()),
-            Verdict::NoRoom => format!(
-                "no room to sleep: no rule that leaves the CPU gained 10 % over polling in KIOPS/core, and less is no reason to \
-                 change; use {method}"
+            Verdict::NoRoom => self.instead(
+                "Sleeping does not pay on this device: no rule that leaves the CPU gained 10 % in IOPS per core.",
             ),
-            Verdict::Limits => format!("nothing that pays keeps the limits; use {method}"),
-            Verdict::Unverified => format!("nothing that sleeps was tried; use {method}"),
+            Verdict::Limits => self.instead("Nothing that pays keeps the limits."),
+            Verdict::Unverified => return self.instead("Nothing that sleeps was tried."),
+        };
+        // The caveats say why.
+        if is_settled || is_gain {
+            verdict
+        } else {
+            verdict + " Not conclusive."
         }
+    }
+
+    /// The method to use where nothing that gains can be recommended, and why.
+    fn instead(&self, reason: &str) -> String {
+        let method = match &self.recommendation.method {
+            &Method::POLL => "Poll".to_owned(),
+            other => format!("Use {}", other.name()),
+        };
+        format!("{method}. {reason}")
     }
 
     /// Whether the floor is more than polling itself gives, so that polling is no way to keep it.
     fn above_polling(&self) -> bool {
         self.recommendation.floor > 1.0
-    }
-
-    /// What keeps the floor where the methods of a trade-off do not.
-    fn otherwise(&self) -> String {
-        match self.above_polling() {
-            true => String::new(),
-            false => format!(", else {}", self.recommendation.method.name()),
-        }
-    }
-
-    /// The begin of a trade-off.
-    fn trade(&self) -> &'static str {
-        match self.above_polling() {
-            true => {
-                "nothing keeps the floor, which is more than polling gives; below it a trade-off"
-            }
-            false => "a trade-off",
-        }
     }
 
     /// The rules of the trade-off: they lose about as little IOPS as the nearest, are below the
@@ -151,102 +146,71 @@ impl<'a> Of<'a> {
     fn by_interrupts(&self) -> Option<String> {
         let nearest = self.recommendation.nearest.as_ref();
         let cell = self.cell(&nearest.filter(|name| name.0 == Method::INTERRUPT)?.0)?;
-        let kept = cell.relative?.iops.median * 100.0;
-        Some(format!(
-            "{}: interrupts cost {} of the IOPS and take {} % CPU{}: use them with --min-iops {}%{}",
-            self.trade(),
-            cost(&[100.0 - kept], number),
-            number(cell.measured.rates.cpu_pct.median),
-            self.where_polling_takes(),
-            kept.floor(),
-            self.otherwise()
-        ))
+        let of = cell.relative?;
+        Some(self.trade("Interrupts", &[(cell, of)], &of))
     }
 
     fn trade_off(&self) -> String {
-        let method = self.recommendation.method.name();
         let trade = self.in_trade();
-        let Some(nearest) = self
-            .recommendation
-            .nearest
-            .as_ref()
-            .filter(|_| !trade.is_empty())
+        let nearest = self.recommendation.nearest.as_ref();
+        let nearest = nearest.filter(|_| !trade.is_empty());
+        let Some((nearest, of)) =
+            nearest.and_then(|name| Some((name, self.cell(&name.0)?.relative?)))
         else {
-            return format!("sleeping costs more IOPS than the floor allows; use {method}");
+            return self.instead("Sleeping costs more IOPS than the floor allows.");
         };
-        let lost: Vec<f64> = trade
-            .iter()
-            .map(|(_, of)| ((1.0 - of.iops.median) * 100.0).max(0.0))
-            .collect();
-        let taken: Vec<f64> = trade
-            .iter()
-            .map(|(cell, _)| cell.measured.rates.cpu_pct.median)
-            .collect();
-        let least = self.cell(&nearest.0).and_then(|cell| cell.relative);
-        let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());
-        format!(
-            "{}: sleeping costs {} of the IOPS and takes {} % CPU{} ({}): use it with --min-iops {least}%{}",
-            self.trade(),
-            cost(&lost, |_| span(&lost)),
-            span(&taken),
-            self.where_polling_takes(),
-            nearest.0.detail(),
-            self.otherwise()
-        )
+        let sleeping = format!("Sleeping by {}", nearest.0.detail());
+        self.trade(&sleeping, &trade, &of)
     }
 
-    /// Says how much CPU polling took. That is less than a whole CPU where the hypervisor or a
-    /// neighbour took some of it.
-    fn where_polling_takes(&self) -> String {
-        self.cell(&Method::POLL).map_or_else(String::new, |cell| {
-            let taken = number(cell.measured.rates.cpu_pct.median);
-            format!(" where polling takes {taken} %")
-        })
-    }
-
-    /// What follows a verdict that is not settled: it stands on single trials, on a part of the
-    /// methods, or on trials that leave something open.
-    fn qualified(&self) -> &'static str {
-        let told = self.recommendation;
-        let any = |of: fn(&Undecided) -> bool| told.undecided.iter().any(of);
-        let gains = self.gains();
-        match told.verdict {
-            _ if told.is_settled() => "",
-            Verdict::Unverified => "",
-            _ if any(|of| matches!(of, Undecided::SingleTrials { .. })) => {
-                " as far as a single trial tells"
-            }
-            _ if any(|of| matches!(of, Undecided::FloorWithin { .. })) => NOT_SETTLED,
-            _ if any(|of| matches!(of, Undecided::Untried(_))) => " as far as was tried",
-            _ if gains => NOT_SETTLED,
-            _ => "; not settled",
+    /// What `methods` would gain and cost, and how to have them all the same. `nearest` is the one
+    /// of them that loses least.
+    fn trade(&self, what: &str, methods: &[(&Cell, Relative)], nearest: &Relative) -> String {
+        let polling = self.cell(&Method::POLL);
+        let polling = polling.map_or(100.0, |cell| cell.measured.rates.cpu_pct.median);
+        let freed = methods
+            .iter()
+            .map(|(cell, _)| polling - cell.measured.rates.cpu_pct.median);
+        let lost = methods.iter().map(|(_, of)| 1.0 - of.iops.median);
+        let costs = match span(lost.map(|lost| (lost * 100.0).max(0.0))) {
+            none if none == "0.0" => "and cost no IOPS".to_owned(),
+            lost => format!("but cost {lost} % of the IOPS"),
+        };
+        let reason = format!(
+            "{what} would free {} % of a CPU {costs} ({}x the {}). To accept that, run with --min-iops {}%.",
+            span(freed),
+            number(nearest.kiops_per_core.median),
+            per_core_unit(nearest),
+            (nearest.iops.median * 100.0).floor()
+        );
+        if self.above_polling() {
+            format!("Nothing keeps the floor, which is more than polling gives. {reason}")
+        } else {
+            self.instead(&reason)
         }
     }
 
-    /// Whether the verdict is a method to use and what it gains.
-    fn gains(&self) -> bool {
-        let verdict = self.recommendation.verdict;
-        matches!(verdict, Verdict::Rule | Verdict::Interrupt)
-    }
-
-    /// What a recommended method gains, behind the verdict. The other verdicts name their numbers.
+    /// A method to use, and what it gains.
     fn gain(&self) -> String {
+        let method = match &self.recommendation.method {
+            &Method::INTERRUPT => "interrupts".to_owned(),
+            method => format!("hybrid polling by {}", method.detail()),
+        };
         let relative = self.recommended().and_then(|cell| cell.relative);
-        relative
-            .filter(|_| self.gains())
-            .map_or_else(String::new, |of| {
-                format!(
-                    ": {} times the {} of polling at {} % of its IOPS",
-                    quantity::median(&of.kiops_per_core, 1.0),
-                    cores(&of),
-                    quantity::median(&of.iops, 100.0)
-                )
-            })
+        let gain = relative.map_or_else(String::new, |of| {
+            format!(
+                ", {}x the {} of polling at {} % of its IOPS",
+                quantity::median(&of.kiops_per_core, 1.0),
+                per_core_unit(&of),
+                quantity::median(&of.iops, 100.0)
+            )
+        });
+        format!("{method}{gain}.")
     }
 
     fn evidence(&self) -> Vec<String> {
         let mut evidence = Vec::new();
-        evidence.extend(self.recommended().and_then(|cell| self.beside("it", cell)));
+        evidence.extend(self.recommended().and_then(|cell| self.beside("It", cell)));
         evidence.extend(self.nearest());
         evidence.extend(self.best_rule());
         evidence.extend(self.others());
@@ -259,7 +223,6 @@ impl<'a> Of<'a> {
     /// A sentence on a cell's figures relative to polling; `None` for polling itself.
     fn beside(&self, subject: &str, cell: &Cell) -> Option<String> {
         let of = cell.relative.filter(|_| cell.method != Method::POLL)?;
-        let cores = cores(&of);
         let missed = match cell.sleeping {
             true => format!(
                 ", {} % missed",
@@ -268,9 +231,10 @@ impl<'a> Of<'a> {
             false => String::new(),
         };
         Some(format!(
-            "beside polling {subject} kept {} % of the IOPS at {} times the {cores} ({}; {} % CPU{missed})",
+            "{subject} kept {} % of polling's IOPS at {} times the {} ({}, {} % CPU{missed})",
             ranged(&of.iops, 100.0),
             ranged(&of.kiops_per_core, 1.0),
+            per_core_unit(&of),
             match of.iops.trials {
                 1 => "1 trial".to_owned(),
                 n => format!("{n} trials"),
@@ -288,11 +252,11 @@ impl<'a> Of<'a> {
             asked => format!(" (--min-iops {asked})"),
         };
         let above = match self.above_polling() {
-            true => ", more than polling gives: classic polling does not keep it",
+            true => ", which is more than polling gives",
             false => "",
         };
         format!(
-            "floor {} % of polling's IOPS{why}{above}",
+            "Floor: {} % of polling's IOPS{why}{above}",
             number(floor * 100.0)
         )
     }
@@ -320,7 +284,7 @@ impl<'a> Of<'a> {
         let tried = self.sleeping().count();
         let (cell, _) = best?;
         let told = self.beside(&cell.method.detail(), cell)?;
-        Some(format!("the best of {tried} rules by KIOPS/core: {told}"))
+        Some(format!("Best of {tried} rules by IOPS per core: {told}"))
     }
 
     /// The cell that ran Linux's rule.
@@ -343,12 +307,12 @@ impl<'a> Of<'a> {
             .cell(&Method::INTERRUPT)
             .filter(|cell| !recommended(cell))
         {
-            others.extend(self.beside("interrupts", cell));
+            others.extend(self.beside("Interrupts", cell));
         }
         if let Some(cell) = self.cell(&Method::POLL) {
             let m = &cell.measured;
             others.push(format!(
-                "classic polling: {:.0} IOPS, {}",
+                "Classic polling: {:.0} IOPS, {}",
                 m.rates.iops.median,
                 per_core(m)
             ));
@@ -369,7 +333,7 @@ impl<'a> Of<'a> {
             false => String::new(),
         };
         Some(format!(
-            "KIOPS/core {:.2} times that of Linux's rule{broke}{interval}",
+            "{:.2} times the IOPS per core of Linux's rule{broke}{interval}",
             ratio.ratio
         ))
     }
@@ -390,13 +354,13 @@ impl<'a> Of<'a> {
             };
             let kept = cell.relative.map_or_else(String::new, |of| {
                 format!(
-                    "kept {} % of the IOPS of the kernel's classic polling at {} times the KIOPS/core; ",
+                    " It kept {} % of the IOPS of the kernel's classic polling at {} times the IOPS per core.",
                     ranged(&of.iops, 100.0),
                     ranged(&of.kiops_per_core, 1.0)
                 )
             });
             format!(
-                "in the kernel (preadv2, {delay}): {kept}{:.0} IOPS, {} % CPU, {}, {missed}",
+                "In the kernel (preadv2, {delay}): {:.0} IOPS, {} % CPU, {}, {missed}.{kept}",
                 m.rates.iops.median,
                 number(m.rates.cpu_pct.median),
                 per_core(m)
@@ -413,14 +377,14 @@ impl<'a> Of<'a> {
         let device = self.device();
         Some(match sleep {
             KernelSleep::Own => format!(
-                "best in the kernel: its own sleep (echo 0 > /sys/block/{device}/queue/io_poll_delay)"
+                "Best in the kernel: its own sleep (echo 0 > /sys/block/{device}/queue/io_poll_delay)"
             ),
             KernelSleep::Fixed(us) => format!(
-                "best in the kernel: a fixed sleep of {us} us, which does not follow the device (echo {us} > \
+                "Best in the kernel: a fixed sleep of {us} us, which does not follow the device (echo {us} > \
                  /sys/block/{device}/queue/io_poll_delay)"
             ),
             KernelSleep::Steered(policy) => format!(
-                "best in the kernel: steered by {policy} (q2c poll steer {device} --rule '{policy}')"
+                "Best in the kernel: steered by {policy} (q2c poll steer {device} --rule '{policy}')"
             ),
         })
     }
@@ -509,10 +473,10 @@ fn per_core(of: &Measured) -> String {
 }
 
 /// What KIOPS per core divide by.
-fn cores(of: &Relative) -> &'static str {
+fn per_core_unit(of: &Relative) -> &'static str {
     match of.cores {
-        PerCore::Machine => "KIOPS/core",
-        PerCore::Threads => "KIOPS per core of the threads",
+        PerCore::Machine => "IOPS per core",
+        PerCore::Threads => "IOPS per core of the threads",
     }
 }
 
@@ -530,22 +494,16 @@ fn ranged(interval: &q2c_stats::Interval, scale: f64) -> String {
     format!("{median} {range}").trim_end().to_owned()
 }
 
-/// A share of the IOPS that is lost, in percent; `told` puts the most of it into words.
-fn cost(lost: &[f64], told: impl Fn(f64) -> String) -> String {
-    let most = lost.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    match most > 0.0 {
-        true => format!("{} %", told(most)),
-        false => "none".to_owned(),
-    }
-}
-
 /// The range of some values: `4.1 to 6.3`, or `4.1` when both ends are written the same.
-fn span(values: &[f64]) -> String {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+fn span(values: impl Iterator<Item = f64>) -> String {
+    let (least, most) = values.fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), value| (least.min(value), most.max(value)),
+    );
     let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
-    match least == most {
-        true => least,
-        false => format!("{least} to {most}"),
+    if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
     }
 }

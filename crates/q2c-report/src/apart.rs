@@ -43,15 +43,15 @@ impl Apart {
 
     pub fn words(self) -> String {
         match self {
-            Apart::Told => "its slowest trial is above the other's fastest".to_owned(),
+            Apart::Told => "All trials of the first are above all of these".to_owned(),
             Apart::Few(chance) => format!(
-                "its slowest trial is above the other's fastest, but with so few trials that is chance in {:.0} % of the cases",
+                "All trials of the first are above all of these, but with so few that is chance in {:.0} % of the cases",
                 chance * 100.0
             ),
-            Apart::Overlap => "their trials overlap".to_owned(),
-            Apart::Single => "single trials have no interval".to_owned(),
+            Apart::Overlap => "Their trials overlap".to_owned(),
+            Apart::Single => "Single trials have no interval".to_owned(),
             Apart::Unlike => {
-                "one is for each busy CPU, the other for the threads' CPU time".to_owned()
+                "One is for each busy CPU, the other for the threads' CPU time".to_owned()
             }
         }
     }

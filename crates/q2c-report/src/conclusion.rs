@@ -148,7 +148,7 @@ impl<'a> Contest<'a> {
         let against = self.named().find(doubted).or(strongest);
         against.map_or(words.clone(), |other| {
             format!(
-                "{words}, {} times {} with {} ({})",
+                "{words}. That is {} times {} with {} ({})",
                 self.times(other),
                 name(&other.point),
                 jobs(other.point.jobs),
@@ -160,21 +160,21 @@ impl<'a> Contest<'a> {
     fn evidence(&self) -> Vec<String> {
         let mut all = Vec::new();
         match self.here {
-            Some(here) => all.push(self.against("the next there", here)),
+            Some(here) => all.push(self.against("Next there", here)),
             None if self.elsewhere.is_some() => {
-                all.push("no other interface or method has a figure there".to_owned());
+                all.push("No other interface or method has a figure there".to_owned());
             }
             None => {}
         }
         let elsewhere = self.elsewhere.into_iter();
-        all.extend(elsewhere.map(|other| self.against("the best of the others", other)));
+        all.extend(elsewhere.map(|other| self.against("Best of the others", other)));
         all.extend(self.not_told_from());
         all
     }
 
     fn against(&self, role: &str, other: &BenchCell) -> String {
         format!(
-            "{} with {} is {role}: {} where the first has {}; {}",
+            "{role}: {} with {}, {} against {}. {}",
             name(&other.point),
             jobs(other.point.jobs),
             figure(other, self.measure),
@@ -191,7 +191,7 @@ impl<'a> Contest<'a> {
             n => format!(", and from {n} others"),
         };
         Some(format!(
-            "not told apart from {} with {} either, {}{more}",
+            "Not told apart from {} with {} either, {}{more}",
             name(&first.point),
             jobs(first.point.jobs),
             figure(first, self.measure)
@@ -263,7 +263,7 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
         None => format!("no {what}"),
     };
     format!(
-        "; {}, {}",
+        ". By the number of jobs: {}, {}",
         at(curve.knee, "knee"),
         at(curve.collapse, "collapse")
     )

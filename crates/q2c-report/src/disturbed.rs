@@ -9,7 +9,7 @@ pub(crate) fn caveats<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<St
         let Warning {
             id, found, means, ..
         } = warning;
-        format!("{found}; {means} (warning {id})")
+        format!("{found}; {means} [{id}]")
     };
     warnings
         .filter(|warning| warning.is_of_disturbance())

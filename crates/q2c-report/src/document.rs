@@ -4,12 +4,17 @@
 mod bench;
 mod diff;
 mod doctor;
+mod doctor_fix;
 mod live;
 mod markdown;
 mod replays;
 mod studies;
 mod traces;
 mod tune;
+mod volumes;
+
+pub(crate) use doctor::check_verdict;
+pub use doctor_fix::count_settings;
 
 use crate::facts::{self, Fact};
 use crate::html::RenderError;

@@ -2,6 +2,7 @@
 //! unknown.
 
 use crate::cpu_trials;
+use crate::document::check_verdict;
 use crate::invalid;
 use crate::label::ranges;
 use crate::quantity::{duration, seconds, size};
@@ -148,24 +149,16 @@ fn listed(items: impl Iterator<Item = String>) -> String {
 /// The doctor's checks: those that invalidate something first, those that pass last.
 pub(crate) fn checks(report: &DoctorReport) -> Vec<Fact> {
     let mut checks: Vec<&Check> = report.checks.iter().collect();
-    let (rank, word) = (
-        |check: &&Check| match check.verdict {
-            Verdict::Invalidates => 0,
-            Verdict::Warn => 1,
-            Verdict::Unknown => 2,
-            Verdict::Pass => 3,
-        },
-        |check: &Check| match check.verdict {
-            Verdict::Pass => "ok",
-            Verdict::Warn => "warn",
-            Verdict::Invalidates => "invalidates",
-            Verdict::Unknown => "unknown",
-        },
-    );
-    checks.sort_by_key(rank);
+    checks.sort_by_key(|check| match check.verdict {
+        Verdict::Invalidates => 0,
+        Verdict::Warn => 1,
+        Verdict::Unknown => 2,
+        Verdict::Pass => 3,
+    });
     let fact_of = |check: &Check| {
         let invalid = check.verdict == Verdict::Invalidates && !check.columns.is_empty();
-        let mut value = format!("{}: {}; {}", word(check), check.found, check.means);
+        let (word, _) = check_verdict(check);
+        let mut value = format!("{word}: {}; {}", check.found, check.means);
         if invalid {
             value += &format!(". Invalidates {}", invalid::columns(check));
         }

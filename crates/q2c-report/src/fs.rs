@@ -169,7 +169,7 @@ pub(crate) fn ratios(result: &FsResult) -> Table {
     Table {
         head: head("shared to private", &jobs),
         rows: seen.iter().map(row).collect(),
-        legend: "Throughput of jobs on one file over that of as many jobs with a file each, with its 95 % bootstrap interval, where there are two trials or more; \
+        legend: "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
                  below it the ratio of the control.",
     }
 }

@@ -1,16 +1,16 @@
 //! Results that were kept as JSON, one entry for each command that leaves one, and the forms in
 //! which they are drawn again.
 
+use crate::csv;
 use crate::document::{Document, Reported};
 use crate::html::RenderError;
-use crate::terminal::Screen;
-use crate::{csv, terminal};
 use q2c_result::diff::{self, DiffResult};
 use q2c_result::figures::{FigureTable, Measures};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
 use q2c_result::live::LineKind;
 use q2c_result::ramdisk::{self, RamDevices};
 use q2c_result::steer::{self, SteerResult};
+use q2c_result::volumes::{self, VolumesChoice, VolumesResult};
 use q2c_result::{
     Exit, analyze, bench, compare, corun, doctor, fs, kernel_tune, place, place_run, place_watch,
     poll_search, poll_study, replay, reproduce, scale, sim, sweep, tune, tune_jobs, watch,
@@ -37,12 +37,14 @@ const KINDS: &[&dyn Kind] = &[
     &reported::<place_watch::PlaceWatchResult>(place_watch::SCHEMA),
     &reported::<sweep::SweepResult>(sweep::SCHEMA),
     &shown::<sim::SimResult>(sim::SCHEMA),
+    &shown::<VolumesResult>(volumes::SCHEMA),
+    &shown::<VolumesChoice>(volumes::CHOICE_SCHEMA),
     &shown::<watch::WatchResult>(watch::SCHEMA),
     &shown::<KernelWatchResult>(kernel_watch::SCHEMA),
     &shown::<SteerResult>(steer::SCHEMA),
     &shown::<RamDevices>(ramdisk::SCHEMA),
     &shown::<doctor::DoctorReport>(doctor::SCHEMA),
-    &plain(doctor::FIX_SCHEMA, terminal::fix),
+    &shown::<doctor::DoctorFix>(doctor::FIX_SCHEMA),
     &reported::<poll_study::PollStudyResult>(poll_study::SCHEMA),
     &reported::<poll_search::PollSearchResult>(poll_search::SCHEMA),
     &reported::<reproduce::ReproduceResult>(reproduce::SCHEMA),
@@ -59,14 +61,9 @@ pub enum DrawError {
     /// The table of CSV could not be made.
     #[error(transparent)]
     Csv(#[from] ::csv::Error),
-    /// Results of this kind do not have the form.
-    #[error("draw {form}: a result of {schema} has a table and JSON only")]
-    NoForm {
-        /// The form.
-        form: &'static str,
-        /// Schema of the result.
-        schema: &'static str,
-    },
+    /// Results of this kind have no figures.
+    #[error("draw CSV: a result of {0} has no table of figures; a page, Markdown and JSON show it")]
+    NoFigures(&'static str),
     /// The result could not be written as JSON.
     #[error("write a result as JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -77,7 +74,7 @@ impl DrawError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            DrawError::NoForm { .. } => Exit::Usage,
+            DrawError::NoFigures(_) => Exit::Usage,
             _ => Exit::Internal,
         }
     }
@@ -174,27 +171,15 @@ trait Kind: Sync {
     fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>>;
 }
 
-/// A result that was read from a file.
+/// A result, whatever its type.
 pub trait Kept: Send + Sync {
-    /// The schema, in this version.
-    fn schema(&self) -> &'static str;
-    /// The HTML page.
-    ///
-    /// # Errors
-    /// Results of this kind have none, or it could not be made.
-    fn page(&self) -> Result<String, DrawError>;
-    /// The report as Markdown.
-    ///
-    /// # Errors
-    /// Results of this kind have none.
-    fn markdown(&self) -> Result<String, DrawError>;
+    /// Makes the content of its report.
+    fn document(&self) -> Document;
     /// The CSV table.
     ///
     /// # Errors
     /// Results of this kind have none, or it could not be made.
     fn csv(&self) -> Result<String, DrawError>;
-    /// The tables for a terminal.
-    fn table(&self, screen: Screen) -> String;
     /// The result as JSON, as every command prints it.
     ///
     /// # Errors
@@ -202,22 +187,13 @@ pub trait Kept: Send + Sync {
     fn json(&self) -> Result<String, DrawError>;
 }
 
-/// How a kind is shown.
-enum Shown<T> {
-    /// As a document, in all of its forms.
-    Document(fn(&T) -> Document),
-    /// In a terminal alone.
-    Table(fn(&T, Screen) -> String),
-}
-
-/// A kind of result by its type: its schema, and the forms in which it is drawn.
+/// A kind of result by its type: its schema, and how its figures are read.
 struct KindOf<T> {
     schema: &'static str,
-    shown: Shown<T>,
     figures: Option<fn(&T) -> FigureTable>,
 }
 
-/// A kind that makes a document, and has figures.
+/// A kind with figures.
 const fn reported<T: Measures + Reported>(schema: &'static str) -> KindOf<T> {
     KindOf {
         figures: Some(T::figures),
@@ -225,78 +201,52 @@ const fn reported<T: Measures + Reported>(schema: &'static str) -> KindOf<T> {
     }
 }
 
-/// A kind that makes a document.
+/// A kind without figures.
 const fn shown<T: Reported>(schema: &'static str) -> KindOf<T> {
     KindOf {
         schema,
-        shown: Shown::Document(T::document),
         figures: None,
     }
 }
 
-/// A kind that is drawn in a terminal alone.
-const fn plain<T>(schema: &'static str, table: fn(&T, Screen) -> String) -> KindOf<T> {
-    KindOf {
-        schema,
-        shown: Shown::Table(table),
-        figures: None,
-    }
-}
-
-impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Kind for KindOf<T> {
+impl<T: Reported + Serialize + DeserializeOwned + Send + Sync + 'static> Kind for KindOf<T> {
     fn schema(&self) -> &'static str {
         self.schema
     }
 
     fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>> {
         let result: T = serde_json::from_str(text)?;
-        Ok(Box::new(KeptResult { kind: self, result }))
+        Ok(Box::new(KeptResult {
+            figures: self.figures,
+            schema: self.schema,
+            result,
+        }))
     }
 }
 
-struct KeptResult<T: 'static> {
-    kind: &'static KindOf<T>,
+/// Holds a result that was just made, of a kind that is asked for no CSV.
+pub fn keep<T: Reported + Serialize + Send + Sync + 'static>(result: T) -> Box<dyn Kept> {
+    Box::new(KeptResult {
+        figures: None,
+        schema: "this kind",
+        result,
+    })
+}
+
+struct KeptResult<T> {
+    figures: Option<fn(&T) -> FigureTable>,
+    schema: &'static str,
     result: T,
 }
 
-impl<T> KeptResult<T> {
-    /// The refusal of a form that results of this kind do not have.
-    fn none(&self, form: &'static str) -> DrawError {
-        let schema = self.kind.schema;
-        DrawError::NoForm { form, schema }
-    }
-
-    fn document(&self, form: &'static str) -> Result<Document, DrawError> {
-        match self.kind.shown {
-            Shown::Document(document) => Ok(document(&self.result)),
-            Shown::Table(_) => Err(self.none(form)),
-        }
-    }
-}
-
-impl<T: Serialize + Send + Sync> Kept for KeptResult<T> {
-    fn schema(&self) -> &'static str {
-        self.kind.schema
-    }
-
-    fn page(&self) -> Result<String, DrawError> {
-        Ok(self.document("a page")?.page()?)
-    }
-
-    fn markdown(&self) -> Result<String, DrawError> {
-        Ok(self.document("Markdown")?.markdown())
+impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
+    fn document(&self) -> Document {
+        self.result.document()
     }
 
     fn csv(&self) -> Result<String, DrawError> {
-        let figures = self.kind.figures.ok_or_else(|| self.none("CSV"))?;
+        let figures = self.figures.ok_or(DrawError::NoFigures(self.schema))?;
         Ok(csv(&figures(&self.result))?)
-    }
-
-    fn table(&self, screen: Screen) -> String {
-        match self.kind.shown {
-            Shown::Document(document) => document(&self.result).text(screen),
-            Shown::Table(table) => table(&self.result, screen),
-        }
     }
 
     fn json(&self) -> Result<String, DrawError> {

@@ -141,7 +141,7 @@ pub(crate) fn verdict(result: &KernelTuneResult) -> Said {
     let of = |method: &Method| result.methods.iter().find(|m| m.method == *method);
     let figures = of(&result.recommended).map_or_else(String::new, |m| {
         format!(
-            ": it kept {} % of the IOPS of classic polling at {} times the KIOPS/core, {} % CPU, {} % missed",
+            ". It kept {} % of the IOPS of classic polling at {} times the IOPS per core, with {} % CPU and {} % missed.",
             median(&m.relative.iops, 100.0),
             median(&m.relative.kiops_per_core, 1.0),
             median(&m.measured.rates.cpu_pct, 1.0),
@@ -153,17 +153,17 @@ pub(crate) fn verdict(result: &KernelTuneResult) -> Said {
         (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => Said::new(
             Weight::Good,
             "steer",
-            format!("by {policy}{figures}; q2c poll steer {device} --rule {policy}"),
+            format!("by {policy}{figures} Run q2c poll steer {device} --rule {policy}"),
         ),
         (Verdict::Rule, _) => Said::new(
             Weight::Good,
             "the kernel's own sleep",
-            format!("is best{figures}; echo 0 >/sys/block/{device}/queue/io_poll_delay"),
+            format!("is best{figures} Run echo 0 >/sys/block/{device}/queue/io_poll_delay"),
         ),
         (Verdict::TradeOff, _) => Said::new(
             Weight::Caution,
             "classic polling",
-            format!("no sleep that pays kept {floor} % of its IOPS; --min-iops accepts fewer"),
+            format!("no sleep that pays kept {floor} % of its IOPS. --min-iops accepts fewer"),
         ),
         (Verdict::Limits, _) => Said::new(
             Weight::Caution,
@@ -173,7 +173,7 @@ pub(crate) fn verdict(result: &KernelTuneResult) -> Said {
         _ => Said::new(
             Weight::Plain,
             "no room to sleep",
-            "no sleep gained 10 % in KIOPS/core over classic polling while it left the CPU",
+            "no sleep gained 10 % in IOPS per core over classic polling while it left the CPU",
         ),
     }
 }

@@ -102,10 +102,10 @@ impl Words<'_> {
         let all_beside = [all.beside_misses, all.beside_others];
         let none = all_beside.iter().flatten().all(|of| of.requests == 0.0);
         match (none, all.beside_others.is_some()) {
-            (true, _) => text += "; the device had no other request when they completed",
+            (true, _) => text += ". The device had no other request when they completed",
             (false, with_others) => {
                 let misses = beside(all.beside_misses);
-                text += &format!("; when they completed, the device had {misses} besides");
+                text += &format!(". When they completed, the device had {misses} besides");
                 if with_others {
                     let others = beside(all.beside_others);
                     text += &format!(", and when the other I/Os did, {others}");
@@ -118,7 +118,7 @@ impl Words<'_> {
     fn run(&self) -> String {
         let run = self.run;
         let text = format!(
-            "a run of {} IOPS with the capture ({}; its reader took {} % of a CPU); mean U2C by the threads alone {}",
+            "a run of {} IOPS with the capture ({}, whose reader took {} % of a CPU). Mean U2C by the threads alone {}",
             iops(run.iops),
             run.captured_by,
             number(run.reader_cpu_pct),

@@ -70,6 +70,6 @@ pub mod terminal;
 mod tune_jobs;
 
 pub use csv::csv;
-pub use document::{Document, Reported};
+pub use document::{Document, Reported, count_settings};
 pub use replay::not_captured;
 pub use service::service_times;

@@ -139,7 +139,7 @@ fn did(program: &Program) -> String {
     };
     let flight = &pattern.in_flight;
     format!(
-        "{} ({source}): {} reads and writes in {}, {} per second; any in flight for {} of it, then {} on average, at \
+        "{} ({source}): {} reads and writes in {}, {} per second. Any in flight for {} of it, then {} on average, at \
          most {}",
         name(program),
         count(pattern.ios),
@@ -165,11 +165,11 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
         sizes.push(format!("other sizes ({})", share(others)));
     }
     let order = kind.sequential.map_or_else(
-        || "offsets unknown".to_owned(),
+        || "Offsets unknown".to_owned(),
         |sequential| format!("{} in sequence", percent(sequential)),
     );
     format!(
-        "{} of {}; {order}; {} in flight while any was; {} p50 {}, p99 {}",
+        "{} of {}. {order}, {} in flight while any was. {} p50 {}, p99 {}",
         count(kind.ios),
         sizes.join(", "),
         number(kind.in_flight.mean),
@@ -196,13 +196,13 @@ fn submitters(pattern: &Pattern) -> String {
     };
     let think = pattern.think.map_or_else(String::new, |think| {
         format!(
-            "; think time p50 {}, p99 {}",
+            ", with a think time of p50 {}, p99 {}",
             duration(think.p50_ns),
             duration(think.p99_ns)
         )
     });
     format!(
-        "{}{names}, with {} in flight each when not idle; idle for {} of their time{think}",
+        "{}{names}, with {} in flight each when not idle. Idle for {} of their time{think}",
         pattern.lanes,
         number(pattern.lane_depth),
         percent(1.0 - pattern.lane_busy)
@@ -337,7 +337,7 @@ fn worth_in_words(worth: &Worth) -> String {
     );
     if worth.method == worth.over {
         return format!(
-            "{concerns}; it is taken to use {over} already, so there is nothing to gain"
+            "{concerns}. It is taken to use {over} already, so there is nothing to gain"
         );
     }
     let cpu = worth.cpu.map_or_else(String::new, |cpu| {
@@ -357,7 +357,7 @@ fn worth_in_words(worth: &Worth) -> String {
         format!(", at its own rate with {pct} % of one CPU {more}")
     });
     format!(
-        "{concerns}. {method} gave the workload {} times the IOPS of {over}, at {} times the mean latency{cpu}; the \
+        "{concerns}. {method} gave the workload {} times the IOPS of {over}, at {} times the mean latency{cpu}. The \
          program would go {} times as fast{points}",
         number(worth.iops_times),
         number(worth.latency_times),
@@ -375,7 +375,7 @@ fn caveat(of: &WorthCaveat) -> String {
             )
         }
         WorthCaveat::LaneDepth(depth) => format!(
-            "the program has {} in flight per submitter; a thread that waits for the oldest of several gains less \
+            "the program has {} in flight per submitter. A thread that waits for the oldest of several gains less \
              than one that waits for its only one",
             number(*depth)
         ),

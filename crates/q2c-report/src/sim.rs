@@ -31,7 +31,7 @@ pub(crate) fn answer(methods: &[SimMethod]) -> Option<Answer> {
     }
     let nearest = rules().max_by(by(|method| method.gives.rates.iops))?;
     let words = format!(
-        "no rule keeps {:.0} % of classic polling's IOPS; the nearest, {}, has {}",
+        "No rule keeps {:.0} % of classic polling's IOPS. The nearest, {}, has {}",
         FLOOR * 100.0,
         nearest.method,
         said(nearest)
@@ -114,7 +114,7 @@ mod tests {
         all.remove(2);
         let none = answer(&all).unwrap();
         assert_eq!(none.weight, Weight::Caution);
-        assert!(none.headline.contains("the nearest, b,"), "{none:?}");
+        assert!(none.headline.contains("The nearest, b,"), "{none:?}");
         all.truncate(2);
         assert!(answer(&all).is_none());
     }

@@ -127,7 +127,7 @@ fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
         1 => format!(" at {}", jobs(*first)),
         _ => " over the jobs".to_owned(),
     };
-    Some((format!("bottleneck of {line}{over}"), words.join("; ")))
+    Some((format!("bottleneck of {line}{over}"), words.join(". ")))
 }
 
 /// The stage that grows with the number of jobs.
@@ -145,7 +145,7 @@ fn growth(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
         jobs(of.to)
     );
     let words = match of.most {
-        Some((stage, share)) => format!("{range}; {stage} takes {} of the growth", percent(share)),
+        Some((stage, share)) => format!("{range}. {stage} takes {} of the growth", percent(share)),
         None => format!("{range}: no stage grows"),
     };
     Some((format!("growth of {line} over the jobs"), words))
@@ -170,7 +170,7 @@ fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
     });
     let words = match none {
         true => "none: a free one was always there".to_owned(),
-        false => counted.join("; "),
+        false => counted.join(". "),
     };
     Some((format!("sleeps of {line} for a request (tag)"), words))
 }
@@ -249,7 +249,7 @@ fn speed(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
         (least, most) => format!("{least} to {most}"),
     };
     let words = format!(
-        "{range} of the trials' IOPS, captured by {by}; the thread that reads took up to {} % of a \
+        "{range} of the trials' IOPS, captured by {by}. The thread that reads took up to {} % of a \
          CPU",
         number(reader)
     );

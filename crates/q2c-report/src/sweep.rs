@@ -72,7 +72,7 @@ fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Said> {
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
     (most <= poll).then(|| {
         let mut words = format!(
-            "every rule loses to it; the best has {} times its KIOPS/core",
+            "every rule loses to it. The best has {} times its IOPS per core",
             number(most / poll)
         );
         let fastest = answer.most_iops.and_then(|index| result.cells.get(index));
@@ -89,19 +89,19 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
         let words = [
             with_figures(cell, answer),
-            "of those within 0.5 % of the most, the one that misses least".to_owned(),
+            "Of those within 0.5 % of the most it misses least".to_owned(),
             of_oracle(answer.of_oracle, &cell.gives),
             of_linux(answer, &cell.gives),
         ];
         let what = format!("best by {by} within the limits");
-        return Said::new(Weight::Good, &what, words.join("; "));
+        return Said::new(Weight::Good, &what, words.join(". "));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
     let words = nearest.map_or_else(
         || "no configuration may be chosen".to_owned(),
         |cell| {
             format!(
-                "the nearest is {}; its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
+                "the nearest is {}. Its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
                 with_figures(cell, answer),
                 cell.gives.rates.iops / answer.floor_iops * 100.0,
                 duration(cell.gives.latencies.p99_ns),
@@ -128,9 +128,9 @@ fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
     let words = with_figures(cell, answer);
     match cell.keeps_limits {
         Some(false) if cell.gives.rates.iops < answer.floor_iops => {
-            format!("{words}; it breaks the floor")
+            format!("{words}. It breaks the floor")
         }
-        Some(false) => format!("{words}; it breaks the limits"),
+        Some(false) => format!("{words}. It breaks the limits"),
         Some(true) | None => words,
     }
 }
@@ -144,7 +144,7 @@ fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
     );
     if let Some(interrupt) = &answer.interrupt {
         words += &format!(
-            "; {}",
+            ". {}",
             beside(&cell.gives, interrupt, "interrupts", "their")
         );
     }
@@ -154,7 +154,7 @@ fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
 /// How figures compare with those of classic polling, and how many I/Os missed.
 pub(crate) fn beside_polling(gives: &Simulated, poll: &Simulated) -> String {
     format!(
-        "{}; {} % missed",
+        "{}, {} % missed",
         beside(gives, poll, "classic polling", "its"),
         number(gives.rates.miss_rate * 100.0)
     )
@@ -165,10 +165,10 @@ fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> Stri
     let ratio = gives.kiops_per_core / other.kiops_per_core;
     // Where all oversleep, and the costs know of no other CPU.
     if !ratio.is_finite() {
-        return format!("no CPU by these costs, at {iops:.1} % of the IOPS of {name}");
+        return format!("No CPU by these costs, at {iops:.1} % of the IOPS of {name}");
     }
     format!(
-        "{} times the KIOPS/core of {name} at {iops:.1} % of {whose} IOPS",
+        "{} times the IOPS per core of {name} at {iops:.1} % of {whose} IOPS",
         number(ratio)
     )
 }
@@ -177,16 +177,16 @@ fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> Stri
 /// the completions saves more than the oracle, and pays for it by latency.
 fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
     match share {
-        None => "the oracle saves no CPU here".to_owned(),
-        Some(share) if share < 0.0 => "takes more CPU than classic polling".to_owned(),
+        None => "The oracle saves no CPU here".to_owned(),
+        Some(share) if share < 0.0 => "It takes more CPU than classic polling".to_owned(),
         Some(share) if share <= 1.0 => {
             format!(
-                "saves {:.1} % of the CPU that the oracle saves",
+                "It saves {:.1} % of the CPU that the oracle saves",
                 share * 100.0
             )
         }
         Some(times) => format!(
-            "saves {times:.2} times the CPU that the oracle saves, which never sleeps past a completion ({:.1} % missed)",
+            "It saves {times:.2} times the CPU of the oracle, which never sleeps past a completion ({:.1} % missed)",
             gives.rates.miss_rate * 100.0
         ),
     }
@@ -197,13 +197,13 @@ fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
     let rates = &answer.linux.rates;
     match answer.of_linux {
         Some(times) => format!(
-            "{times:.2} times the KIOPS/core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
+            "It has {times:.2} times the IOPS per core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
             rates.iops,
             rates.cpu_pct,
             rates.miss_rate * 100.0
         ),
         None if !gives.kiops_per_core.is_finite() => {
-            "without CPU it is not compared with Linux's rule".to_owned()
+            "Without CPU it is not compared with Linux's rule".to_owned()
         }
         None => "Linux's rule never slept, so it is not compared with".to_owned(),
     }
@@ -266,11 +266,11 @@ mod tests {
         gives.rates.miss_rate = 0.987;
         let told = |share| of_oracle(share, &gives);
         let half = told(Some(0.5));
-        assert_eq!(half, "saves 50.0 % of the CPU that the oracle saves");
+        assert_eq!(half, "It saves 50.0 % of the CPU that the oracle saves");
         let more = told(Some(8.177));
-        assert!(more.starts_with("saves 8.18 times the CPU that the oracle saves"));
+        assert!(more.starts_with("It saves 8.18 times the CPU of the oracle"));
         assert!(more.ends_with("(98.7 % missed)"), "{more}");
-        assert_eq!(told(Some(-0.1)), "takes more CPU than classic polling");
-        assert_eq!(told(None), "the oracle saves no CPU here");
+        assert_eq!(told(Some(-0.1)), "It takes more CPU than classic polling");
+        assert_eq!(told(None), "The oracle saves no CPU here");
     }
 }

@@ -1,12 +1,6 @@
 //! Tests the CSV by reading it as other programs do.
 
-#[path = "fixture/bench.rs"]
-mod bench_fixture;
-#[path = "fixture/bench_stages.rs"]
-mod bench_stages_fixture;
 mod fixture;
-#[path = "fixture/replay.rs"]
-mod replay_fixture;
 #[path = "fixture/tune_jobs.rs"]
 mod tune_jobs_fixture;
 
@@ -39,7 +33,7 @@ fn parsed(text: &str) -> Vec<HashMap<String, String>> {
 
 #[test]
 fn a_row_holds_the_cells_numbers() {
-    let rows = rows(&fixture::realistic());
+    let rows = rows(&fixture::tune());
     assert_eq!(rows.len(), 14);
     let row = &rows[4];
     let text = ["bs_bytes", "method", "policy", "role", "trials"].map(|name| row[name].as_str());
@@ -67,7 +61,7 @@ fn a_row_holds_the_cells_numbers() {
 
 #[test]
 fn what_was_not_measured_is_empty() {
-    let rows = rows(&fixture::realistic());
+    let rows = rows(&fixture::tune());
     let poll = &rows[1];
     assert_eq!(poll["method"], "poll");
     for name in [
@@ -82,7 +76,7 @@ fn what_was_not_measured_is_empty() {
 
 #[test]
 fn commas_quotes_and_line_feeds_stay_in_their_field() {
-    let mut result = fixture::hostile();
+    let mut result = fixture::tune_hostile();
     result.cells[0].role = CellRole::Other("a,\"b\"\nc".into());
     let rows = rows(&result);
     assert_eq!(rows[0]["role"], "a,\"b\"\nc");
@@ -91,7 +85,7 @@ fn commas_quotes_and_line_feeds_stay_in_their_field() {
 
 #[test]
 fn a_trial_of_a_replay_is_a_row() {
-    let text = q2c_report::csv(&replay_fixture::saturated().figures()).expect("make the CSV");
+    let text = q2c_report::csv(&fixture::replay_saturated().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 3);
     let of = |name: &str| -> Vec<&str> { rows.iter().map(|row| row[name].as_str()).collect() };
@@ -109,12 +103,12 @@ fn a_trial_of_a_replay_is_a_row() {
     ] {
         assert_eq!(of(name), ["", "", ""], "{name}");
     }
-    assert!(rows[0]["first_error"].ends_with(replay_fixture::HOSTILE));
+    assert!(rows[0]["first_error"].ends_with(fixture::RAN));
 }
 
 #[test]
 fn a_trial_of_each_compared_device_is_a_row() {
-    let text = q2c_report::csv(&replay_fixture::compare().figures()).expect("make the CSV");
+    let text = q2c_report::csv(&fixture::compare().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 10);
     let (last, first) = (&rows[9], &rows[0]);
@@ -137,7 +131,7 @@ fn a_trial_of_each_compared_device_is_a_row() {
 /// 2 traces in 2 modes on 2 devices, with 5 trials each.
 #[test]
 fn rows_of_several_comparisons_name_trace_and_mode() {
-    let text = q2c_report::csv(&replay_fixture::published().figures()).expect("make the CSV");
+    let text = q2c_report::csv(&fixture::compare_published().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 40);
     let of = |row: usize| ["trace", "mode", "device", "trial"].map(|name| rows[row][name].as_str());
@@ -151,7 +145,7 @@ fn rows_of_several_comparisons_name_trace_and_mode() {
 
 #[test]
 fn a_replay_of_one_trial_is_one_row() {
-    let text = q2c_report::csv(&replay_fixture::outstanding().figures()).expect("make the CSV");
+    let text = q2c_report::csv(&fixture::replay_outstanding().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 1);
     assert_eq!([&rows[0]["trial"], &rows[0]["completion_s"]], ["1", "1.09"]);
@@ -164,7 +158,7 @@ fn a_replay_of_one_trial_is_one_row() {
 /// Polling at 4 KiB has 12.31 KIOPS with 1 job, and twice as many with 4.
 #[test]
 fn rows_over_jobs_have_the_number_of_jobs_in_front() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let result = tune_jobs_fixture::over_jobs(&fixture::tune());
     let text = q2c_report::csv(&result.figures()).expect("make the CSV");
     assert!(text.starts_with("jobs,bs_bytes,method,"), "{text}");
     let rows = parsed(&text);
@@ -183,7 +177,7 @@ fn rows_over_jobs_have_the_number_of_jobs_in_front() {
 /// The fixture's point of 18 jobs: 18 us in I2D of 79.5 us; p50 is 0.9 of the mean, p99 twice.
 #[test]
 fn the_stages_of_a_benchmark_are_columns() {
-    let result = bench_stages_fixture::with_stages(bench_fixture::result());
+    let result = fixture::bench_stages();
     let rows = parsed(&q2c_report::csv(&result.figures()).expect("make the CSV"));
     let row = rows.iter().find(|row| row["jobs"] == "18").expect("a row");
     assert_eq!(

@@ -1,16 +1,8 @@
 //! Tests the pages as text, for properties that do not depend on the browser.
 
-#[path = "fixture/analyze.rs"]
-mod analyze_fixture;
-#[path = "fixture/analyze_few.rs"]
-mod few_fixture;
 #[path = "fixture/figures.rs"]
 mod figures;
 mod fixture;
-#[path = "fixture/program.rs"]
-mod program_fixture;
-#[path = "fixture/replay.rs"]
-mod replay_fixture;
 #[path = "fixture/tune_jobs.rs"]
 mod tune_jobs_fixture;
 
@@ -26,14 +18,14 @@ fn page(result: &q2c_result::tune::TuneResult) -> String {
 
 #[test]
 fn the_chart_library_is_in_it_once() {
-    let page = page(&fixture::realistic());
+    let page = page(&fixture::tune());
     assert_eq!(page.matches("id=\"library\"").count(), 1);
     assert!(page.len() < 1_200_000, "{} bytes", page.len());
 }
 
 #[test]
 fn no_element_loads_anything() {
-    let page = page(&fixture::realistic());
+    let page = page(&fixture::tune());
     for element in [
         "<link",
         "<img",
@@ -49,12 +41,8 @@ fn no_element_loads_anything() {
 
 #[test]
 fn hostile_strings_never_reach_the_markup() {
-    let page = page(&fixture::hostile());
-    for text in [
-        fixture::hostile::SCRIPT,
-        fixture::hostile::BREAKOUT,
-        "<img src=x",
-    ] {
+    let page = page(&fixture::tune_hostile());
+    for text in [fixture::SCRIPT, fixture::BREAKOUT, "<img src=x"] {
         assert!(!page.contains(text), "{text:?}");
     }
     let blocks = page.matches("</script>").count();
@@ -63,7 +51,7 @@ fn hostile_strings_never_reach_the_markup() {
 
 #[test]
 fn the_warnings_and_the_lines_to_apply_are_there() {
-    let page = page(&fixture::realistic());
+    let page = page(&fixture::tune());
     for text in [
         "1.00 device interrupts per polled I/O",
         "set nvme.poll_queues and reboot for true polling",
@@ -79,9 +67,9 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
 /// The page has what the terminal says of the program, and the program's name is only text.
 #[test]
 fn a_program_is_on_the_page() {
-    let mut result = program_fixture::of_program(fixture::realistic());
+    let mut result = fixture::tune_program();
     if let Some(program) = &mut result.program {
-        program.recording.command = vec![fixture::hostile::SCRIPT.to_owned()];
+        program.recording.command = vec![fixture::SCRIPT.to_owned()];
     }
     let page = page(&result);
     for text in [
@@ -94,14 +82,14 @@ fn a_program_is_on_the_page() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    assert!(!page.contains(fixture::hostile::SCRIPT));
-    assert!(!self::page(&fixture::realistic()).contains("worth to the program"));
+    assert!(!page.contains(fixture::SCRIPT));
+    assert!(!self::page(&fixture::tune()).contains("worth to the program"));
 }
 
 /// Think time is told with the job, with the workload and with what is compared.
 #[test]
 fn think_time_is_on_the_page() {
-    let mut result = program_fixture::of_program(fixture::realistic());
+    let mut result = fixture::tune_program();
     result.job.think_ns = Some(200e3);
     if let Some(program) = &mut result.program {
         program.copied.think_ns = Some(201.4e3);
@@ -122,7 +110,7 @@ fn think_time_is_on_the_page() {
 
 #[test]
 fn numbers_that_are_none_and_ragged_series_are_gaps() {
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     for cell in &mut result.cells {
         cell.measured.rates.iops.median = f64::NAN;
         cell.measured.kiops_per_core.median = f64::INFINITY;
@@ -149,8 +137,8 @@ fn names(figures: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
 #[test]
 fn replays_have_one_library_and_no_markup_of_others() {
     let pages = [
-        replay_fixture::saturated().document().page(),
-        replay_fixture::compare().document().page(),
+        fixture::replay_saturated().document().page(),
+        fixture::compare().document().page(),
     ];
     for page in pages {
         let page = page.expect("make the page");
@@ -160,20 +148,20 @@ fn replays_have_one_library_and_no_markup_of_others() {
             3,
             "the data, the library, the page's own"
         );
-        assert!(!page.contains(replay_fixture::HOSTILE));
+        assert!(!page.contains(fixture::RAN));
     }
 }
 
 #[test]
 fn a_chart_of_a_replay_without_data_is_left_out() {
     let page = |result: ReplayResult| result.document().page().expect("make the page");
-    let timed = page(replay_fixture::timed());
+    let timed = page(fixture::replay());
     assert_eq!(
         names(&figures::of(&timed)),
         ["in-flight", "iops", "latency", "lateness"]
     );
     // Without intended times nothing is late.
-    let outstanding = page(replay_fixture::outstanding());
+    let outstanding = page(fixture::replay_outstanding());
     assert!(timed.contains("Broad and grey: the recording."));
     assert!(timed.contains("Dashed: from the time that the trace asks for"));
     for absent in ["Broad and grey", "Dashed:", "recorded and replayed?"] {
@@ -183,14 +171,14 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
         names(&figures::of(&outstanding)),
         ["in-flight", "iops", "latency"]
     );
-    let mut bare = replay_fixture::timed();
+    let mut bare = fixture::replay();
     bare.trial.windows.clear();
     assert_eq!(names(&figures::of(&page(bare))), ["latency"]);
 }
 
 #[test]
 fn a_comparison_without_a_valid_trial_has_a_page() {
-    let mut result = replay_fixture::compare();
+    let mut result = fixture::compare();
     let one = &mut result.comparisons[0];
     one.devices.drain(..2);
     one.verdict.clear();
@@ -208,7 +196,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
 /// the one of latencies.
 #[test]
 fn a_page_of_several_comparisons_has_the_published_tables() {
-    let result = replay_fixture::published();
+    let result = fixture::compare_published();
     let page = result.document().page().expect("make the page");
     assert_eq!(names(&figures::of(&page)), ["latency"]);
     for text in [
@@ -226,7 +214,7 @@ fn a_page_of_several_comparisons_has_the_published_tables() {
 
 #[test]
 fn numbers_of_a_replay_that_are_none_are_gaps() {
-    let mut result = replay_fixture::timed();
+    let mut result = fixture::replay();
     result.trial.windows[3].length_s = 0.0;
     result.trial.windows[3].in_flight = f64::NAN;
     result.trial.completion_s = f64::NAN;
@@ -248,7 +236,7 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
 /// 12.20 times 1.5, and interrupts, recommended with 4, have 10.42 times 2.
 #[test]
 fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let result = tune_jobs_fixture::over_jobs(&fixture::tune());
     let page = result.document().page().expect("make the page");
     let figures = figures::of(&page);
     assert_eq!(names(&figures), ["jobs-4096", "jobs-65536"]);
@@ -265,7 +253,7 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
         "<p class=\"of\">4 KiB</p>",
         "<h2>hybrid min (numbers vary) is recommended up to 2 jobs, interrupt from 4</h2>",
         "hybrid min:ratio=80%,period=10ms is recommended at 4 jobs; not settled at 1",
-        "<dt>4 jobs</dt><dd class=\"good\">use interrupts: 3.13 times",
+        "<dt>4 jobs</dt><dd class=\"good\">Use interrupts, 3.13x",
         "jobs-1, jobs-2, jobs-4 of the run folder",
     ] {
         assert!(page.contains(text), "{text}");
@@ -275,9 +263,9 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
 
 #[test]
 fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::hostile());
+    let result = tune_jobs_fixture::over_jobs(&fixture::tune_hostile());
     let page = result.document().page().expect("make the page");
-    for text in [fixture::hostile::SCRIPT, fixture::hostile::BREAKOUT] {
+    for text in [fixture::SCRIPT, fixture::BREAKOUT] {
         assert!(!page.contains(text), "{text:?}");
     }
     assert_eq!(page.matches("</script>").count(), 3);
@@ -286,7 +274,7 @@ fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
 /// 47 of 1,047 I/Os, 4.49 %, in the section of the stages.
 #[test]
 fn the_ios_that_the_percentiles_lack_stand_beside_them() {
-    let mut result = analyze_fixture::result();
+    let mut result = fixture::analyze();
     let page = result.document().page().expect("make the page");
     let from = page.find("<h2>Stages</h2>").expect("the stages");
     let to = from + page[from..].find("</section>").expect("its end");
@@ -296,7 +284,7 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
         "{section}"
     );
     assert!(section.contains("4.49 %") && section.contains("44 have no end"));
-    assert!(!section.contains(analyze_fixture::HOSTILE));
+    assert!(!section.contains(fixture::RAN));
     result.not_whole = None;
     let page = result.document().page().expect("make the page");
     assert!(!page.contains("not wholly seen"));
@@ -317,7 +305,7 @@ fn chance() -> impl FnMut(u64) -> u64 {
 /// every window with sixty classes of latency, 512 groups of each property, and a window of 4,096
 /// I/Os.
 fn full_analysis() -> AnalyzeResult {
-    let mut result = analyze_fixture::result();
+    let mut result = fixture::analyze();
     let mut random = chance();
     let mut ranges = || (0..128).map(|n| (n, 1 + random(50))).collect::<Vec<_>>();
     let mut map = |minor: u64| OffsetMap {
@@ -403,7 +391,7 @@ fn the_page_of_a_full_analysis_has_its_limits() {
 /// A recording without offsets has the other charts.
 #[test]
 fn an_analysis_without_maps_is_drawn() {
-    let mut result = analyze_fixture::result();
+    let mut result = fixture::analyze();
     result.offsets.clear();
     result.throughput.clear();
     let written = serde_json::to_value(&result).expect("JSON");
@@ -425,7 +413,7 @@ fn an_analysis_without_maps_is_drawn() {
 /// Where the recording has no offsets, its sectors mean nothing.
 #[test]
 fn stated_sectors_are_not_drawn() {
-    let mut few = few_fixture::few(analyze_fixture::result());
+    let mut few = fixture::analyze_few();
     let drawn = |result: &AnalyzeResult| {
         let page = result.document().page().expect("make the page");
         figures::of(&page).contains_key("offsets-0")

@@ -1,13 +1,12 @@
 //! The reports of `q2c place sim`.
 
-#[path = "fixture/facts.rs"]
-#[expect(dead_code, reason = "other tests use the rest")]
-mod facts;
-#[path = "fixture/place.rs"]
-mod place_fixture;
+mod fixture;
 mod widths;
 
-use place_fixture::{HOSTILE, calibration, look, placements, result};
+use fixture::{
+    place_calibrate as calibration, place_run as placements, place_sim as result,
+    place_watch as look,
+};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
@@ -21,7 +20,7 @@ fn place_fits_every_width() {
 #[test]
 fn the_page_has_its_charts_and_nothing_hostile() {
     let page = result().document().page().expect("make the page");
-    assert!(!page.contains(HOSTILE));
+    assert!(!page.contains(fixture::BOLD));
     assert!(page.contains("id=\"place-0\"") || page.contains("place-0"));
     assert!(page.contains("colocate over spread"));
 }
@@ -34,7 +33,7 @@ fn watch_fits_every_width() {
 #[test]
 fn the_page_of_a_look_has_nothing_hostile() {
     let page = look().document().page().expect("make the page");
-    assert!(!page.contains(HOSTILE));
+    assert!(!page.contains(fixture::BOLD));
     assert!(page.contains("<h2>Cores</h2>"));
 }
 
@@ -58,7 +57,7 @@ fn measured_placements_fits_every_width() {
         placements().document().text(screen)
     });
     let page = placements().document().page().expect("make the page");
-    assert!(!page.contains(HOSTILE));
+    assert!(!page.contains(fixture::BOLD));
     let csv = q2c_report::csv(&placements().figures()).expect("make the CSV");
     let first = csv.lines().nth(1).expect("a row");
     assert!(

@@ -2,11 +2,10 @@
 
 #[path = "fixture/figures.rs"]
 mod figures;
-#[path = "fixture/poll_search.rs"]
-mod poll_search_fixture;
+mod fixture;
 mod widths;
 
-use poll_search_fixture::{HOSTILE, result};
+use fixture::poll_search as result;
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
@@ -18,7 +17,7 @@ const SCREEN: Screen = Screen {
 
 #[test]
 fn a_search_in_a_terminal() {
-    let text = result(0.05).document().text(SCREEN);
+    let text = result().document().text(SCREEN);
     for said in [
         "900 configurations on 1 patterns of 1 sources",
         "held out: disk, zram (2 patterns)",
@@ -44,19 +43,21 @@ fn a_search_in_a_terminal() {
 /// An interval that holds zero is no win, and neither is a reference without losses.
 #[test]
 fn what_is_not_told_apart_has_not_won() {
-    let text = result(-0.01).document().text(SCREEN);
+    let mut unsure = result();
+    unsure.contenders[1].against[0].low = -0.01;
+    let text = unsure.document().text(SCREEN);
     assert!(text.contains("no winner"), "{text}");
 }
 
 #[test]
 fn page_and_csv_have_what_was_held_out() {
-    let page = result(0.05).document().page().expect("make the page");
+    let page = result().document().page().expect("make the page");
     let figures = figures::of(&page);
     let finalist = &figures["poll-search"][0]["data"][0];
     assert_eq!(finalist["x"], serde_json::json!([11.0]));
     assert_eq!(finalist["y"], serde_json::json!([22.0]));
-    assert!(!page.contains(HOSTILE));
-    let csv = q2c_report::csv(&result(0.05).figures()).expect("make the CSV");
+    assert!(!page.contains(fixture::BOLD));
+    let csv = q2c_report::csv(&result().figures()).expect("make the CSV");
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 5, "{csv}");
     assert_eq!(rows[1], "pas,reference,disk,disk,0.375");
@@ -65,5 +66,5 @@ fn page_and_csv_have_what_was_held_out() {
 
 #[test]
 fn it_fits_every_width() {
-    widths::fits("poll_search", |screen| result(0.5).document().text(screen));
+    widths::fits("poll_search", |screen| result().document().text(screen));
 }

@@ -2,11 +2,10 @@
 
 #[path = "fixture/figures.rs"]
 mod figures;
-#[path = "fixture/poll_study.rs"]
-mod poll_study_fixture;
+mod fixture;
 mod widths;
 
-use poll_study_fixture::{HOSTILE, result};
+use fixture::poll_study as result;
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
@@ -52,7 +51,7 @@ fn the_map_shows_what_was_left_out() {
     let losses = |view: usize| views[view]["data"][0]["z"][0].clone();
     assert_eq!(losses(0), serde_json::json!([50.0, 100.0, null]));
     assert_eq!(losses(1), serde_json::json!([12.5, 100.0, null]));
-    assert!(!page.contains(HOSTILE));
+    assert!(!page.contains(fixture::BOLD));
 }
 
 #[test]

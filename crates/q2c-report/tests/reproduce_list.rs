@@ -1,16 +1,12 @@
 //! The list of experiments and the verdicts of all in a terminal.
 
-#[path = "fixture/facts.rs"]
-#[expect(dead_code, reason = "other tests use the rest")]
-mod facts;
-#[path = "fixture/reproduce.rs"]
-mod reproduce_fixture;
+mod fixture;
 mod widths;
 
+use fixture::{reproduce as one, reproduce_all as all};
 use q2c_report::Reported;
 use q2c_report::terminal::{Screen, reproduce_list};
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, ListedNeed, NeedKind};
-use reproduce_fixture::{all, one};
 
 fn screen(width: u16) -> Screen {
     Screen::new(width, false)
@@ -153,7 +149,7 @@ fn names_stay_whole_and_lines_fit() {
 fn no_string_of_an_experiment_is_markup() {
     for page in [one().document().page(), all().document().page()] {
         let page = page.expect("make the page");
-        assert!(!page.contains(reproduce_fixture::HOSTILE));
+        assert!(!page.contains(fixture::BOLD));
         assert_eq!(page.matches("</script>").count(), 3);
     }
 }

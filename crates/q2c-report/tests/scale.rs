@@ -1,19 +1,15 @@
 //! The reports of `q2c scale predict`.
 
-#[path = "fixture/facts.rs"]
-#[expect(dead_code, reason = "other tests use the rest")]
-mod facts;
 #[path = "fixture/figures.rs"]
 mod figures;
-#[path = "fixture/scale.rs"]
-mod scale_fixture;
+mod fixture;
 mod widths;
 
+use fixture::scale as result;
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
 use q2c_result::scale::Answer;
-use scale_fixture::{HOSTILE, result};
 use serde_json::json;
 
 #[test]
@@ -39,7 +35,7 @@ fn a_prediction_is_dashed_and_a_measurement_is_solid() {
         assert_eq!(trace["x"], jobs);
     }
     assert_eq!(traces.len(), 4);
-    assert!(!page.contains(HOSTILE));
+    assert!(!page.contains(fixture::BOLD));
     assert_eq!(page.matches("</script>").count(), 3);
 }
 

@@ -97,11 +97,11 @@ fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     (without > 0).then(|| Warning {
         id: "busy-cpus-unknown".to_owned(),
         found: format!(
-            "in {without} of {all} trials the machine's busy CPUs, less those at rest, could not be read or were \
-             fewer than the CPU time of the jobs' threads"
+            "in {without} of {all} trials the machine's busy CPUs could not be read, or were fewer than those of \
+             the jobs' threads"
         ),
-        means: "these trials have no KIOPS/core; where half of a method's trials lack it, KIOPS/core over polling's \
-                divides by the CPU time of the threads alone, at that block size, and interrupts look too good"
+        means: "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
+                the threads' CPU time only, and interrupts look too good"
             .to_owned(),
         todo: "stop the other load (top shows it), or give --seconds a larger number".to_owned(),
     })

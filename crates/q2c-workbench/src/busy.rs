@@ -94,8 +94,7 @@ pub fn of_jobs(machine: f64, others: Others, own: f64, looked: Looked) -> Busy {
 }
 
 /// What other work means for a run's figures.
-const MEANS: &str = "KIOPS/core counts the CPU time of q2c's threads alone, without what interrupts cost \
-                     other CPUs; latencies and misses are disturbed";
+const MEANS: &str = "trials beside it count q2c's own CPU time only, not that of interrupts; their latencies are disturbed";
 
 /// Warns of a run before which `cpus` were busy; `None` for a quiet machine.
 #[must_use]
@@ -107,8 +106,7 @@ pub fn at_rest(cpus: f64) -> Option<Warning> {
 /// their CPUs in each of these. `None` when there was none.
 #[must_use]
 pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
-    let means =
-        format!("there {MEANS}; where most trials of one method are so, so are all methods");
+    let means = format!("{MEANS}; if those are most trials of one method, all methods count so");
     others_ran_beside(hiding, trials, &means)
 }
 
@@ -117,9 +115,9 @@ pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
 pub fn others_ran_beside(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
     let most = hiding.iter().copied().reduce(f64::max)?;
     let found = format!(
-        "other programs ran beside {} of {trials} trials, on {:.2} CPUs (median; at most {most:.2})",
-        hiding.len(),
+        "other programs used {:.2} CPUs (median, at most {most:.2}) during {} of {trials} trials",
         median(&sorted(hiding)),
+        hiding.len(),
     );
     Some(Warning::new("others-ran", found, means, STOP_OTHERS))
 }
@@ -172,7 +170,7 @@ mod tests {
     fn other_programs_are_told_with_their_cpus() {
         assert_eq!(others_ran(&[], 7), None);
         let told = others_ran(&[0.5, 1.5, 0.7], 7).unwrap();
-        let found = "other programs ran beside 3 of 7 trials, on 0.70 CPUs (median; at most 1.50)";
+        let found = "other programs used 0.70 CPUs (median, at most 1.50) during 3 of 7 trials";
         assert_eq!(told.found, found);
     }
 

@@ -12,7 +12,7 @@ impl Of<'_> {
         let mut caveats = self.disturbed();
         caveats.extend(self.undecided());
         caveats.extend(self.open());
-        caveats.extend(self.within());
+        caveats.extend(self.below_floor());
         caveats.extend(self.following());
         caveats.extend(self.elsewhere());
         caveats
@@ -40,16 +40,15 @@ impl Of<'_> {
     fn undecided_of(&self, of: &Undecided) -> String {
         match of {
             Undecided::SingleTrials { single, tried } => format!(
-                "nothing is decided by intervals: {single} of {tried} methods have one trial, and one trial has no \
-                 interval (--trials 3 gives it one)"
+                "{single} of {tried} methods have one trial, which has no interval, so nothing is decided by intervals. \
+                 --trials 3 gives them one."
             ),
             Undecided::Untried(methods) => format!(
-                "not in this answer, for want of a trial that can be compared: {}",
-                some(methods)
+                "Not in this answer, for want of a trial that can be compared: {}.",
+                first_three_names(methods)
             ),
             Undecided::FloorWithin { min, max } => format!(
-                "not settled: its trials gave {} to {} % of polling's IOPS, so they do not say whether it stays above \
-                 the floor of {} %",
+                "Its trials gave {} to {} % of polling's IOPS, so they do not say whether it keeps the floor of {} %.",
                 number(min * 100.0),
                 number(max * 100.0),
                 number(self.recommendation.floor * 100.0)
@@ -65,29 +64,21 @@ impl Of<'_> {
             .cells
             .iter()
             .any(|cell| cell.measured.rates.iops.trials > 1);
-        let scatter = match seen {
-            true => format!(
-                "are taken to scatter by {} % (as seen, and 4 % assumed for one more)",
-                number(r.noise_pct)
-            ),
-            false => format!(
-                "are assumed to scatter by {} % (no method has two of them)",
-                number(r.noise_pct)
-            ),
+        let scatter = if seen {
+            "as seen, and 4 % assumed for one more"
+        } else {
+            "assumed, as no method has two"
         };
-        let others: Vec<_> = r
-            .open
-            .iter()
-            .filter(|name| name.0 != r.method)
-            .cloned()
-            .collect();
-        let left = match (r.open.is_empty(), others.is_empty()) {
+        let others = r.open.iter().filter(|name| name.0 != r.method);
+        let others: Vec<_> = others.cloned().collect();
+        let open = match (r.open.is_empty(), others.is_empty()) {
             (true, _) => return None,
-            (false, true) => "this method needs more trials of its own".to_owned(),
-            (false, false) => format!("the trials leave open {}", some(&others)),
+            (false, true) => "It needs more trials of its own".to_owned(),
+            (false, false) => format!("Still open: {}", first_three_names(&others)),
         };
         Some(format!(
-            "not settled: {left}, as single trials of one method {scatter}; --trials adds some"
+            "{open}. Single trials of a method scatter by {} % ({scatter}); --trials adds some.",
+            number(r.noise_pct)
         ))
     }
 
@@ -95,9 +86,9 @@ impl Of<'_> {
     fn elsewhere(&self) -> Option<String> {
         let of = self.recommendation.elsewhere.as_ref()?;
         Some(format!(
-            "{} gave {} % of polling's IOPS in its own trials; over all states that the device had in this run it \
-             would give {} % (simulated)",
-            told(&of.method),
+            "{} kept {} % of polling's IOPS in its own trials. Over all states that the device had in this run it \
+             would keep {} % (simulated).",
+            label::method(&of.method.0),
             number(of.iops * 100.0),
             number(of.iops_over_run * 100.0)
         ))
@@ -105,14 +96,13 @@ impl Of<'_> {
 
     /// Says so when the median of the recommended method is below the floor. It can be recommended
     /// all the same when the floor lies within its interval.
-    fn within(&self) -> Option<String> {
+    fn below_floor(&self) -> Option<String> {
         let own = self.recommended()?.relative?.iops;
-        (self.recommendation.method != Method::POLL && own.median < self.recommendation.floor).then(
-            || {
-                "its median is below the floor; the simulation that all trials corrected says that it keeps it"
-                    .to_owned()
-            },
-        )
+        let is_below = own.median < self.recommendation.floor;
+        (self.recommendation.method != Method::POLL && is_below).then(|| {
+            "Its median is below the floor. The simulation that all trials corrected says that it keeps it."
+                .to_owned()
+        })
     }
 
     fn following(&self) -> Option<String> {
@@ -123,37 +113,38 @@ impl Of<'_> {
         let follows = self.recommendation.following.as_ref();
         let Some((name, cell)) = follows.and_then(|name| Some((name, self.cell(&name.0)?))) else {
             return Some(
-                "it does not follow the device when that changes; no rule that does kept the floor and paid"
+                "It does not follow the device when that changes. No rule that does kept the floor and paid."
                     .to_owned(),
             );
         };
         let (own, theirs) = (own.relative?, cell.relative?);
         let costs = (1.0 - theirs.kiops_per_core.median / own.kiops_per_core.median) * 100.0;
-        let price = match costs > 0.0 {
-            true => format!(
-                "following the device costs {} % of KIOPS/core",
+        let price = if costs > 0.0 {
+            format!(
+                "Following the device costs {} % of the IOPS per core.",
                 number(costs)
-            ),
-            false => "following the device cost nothing here".to_owned(),
+            )
+        } else {
+            "Following the device cost nothing here.".to_owned()
         };
-        let told = self.beside(&name.0.detail(), cell)?;
+        let theirs = self.beside(&name.0.detail(), cell)?;
         Some(format!(
-            "it does not follow the device when that changes; of the rules that do, {told}: {price}"
+            "It does not follow the device when that changes. {price} {theirs}."
         ))
     }
 }
 
 /// The first methods, and how many more there are.
-fn some(methods: &[MethodName]) -> String {
+fn first_three_names(methods: &[MethodName]) -> String {
     const SHOWN: usize = 3;
-    let names: Vec<String> = methods.iter().take(SHOWN).map(told).collect();
+    let names: Vec<String> = methods
+        .iter()
+        .take(SHOWN)
+        .map(|name| label::method(&name.0))
+        .collect();
     let more = match methods.len().saturating_sub(SHOWN) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
     names.join(", ") + &more
-}
-
-fn told(name: &MethodName) -> String {
-    label::method(&name.0)
 }

@@ -60,12 +60,12 @@ fn table<'a>(section: Section, checks: impl Iterator<Item = &'a Check>) -> Secti
     let row = |check: &&Check| {
         vec![
             check.id.clone(),
-            verdict(check).0.to_owned(),
+            check_verdict(check).0.to_owned(),
             check.found.clone(),
             check.means.clone(),
         ]
     };
-    let weights = checks.iter().map(|check| verdict(check).1).collect();
+    let weights = checks.iter().map(|check| check_verdict(check).1).collect();
     let table = Table::of(["check", "", "found", "means"], checks.iter().map(row));
     section.marked(table, weights)
 }
@@ -77,7 +77,7 @@ fn is_absence(check: &Check) -> bool {
 }
 
 /// The word for a check's verdict, and its weight.
-fn verdict(check: &Check) -> (&'static str, Weight) {
+pub(crate) fn check_verdict(check: &Check) -> (&'static str, Weight) {
     match check.verdict {
         Verdict::Invalidates if is_absence(check) => ("missing", Weight::Caution),
         Verdict::Pass => ("ok", Weight::Plain),

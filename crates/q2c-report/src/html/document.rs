@@ -12,6 +12,10 @@ use askama::Template;
 struct Page<'a> {
     result: &'a Document,
     shell: Shell,
+    /// Notices that change how the answers are to be read.
+    alarms: Vec<&'a Said>,
+    /// The other notices.
+    conditions: Vec<&'a Said>,
     warnings: Vec<Said>,
 }
 
@@ -20,7 +24,11 @@ struct Page<'a> {
 /// # Errors
 /// The template could not be filled; its types leave no way for that.
 pub(crate) fn page(of: &Document) -> Result<String, RenderError> {
+    let is_alarm = |said: &&Said| said.weight != Weight::Plain;
+    let (alarms, conditions) = of.notices.iter().partition(is_alarm);
     let page = Page {
+        alarms,
+        conditions,
         shell: Shell::new(of.command, job(of), charts(of)),
         warnings: of.warnings.iter().map(Said::warning).collect(),
         result: of,

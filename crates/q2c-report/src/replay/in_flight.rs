@@ -23,7 +23,7 @@ pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial)
     if !trial.valid {
         return Said::new(Weight::Bad, "invalid", reasons_of(trial));
     }
-    let mut words = kept(job, trial) + "; it can be compared with other runs";
+    let mut words = kept(job, trial) + ". It can be compared with other runs";
     if left_out(job, trace).is_some() {
         words += " that leave the idle time out, too";
     }
@@ -69,9 +69,9 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
     let [mean, recorded] = [&here, &there].map(|load| number(load.mean));
     let alike = here.kind == there.kind;
     let numbers = match alike {
-        true => format!("; {mean} were in flight on average where the recording had {recorded}"),
+        true => format!(". {mean} were in flight on average where the recording had {recorded}"),
         false => format!(
-            "; {mean} were in flight on average{}, and {recorded} in the recording{}",
+            ". {mean} were in flight on average{}, and {recorded} in the recording{}",
             by(here.kind),
             by(there.kind)
         ),
@@ -105,14 +105,14 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
 fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> &'static str {
     match (here, there) {
         (Some(Layer::User), Some(Layer::Block)) if trial.sum_q2c_s.is_some() => {
-            ", which lacks the time outside of the block layer; the capture does not have one Q2C \
+            ", which lacks the time outside of the block layer. The capture does not have one Q2C \
              for each request"
         }
         (Some(Layer::User), Some(Layer::Block)) => {
-            ", which lacks the time outside of the block layer; run with --capture to compare Q2C \
+            ", which lacks the time outside of the block layer. Run with --capture to compare Q2C \
              with Q2C"
         }
-        (_, None) => "; this result does not tell whether that is U2C or Q2C",
+        (_, None) => ". This result does not tell whether that is U2C or Q2C",
         _ => "",
     }
 }
@@ -185,13 +185,12 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
         _ => Default::default(),
     };
     let off = format!(
-        "{}, comparing the number{here} before each request with that{there} before the same \
-         request of the recording",
+        "{}, comparing the number{here} before each request with that{there} in the recording",
         off(error)
     );
     match job.mode {
-        Mode::Outstanding { .. } => format!("{off}; over the whole time {over_time}"),
-        _ => format!("{over_time}; {off}"),
+        Mode::Outstanding { .. } => format!("{off}. Over the whole time {over_time}"),
+        _ => format!("{over_time}. By request {off}"),
     }
 }
 

@@ -46,8 +46,8 @@ pub(super) fn says(why: &Invalid) -> String {
         } => {
             let (whose, first) = whose(*busy_cpus);
             format!(
-                "{whose}: {} at the 99th percentile, where --max-lateness allows {}; {first}use \
-                 {}, or allow more",
+                "{whose}: {} at the 99th percentile, where --max-lateness allows {}. {first} {}, or \
+                 allow more",
                 duration(*p99_ns),
                 bare(&duration(allowed.0 as f64)),
                 against_lateness(*spare_cpus, *spin)
@@ -61,14 +61,14 @@ pub(super) fn says(why: &Invalid) -> String {
 /// some.
 fn whose(busy_cpus: Option<f64>) -> (String, &'static str) {
     match busy_cpus {
-        None => ("the replayer was late by its own fault".to_owned(), ""),
+        None => ("the replayer was late by its own fault".to_owned(), "Use"),
         Some(cpus) => (
             format!(
                 "the replayer was late, and not held up by the device ({} CPUs were busy with \
                  other work before the run)",
                 number(cpus)
             ),
-            "run on a quiet machine, or ",
+            "Run on a quiet machine, or use",
         ),
     }
 }
@@ -107,7 +107,7 @@ mod tests {
             says(&why),
             "the replayer was late, and not held up by the device (1.90 CPUs were busy with other \
              work before the run): 144 ms at the 99th percentile, where --max-lateness allows 100 \
-             us; run on a quiet machine, or use --spin, more --submitters, free CPUs or a lower \
+             us. Run on a quiet machine, or use --spin, more --submitters, free CPUs or a lower \
              speed, or allow more"
         );
     }
@@ -138,7 +138,7 @@ mod tests {
             (
                 late(true, false),
                 "the replayer was late by its own fault: 144 ms at the 99th percentile, where \
-                 --max-lateness allows 100 us; use --spin, more --submitters, free CPUs or a lower \
+                 --max-lateness allows 100 us. Use --spin, more --submitters, free CPUs or a lower \
                  speed, or allow more",
             ),
             (lost, "the capture missed 2 of 100 I/Os"),
@@ -148,11 +148,11 @@ mod tests {
         for (spare_cpus, todo) in [
             (
                 true,
-                "; use more --submitters, free CPUs or a lower speed, or allow more",
+                ". Use more --submitters, free CPUs or a lower speed, or allow more",
             ),
             (
                 false,
-                "; use fewer --submitters, more CPUs or a lower speed, or allow more",
+                ". Use fewer --submitters, more CPUs or a lower speed, or allow more",
             ),
         ] {
             assert!(says(&late(spare_cpus, true)).ends_with(todo));

@@ -52,7 +52,7 @@ pub(crate) fn without_idle_time(job: &ReplayJob, trace: &TraceFacts) -> Option<S
     let share = left_out(job, trace)?;
     Some(format!(
         "keeps the number in flight and leaves out the time with nothing in flight, {} % of this \
-         trace's: completion time and IOPS are of the workload without its pauses; --idle keep \
+         trace's. Completion time and IOPS are of the workload without its pauses. --idle keep \
          has the pauses, --mode timed has the recorded times",
         number(share * 100.0)
     ))
@@ -182,7 +182,7 @@ mod tests {
             job(Mode::Outstanding { count, idle })
         };
         let told = without_idle_time(&outstanding(Idle::Squeeze), &trace);
-        assert!(told.is_some_and(|told| told.contains("43.1 % of this trace's: completion time")));
+        assert!(told.is_some_and(|told| told.contains("43.1 % of this trace's. Completion time")));
         let keeps = [outstanding(Idle::Keep), job(Mode::default())];
         assert!(keeps.iter().all(|j| without_idle_time(j, &trace).is_none()));
         let busy = TraceFacts::default();

@@ -106,7 +106,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
         }
         CompareFinding::FewToBeSure { trials, chance } => format!(
             "trials are few: with {trials} of each, two equal devices come apart like this in \
-             {:.0} % of the cases; --trials {CLEAR_TRIALS} or more tells more",
+             {:.0} % of the cases. --trials {CLEAR_TRIALS} or more tells more",
             chance * 100.0
         ),
         CompareFinding::OneDisk { device, with, disk } => one_disk([device, with], disk),
@@ -149,8 +149,8 @@ fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {
     let [did, with_did] = done.map(|done| (done.requests, done.bytes >> 20));
     format!(
         "{device} and {with} cannot be compared: they did not do the same work, \
-         {} requests of {} MiB against {} of {} MiB; \
-         see what was changed, and name targets of one size or other --offsets",
+         {} requests of {} MiB against {} of {} MiB. \
+         See what was changed, and name targets of one size or other --offsets",
         did.0, did.1, with_did.0, with_did.1
     )
 }
@@ -168,10 +168,9 @@ fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &Ratio, scope: 
 fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2]) -> String {
     let [idle, with_idle] = idle.map(percent);
     format!(
-        "completion time cannot tell (ratio {:.4}): \
-         the trace leaves {with} idle {with_idle} and {device} {idle} of the time, and \
-         timed replay keeps that; by completion time --mode outstanding compares them, \
-         which leaves idle time out",
+        "completion time cannot tell (ratio {:.4}): the trace leaves {with} idle {with_idle} and \
+         {device} {idle} of the time, which timed replay keeps. --mode outstanding leaves idle time \
+         out, so it compares them by completion time",
         ratio.ratio
     )
 }
@@ -200,9 +199,9 @@ fn trace_idles(share: f64, idle: Idle) -> String {
     match idle {
         Idle::Squeeze => format!(
             "outstanding replay keeps the number in flight and leaves out the time with nothing \
-             in flight, {share} of the trace's: completion time compares how fast the devices do \
-             the work without its pauses; with them --mode timed compares the devices by their \
-             sums of latencies"
+             in flight, {share} of the trace's. Completion time compares how fast the devices do \
+             the work without its pauses. With the pauses, --mode timed compares their sums of \
+             latencies"
         ),
         Idle::Keep => format!(
             "outstanding replay: the trace's devices have nothing in flight {share} of their time, \
@@ -222,7 +221,7 @@ fn sums_of_u2c(some_have_q2c: bool, not_captured: Option<&NotCaptured>) -> Strin
     match (some_have_q2c, not_captured) {
         (true, _) => "sums are of U2C: not every device has a valid sum of Q2C".to_owned(),
         (_, None) => format!(
-            "{SEEN}; the block layer's sum of Q2C needs --capture and devices of the kernel's"
+            "{SEEN}. The block layer's sum of Q2C needs --capture and devices of the kernel's"
         ),
         (_, Some(NotCaptured::NotAsked)) => {
             format!("{SEEN}: the capture of the block layer was switched off")

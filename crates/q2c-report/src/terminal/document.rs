@@ -4,6 +4,7 @@ use super::said;
 use super::screen::{Screen, Tone};
 use crate::document::{Answer, Document, Part, Section};
 use crate::said::{Said, Weight};
+use q2c_result::Warning;
 
 /// The lines of a document: title, what the numbers are not, answers, sections, warnings.
 pub(crate) fn document(of: &Document, screen: Screen) -> String {
@@ -26,9 +27,12 @@ pub(crate) fn document(of: &Document, screen: Screen) -> String {
     text.extend(shown.iter().map(|of| section(of, screen)));
     // A warning that is a caveat of an answer has been told.
     let caveats = || of.answers.iter().flat_map(|answer| &answer.caveats);
-    let is_told = |found: &str| caveats().any(|caveat| caveat.starts_with(found));
+    let is_told = |warning: &Warning| {
+        let end = format!("[{}]", warning.id);
+        caveats().any(|caveat| caveat.starts_with(&warning.found) && caveat.ends_with(&end))
+    };
     let warnings = of.warnings.iter();
-    let warnings = warnings.filter(|warning| screen.verbose || !is_told(&warning.found));
+    let warnings = warnings.filter(|warning| screen.verbose || !is_told(warning));
     let warnings: Vec<Said> = warnings.map(Said::warning).collect();
     if !warnings.is_empty() {
         text.push('\n');

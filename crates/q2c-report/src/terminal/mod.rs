@@ -3,7 +3,6 @@
 mod bars;
 mod btt;
 mod cut;
-mod doctor_fix;
 mod document;
 mod kernel_watch;
 mod live;
@@ -16,13 +15,11 @@ mod screen;
 mod table;
 mod trace_columns;
 mod trace_info;
-mod volumes;
 mod watch;
 
 pub(crate) use bars::bar;
 pub use bars::{latency_bars, least_most};
 pub use btt::btt;
-pub use doctor_fix::{fix, fix_done, fix_planned, settings};
 pub(crate) use document::document;
 pub(crate) use kernel_watch::kernel_columns;
 pub use kernel_watch::{kernel_watch_head, kernel_watch_line};
@@ -34,6 +31,5 @@ pub use screen::Screen;
 pub(crate) use screen::printable;
 pub use trace_columns::trace_columns;
 pub use trace_info::{fleet_info, trace_info};
-pub use volumes::{volumes, volumes_choice};
 pub(crate) use watch::named;
 pub use watch::{GAUGES, Gauge, LATE_GAUGES, watch_head, watch_late_line, watch_line};

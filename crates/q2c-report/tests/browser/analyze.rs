@@ -1,20 +1,12 @@
 //! Tests the page of a trace's analysis in a browser.
 
-#[path = "../fixture/analyze.rs"]
-pub mod analyze_fixture;
-#[path = "../fixture/analyze_few.rs"]
-mod few_fixture;
-
+use crate::fixture;
 use crate::page::Page;
 use q2c_report::Reported;
-use q2c_result::analyze::AnalyzeResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
-    let html = analyze_fixture::result()
-        .document()
-        .page()
-        .expect("make the page");
+    let html = fixture::analyze().document().page().expect("make the page");
     Page::open_html(test, &html)
 }
 
@@ -95,7 +87,7 @@ fn an_analysis_s_answers_are_on_the_page_and_no_string_is_obeyed() {
         "uneven over 4 hardware queues",
         "Where does the time between Q and C go?",
         "warning lost-events",
-        analyze_fixture::HOSTILE,
+        fixture::RAN,
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -170,14 +162,12 @@ fn the_map_has_reads_and_writes_where_they_begin() {
     page.assert_quiet();
 }
 
-/// The fixture's first 37 I/Os.
-pub fn few() -> AnalyzeResult {
-    few_fixture::few(analyze_fixture::result())
-}
-
 #[test]
 fn few_ios_are_dots_and_are_counted() {
-    let html = few().document().page().expect("make the page");
+    let html = fixture::analyze_few()
+        .document()
+        .page()
+        .expect("make the page");
     let Some(mut page) = Page::open_html("few_ios_are_dots_and_are_counted", &html) else {
         return;
     };

@@ -1,19 +1,13 @@
 //! Tests the page of a benchmark in a browser.
 
-#[path = "../fixture/bench.rs"]
-pub mod bench_fixture;
-#[path = "../fixture/bench_phases.rs"]
-pub mod bench_phases_fixture;
-#[path = "../fixture/bench_stages.rs"]
-pub mod bench_stages_fixture;
-
+use crate::fixture;
 use crate::page::Page;
 use q2c_report::Reported;
 use q2c_result::bench::BenchResult;
 use serde_json::json;
 
 fn open(test: &str) -> Option<Page> {
-    let result = bench_fixture::result();
+    let result = fixture::bench();
     let html = result.document().page().expect("make the page");
     Page::open_html(test, &html)
 }
@@ -82,7 +76,7 @@ fn what_qualifies_the_numbers_is_on_the_page() {
         "not looked at",
         "thermal",
         "22*",
-        bench_fixture::HOSTILE,
+        fixture::RAN,
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -114,12 +108,8 @@ fn the_dark_scheme_reaches_the_chart() {
     page.assert_quiet();
 }
 
-/// The page of a changed result of the fixture.
-fn open_changed(test: &str, change: fn(BenchResult) -> BenchResult) -> Option<Page> {
-    let html = change(bench_fixture::result())
-        .document()
-        .page()
-        .expect("make the page");
+fn open_result(test: &str, result: &BenchResult) -> Option<Page> {
+    let html = result.document().page().expect("make the page");
     Page::open_html(test, &html)
 }
 
@@ -127,7 +117,7 @@ fn open_changed(test: &str, change: fn(BenchResult) -> BenchResult) -> Option<Pa
 #[test]
 fn stages_are_drawn_over_the_jobs() {
     let test = "stages_are_drawn_over_the_jobs";
-    let Some(mut page) = open_changed(test, bench_stages_fixture::with_stages) else {
+    let Some(mut page) = open_result(test, &fixture::bench_stages()) else {
         return;
     };
     for (view, title, traces) in [(0, "mean time, us", 4), (1, "time", 5), (2, "time", 5)] {
@@ -183,7 +173,7 @@ fn stages_are_drawn_over_the_jobs() {
 #[test]
 fn phases_are_drawn_over_time() {
     let test = "phases_are_drawn_over_time";
-    let Some(mut page) = open_changed(test, bench_phases_fixture::with_phases) else {
+    let Some(mut page) = open_result(test, &fixture::bench_phases()) else {
         return;
     };
     // The background, the jobs' CPUs and the sleep have a view each; misses stand below.
@@ -229,10 +219,7 @@ fn phases_are_drawn_over_time() {
 
 #[test]
 fn without_stages_and_phases_there_are_no_charts_of_them() {
-    let html = bench_fixture::result()
-        .document()
-        .page()
-        .expect("make the page");
+    let html = fixture::bench().document().page().expect("make the page");
     for absent in [
         "data-chart=\"stages",
         "data-chart=\"queues",
@@ -245,7 +232,7 @@ fn without_stages_and_phases_there_are_no_charts_of_them() {
 /// One job at three depths: the depth is the axis, and no chart over the jobs has a single dot.
 #[test]
 fn the_axis_that_varies_is_the_one_that_is_drawn() {
-    let mut result = bench_fixture::result();
+    let mut result = fixture::bench();
     result.scaling.clear();
     let mut one = result.cells[0].clone();
     result.cells.clear();
@@ -309,8 +296,7 @@ pub fn many_lines(mut result: BenchResult) -> BenchResult {
 #[test]
 fn one_number_of_jobs_is_no_axis() {
     let test = "one_number_of_jobs_is_no_axis";
-    let change = |result| one_job(bench_stages_fixture::with_stages(result));
-    let Some(mut page) = open_changed(test, change) else {
+    let Some(mut page) = open_result(test, &one_job(fixture::bench_stages())) else {
         return;
     };
     assert_eq!(
@@ -342,7 +328,7 @@ fn one_number_of_jobs_is_no_axis() {
 /// A setting of the device is an axis like the depth, where no grid has it.
 #[test]
 fn hardware_queues_are_an_axis() {
-    let mut result = one_job(bench_fixture::result());
+    let mut result = one_job(fixture::bench());
     result.cells.truncate(1);
     for queues in [None, Some(1), Some(4)] {
         let mut cell = result.cells[0].clone();
@@ -365,7 +351,10 @@ fn hardware_queues_are_an_axis() {
 
 #[test]
 fn every_line_has_a_colour_of_its_own() {
-    let Some(mut page) = open_changed("every_line_has_a_colour_of_its_own", many_lines) else {
+    let Some(mut page) = open_result(
+        "every_line_has_a_colour_of_its_own",
+        &many_lines(fixture::bench()),
+    ) else {
         return;
     };
     page.show_view("jobs-0", 1);

@@ -11,13 +11,11 @@ mod devtools;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod page;
-mod plain;
 mod replay;
 mod screens;
 mod sweep;
 mod tune_jobs;
 
-use fixture::facts;
 use page::Page;
 use q2c_result::tune::TuneResult;
 use serde_json::json;
@@ -47,7 +45,7 @@ const CHARTS: [(&str, u64); 12] = [
 
 #[test]
 fn every_chart_is_drawn() {
-    let Some(mut page) = Page::open("every_chart_is_drawn", &fixture::realistic()) else {
+    let Some(mut page) = Page::open("every_chart_is_drawn", &fixture::tune()) else {
         return;
     };
     assert!(page.drawn() < 2 * CHARTS.len(), "folded charts wait");
@@ -67,7 +65,7 @@ fn every_chart_is_drawn() {
 
 #[test]
 fn every_view_of_a_chart_is_drawn() {
-    let Some(mut page) = Page::open("every_view_of_a_chart_is_drawn", &fixture::realistic()) else {
+    let Some(mut page) = Page::open("every_view_of_a_chart_is_drawn", &fixture::tune()) else {
         return;
     };
     let views = [
@@ -101,8 +99,7 @@ fn every_view_of_a_chart_is_drawn() {
 
 #[test]
 fn charts_show_the_measured_numbers() {
-    let Some(mut page) = Page::open("charts_show_the_measured_numbers", &fixture::realistic())
-    else {
+    let Some(mut page) = Page::open("charts_show_the_measured_numbers", &fixture::tune()) else {
         return;
     };
     page.scroll_to("pareto-4096");
@@ -124,7 +121,7 @@ fn charts_show_the_measured_numbers() {
 #[test]
 fn late_time_tells_the_sleep_from_the_device() {
     let test = "late_time_tells_the_sleep_from_the_device";
-    let Some(mut page) = Page::open(test, &fixture::realistic()) else {
+    let Some(mut page) = Page::open(test, &fixture::tune()) else {
         return;
     };
     page.scroll_to("late-time-0-4096");
@@ -149,8 +146,7 @@ fn late_time_tells_the_sleep_from_the_device() {
 
 #[test]
 fn the_dark_scheme_reaches_the_charts() {
-    let Some(mut page) = Page::open("the_dark_scheme_reaches_the_charts", &fixture::realistic())
-    else {
+    let Some(mut page) = Page::open("the_dark_scheme_reaches_the_charts", &fixture::tune()) else {
         return;
     };
     page.scroll_to("pareto-4096");
@@ -174,17 +170,14 @@ fn the_dark_scheme_reaches_the_charts() {
 
 #[test]
 fn strings_from_outside_are_text() {
-    let Some(mut page) = Page::open("strings_from_outside_are_text", &fixture::hostile()) else {
+    let Some(mut page) = Page::open("strings_from_outside_are_text", &fixture::tune_hostile())
+    else {
         return;
     };
     page.unfold();
     let text = page.evaluate("document.body.textContent");
     let text = text.as_str().expect("the page's text");
-    for hostile in [
-        fixture::hostile::SCRIPT,
-        fixture::hostile::BREAKOUT,
-        fixture::hostile::QUOTES,
-    ] {
+    for hostile in [fixture::SCRIPT, fixture::BREAKOUT, fixture::QUOTES] {
         assert!(text.contains(hostile), "not shown as it is: {hostile:?}");
     }
     assert_eq!(page.evaluate("document.images.length"), json!(0));
@@ -197,8 +190,7 @@ fn strings_from_outside_are_text() {
 
 #[test]
 fn a_script_that_got_in_could_not_run() {
-    let Some(mut page) = Page::open("a_script_that_got_in_could_not_run", &fixture::realistic())
-    else {
+    let Some(mut page) = Page::open("a_script_that_got_in_could_not_run", &fixture::tune()) else {
         return;
     };
     let ran = page.evaluate(
@@ -219,7 +211,7 @@ fn a_script_that_got_in_could_not_run() {
 
 #[test]
 fn a_result_with_nothing_in_it_opens() {
-    let full = fixture::realistic();
+    let full = fixture::tune();
     let empty = TuneResult {
         complete: false,
         calibration: vec![],

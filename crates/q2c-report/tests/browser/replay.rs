@@ -1,8 +1,6 @@
 //! Tests the pages of a replay and of a comparison of devices in a browser.
 
-#[path = "../fixture/replay.rs"]
-pub mod replay_fixture;
-
+use crate::fixture;
 use crate::page::Page;
 use q2c_report::Reported;
 use q2c_result::compare::CompareResult;
@@ -36,7 +34,7 @@ fn assert_drawn(page: &mut Page, charts: &[(&str, Option<usize>, u64)]) {
 
 #[test]
 fn a_replay_is_drawn_in_every_view() {
-    let Some(mut page) = open("a_replay_is_drawn_in_every_view", &replay_fixture::timed()) else {
+    let Some(mut page) = open("a_replay_is_drawn_in_every_view", &fixture::replay()) else {
         return;
     };
     // Latency has U2C, U2C from the intended time and Q2C; the others have the recording and the
@@ -55,7 +53,7 @@ fn a_replay_is_drawn_in_every_view() {
 #[test]
 fn a_replay_whose_times_do_not_count_is_drawn_alone() {
     let test = "a_replay_whose_times_do_not_count_is_drawn_alone";
-    let Some(mut page) = open(test, &replay_fixture::outstanding()) else {
+    let Some(mut page) = open(test, &fixture::replay_outstanding()) else {
         return;
     };
     // U2C from the intended time is the same as U2C, and the recording's windows are not known.
@@ -72,7 +70,7 @@ fn a_replay_whose_times_do_not_count_is_drawn_alone() {
 #[test]
 fn several_comparisons_are_drawn_by_their_latencies() {
     let test = "several_comparisons_are_drawn_by_their_latencies";
-    let Some(mut page) = open_comparison(test, &replay_fixture::published()) else {
+    let Some(mut page) = open_comparison(test, &fixture::compare_published()) else {
         return;
     };
     let latency = page.show_view("latency", 0);
@@ -85,7 +83,7 @@ fn several_comparisons_are_drawn_by_their_latencies() {
 fn a_comparison_is_drawn_with_a_line_for_each_device() {
     let Some(mut page) = open_comparison(
         "a_comparison_is_drawn_with_a_line_for_each_device",
-        &replay_fixture::compare(),
+        &fixture::compare(),
     ) else {
         return;
     };
@@ -105,7 +103,7 @@ fn a_comparison_is_drawn_with_a_line_for_each_device() {
 fn a_comparison_shows_the_numbers_it_was_given() {
     let Some(mut page) = open_comparison(
         "a_comparison_shows_the_numbers_it_was_given",
-        &replay_fixture::compare(),
+        &fixture::compare(),
     ) else {
         return;
     };
@@ -141,7 +139,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
 #[test]
 fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
     let test = "the_answer_is_on_the_page_and_no_string_is_obeyed";
-    let Some(mut page) = open_comparison(test, &replay_fixture::compare()) else {
+    let Some(mut page) = open_comparison(test, &fixture::compare()) else {
         return;
     };
     let text = page.evaluate("document.body.innerText");
@@ -153,7 +151,7 @@ fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
          the replayer was late by its own fault: 2.40 ms at the 99th percentile, where --max-lateness allows 1 ms",
         "a trial failed: open it: no such device",
         "warning interrupts-while-polling",
-        replay_fixture::HOSTILE,
+        fixture::RAN,
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -165,7 +163,7 @@ fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
 #[test]
 fn a_saturated_device_is_a_finding() {
     let test = "a_saturated_device_is_a_finding";
-    let Some(mut page) = open(test, &replay_fixture::saturated()) else {
+    let Some(mut page) = open(test, &fixture::replay_saturated()) else {
         return;
     };
     let notices = page.evaluate(

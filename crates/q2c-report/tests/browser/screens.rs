@@ -3,7 +3,7 @@
 //! With the variable `Q2C_SCREENSHOTS` set to a folder, a picture of each page is written there.
 
 use crate::page::{Look, Page};
-use crate::{analyze, bench, fixture, plain, replay, sweep, tune_jobs};
+use crate::{bench, fixture, tune_jobs};
 use q2c_report::Reported;
 use q2c_report::html;
 use q2c_result::kernel_watch::KernelInterval;
@@ -95,84 +95,93 @@ fn assert_readable(name: &str, page: Result<String, html::RenderError>, most_tal
 
 #[test]
 fn a_tune_is_readable() {
-    let result = fixture::realistic();
+    let result = fixture::tune();
     assert_readable("tune", result.document().page(), Some(MOST_TALL));
 }
 
 #[test]
 fn a_tune_over_jobs_is_readable() {
-    let result = tune_jobs::tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let result = tune_jobs::tune_jobs_fixture::over_jobs(&fixture::tune());
     assert_readable("tune-jobs", result.document().page(), None);
 }
 
 #[test]
 fn a_benchmark_is_readable() {
-    let result = bench::bench_fixture::result();
+    let result = fixture::bench();
     assert_readable("bench", result.document().page(), None);
-    let phases = bench::bench_phases_fixture::with_phases(result.clone());
+    let phases = fixture::bench_phases();
     assert_readable("bench-phases", phases.document().page(), None);
-    let stages = bench::bench_stages_fixture::with_stages(result);
+    let stages = fixture::bench_stages();
     assert_readable("bench-stages", stages.document().page(), None);
     let one_job = bench::one_job(stages);
     assert_readable("bench-one-job", one_job.document().page(), None);
-    let lines = bench::many_lines(bench::bench_fixture::result());
+    let lines = bench::many_lines(fixture::bench());
     assert_readable("bench-lines", lines.document().page(), None);
 }
 
 #[test]
 fn a_sweep_is_readable() {
-    let result = sweep::sweep_fixture::result();
+    let result = fixture::sweep();
     assert_readable("sweep", result.document().page(), None);
-    let many = sweep::many_rules();
+    let many = fixture::sweep_rules();
     assert_readable("sweep-rules", many.document().page(), None);
 }
 
 #[test]
 fn an_analysis_is_readable() {
-    let result = analyze::analyze_fixture::result();
+    let result = fixture::analyze();
     assert_readable("analyze", result.document().page(), None);
-    let few = analyze::few();
+    let few = fixture::analyze_few();
     assert_readable("analyze-few", few.document().page(), None);
 }
 
 #[test]
 fn replays_are_readable() {
-    use replay::replay_fixture as of;
-    assert_readable("replay", of::timed().document().page(), None);
-    assert_readable("compare", of::compare().document().page(), None);
-    assert_readable("published", of::published().document().page(), None);
+    assert_readable("replay", fixture::replay().document().page(), None);
+    assert_readable("compare", fixture::compare().document().page(), None);
+    assert_readable(
+        "published",
+        fixture::compare_published().document().page(),
+        None,
+    );
 }
 
 #[test]
 fn experiments_are_readable() {
-    use plain::reproduce as of;
-    assert_readable("reproduce", of::one().document().page(), None);
-    assert_readable("reproduce-all", of::all().document().page(), None);
+    assert_readable("reproduce", fixture::reproduce().document().page(), None);
+    assert_readable(
+        "reproduce-all",
+        fixture::reproduce_all().document().page(),
+        None,
+    );
 }
 
 #[test]
 fn placements_are_readable() {
-    use plain::place as of;
-    assert_readable("place-sim", of::result().document().page(), None);
-    assert_readable("place-run", of::placements().document().page(), None);
-    assert_readable("place-watch", of::look().document().page(), None);
-    let calibration = of::calibration();
+    assert_readable("place-sim", fixture::place_sim().document().page(), None);
+    assert_readable("place-run", fixture::place_run().document().page(), None);
+    assert_readable(
+        "place-watch",
+        fixture::place_watch().document().page(),
+        None,
+    );
+    let calibration = fixture::place_calibrate();
     assert_readable("place-calibrate", calibration.document().page(), None);
 }
 
 #[test]
 fn a_prediction_and_file_systems_are_readable() {
-    assert_readable("scale", plain::scale::result().document().page(), None);
-    assert_readable("fs", plain::fs::result().document().page(), None);
+    assert_readable("scale", fixture::scale().document().page(), None);
+    assert_readable("fs", fixture::fs().document().page(), None);
 }
 
 #[test]
 fn studies_of_polling_are_readable() {
-    let study = plain::poll_study::result();
+    let study = fixture::poll_study();
     assert_readable("poll-study", study.document().page(), None);
-    let search = plain::poll_search::result(0.05);
+    let search = fixture::poll_search();
     assert_readable("poll-search", search.document().page(), None);
-    let mut kernel = plain::kernel_tune::realistic();
+    let mut kernel = fixture::kernel_tune();
     assert!(
         !kernel
             .document()

@@ -1,21 +1,13 @@
 //! Tests the page of a sweep in a browser.
 
-#[path = "../fixture/sweep.rs"]
-pub mod sweep_fixture;
-#[path = "../fixture/sweep_rules.rs"]
-mod sweep_rules_fixture;
-
+use crate::fixture;
 use crate::page::Page;
 use q2c_report::Reported;
-use q2c_result::sweep::SweepResult;
 use serde_json::json;
 
 #[test]
 fn a_sweep_is_drawn() {
-    let html = sweep_fixture::result()
-        .document()
-        .page()
-        .expect("make the page");
+    let html = fixture::sweep().document().page().expect("make the page");
     let Some(mut page) = Page::open_html("a_sweep_is_drawn", &html) else {
         return;
     };
@@ -40,16 +32,14 @@ fn a_sweep_is_drawn() {
     page.assert_quiet();
 }
 
-/// The fixture's sweep with twelve rules.
-pub fn many_rules() -> SweepResult {
-    sweep_rules_fixture::many_rules(sweep_fixture::result())
-}
-
 /// Twelve rules have twelve colours, and the colours of a map span the cells that keep the limits:
 /// 18 to 22 KIOPS/core, not the 100 of those that do not.
 #[test]
 fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
-    let html = many_rules().document().page().expect("make the page");
+    let html = fixture::sweep_rules()
+        .document()
+        .page()
+        .expect("make the page");
     assert!(!html.contains("measured"), "a sweep measures nothing");
     let test = "rules_are_told_apart_and_colours_span_what_may_be_chosen";
     let Some(mut page) = Page::open_html(test, &html) else {

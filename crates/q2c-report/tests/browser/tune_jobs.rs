@@ -10,7 +10,7 @@ use serde_json::json;
 
 #[test]
 fn a_tune_over_jobs_is_drawn_in_every_view() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let result = tune_jobs_fixture::over_jobs(&fixture::tune());
     let html = result.document().page().expect("make the page");
     let test = "a_tune_over_jobs_is_drawn_in_every_view";
     let Some(mut page) = Page::open_html(test, &html) else {

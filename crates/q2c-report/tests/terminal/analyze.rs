@@ -1,20 +1,20 @@
 //! Tests the terminal reports of analyses.
 
-use crate::{PIPE, analyze_fixture, widths};
+use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::analyze::{Figure, Group, Inexact, InexactReason};
 
 #[test]
 fn analyze_fits_every_width() {
-    let result = analyze_fixture::result();
+    let result = fixture::analyze();
     widths::fits("analyze", |screen| result.document().text(screen));
 }
 
 /// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.
 #[test]
 fn the_ios_that_the_percentiles_lack_stand_beside_them() {
-    let mut result = analyze_fixture::result();
+    let mut result = fixture::analyze();
     let text = result.document().text(PIPE);
     let line = text.find("not wholly seen: 47 of 1").expect("the line");
     assert!(
@@ -31,7 +31,7 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
 /// An analysis put together from those of several devices lacks figures, and says which.
 #[test]
 fn an_analysis_made_of_parts_says_what_it_lacks() {
-    let mut result = analyze_fixture::result();
+    let mut result = fixture::analyze();
     result.completed = 9;
     let whole = result.document().text(PIPE);
     assert!(whole.contains("0 at most") && whole.contains("active:"));
@@ -57,7 +57,7 @@ fn an_analysis_made_of_parts_says_what_it_lacks() {
 /// have is told with each of them.
 #[test]
 fn what_all_ios_share_and_processes_of_one_name_are_told() {
-    let mut result = analyze_fixture::result();
+    let mut result = fixture::analyze();
     result.requests = 30;
     let group = |key: &str, requests: u64, bytes: u64| Group {
         key: key.to_owned(),

@@ -1,20 +1,20 @@
 //! Tests the terminal reports of benchmarks, with and without stages.
 
-use crate::{PIPE, bench_fixture, bench_stages_fixture, widths};
+use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_result::late::Unseen;
 
 #[test]
 fn bench_fits_every_width() {
-    let result = bench_fixture::result();
+    let result = fixture::bench();
     widths::fits("bench", |screen| result.document().text(screen));
-    let staged = bench_stages_fixture::with_stages(bench_fixture::result());
+    let staged = fixture::bench_stages();
     widths::fits("bench_stages", |screen| staged.document().text(screen));
 }
 
 /// The text of a benchmark with stages, with every run of white space as one blank.
 fn bench_with_stages() -> String {
-    let result = bench_stages_fixture::with_stages(bench_fixture::result());
+    let result = fixture::bench_stages();
     let text = result.document().text(PIPE);
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
@@ -47,7 +47,7 @@ fn the_stages_of_each_number_of_jobs_are_told() {
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
-    let bare = bench_fixture::result().document().text(PIPE);
+    let bare = fixture::bench().document().text(PIPE);
     assert!(!bare.contains("tages"), "{bare}");
 }
 
@@ -79,7 +79,7 @@ fn what_the_stages_lack_is_told_beside_them() {
 fn unknown_queues_and_other_reasons_are_told() {
     use q2c_result::bench::PointStages;
     use q2c_result::replay::CapturedBy;
-    let mut result = bench_stages_fixture::with_stages(bench_fixture::result());
+    let mut result = fixture::bench_stages();
     if let Some(PointStages::Seen(run)) = &mut result.cells[0].stages {
         run.queues.clear();
         run.captured_by = CapturedBy::Tracefs;

@@ -1,7 +1,7 @@
 //! Tests that the headlines of a benchmark agree with its table: who is set against whom, at which
 //! points, and what the trials tell apart.
 
-use crate::{PIPE, bench_fixture};
+use crate::{PIPE, fixture};
 use q2c_report::Reported;
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_stats::Interval;
@@ -42,7 +42,7 @@ fn interval([median, min, max]: [f64; 3], scale: f64, trials: u32) -> Interval {
 
 /// The real run, as if each of its points had so many trials.
 fn real(trials: u32) -> BenchResult {
-    let mut result = bench_fixture::result();
+    let mut result = fixture::bench();
     let base = result.cells[0].clone();
     let cell = |(engine, method, jobs, depth, kiops, per_core): Point| {
         let mut cell: BenchCell = base.clone();

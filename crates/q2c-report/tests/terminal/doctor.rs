@@ -8,7 +8,7 @@ use q2c_result::doctor::{Ready, Use, UseState};
 #[test]
 fn doctor_fits_every_width() {
     widths::fits("doctor", |screen| {
-        fixture::realistic().doctor.document().text(screen)
+        fixture::tune().doctor.document().text(screen)
     });
 }
 
@@ -16,7 +16,7 @@ fn doctor_fits_every_width() {
 /// that is not ready.
 #[test]
 fn doctor_by_use_fits_every_width() {
-    let mut report = fixture::realistic().doctor;
+    let mut report = fixture::tune().doctor;
     let of = |id: &str| match id {
         "io-uring" | "poll-queues" => vec![Use::Tune, Use::Bench],
         "kernel-hybrid" => vec![Use::KernelPolling, Use::Tune],

@@ -1,6 +1,6 @@
 //! Tests the terminal reports of replays and comparisons.
 
-use crate::{PIPE, replay_fixture, widths};
+use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::compare::{CompareFinding, NoneValid};
@@ -8,36 +8,34 @@ use q2c_result::replay::Invalid;
 
 #[test]
 fn replay_fits_every_width() {
-    widths::fits("replay", |screen| {
-        replay_fixture::timed().document().text(screen)
-    });
+    widths::fits("replay", |screen| fixture::replay().document().text(screen));
 }
 
 #[test]
 fn replay_on_a_saturated_device_fits_every_width() {
     widths::fits("replay_on_a_saturated_device", |screen| {
-        replay_fixture::saturated().document().text(screen)
+        fixture::replay_saturated().document().text(screen)
     });
 }
 
 #[test]
 fn replay_without_idle_time_fits_every_width() {
     widths::fits("replay_without_idle_time", |screen| {
-        replay_fixture::outstanding().document().text(screen)
+        fixture::replay_outstanding().document().text(screen)
     });
 }
 
 #[test]
 fn compare_fits_every_width() {
     widths::fits("compare", |screen| {
-        replay_fixture::compare().document().text(screen)
+        fixture::compare().document().text(screen)
     });
 }
 
 #[test]
 fn published_tables_fits_every_width() {
     widths::fits("published_tables", |screen| {
-        replay_fixture::published().document().text(screen)
+        fixture::compare_published().document().text(screen)
     });
 }
 
@@ -46,10 +44,10 @@ fn replays_fit_the_screen() {
     for width in [60, 80, 100, 120] {
         let screen = Screen { width, ..PIPE };
         for text in [
-            replay_fixture::timed().document().text(screen),
-            replay_fixture::outstanding().document().text(screen),
-            replay_fixture::saturated().document().text(screen),
-            replay_fixture::compare().document().text(screen),
+            fixture::replay().document().text(screen),
+            fixture::replay_outstanding().document().text(screen),
+            fixture::replay_saturated().document().text(screen),
+            fixture::compare().document().text(screen),
         ] {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(
@@ -67,7 +65,7 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
         let fields = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
         rows.map(fields).collect()
     };
-    let text = replay_fixture::timed().document().text(PIPE);
+    let text = fixture::replay().document().text(PIPE);
     // 24 780 requests take 90 us each, 5 us less in the block layer; p99 is 90 us x ln 100.
     assert_eq!(
         lines(&text, "sum of U2C  "),
@@ -79,7 +77,7 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
         lines(&text, "p99 ")[0].starts_with("p99 414 us 415 us 391 us"),
         "{text}"
     );
-    let text = replay_fixture::saturated().document().text(PIPE);
+    let text = fixture::replay_saturated().document().text(PIPE);
     // Two of the three trials are valid, with 30 ms and 29.1 ms for each request: sums of 743.4 and
     // 721.1 s.
     assert_eq!(
@@ -97,7 +95,7 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
 
 #[test]
 fn a_replay_that_cannot_be_compared_says_why_first() {
-    let mut result = replay_fixture::timed();
+    let mut result = fixture::replay();
     result.trial.valid = false;
     result.trial.invalid = vec![Invalid::CaptureLost {
         lost: 700,
@@ -113,7 +111,7 @@ fn a_replay_that_cannot_be_compared_says_why_first() {
 
 #[test]
 fn empty_things_of_a_replay_are_left_out() {
-    let text = replay_fixture::outstanding().document().text(PIPE);
+    let text = fixture::replay_outstanding().document().text(PIPE);
     for absent in [
         "lateness",
         "intended",
@@ -136,11 +134,11 @@ fn empty_things_of_a_replay_are_left_out() {
 #[test]
 fn no_string_of_a_replay_commands_the_terminal() {
     const ESCAPE: &str = "\u{1b}]0;title\u{7}\nforged line";
-    let mut result = replay_fixture::saturated();
+    let mut result = fixture::replay_saturated();
     result.trace.path = ESCAPE.into();
     result.trial.first_error = Some(ESCAPE.into());
     result.targets[0].path = ESCAPE.into();
-    let mut compared = replay_fixture::compare();
+    let mut compared = fixture::compare();
     compared.comparisons[0].devices[0].target.path = ESCAPE.into();
     compared.comparisons[0].separations[0].device = ESCAPE.into();
     compared.comparisons[0].verdict[0] = CompareFinding::NoValidTrial {

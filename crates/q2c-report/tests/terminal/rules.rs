@@ -1,12 +1,12 @@
 //! Tests the terminal reports on sleep rules: of sweeps, and of the kernel's own polling.
 
-use crate::{PIPE, kernel_tune_fixture, sweep_fixture, widths};
+use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_result::tune::Verdict;
 
 #[test]
 fn kernel_tune_fits_every_width() {
-    let result = kernel_tune_fixture::realistic();
+    let result = fixture::kernel_tune();
     widths::fits("kernel_tune", |screen| result.document().text(screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read = serde_json::from_str(&text).expect("the same");
@@ -16,7 +16,7 @@ fn kernel_tune_fits_every_width() {
 /// Without a method that pays and keeps the floor, classic polling is told, and no line to steer.
 #[test]
 fn a_kernel_without_room_to_sleep_is_told() {
-    let mut result = kernel_tune_fixture::realistic();
+    let mut result = fixture::kernel_tune();
     result.recommended = q2c_policy::Method::POLL;
     for (verdict, words) in [
         (Verdict::NoRoom, "no room to sleep:"),
@@ -34,7 +34,7 @@ fn a_kernel_without_room_to_sleep_is_told() {
 
 #[test]
 fn sweep_fits_every_width() {
-    let result = sweep_fixture::result();
+    let result = fixture::sweep();
     widths::fits("sweep", |screen| result.document().text(screen));
 }
 
@@ -42,7 +42,7 @@ fn sweep_fits_every_width() {
 /// name those with the most KIOPS/core and the most IOPS all the same.
 #[test]
 fn a_sweep_without_an_answer_concludes() {
-    let mut result = sweep_fixture::result();
+    let mut result = fixture::sweep();
     result.inputs.truncate(1);
     result.answers.truncate(1);
     result.limits = vec!["p99 at most 10 us".to_owned()];
@@ -55,7 +55,7 @@ fn a_sweep_without_an_answer_concludes() {
     let page = result.document().page().expect("make the page");
     let lines = result.document().text(PIPE);
     for said in [
-        "every rule loses to it; the best has 0.80 times its KIOPS/core, the fastest",
+        "every rule loses to it. The best has 0.80 times its IOPS per core, the fastest",
         "no configuration keeps the limits",
         "most KIOPS/core",
         "most IOPS",

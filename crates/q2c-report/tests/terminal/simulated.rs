@@ -1,6 +1,6 @@
 //! Tests that reports of simulated runs say so before any figure.
 
-use crate::{PIPE, bench_fixture, fixture, tune_jobs_fixture};
+use crate::{PIPE, fixture, tune_jobs_fixture};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Machine;
@@ -16,10 +16,10 @@ fn machine() -> Machine {
 
 #[test]
 fn a_simulated_run_says_so_at_once() {
-    let mut tune = fixture::realistic();
+    let mut tune = fixture::tune();
     tune.machine = machine();
     let jobs = tune_jobs_fixture::over_jobs(&tune);
-    let mut bench = bench_fixture::result();
+    let mut bench = fixture::bench();
     bench.machine = machine();
     let wide = Screen {
         width: 2_000,

@@ -1,6 +1,6 @@
 //! Tests the terminal reports of tune, also over jobs and for a program.
 
-use crate::{PIPE, bench_fixture, fixture, program_fixture, tune_jobs_fixture, widths};
+use crate::{PIPE, fixture, tune_jobs_fixture, widths};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Warning;
@@ -18,15 +18,13 @@ const WIDE: Screen = Screen {
 
 #[test]
 fn tune_fits_every_width() {
-    widths::fits("tune", |screen| {
-        fixture::realistic().document().text(screen)
-    });
+    widths::fits("tune", |screen| fixture::tune().document().text(screen));
 }
 
 /// The program stands behind the answers, with every kind of what is not copied.
 #[test]
 fn a_tune_for_a_program_fits_every_width() {
-    let result = program_fixture::of_program(fixture::realistic());
+    let result = fixture::tune_program();
     let whole = |screen| result.document().text(screen);
     widths::fits("tune_for_a_program", |screen| {
         let text = whole(screen);
@@ -41,7 +39,7 @@ fn a_tune_for_a_program_fits_every_width() {
 /// Each number of jobs has the same think time, and the head of the report tells it.
 #[test]
 fn the_think_time_of_all_numbers_of_jobs_is_told() {
-    let mut result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let mut result = tune_jobs_fixture::over_jobs(&fixture::tune());
     let runs = result.runs.iter_mut();
     runs.for_each(|run| run.job.think_ns = Some(2e6));
     let text = result.document().text(PIPE);
@@ -53,7 +51,7 @@ fn the_think_time_of_all_numbers_of_jobs_is_told() {
 
 #[test]
 fn tune_jobs_fits_every_width() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let result = tune_jobs_fixture::over_jobs(&fixture::tune());
     widths::fits("tune_jobs", |screen| result.document().text(screen));
     let text = serde_json::to_string(&result).expect("JSON");
     let read: q2c_result::tune_jobs::TuneJobsResult =
@@ -65,7 +63,7 @@ fn tune_jobs_fits_every_width() {
 /// what is not whole is no settled recommendation.
 #[test]
 fn numbers_of_jobs_that_are_missing_are_told() {
-    let whole = tune_jobs_fixture::over_jobs(&fixture::realistic());
+    let whole = tune_jobs_fixture::over_jobs(&fixture::tune());
     let mut runs = whole.runs;
     runs.truncate(2);
     runs[1].complete = false;
@@ -90,7 +88,7 @@ fn numbers_of_jobs_that_are_missing_are_told() {
 
 #[test]
 fn a_fallback_and_an_early_end_are_told() {
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     result.complete = false;
     result.cells[1].effective_mode.was = Mode::of(ModeKind::Interrupt);
     let text = result.document().text(PIPE);
@@ -104,9 +102,7 @@ fn a_fallback_and_an_early_end_are_told() {
 #[test]
 fn lines_fit_the_screen() {
     for width in [100, 120, 140] {
-        let text = fixture::realistic()
-            .document()
-            .text(Screen { width, ..PIPE });
+        let text = fixture::tune().document().text(Screen { width, ..PIPE });
         // Lines to copy are indented by four and never wrapped.
         let free = text.lines().filter(|line| !line.starts_with("    "));
         let widest = free.map(|line| line.chars().count()).max();
@@ -120,7 +116,7 @@ fn lines_fit_the_screen() {
 /// Cells without late time share one line for each reason.
 #[test]
 fn the_reason_for_no_late_time_is_told_once() {
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     for cell in &mut result.cells {
         cell.late = Some(LateTime::Unseen(Unseen::Refused("load: EPERM".into())));
     }
@@ -136,7 +132,7 @@ fn the_reason_for_no_late_time_is_told_once() {
 
 #[test]
 fn no_colour_unless_asked() {
-    let result = fixture::hostile();
+    let result = fixture::tune_hostile();
     assert!(!result.document().text(PIPE).contains('\u{1b}'));
     let over_jobs = tune_jobs_fixture::over_jobs(&result);
     assert!(!over_jobs.document().text(PIPE).contains('\u{1b}'));
@@ -145,18 +141,13 @@ fn no_colour_unless_asked() {
         colour: true,
         ..PIPE
     };
-    assert!(
-        fixture::realistic()
-            .document()
-            .text(screen)
-            .contains("\u{1b}[")
-    );
+    assert!(fixture::tune().document().text(screen).contains("\u{1b}["));
     assert!(result.doctor.document().text(screen).contains("\u{1b}["));
 }
 
 #[test]
 fn a_devices_name_cannot_command_the_terminal() {
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     result.target.path = "\u{1b}]0;title\u{7}\nforged line".into();
     let text = result.document().text(Screen {
         colour: true,
@@ -171,10 +162,10 @@ fn a_devices_name_cannot_command_the_terminal() {
 #[test]
 fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
     let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
-    let tune = fixture::realistic().document().text(PIPE);
+    let tune = fixture::tune().document().text(PIPE);
     assert!(tune.contains(line), "{tune}");
     // What is said to be not available, with the reason, is not said again.
-    let mut named = fixture::realistic();
+    let mut named = fixture::tune();
     let mut check = named.doctor.checks.iter_mut();
     let check = check.find(|check| check.id == "kernel-hybrid");
     check.expect("the check").id = "hybrid-kernel".to_owned();
@@ -188,10 +179,10 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
         let (tables, _) = text.split_once("Medians over trials").expect("a legend");
         tables.matches('\u{2020}').count()
     };
-    let bench = bench_fixture::result().document().text(PIPE);
+    let bench = fixture::bench().document().text(PIPE);
     assert!(bench.contains(line), "{bench}");
     assert_eq!(marks(&bench), 1, "{bench}");
-    let mut healthy = bench_fixture::result();
+    let mut healthy = fixture::bench();
     healthy.doctor.checks.clear();
     let bench = healthy.document().text(PIPE);
     assert!(!bench.contains("doctor "), "{bench}");
@@ -202,7 +193,7 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
 #[test]
 fn one_trial_has_no_interval() {
     let words = |low, high| {
-        let mut result = fixture::realistic();
+        let mut result = fixture::tune();
         let ratio = 1.5;
         result.recommendation[0].over_linux = Some(Ratio { ratio, low, high });
         let text = result.document().text(Screen { width: 400, ..PIPE });
@@ -229,7 +220,7 @@ fn of_first_size(text: &str) -> String {
 #[test]
 fn what_is_undecided_is_told_first() {
     let told = |undecided: Vec<Undecided>| {
-        let mut result = fixture::realistic();
+        let mut result = fixture::tune();
         result.recommendation[0].undecided = undecided;
         of_first_size(&result.document().text(WIDE))
     };
@@ -242,37 +233,37 @@ fn what_is_undecided_is_told_first() {
     let untried = Undecided::Untried(untried.to_vec());
     let both = told(vec![single.clone(), untried.clone()]);
     let wanted = [
-        "▸ 4 KiB randread: use min:ratio=85%,period=10ms as far as a single trial tells: 2.23 times the KIOPS/core",
-        "caveat: nothing is decided by intervals: 7 of 8 methods have one trial",
+        "▸ 4 KiB randread: Best so far: hybrid polling by min:ratio=85%,period=10ms, 2.23x the IOPS per core",
+        "caveat: 7 of 8 methods have one trial",
     ];
     assert!(wanted.iter().all(|words| both.contains(words)), "{both}");
     let part = told(vec![untried]);
     let wanted = [
-        "▸ 4 KiB randread: use min:ratio=85%,period=10ms as far as was tried: 2.23 times",
-        "caveat: not in this answer, for want of a trial that can be compared: \
+        "▸ 4 KiB randread: Best so far: hybrid polling by min:ratio=85%,period=10ms, 2.23x",
+        "caveat: Not in this answer, for want of a trial that can be compared: \
          interrupt, poll, hybrid mean:ratio=50%,period=100ms and 1 more",
     ];
     assert!(wanted.iter().all(|words| part.contains(words)), "{part}");
-    assert!(!told(vec![]).contains("as far as"));
+    assert!(told(vec![]).contains(": Use hybrid polling by min"));
     let within = told(vec![Undecided::FloorWithin {
         min: 0.62,
         max: 1.51,
     }]);
-    let wanted = "▸ 4 KiB randread: use min:ratio=85%,period=10ms for now, not settled: 2.23 times the KIOPS/core of polling at 98.4 % \
-                  of its IOPS\n\
-                  caveat: not settled: its trials gave 62.0 to 151 % of polling's IOPS, so they do not say whether it \
-                  stays above the floor of 95.0 %\n";
+    let wanted = "▸ 4 KiB randread: Best so far: hybrid polling by min:ratio=85%,period=10ms, 2.23x the IOPS per core of polling at \
+                  98.4 % of its IOPS.\n\
+                  caveat: Its trials gave 62.0 to 151 % of polling's IOPS, so they do not say whether it keeps the floor \
+                  of 95.0 %.\n";
     assert!(within.contains(wanted), "{within}");
 
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     result.recommendation[0].elsewhere = Some(Elsewhere {
         method: named("hybrid:mean:40%,10ms"),
         iops: 0.985,
         iops_over_run: 0.937,
     });
     let text = of_first_size(&result.document().text(WIDE));
-    let wanted = "caveat: hybrid mean:ratio=40%,period=10ms gave 98.5 % of polling's IOPS in its own trials; over all \
-                  states that the device had in this run it would give 93.7 % (simulated)";
+    let wanted = "caveat: hybrid mean:ratio=40%,period=10ms kept 98.5 % of polling's IOPS in its own trials. Over all \
+                  states that the device had in this run it would keep 93.7 % (simulated).";
     assert!(text.contains(wanted), "{text}");
 }
 
@@ -280,30 +271,29 @@ fn what_is_undecided_is_told_first() {
 /// those of another block size.
 #[test]
 fn what_disturbed_the_trials_stands_under_the_verdict() {
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     let warning = |id: &str, found: &str| Warning::new(id, found.to_owned(), "it matters", "wait");
     result.warnings = vec![
         warning("busy-at-rest", "1.40 CPUs were busy"),
         warning("device-drift", "64 KiB: polling gave 352 to 13050 IOPS"),
         warning("two-paths", "polling differs"),
     ];
-    let busy = "of its IOPS\ncaveat: 1.40 CPUs were busy; it matters (warning busy-at-rest)\n";
-    let drift =
-        "caveat: 64 KiB: polling gave 352 to 13050 IOPS; it matters (warning device-drift)\n";
+    let busy = "of its IOPS.\ncaveat: 1.40 CPUs were busy; it matters [busy-at-rest]\n";
+    let drift = "caveat: 64 KiB: polling gave 352 to 13050 IOPS; it matters [device-drift]\n";
     let text = result.document().text(WIDE);
     let (small, large) = text.split_at(of_first_size(&text).len());
     assert!(small.contains(&busy.to_owned()), "{small}");
     assert!(large.contains(&format!("{busy}{drift}")), "{large}");
-    assert!(!text.contains("(warning two-paths)"), "{text}");
+    assert!(!text.contains("[two-paths]"), "{text}");
     let page = result.document().page().expect("make the page");
     let caveat = "<ul class=\"caveats\"><li>1.40 CPUs were busy";
     assert_eq!(page.matches(caveat).count(), 2, "{caveat}");
 
-    let mut bench = bench_fixture::result();
+    let mut bench = fixture::bench();
     bench.warnings = result.warnings;
     let text = bench.document().text(WIDE);
     let begin = text.find("\n\n").expect("the end of the conclusions");
-    assert!(text[..begin].contains("(warning busy-at-rest)"), "{text}");
+    assert!(text[..begin].contains("[busy-at-rest]"), "{text}");
 }
 
 /// A floor above polling's IOPS is kept by nothing: polling is not told as the way to keep it. A
@@ -311,7 +301,7 @@ fn what_disturbed_the_trials_stands_under_the_verdict() {
 #[test]
 fn a_floor_above_polling_is_not_kept_by_polling() {
     let told = |floor: f64, kept: f64| {
-        let mut result = fixture::realistic();
+        let mut result = fixture::tune();
         let name: MethodName = MethodName("hybrid:min:85%,10ms".parse().unwrap());
         let own = |cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0;
         let cell = result
@@ -331,22 +321,23 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
         of_first_size(&result.document().text(WIDE))
     };
     let usual = told(0.97, 0.9);
-    assert!(usual.contains("a trade-off: sleeping costs"), "{usual}");
-    assert!(usual.contains("--min-iops 90%, else poll\n"), "{usual}");
+    assert!(usual.contains("Poll. Sleeping by min:ratio=85%"), "{usual}");
+    assert!(usual.contains("--min-iops 90%.\n"), "{usual}");
     let above = told(1.25, 1.05);
     for words in [
-        "nothing keeps the floor, which is more than polling gives; below it a trade-off: sleeping costs none of the",
-        "with --min-iops 105%\n",
-        "(--min-iops 99000), more than polling gives: classic polling does not keep it",
+        "Nothing keeps the floor, which is more than polling gives. Sleeping by",
+        "and cost no IOPS",
+        "with --min-iops 105%.\n",
+        "(--min-iops 99000), which is more than polling gives",
     ] {
         assert!(above.contains(words), "{words}: {above}");
     }
-    assert!(!above.contains("else poll"), "{above}");
+    assert!(!above.contains("Poll."), "{above}");
 }
 
 #[test]
 fn what_kiops_per_core_divides_by_is_told() {
-    let mut result = bench_fixture::result();
+    let mut result = fixture::bench();
     let told = |result: &q2c_result::bench::BenchResult| {
         result.document().text(PIPE).contains("KIOPS/core: in ")
     };
@@ -359,7 +350,7 @@ fn what_kiops_per_core_divides_by_is_told() {
 
 #[test]
 fn costs_of_an_earlier_run_are_told_beside_fidelity() {
-    let mut result = fixture::realistic();
+    let mut result = fixture::tune();
     let told = "the calibration was that of an earlier run";
     let text = |result: &TuneResult| result.document().text(PIPE).replace("\n  ", " ");
     assert!(!text(&result).contains(told));
@@ -370,7 +361,7 @@ fn costs_of_an_earlier_run_are_told_beside_fidelity() {
 /// A figure that no trial knows is nowhere 0: not in a terminal, not on a page.
 #[test]
 fn kiops_per_core_that_nobody_knows_are_unknown() {
-    let mut tune = fixture::realistic();
+    let mut tune = fixture::tune();
     for cell in &mut tune.cells {
         cell.measured.kiops_per_core = Interval::default();
     }
@@ -383,7 +374,7 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
             "{said}"
         );
     }
-    let mut bench = bench_fixture::result();
+    let mut bench = fixture::bench();
     for cell in &mut bench.cells[..7] {
         cell.kiops_per_core = Interval::default();
         cell.cpu.busy_s = Interval::default();

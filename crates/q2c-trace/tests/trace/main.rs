@@ -8,6 +8,7 @@ mod blktrace;
 mod corpus;
 #[cfg(test)]
 mod csv;
+mod csv_names;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]

@@ -17,16 +17,16 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     };
     let result = result(&run)?;
     if let Some(path) = &args.html {
-        let page = result.page().or_exit_of(DrawError::exit)?;
+        let page = result.document().page().or_exit(Exit::Internal)?;
         write_new(path, page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
     match (args.csv, args.json) {
         (true, _) => print_csv(&result.csv().or_exit_of(DrawError::exit)?)?,
         (_, true) => print(&escaped(&result.json().or_exit_of(DrawError::exit)?))?,
-        _ if args.markdown => print(&result.markdown().or_exit_of(DrawError::exit)?)?,
+        _ if args.markdown => print(&result.document().markdown())?,
         _ if args.html.is_some() => {}
-        _ => print(&result.table(screen()))?,
+        _ => print(&result.document().text(screen()))?,
     }
     Ok(Exit::Done)
 }

@@ -80,26 +80,24 @@ fn of_results(inputs: &Packed) -> Packed {
                 continue;
             }
         };
-        schemas.insert(result.schema());
-        keep("facts", "json", result.json().unwrap());
+        let json = result.json().unwrap();
+        let of: serde_json::Value = serde_json::from_str(&json).unwrap();
+        schemas.insert(of["schema"].as_str().unwrap().to_owned());
+        keep("facts", "json", json);
         match result.csv() {
             Ok(csv) => keep("facts", "csv", csv),
             Err(none) => keep("looks", "csv", none.to_string()),
         }
         let screen = Screen::new(80, false);
-        keep("looks", "txt", result.table(screen));
+        let document = result.document();
+        keep("looks", "txt", document.text(screen));
         let whole = Screen {
             verbose: true,
             ..Screen::new(160, false)
         };
-        keep("looks", "whole", result.table(whole));
-        if let Ok(markdown) = result.markdown() {
-            keep("looks", "md", markdown);
-        }
-        match result.page() {
-            Ok(page) => keep("looks", "page", text_of(&page)),
-            Err(none) => keep("looks", "page", none.to_string()),
-        }
+        keep("looks", "whole", document.text(whole));
+        keep("looks", "md", document.markdown());
+        keep("looks", "page", text_of(&document.page().unwrap()));
     }
     assert_eq!(
         schemas.len(),

@@ -4,12 +4,13 @@ use crate::args::DoctorArgs;
 use crate::commands::capture::Child;
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{say, screen, show};
 use q2c_host::Roots;
 use q2c_host::doctor::{self, DoctorFacts, FixPlan};
 use q2c_host::restore::{Guard, Outcome, RestoreError};
 use q2c_host::signals::{Orderly, Signals};
-use q2c_report::terminal::{self, Screen};
+use q2c_report::terminal::Screen;
+use q2c_report::{Reported, count_settings};
 use q2c_result::doctor::{ChangeState, FIX_SCHEMA, NotChanged};
 use q2c_result::{DoctorFix, Exit};
 use std::path::PathBuf;
@@ -33,29 +34,25 @@ pub fn run(
         left: plan.left.clone(),
     };
     if args.dry_run {
-        told(args, &foreseen)?;
+        show(&foreseen, args.json)?;
         return Ok(Exit::Done.code());
     }
     // Standard output is the command's, or that of the result.
-    say_lines(&foreseen, terminal::fix_planned);
+    say_document(&DoctorFix {
+        dry_run: true,
+        ..foreseen.clone()
+    });
     possible(args, &foreseen)?;
     change(args, roots, &plan, foreseen, signals)
 }
 
 /// Says on stderr what a report tells. Messages have no colour.
-fn say_lines(fix: &DoctorFix, told: fn(&DoctorFix, Screen) -> String) {
+fn say_document(fix: &DoctorFix) {
     let plain = Screen {
         colour: false,
         ..screen()
     };
-    told(fix, plain).lines().for_each(say);
-}
-
-fn told(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Failure> {
-    match args.json {
-        true => print_json(fix),
-        false => print(&terminal::fix(fix, screen())),
-    }
+    fix.document().text(plain).lines().for_each(say);
 }
 
 /// Refuses where not one of the settings may be written.
@@ -75,7 +72,7 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Failure> {
         }
         _ => format!("look with `{} --dry-run`", own_words(args)),
     };
-    let all = terminal::settings(fix.changes.len());
+    let all = count_settings(fix.changes.len());
     let why = format!(
         "change {all}, of which none may be written: open {}: {error}; {todo}",
         first.file
@@ -114,7 +111,7 @@ fn change(
         return run_command(args, &mut guard, &fix, signals);
     }
     guard.leave();
-    told(args, &fix)?;
+    show(&fix, args.json)?;
     if fix.refused().count() < fix.changes.len() {
         let named = args.journal.as_ref();
         let named = named.map(|folder| format!(" --journal {}", folder.display()));
@@ -134,7 +131,7 @@ fn run_command(
     fix: &DoctorFix,
     signals: &Signals,
 ) -> Result<u8, Failure> {
-    say_lines(fix, terminal::fix_done);
+    say_document(fix);
     // After a signal the program still ends with the code of the command, however long the putting
     // back takes.
     std::mem::forget(Orderly::begin());
@@ -156,10 +153,7 @@ fn put_back(guard: &mut Guard) -> bool {
         say(&format!("{}: {outcome}", file.display()));
     }
     let restored = ends.iter().filter(|(_, end)| *end == Outcome::Restored);
-    say(&format!(
-        "put back: {}",
-        terminal::settings(restored.count())
-    ));
+    say(&format!("put back: {}", count_settings(restored.count())));
     let complete = ends.iter().all(|(_, outcome)| outcome.is_final());
     if !complete {
         say("not everything could be put back: `q2c restore` tries again");

@@ -1,0 +1,230 @@
+//! The document of `q2c doctor --fix`: what would be changed, or what was.
+
+use super::{Document, Reported, Section};
+use crate::said::{Said, Table, Weight};
+use q2c_result::DoctorFix;
+use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
+
+impl Reported for DoctorFix {
+    fn document(&self) -> Document {
+        let document = Document::new("doctor --fix", env!("CARGO_PKG_VERSION"), &self.schema);
+        if self.dry_run {
+            let left = Section::new("Left as it is");
+            document
+                .titled(planned(self), "")
+                .section(changes(self))
+                .section(self.left.iter().fold(left, left_as_is))
+        } else {
+            let changed = self.changes.len() - self.refused().count();
+            document
+                .titled("Settings of the machine", "")
+                .notices([Said::new(Weight::Good, "changed", count_settings(changed))])
+                .notices(self.changes.iter().filter_map(rounded))
+                .notices(alike(self).iter().filter_map(|group| refused(group)))
+        }
+    }
+}
+
+/// A number of settings in words.
+#[must_use]
+pub fn count_settings(number: usize) -> String {
+    match number {
+        1 => "1 setting".to_owned(),
+        n => format!("{n} settings"),
+    }
+}
+
+fn planned(fix: &DoctorFix) -> String {
+    match fix.changes.len() {
+        0 => "No setting stands in the way that could be changed".to_owned(),
+        n => format!("{} to be changed", count_settings(n)),
+    }
+}
+
+fn changes(fix: &DoctorFix) -> Section {
+    let groups = alike(fix);
+    let foreseen = |change: &SettingChange| match &change.state {
+        ChangeState::Refused { why, .. } => (not_changed(*why), Weight::Bad),
+        _ => ("", Weight::Plain),
+    };
+    let row = |group: &Vec<&SettingChange>| {
+        let first = group[0];
+        vec![
+            first.check.clone(),
+            named(group),
+            first.old.clone(),
+            first.new.clone(),
+            foreseen(first).0.to_owned(),
+        ]
+    };
+    let head = ["check", "setting", "from", "to", "refused"];
+    let table = Table::of(head, groups.iter().map(row)).without_empty_columns();
+    let weights = groups.iter().map(|group| foreseen(group[0]).1);
+    Section::default().marked(table, weights.collect())
+}
+
+fn rounded(change: &SettingChange) -> Option<Said> {
+    let ChangeState::Rounded { now } = &change.state else {
+        return None;
+    };
+    let words = format!(
+        "{}: {} was asked, the kernel took {now}",
+        change.file, change.new
+    );
+    Some(Said::new(Weight::Caution, "other value", words))
+}
+
+fn refused(group: &[&SettingChange]) -> Option<Said> {
+    let ChangeState::Refused { why, error } = &group[0].state else {
+        return None;
+    };
+    let words = format!("{}: {} ({error})", named(group), not_changed(*why));
+    Some(Said::new(Weight::Bad, "not changed", words))
+}
+
+/// Changes of one check that are the same but for the file, as those of all CPUs.
+fn alike(fix: &DoctorFix) -> Vec<Vec<&SettingChange>> {
+    let mut groups: Vec<Vec<&SettingChange>> = Vec::new();
+    for change in &fix.changes {
+        let without_folder = |change: &SettingChange| SettingChange {
+            file: change
+                .file
+                .rsplit('/')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            ..change.clone()
+        };
+        let is_same =
+            |group: &&mut Vec<&SettingChange>| without_folder(group[0]) == without_folder(change);
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(change),
+            None => groups.push(vec![change]),
+        }
+    }
+    groups
+}
+
+fn named(group: &[&SettingChange]) -> String {
+    let first = &group[0].file;
+    match group.len() {
+        1 => first.clone(),
+        n => format!("{first} and {} like it", n - 1),
+    }
+}
+
+/// The section with one more finding that no change of a setting mends.
+fn left_as_is(section: Section, left: &LeftAsIs) -> Section {
+    let words = format!("{}; {}", left.found, why_left(left.why));
+    let said = Said::plain(&left.check, words);
+    section.told([said]).lines(left.line.clone())
+}
+
+fn not_changed(why: NotChanged) -> &'static str {
+    match why {
+        NotChanged::Permission => "this user may not write it",
+        NotChanged::ReadOnly => "mounted read-only here, as in a container",
+        NotChanged::Kernel => "the kernel refuses it",
+        NotChanged::Held => "another run of q2c holds it",
+        NotChanged::Pending => "an earlier run left it changed: `q2c restore` first",
+    }
+}
+
+fn why_left(why: WhyLeft) -> &'static str {
+    match why {
+        WhyLeft::Boot => "it counts when the kernel or the driver starts:",
+        WhyLeft::Program => "it is no setting, a command changes it:",
+        WhyLeft::Others => {
+            "it would take memory, CPUs, protection or a device from others, so it is yours to decide:"
+        }
+        WhyLeft::Managed => "the kernel itself chooses the CPUs of these interrupts",
+        WhyLeft::OneLine => "one interrupt line cannot be spread over CPUs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> ChangeState {
+        ChangeState::Refused {
+            why: NotChanged::ReadOnly,
+            error: "Read-only file system (os error 30)".to_owned(),
+        }
+    }
+
+    fn fix(dry_run: bool, states: [ChangeState; 3]) -> DoctorFix {
+        let settings = [
+            ("governor", "/c/cpu0/gov"),
+            ("governor", "/c/cpu1/gov"),
+            ("wbt", "/q/wbt"),
+        ];
+        let change = |((check, file), state): ((&str, &str), ChangeState)| SettingChange {
+            check: check.to_owned(),
+            file: file.to_owned(),
+            old: "powersave".to_owned(),
+            new: "performance".to_owned(),
+            state,
+        };
+        DoctorFix {
+            schema: q2c_result::doctor::FIX_SCHEMA.to_owned(),
+            dry_run,
+            changes: settings.into_iter().zip(states).map(change).collect(),
+            left: vec![LeftAsIs {
+                check: "poll-queues".to_owned(),
+                found: "io_poll=0".to_owned(),
+                why: WhyLeft::Boot,
+                line: Some("nvme.poll_queues=2".to_owned()),
+            }],
+        }
+    }
+
+    #[test]
+    fn settings_of_all_cpus_are_one_row_and_what_is_left_has_its_line() {
+        let fix = fix(
+            true,
+            [ChangeState::Planned, ChangeState::Planned, refused()],
+        );
+        let text = fix.document().markdown();
+        assert!(text.contains("3 settings"), "{text}");
+        assert!(text.contains("/c/cpu0/gov and 1 like it"), "{text}");
+        assert_eq!(alike(&fix).len(), 2);
+        assert!(text.contains("\nnvme.poll_queues=2\n"), "{text}");
+    }
+
+    #[test]
+    fn what_was_changed_is_counted() {
+        let now = "1023".to_owned();
+        let states = [
+            ChangeState::Changed,
+            ChangeState::Rounded { now },
+            refused(),
+        ];
+        let notices = fix(false, states).document().notices;
+        let told: Vec<(Weight, &str)> = notices
+            .iter()
+            .map(|said| (said.weight, said.what.as_str()))
+            .collect();
+        let wanted = [
+            (Weight::Good, "changed"),
+            (Weight::Caution, "other value"),
+            (Weight::Bad, "not changed"),
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!(notices[0].words, "2 settings");
+    }
+
+    #[test]
+    fn a_result_is_read_back() {
+        let fix = fix(
+            true,
+            [ChangeState::Planned, ChangeState::Changed, refused()],
+        );
+        let text = serde_json::to_string(&fix).unwrap();
+        assert!(
+            text.contains(r#""state":"refused","why":"read-only""#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<DoctorFix>(&text).unwrap(), fix);
+    }
+}

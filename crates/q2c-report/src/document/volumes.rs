@@ -1,0 +1,138 @@
+//! Documents of sweeps in parts: the outcomes over volumes, and the best over several of them.
+
+use super::{Answer, Document, Reported, Section};
+use crate::quantity::count;
+use crate::said::{Said, Table, Weight};
+use crate::simulated::{HEAD, LEGEND, row};
+use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
+
+/// Most names of volumes in a line.
+const NAMED: usize = 4;
+
+impl Reported for VolumesResult {
+    fn document(&self) -> Document {
+        let time = match self.measure_ns {
+            Some(time) => format!("{time} of each"),
+            None => "all I/Os".to_owned(),
+        };
+        let about = format!(
+            "{} I/Os \u{b7} simulated: {time} after {} of warm-up",
+            count(self.ios),
+            self.warm_up_ns
+        );
+        let cells = self.cells.iter();
+        let cells = cells.map(|cell| row(&cell.policy, cell.ios, &cell.gives));
+        let rows = std::iter::once(row("poll", self.poll_ios, &self.poll)).chain(cells);
+        let table = Table {
+            legend: LEGEND,
+            ..Table::of(HEAD, rows)
+        };
+        let without_figures = self.inexact.iter().map(|of| {
+            let words = format!("{}: {}", of.policy, of.reason);
+            Said::new(Weight::Caution, "no figures", words)
+        });
+        Document::new("poll sweep", &self.version, &self.schema)
+            .titled(first_names(&self.volumes), about)
+            .run(self.seed, 0)
+            .section(Section::default().table(table).told(without_figures))
+    }
+}
+
+impl Reported for VolumesChoice {
+    fn document(&self) -> Document {
+        let row = |best: &BestOfVolumes| {
+            let policy = best.policy.as_deref().unwrap_or("none keeps the limits");
+            vec![first_names(&best.volumes), policy.to_owned()]
+        };
+        let best = Table::of(["volumes", "best"], self.best.iter().map(row));
+        Document::new("poll sweep", env!("CARGO_PKG_VERSION"), &self.schema)
+            .titled("Best rule over volumes", format!("by {}", self.objective))
+            .answers([
+                over_all("best on average", self.on_average.as_ref()),
+                over_all("best worst case", self.worst_case.as_ref()),
+            ])
+            .section(Section::new("Best of each").table(best))
+    }
+}
+
+fn over_all(what: &str, best: Option<&OverAll>) -> Answer {
+    let words = match best {
+        None => "no configuration keeps the limits everywhere".to_owned(),
+        Some(best) => format!(
+            "{} ({:.1} % of the best, at most {:.1} % lost)",
+            best.policy,
+            best.share * 100.0,
+            best.regret * 100.0
+        ),
+    };
+    Said::plain(what, words).into()
+}
+
+fn first_names(volumes: &[String]) -> String {
+    let names = volumes[..volumes.len().min(NAMED)].join(", ");
+    match volumes.len().saturating_sub(NAMED) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Part;
+    use q2c_model::Simulated;
+    use q2c_result::volumes::{VolumesCell, WithoutFigures};
+
+    #[test]
+    fn every_configuration_has_a_row() {
+        let mut gives = Simulated::default();
+        gives.rates.iops = 12_345.0;
+        let cell = VolumesCell {
+            policy: "pas".to_owned(),
+            ios: 7,
+            gives,
+            ..VolumesCell::default()
+        };
+        let without = WithoutFigures {
+            policy: "rule".to_owned(),
+            reason: "too long".to_owned(),
+        };
+        let result = VolumesResult {
+            volumes: (0..6).map(|n| format!("disk {n}")).collect(),
+            cells: vec![cell],
+            inexact: vec![without],
+            ..VolumesResult::default()
+        };
+        let document = result.document();
+        assert_eq!(document.title, "disk 0, disk 1, disk 2, disk 3 and 2 more");
+        let [Part::Table(table, _), Part::Told(told)] = document.sections[0].parts.as_slice()
+        else {
+            panic!("expected a table and what has no figures");
+        };
+        let texts: Vec<&str> = table.rows[1]
+            .iter()
+            .map(|field| field.text.as_str())
+            .collect();
+        assert_eq!(texts[..2], ["pas", "12345"]);
+        assert_eq!(told[0].words, "rule: too long");
+    }
+
+    #[test]
+    fn the_best_are_named_with_their_shares() {
+        let worst = OverAll {
+            policy: "qt".to_owned(),
+            share: 0.875,
+            regret: 0.125,
+        };
+        let choice = VolumesChoice {
+            worst_case: Some(worst),
+            ..VolumesChoice::default()
+        };
+        let answers = choice.document().answers;
+        assert!(answers[0].headline.contains("no configuration keeps"));
+        assert_eq!(
+            answers[1].headline,
+            "qt (87.5 % of the best, at most 12.5 % lost)"
+        );
+    }
+}
