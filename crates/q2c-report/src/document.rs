@@ -13,8 +13,8 @@ mod tune;
 
 use crate::facts::{self, Fact};
 use crate::html::RenderError;
-use crate::html::chart::Chart;
 use crate::label;
+use crate::plot::Plot;
 use crate::said::{Said, Table, Weight};
 use crate::sim_machine;
 use crate::terminal::Screen;
@@ -97,7 +97,7 @@ pub(crate) enum Part {
     Told(Vec<Said>),
     /// A table, and how much each of its rows matters; none for rows that are alike.
     Table(Table, Vec<Weight>),
-    Charts(Vec<Chart>),
+    Plots(Vec<Plot>),
     /// How to read what stands above.
     Remark(String),
     /// Lines to copy, or to carry out.
@@ -138,8 +138,8 @@ impl Section {
         self.with(said, Part::Told)
     }
 
-    pub fn charts(self, charts: impl IntoIterator<Item = Chart>) -> Self {
-        self.with(charts, Part::Charts)
+    pub fn plots(self, plots: impl IntoIterator<Item = Plot>) -> Self {
+        self.with(plots, Part::Plots)
     }
 
     pub fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
@@ -174,7 +174,7 @@ impl Section {
     pub fn has_text(&self) -> bool {
         self.parts
             .iter()
-            .any(|part| !matches!(part, Part::Charts(_)))
+            .any(|part| !matches!(part, Part::Plots(_)))
     }
 }
 

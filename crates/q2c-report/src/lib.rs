@@ -47,6 +47,8 @@ mod not_whole;
 mod place;
 mod place_run;
 mod place_watch;
+mod plot;
+mod plots;
 mod poll_search;
 mod poll_study;
 pub mod program;

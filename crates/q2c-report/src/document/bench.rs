@@ -5,9 +5,9 @@ use crate::bench::{LEGEND, curve, failed, head, left_out, not_measured, row, sec
 use crate::bench_remarks::{remarks, tuned};
 use crate::conclusion::{self, Conclusion};
 use crate::heat;
-use crate::html::chart::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use crate::lead::leads;
 use crate::mode::{self, Kept};
+use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use crate::quantity::seconds;
 use crate::said::{Said, Table, Weight};
 use crate::{bench, cpu_trials, invalid, label, sim_machine, stages};
@@ -29,7 +29,7 @@ impl Reported for BenchResult {
             .answers(answers(self))
             .notices(invalid::notices(&self.doctor, |_| false))
             .notices(cautions(self))
-            .section(Section::new("").charts(over_axes::charts(self)));
+            .section(Section::new("").plots(over_axes::plots(self)));
         for (id, section) in sections(self).iter().enumerate() {
             of = of
                 .section(points(self, section, id))
@@ -40,7 +40,7 @@ impl Reported for BenchResult {
             of = of.section(section.table(Table::of(grid.head(), grid.fields())));
         }
         of.section(scaling(self))
-            .section(Section::new("Phases").charts(phases::charts(self)))
+            .section(Section::new("Phases").plots(phases::plots(self)))
             .section(rest(self))
             .warnings(&self.warnings)
             .target(&self.target)
@@ -139,11 +139,11 @@ fn points(result: &BenchResult, section: &bench::Section, id: usize) -> Section 
     }
     // The grids are of the whole result, and stand with its first points.
     let grids = match id {
-        0 => device_grids::charts(result),
+        0 => device_grids::plots(result),
         _ => Vec::new(),
     };
-    of.charts(
-        over_jobs::chart(result, section, id)
+    of.plots(
+        over_jobs::plot(result, section, id)
             .into_iter()
             .chain(grids),
     )
@@ -159,7 +159,7 @@ fn stages_of(result: &BenchResult, section: &bench::Section, id: usize) -> Secti
     Section::new(format!("Stages in the block layer, {}", section.title()))
         .table(table)
         .told(told.map(|(what, words)| Said::plain(&what, words)))
-        .charts(stages_over_jobs::charts(result, section, id))
+        .plots(stages_over_jobs::plots(result, section, id))
 }
 
 fn scaling(result: &BenchResult) -> Section {

@@ -43,7 +43,7 @@ fn section(of: &Section) -> String {
             Part::Table(of, _) => text += &table(of),
             Part::Lines(lines) => text += &code(lines),
             Part::Remark(words) => text += &format!("\n{}\n", escaped(words)),
-            Part::Charts(_) => {}
+            Part::Plots(_) => {}
         }
     }
     if of.folded {

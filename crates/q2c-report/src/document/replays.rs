@@ -1,7 +1,7 @@
 //! Documents of replays and comparisons.
 
 use super::{Answer, Document, Reported, Section};
-use crate::html::chart::{self, replay::Line};
+use crate::plots::replay::{Line, plots};
 use crate::said::{Said, Weight};
 use crate::{compare, replay};
 use q2c_result::compare::{CompareResult, Comparison, DeviceRun};
@@ -25,7 +25,7 @@ impl Reported for ReplayResult {
                     .table(replay::sums(self))
                     .table(replay::latencies(job, &self.trial))
                     .told(light)
-                    .charts(chart::replay::all(&[Line::only(&self.trial)], true)),
+                    .plots(plots(&[Line::only(&self.trial)], true)),
             );
         if let Some(trials) = replay::trials(self) {
             let invalid = replay::invalid_trials("", &self.trials);
@@ -64,7 +64,7 @@ impl Reported for CompareResult {
             of = comparison(of, one, name.as_deref());
         }
         of = of
-            .section(Section::new("").charts(chart::replay::all(&lines(self), is_one)))
+            .section(Section::new("").plots(plots(&lines(self), is_one)))
             .warnings(&self.warnings);
         let devices = self.comparisons.first().map(|one| &one.devices);
         let targets = devices.into_iter().flatten().map(|device| &device.target);

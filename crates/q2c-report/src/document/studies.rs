@@ -1,7 +1,7 @@
 //! Documents of studies and of placements.
 
 use super::{Answer, Document, Reported, Section};
-use crate::html::chart;
+use crate::plots;
 use crate::{
     corun, fs, kernel_tune, place, place_run, place_watch, poll_search, poll_study, reproduce,
     scale, sim_machine, tune_jobs,
@@ -27,7 +27,7 @@ impl Reported for ScaleResult {
             .section(
                 Section::new("Curve")
                     .table(scale::curve(self))
-                    .charts([chart::scale::chart(self)]),
+                    .plots([plots::scale::plot(self)]),
             )
             .section(Section::new("How sure it is").told(scale::words(self)))
             .section(Section::new("Parameters").table(scale::parameters(&self.parameters)))
@@ -78,7 +78,7 @@ impl Reported for KernelTuneResult {
             .section(
                 Section::new("Methods")
                     .table(kernel_tune::methods(self))
-                    .charts(chart::kernel_tune::all(self)),
+                    .plots(plots::kernel_tune::plots(self)),
             )
             .section(Section::new("How it was found").told(kernel_tune::words(self)))
             .section(Section::new("Calibration in the kernel").table(kernel_tune::points(self)))
@@ -103,7 +103,7 @@ impl Reported for PlaceSimResult {
                 Section::new(format!("{title}: published")).table(place::published(setup)),
             );
         }
-        of.section(Section::new("").charts(chart::place::charts(self)))
+        of.section(Section::new("").plots(plots::place::plots(self)))
             .section(Section::new("Speed beside a neighbour").table(place::speeds(&self.speeds)))
             .warnings(&self.warnings)
     }
@@ -172,7 +172,7 @@ impl Reported for PollStudyResult {
             .section(
                 Section::new("Rules")
                     .table(poll_study::rules(self))
-                    .charts([chart::poll_study::chart(self)]),
+                    .plots([plots::poll_study::plot(self)]),
             )
             .section(Section::new("Patterns").table(poll_study::patterns(self)))
             .section(Section::new("Beside the publication").told(poll_study::words(self)))
@@ -194,7 +194,7 @@ impl Reported for PollSearchResult {
             .section(
                 Section::new("What was held out")
                     .table(poll_search::contenders(self))
-                    .charts([chart::poll_search::chart(self)]),
+                    .plots([plots::poll_search::plot(self)]),
             )
             .section(Section::new("Families").table(poll_search::families(self)))
             .section(Section::new("Misses and CPU together").table(poll_search::both(self)))
@@ -222,7 +222,7 @@ impl Reported for TuneJobsResult {
                 Section::new(tune_jobs::title(self, bs))
                     .table(tune_jobs::table(self, bs))
                     .told(tune_jobs::answers(self, bs))
-                    .charts(chart::tune_jobs::chart(self, bs)),
+                    .plots(plots::tune_jobs::plots(self, bs)),
             );
         }
         of = of.section(Section::new("The runs").told(tune_jobs::notes(self)));
@@ -243,7 +243,7 @@ impl Reported for ReproduceResult {
             .section(
                 Section::new("Claims")
                     .told(reproduce::told(self))
-                    .charts(chart::reproduce::charts(self)),
+                    .plots(plots::reproduce::plots(self)),
             );
         for (title, table) in reproduce::chart_tables(self) {
             of = of.section(Section::new(title).table(table));

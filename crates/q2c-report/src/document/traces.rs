@@ -3,7 +3,7 @@
 use super::{Answer, Document, Facts, Reported, Section};
 use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
 use crate::facts::Fact;
-use crate::html::chart::{analysis, of_sweep, timeline};
+use crate::plots;
 use crate::quantity::{count, duration, number};
 use crate::said::{Field, Said, Table, Weight};
 use crate::shortlist::{shortlist, sorted};
@@ -43,7 +43,7 @@ impl Reported for AnalyzeResult {
             }
         }
         of.section(queues(self))
-            .section(Section::new("").charts(analysis::all(self)))
+            .section(Section::new("").plots(plots::analysis::plots(self)))
             .warnings(&self.warnings)
             .facts(trace_facts(self))
     }
@@ -260,13 +260,6 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
         ..Table::of(simulated::HEAD, rows)
     };
     let notes = answer.notes.iter().map(|note| Said::plain("note", note));
-    let mut charts = of_sweep(&sweep::as_sweep(result, answer));
-    let line = result.timeline.as_ref();
-    let line = line.filter(|line| line.input == answer.input);
-    charts.extend(line.map(timeline::chart));
-    for chart in &mut charts {
-        chart.id = format!("{}-{}", chart.id, answer.input);
-    }
     of.section(
         Section::new(input.path.clone())
             .remark(about_input(result, answer.input))
@@ -276,7 +269,7 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
             .remark(format!("{}{rest}", sorted(result, hidden > 0)))
             .told(sweep::neighbours(answer))
             .told(notes)
-            .charts(charts),
+            .plots(plots::sweep::plots(result, answer)),
     )
 }
 

@@ -1,9 +1,9 @@
 //! The document of `q2c tune`.
 
 use super::{Answer, Document, Reported, Section};
-use crate::html::chart;
 use crate::metric::METRICS;
 use crate::mode::{self, Kept};
+use crate::plots;
 use crate::quantity::{count, duration, median, number, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use crate::{advice, cpu_trials, facts, fidelity, invalid, label, program, sim_machine};
@@ -24,16 +24,18 @@ impl Reported for TuneResult {
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .notices(ran_otherwise(self));
-        let sizes = chart::block_sizes(self);
+        let sizes = plots::tune::block_sizes(self);
         for recommendation in &self.recommendation {
             of = of.answers([answer(self, recommendation)]);
         }
         let mut in_full = Vec::new();
         for &bs in &sizes {
-            let mut charts = chart::of_block_size(self, bs);
-            let others = charts.split_off(charts.len().min(1));
-            of = of.section(in_short(self, bs).charts(charts));
-            in_full.push(all_methods(self, bs).charts(others).folded());
+            of = of.section(in_short(self, bs).plots(plots::tune::answer(self, bs)));
+            in_full.push(
+                all_methods(self, bs)
+                    .plots(plots::tune::details(self, bs))
+                    .folded(),
+            );
         }
         if let Some(program) = &self.program {
             of = of.section(
@@ -265,7 +267,7 @@ fn knowledge(result: &TuneResult, bs: Bytes) -> Section {
     let facts = calibration.map_or_else(Vec::new, facts::calibration);
     let told = facts.into_iter();
     Section::new(format!("Calibration and prediction, {bs}"))
-        .charts(chart::of_knowledge(result, bs))
+        .plots(plots::tune::knowledge(result, bs))
         .told(told.map(|fact| Said::plain(&fact.name, fact.value)))
         .folded()
 }

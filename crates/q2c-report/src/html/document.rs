@@ -1,9 +1,9 @@
 //! A document as a page.
 
-use super::chart::Chart;
 use super::page::{RenderError, started};
 use super::shell::Shell;
 use crate::document::{Document, Part};
+use crate::plot::Plot;
 use crate::said::{Said, Weight};
 use askama::Template;
 
@@ -21,7 +21,7 @@ struct Page<'a> {
 /// The template could not be filled; its types leave no way for that.
 pub(crate) fn page(of: &Document) -> Result<String, RenderError> {
     let page = Page {
-        shell: Shell::new(of.command, job(of), charts(of)),
+        shell: Shell::new(of.command, job(of), plots(of)),
         warnings: of.warnings.iter().map(Said::warning).collect(),
         result: of,
     };
@@ -38,13 +38,13 @@ fn row_class(weights: &[Weight], row: &usize) -> &'static str {
     }
 }
 
-fn charts(of: &Document) -> impl Iterator<Item = &Chart> {
+fn plots(of: &Document) -> impl Iterator<Item = &Plot> {
     let parts = of.sections.iter().flat_map(|section| &section.parts);
-    let charts = parts.filter_map(|part| match part {
-        Part::Charts(charts) => Some(charts),
+    let plots = parts.filter_map(|part| match part {
+        Part::Plots(plots) => Some(plots),
         _ => None,
     });
-    charts.flatten()
+    plots.flatten()
 }
 
 impl Weight {

@@ -86,7 +86,7 @@ fn section(of: &Section, screen: Screen) -> String {
             Part::Table(of, weights) => text += &said::table(of, weights, screen),
             Part::Remark(words) => text += &screen.legend(words),
             Part::Lines(lines) => text.extend(lines.iter().map(|line| screen.line(line))),
-            Part::Charts(_) => {}
+            Part::Plots(_) => {}
         }
     }
     text

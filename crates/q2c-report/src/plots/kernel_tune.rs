@@ -1,0 +1,46 @@
+//! The shown trial of each method of `q2c poll tune-kernel` over time.
+
+use crate::kernel_tune::name;
+use crate::plot::{Axis, Plot, Quantity, Series, View, with_data};
+use q2c_result::kernel_tune::{KernelMethod, KernelTuneResult};
+use q2c_result::kernel_watch::KernelInterval;
+
+const COLOURS: [&str; 4] = ["@poll", "@a", "@chosen", "@b"];
+
+const QUANTITIES: [Quantity<KernelInterval, Option<f64>>; 4] = [
+    Quantity::new("miss rate", "missed, %", 100.0, |i| i.rates.miss_rate),
+    Quantity::new("effective sleep", "effective sleep, us", 1e-3, |i| {
+        i.rates.effective_sleep_ns
+    }),
+    Quantity::new("CPU", "CPU, % of one", 1.0, |i| i.rates.cpu_pct),
+    Quantity::new("IOPS", "KIOPS", 1e-3, |i| i.rates.iops),
+];
+
+/// The plots of a run; none without a trial of several intervals: there is no course in one.
+pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
+    let views = QUANTITIES
+        .iter()
+        .map(|quantity| view(&result.methods, quantity));
+    let plot = Plot::new("kernel-over-time", "Over time, in the kernel", 380)
+        .note("The trial with the median IOPS of each method, as the kernel's probe counted it.")
+        .views(views.filter(|view| !view.series.is_empty()));
+    with_data([plot], "")
+}
+
+fn view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Option<f64>>) -> View {
+    let series = |(method, colour): (&KernelMethod, &&'static str)| {
+        let ends = method.series.iter().map(|interval| interval.end_s);
+        let figures = method.series.iter().map(quantity.of);
+        let figures = figures.map(|figure| Some(figure? * quantity.scale));
+        let known = method.series.iter().filter_map(quantity.of).count();
+        let line = Series::line(name(&method.method), ends.collect(), figures.collect());
+        (known > 1).then(|| line.colour(*colour))
+    };
+    let coloured = methods.iter().zip(COLOURS.iter().cycle());
+    View::new(
+        quantity.label,
+        Axis::over_time("time, s"),
+        Axis::from_zero(quantity.axis),
+    )
+    .series(coloured.filter_map(series))
+}

@@ -1,0 +1,192 @@
+//! Throughput and latency over each axis of a benchmark that varies, but for the jobs, which every
+//! section has a plot over: with a line for everything else that varies.
+
+use crate::bench::{beside, name, settings};
+use crate::course::jobs;
+use crate::heat::grids;
+use crate::plot::{Axis, Plot, Quantity, Series, Style, Values, View, known, styles};
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
+
+/// An axis of a benchmark.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Varied {
+    Depth,
+    Size,
+    Queues,
+    Requests,
+}
+
+impl Varied {
+    const ALL: [Varied; 4] = [
+        Varied::Depth,
+        Varied::Size,
+        Varied::Queues,
+        Varied::Requests,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Varied::Depth => "depth",
+            Varied::Size => "block size",
+            Varied::Queues => "hardware queues",
+            Varied::Requests => "nr_requests",
+        }
+    }
+
+    /// Where a point stands; `None` where the device was left as it was found.
+    fn number(self, point: &BenchPoint) -> Option<u64> {
+        match self {
+            Varied::Depth => Some(u64::from(point.depth)),
+            Varied::Size => Some(point.bs.0),
+            Varied::Queues => point.hw_queues.map(u64::from),
+            Varied::Requests => point.nr_requests.map(u64::from),
+        }
+    }
+
+    fn place(self, point: &BenchPoint) -> String {
+        match (self, self.number(point)) {
+            (Varied::Size, _) => point.bs.to_string(),
+            (_, Some(number)) => number.to_string(),
+            (_, None) => "as found".to_owned(),
+        }
+    }
+
+    /// The places of cells that are in the order of the axis.
+    fn places(self, cells: &[&BenchCell]) -> Vec<String> {
+        let mut places: Vec<String> = cells.iter().map(|cell| self.place(&cell.point)).collect();
+        places.dedup();
+        places
+    }
+
+    /// The cells in the order of the axis.
+    fn sorted<'a>(self, cells: &[&'a BenchCell]) -> Vec<&'a BenchCell> {
+        let mut cells = cells.to_vec();
+        cells.sort_by_key(|cell| self.number(&cell.point));
+        cells
+    }
+}
+
+const IOPS: Quantity<BenchCell> = Quantity::new("IOPS", "KIOPS", 1e-3, |c| c.iops.median);
+const P99: Quantity<BenchCell> =
+    Quantity::new("p99", "p99 latency, us", 1e-3, |c| c.lat_ns.p99.median);
+const QUANTITIES: [Quantity<BenchCell>; 4] = [
+    IOPS,
+    Quantity::new("p50", "median latency, us", 1e-3, |c| c.lat_ns.p50.median),
+    P99,
+    Quantity::new("KIOPS per core", "KIOPS per busy CPU", 1.0, |c| {
+        known(&c.kiops_per_core)
+    }),
+];
+
+/// A plot for each axis that has several values.
+pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
+    let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let cells: Vec<&BenchCell> = cells.collect();
+    // A setting of the device that has a grid needs no plot beside it.
+    let grids = grids(result);
+    let gridded = |axis: &Varied| grids.iter().any(|grid| grid.axes.contains(&axis.name()));
+    let axes = Varied::ALL.into_iter().filter(|axis| !gridded(axis));
+    let sorted = axes.map(|axis| (axis, axis.sorted(&cells)));
+    let drawn = sorted.filter(|(axis, cells)| axis.places(cells).len() > 1);
+    drawn.map(|(axis, cells)| plot(axis, &cells)).collect()
+}
+
+/// The plot over an axis of cells in its order.
+fn plot(axis: Varied, cells: &[&BenchCell]) -> Plot {
+    let lines = lines(axis, cells);
+    let view = |quantity: &Quantity<BenchCell>| {
+        let places = |cells: &[&BenchCell]| {
+            let places = cells.iter().map(|cell| axis.place(&cell.point));
+            places.collect()
+        };
+        let x = Axis::names_in_order(axis.name(), axis.places(cells));
+        View::new(quantity.label, x, Axis::from_zero(quantity.axis))
+            .series(series(&lines, quantity, places))
+    };
+    // Latency against throughput tells which depth is worth its wait.
+    let against = View::new(
+        "p99 against IOPS",
+        Axis::from_zero(IOPS.axis),
+        Axis::from_zero(P99.axis),
+    );
+    Plot::new(
+        format!("over-{}", axis.name().replace(' ', "-")),
+        format!("Over the {}", axis.name()),
+        440,
+    )
+    .note(format!(
+        "Medians over the trials; latency from submission to reaping, over all trials. Against \
+         IOPS each point is a {}.",
+        axis.name()
+    ))
+    .views(QUANTITIES.iter().map(view))
+    .view(against.series(series(&lines, &P99, |cells| figures(cells, &IOPS))))
+}
+
+fn figures(cells: &[&BenchCell], quantity: &Quantity<BenchCell>) -> Values {
+    let figures = cells
+        .iter()
+        .map(|cell| (quantity.of)(cell) * quantity.scale);
+    figures.collect()
+}
+
+/// Cells that differ in the axis alone.
+struct Line<'a> {
+    name: String,
+    cells: Vec<&'a BenchCell>,
+}
+
+fn lines<'a>(axis: Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for &cell in cells {
+        let name = rest(axis, &cell.point, cells);
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.cells.push(cell),
+            None => lines.push(Line {
+                name,
+                cells: vec![cell],
+            }),
+        }
+    }
+    lines
+}
+
+/// Interface and method, and whatever else varies over the benchmark.
+fn rest(axis: Varied, point: &BenchPoint, all: &[&BenchCell]) -> String {
+    let varies = |of: &dyn Fn(&BenchPoint) -> String| {
+        let own = of(point);
+        all.iter().any(|cell| of(&cell.point) != own).then_some(own)
+    };
+    let mut words = vec![name(point)];
+    if axis != Varied::Size {
+        words.extend(varies(&|p| p.bs.to_string()));
+    }
+    words.extend(varies(&|p| p.rw.clone()));
+    if axis != Varied::Depth {
+        words.extend(varies(&|p| format!("depth {}", p.depth)));
+    }
+    words.extend(varies(&|p| jobs(p.jobs)));
+    let queues = point.hw_queues.filter(|_| axis != Varied::Queues);
+    let requests = point.nr_requests.filter(|_| axis != Varied::Requests);
+    words.join(" ") + &settings(queues, requests) + &beside(&point.background)
+}
+
+fn series(
+    lines: &[Line<'_>],
+    quantity: &Quantity<BenchCell>,
+    x: impl Fn(&[&BenchCell]) -> Values,
+) -> Vec<Series> {
+    let series_of = |(line, style): (&Line<'_>, &Style)| {
+        let points = line.cells.iter().map(|cell| &cell.point);
+        Series::dotted_line(&line.name, x(&line.cells), figures(&line.cells, quantity))
+            .style(style)
+            .size(7.0)
+            .texts(points.map(|point| format!("{} depth {}", point.bs, point.depth)))
+            .hover("{y} at {x}; {text}")
+    };
+    lines
+        .iter()
+        .zip(&styles(lines.len()))
+        .map(series_of)
+        .collect()
+}

@@ -1,0 +1,114 @@
+//! Requests in flight, IOPS and lateness over time.
+
+use super::Line;
+use crate::plot::{Axis, Plot, Series, Values, View};
+use q2c_result::replay::{ReplayTrial, Window};
+
+/// A quantity that is drawn over time, for the recording and for the replay.
+struct Measure {
+    id: &'static str,
+    title: &'static str,
+    /// The title when the quantity is not known of the recording.
+    title_alone: &'static str,
+    axis: &'static str,
+    recorded: fn(&Window) -> Option<f64>,
+    replayed: fn(&Window) -> f64,
+    /// The unit behind the number in the hover text.
+    unit: &'static str,
+    note: &'static str,
+}
+
+const IN_FLIGHT: Measure = Measure {
+    id: "in-flight",
+    title: "How many requests are in flight, recorded and replayed?",
+    title_alone: "How many requests are in flight?",
+    axis: "requests in flight",
+    recorded: |window| window.recorded_in_flight,
+    replayed: |window| window.in_flight,
+    unit: "in flight",
+    note: "Mean over each window: by U2C in the replay; in a recording of the block layer by Q2C, \
+           which lacks the time outside of it.",
+};
+
+const IOPS: Measure = Measure {
+    id: "iops",
+    title: "Does the replay submit when the recording did?",
+    title_alone: "How many requests are submitted?",
+    axis: "requests per second",
+    recorded: |window| window.recorded_ios.map(|ios| ios as f64 / window.length_s),
+    replayed: |window| window.ios as f64 / window.length_s,
+    unit: "IOPS",
+    note: "Requests submitted in each window, per second.",
+};
+
+pub(crate) fn plots(lines: &[Line<'_>]) -> [Plot; 3] {
+    [plot(lines, &IN_FLIGHT), plot(lines, &IOPS), lateness(lines)]
+}
+
+/// The middles of the windows, seconds.
+fn times(trial: &ReplayTrial) -> Values {
+    let middle = |window: &Window| window.from_s + window.length_s / 2.0;
+    trial.windows.iter().map(middle).collect()
+}
+
+fn plot(lines: &[Line<'_>], measure: &Measure) -> Plot {
+    // Any device's windows have the recording's figures.
+    let recorded = lines.iter().find_map(|line| recorded(line.trial, measure));
+    let (title, note) = match recorded {
+        Some(_) => (
+            measure.title,
+            format!("{} Broad and grey: the recording.", measure.note),
+        ),
+        None => (measure.title_alone, measure.note.to_owned()),
+    };
+    let replayed = lines.iter().filter(|line| !line.trial.windows.is_empty());
+    let replayed = replayed.map(|line| {
+        let figures = line.trial.windows.iter().map(measure.replayed);
+        line.series(times(line.trial), figures.collect())
+            .unit(measure.unit)
+    });
+    let series: Vec<Series> = recorded.into_iter().chain(replayed).collect();
+    let (linear, logarithmic) = (
+        Axis::from_zero(measure.axis),
+        Axis::logarithmic(measure.axis),
+    );
+    Plot::new(measure.id, title, 400)
+        .note(note)
+        .view(over_time("linear", linear).series(series.clone()))
+        .view(over_time("logarithmic", logarithmic).series(series))
+}
+
+fn recorded(trial: &ReplayTrial, measure: &Measure) -> Option<Series> {
+    let figures: Vec<Option<f64>> = trial.windows.iter().map(measure.recorded).collect();
+    let is_known = figures.iter().any(Option::is_some);
+    let series = Series::line("recorded", times(trial), figures.into_iter().collect())
+        .colour("@shade1")
+        .width(5.0)
+        .unit(measure.unit);
+    is_known.then_some(series)
+}
+
+/// The lateness of the latest submission in each window. The plot is empty when no submission was
+/// late, as in modes without intended times.
+fn lateness(lines: &[Line<'_>]) -> Plot {
+    let is_late = |line: &&Line<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
+    let series = lines.iter().filter(is_late).map(|line| {
+        let windows = line.trial.windows.iter();
+        let late_us = windows.map(|window| window.latest_ns.max(1) as f64 * 1e-3);
+        line.series(times(line.trial), late_us.collect())
+            .unit("us late")
+    });
+    let y = Axis::logarithmic_us("largest lateness");
+    Plot::new("lateness", "How late is the latest submission?", 400)
+        .note(
+            "Largest lateness of all requests in each window, logarithmic. Where it grows and stays, the device cannot take the trace; single \
+             peaks are the machine's. Windows without any are drawn at 1 ns.",
+        )
+        .view(over_time("lateness", y).series(series))
+}
+
+fn over_time(label: &'static str, y: Axis) -> View {
+    View::new(label, Axis::over_time("time from the start, s"), y)
+        .hover_together()
+        .legend(true)
+}
