@@ -205,7 +205,7 @@ pub trait Kept: Send + Sync {
 /// How a kind is shown.
 enum Shown<T> {
     /// As a document, in all of its forms.
-    Document(fn(&T) -> Document),
+    Document(fn(&T) -> Document<'_>),
     /// In a terminal alone.
     Table(fn(&T, Screen) -> String),
 }
@@ -266,7 +266,7 @@ impl<T> KeptResult<T> {
         DrawError::NoForm { form, schema }
     }
 
-    fn document(&self, form: &'static str) -> Result<Document, DrawError> {
+    fn document(&self, form: &'static str) -> Result<Document<'_>, DrawError> {
         match self.kind.shown {
             Shown::Document(document) => Ok(document(&self.result)),
             Shown::Table(_) => Err(self.none(form)),

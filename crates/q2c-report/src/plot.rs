@@ -8,12 +8,15 @@
 mod axis;
 mod mark;
 mod series;
+mod setters;
 mod style;
 
 pub(crate) use axis::{Axis, Scale, round_duration};
 pub(crate) use mark::Mark;
-pub(crate) use series::{Draw, Hover, Series, Values, Whiskers, known};
+pub(crate) use series::{Coordinate, Draw, Hover, Place, Series, Values, Whiskers, known};
 pub(crate) use style::{Style, hue, styles};
+
+use setters::setters;
 
 /// A plot with its caption. A reader switches between its views.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,15 +45,10 @@ impl Plot {
         }
     }
 
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = note.into();
-        self
-    }
-
-    /// Lets the plot stand beside others.
-    pub fn narrow(mut self) -> Self {
-        self.wide = false;
-        self
+    setters! {
+        note(note: impl Into<String>) { note = note.into() }
+        /// Lets the plot stand beside others.
+        narrow() { wide = false }
     }
 
     pub fn view(self, view: View) -> Self {
@@ -185,19 +183,15 @@ impl View {
         self
     }
 
-    pub fn legend(mut self, is_shown: bool) -> Self {
-        self.legend = Some(is_shown);
-        self
+    /// Whether each panel has an x axis of its own.
+    pub fn has_own_x(&self) -> bool {
+        self.arrangement == Arrangement::Beside
     }
 
-    pub fn hover_together(mut self) -> Self {
-        self.hover_together = true;
-        self
-    }
-
-    pub fn bar_gap(mut self, share: f64) -> Self {
-        self.bar_gap = Some(share);
-        self
+    setters! {
+        legend(is_shown: bool) { legend = Some(is_shown) }
+        hover_together() { hover_together = true }
+        bar_gap(share: f64) { bar_gap = Some(share) }
     }
 }
 

@@ -13,7 +13,7 @@ use q2c_result::Check;
 use q2c_result::tune::{Cell, Recommendation, TuneResult, Unavailable};
 
 impl Reported for TuneResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let about = format!(
             "{} \u{b7} took {}",
             label::job(self),
@@ -30,10 +30,10 @@ impl Reported for TuneResult {
         }
         let mut in_full = Vec::new();
         for &bs in &sizes {
-            of = of.section(in_short(self, bs).plots(plots::tune::answer(self, bs)));
+            of = of.section(in_short(self, bs).plots(move || plots::tune::answer(self, bs)));
             in_full.push(
                 all_methods(self, bs)
-                    .plots(plots::tune::details(self, bs))
+                    .plots(move || plots::tune::details(self, bs))
                     .folded(),
             );
         }
@@ -98,7 +98,7 @@ fn answer(result: &TuneResult, recommendation: &Recommendation) -> Answer {
 }
 
 /// The answer beside polling and interrupts.
-fn in_short(result: &TuneResult, bs: Bytes) -> Section {
+fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
     let cells = label::cells_of(result, bs);
@@ -149,7 +149,7 @@ const BAR: usize = 12;
 const SHORT: [&str; 5] = ["method", "IOPS\n% poll", "CPU\n%", "per core\nx poll", ""];
 
 /// All methods, with ranges, predictions, and what they ran as.
-fn all_methods(result: &TuneResult, bs: Bytes) -> Section {
+fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let cells = label::cells_of(result, bs);
     let head = METRICS
@@ -206,7 +206,7 @@ fn about(cell: &Cell) -> String {
 }
 
 /// How far to trust the numbers.
-fn trust(result: &TuneResult) -> Section {
+fn trust(result: &TuneResult) -> Section<'static> {
     let lessons = result.lessons.iter();
     let lessons =
         lessons.map(|lesson| Said::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson)));
@@ -256,18 +256,18 @@ fn trust(result: &TuneResult) -> Section {
         .folded()
 }
 
-fn unavailable(result: &TuneResult) -> Section {
+fn unavailable(result: &TuneResult) -> Section<'static> {
     let told = |none: &Unavailable| Said::plain(&none.method.to_string(), &none.reason);
     Section::new("Not available here").told(result.unavailable.iter().map(told))
 }
 
 /// The calibration of a block size, and predictions beside what was measured.
-fn knowledge(result: &TuneResult, bs: Bytes) -> Section {
+fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let calibration = result.calibration.iter().find(|of| of.bs == bs);
     let facts = calibration.map_or_else(Vec::new, facts::calibration);
     let told = facts.into_iter();
     Section::new(format!("Calibration and prediction, {bs}"))
-        .plots(plots::tune::knowledge(result, bs))
+        .plots(move || plots::tune::knowledge(result, bs))
         .told(told.map(|fact| Said::plain(&fact.name, fact.value)))
         .folded()
 }

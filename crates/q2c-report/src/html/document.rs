@@ -2,7 +2,7 @@
 
 use super::page::{RenderError, started};
 use super::shell::Shell;
-use crate::document::{Document, Part};
+use crate::document::{Document, Part, Section};
 use crate::plot::Plot;
 use crate::said::{Said, Weight};
 use askama::Template;
@@ -10,7 +10,8 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "document.html")]
 struct Page<'a> {
-    result: &'a Document,
+    result: &'a Document<'a>,
+    sections: Vec<&'a Section<'a>>,
     shell: Shell,
     warnings: Vec<Said>,
 }
@@ -19,8 +20,11 @@ struct Page<'a> {
 ///
 /// # Errors
 /// The template could not be filled; its types leave no way for that.
-pub(crate) fn page(of: &Document) -> Result<String, RenderError> {
+pub(crate) fn page(of: &Document<'_>) -> Result<String, RenderError> {
+    let sections = of.sections.iter();
+    let sections = sections.filter(|section| section.has_content());
     let page = Page {
+        sections: sections.collect(),
         shell: Shell::new(of.command, job(of), plots(of)),
         warnings: of.warnings.iter().map(Said::warning).collect(),
         result: of,
@@ -38,10 +42,10 @@ fn row_class(weights: &[Weight], row: &usize) -> &'static str {
     }
 }
 
-fn plots(of: &Document) -> impl Iterator<Item = &Plot> {
+fn plots<'a>(of: &'a Document<'a>) -> impl Iterator<Item = &'a Plot> {
     let parts = of.sections.iter().flat_map(|section| &section.parts);
     let plots = parts.filter_map(|part| match part {
-        Part::Plots(plots) => Some(plots),
+        Part::Plots(plots) => Some(plots.get()),
         _ => None,
     });
     plots.flatten()
@@ -61,7 +65,7 @@ impl Weight {
 
 /// The line below the title: the run, and the disks and the machine that it was on, but for what
 /// was named already. A result that is always the same has no start.
-fn job(of: &Document) -> String {
+fn job(of: &Document<'_>) -> String {
     let mut words = of.about.clone();
     for name in of.facts.iter().flat_map(|facts| &facts.of) {
         if *name != of.title && !words.contains(name.as_str()) {

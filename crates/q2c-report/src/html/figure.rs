@@ -1,14 +1,15 @@
 //! Plots as plotly figures.
 //!
 //! Every name and text is escaped here, because plotly reads markup in them. Names of colours stay
-//! names; the page's script gives them values.
+//! names; the page's script gives them values. Where plotly's own value is the wanted one, the
+//! figure leaves it out.
 
 mod layout;
 
 use super::escape::chart_text;
 use crate::plot::{Draw, Hover, Plot, Series, Values, View, Whiskers};
 use layout::{axis_id, colours_id, layout};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The figure of each view.
 pub(super) fn figures(plot: &Plot) -> Value {
@@ -16,12 +17,16 @@ pub(super) fn figures(plot: &Plot) -> Value {
 }
 
 fn figure(view: &View) -> Value {
-    let traces: Vec<Value> = view
-        .series
-        .iter()
-        .map(|series| trace(view, series).into())
-        .collect();
+    let traces: Value = view.series.iter().map(|of| trace(view, of)).collect();
     json!({"label": view.label, "data": traces, "layout": layout(view)})
+}
+
+/// An object without its empty entries.
+fn filled(mut object: Value) -> Value {
+    if let Some(entries) = object.as_object_mut() {
+        entries.retain(|_, value| !value.is_null());
+    }
+    object
 }
 
 /// A number with five significant digits. One that is not finite becomes null, which is a gap.
@@ -34,13 +39,14 @@ fn number(number: f64) -> Value {
         .map_or(Value::Null, Value::from)
 }
 
-fn numbers<'a>(numbers: impl IntoIterator<Item = &'a f64>, exact: bool) -> Value {
-    let encode = if exact {
-        |n: &f64| json!(n)
-    } else {
-        |n: &f64| number(*n)
-    };
-    numbers.into_iter().map(encode).collect()
+fn numbers(numbers: &[f64], is_exact: bool) -> Value {
+    let encode = |n: &f64| if is_exact { json!(n) } else { number(*n) };
+    numbers.iter().map(encode).collect()
+}
+
+fn row(cells: &[Option<f64>], is_exact: bool) -> Value {
+    let cells = cells.iter().map(|cell| cell.unwrap_or(f64::NAN));
+    numbers(&cells.collect::<Vec<f64>>(), is_exact)
 }
 
 /// A text for plotly, with its lines.
@@ -48,177 +54,127 @@ fn text(words: &str) -> String {
     chart_text(words).replace('\n', "<br>")
 }
 
-fn texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> Value {
-    texts.into_iter().map(|words| text(words)).collect()
+fn texts(texts: &[String]) -> Value {
+    texts.iter().map(|words| text(words)).collect()
 }
 
-fn trace(view: &View, series: &Series) -> Map<String, Value> {
-    let mut trace = match series.draw {
-        Draw::HeatMap => heat_map(view, series),
-        Draw::Bars | Draw::StackedBars => entries(json!({
-            "type": "bar", "marker": {"color": series.colour},
-        })),
-        _ => scatter(series),
+fn trace(view: &View, series: &Series) -> Value {
+    let (kind, mode) = match series.draw {
+        Draw::HeatMap => ("heatmap", ""),
+        Draw::Bars | Draw::StackedBars => ("bar", ""),
+        Draw::Dots => ("scatter", "markers"),
+        Draw::DottedLine => ("scatter", "lines+markers"),
+        Draw::Line | Draw::Steps | Draw::Area => ("scatter", "lines"),
     };
-    place(&mut trace, "x", series);
-    place(&mut trace, "y", series);
-    if !series.name.is_empty() {
-        trace.insert("name".into(), text(&series.name).into());
-    }
-    if series.grouped {
-        trace.insert("legendgroup".into(), text(&series.name).into());
-    }
-    if !series.in_legend {
-        trace.insert("showlegend".into(), false.into());
-    }
-    hover(&mut trace, series);
-    if series.panel > 0 {
-        trace.insert("yaxis".into(), axis_id("y", series.panel).into());
-        if view.has_own_x() {
-            trace.insert("xaxis".into(), axis_id("x", series.panel).into());
-        }
-    }
-    trace
+    let has_dots = mode.contains("markers");
+    let cells = (kind == "heatmap").then_some(&series.cells);
+    let name = (!series.name.is_empty()).then(|| text(&series.name));
+    let gap = series.spaced.then_some(1);
+    let (x0, dx) = even(&series.x);
+    let (y0, dy) = even(&series.y);
+    filled(json!({
+        "type": kind,
+        "mode": (!mode.is_empty()).then_some(mode),
+        "legendgroup": name.as_ref().filter(|_| series.grouped),
+        "name": name,
+        "showlegend": (!series.in_legend).then_some(false),
+        "x": places(&series.x, series.exact), "x0": x0, "dx": dx,
+        "y": places(&series.y, series.exact), "y0": y0, "dy": dy,
+        "error_x": series.x_whiskers.as_ref().map(|reach| whiskers(reach, series)),
+        "error_y": series.y_whiskers.as_ref().map(|reach| whiskers(reach, series)),
+        "xaxis": view.has_own_x().then(|| axis_id("x", series.panel)),
+        "yaxis": (series.panel > 0).then(|| axis_id("y", series.panel)),
+        "text": point_texts(series),
+        "hovertemplate": hover(&series.hover),
+        "hoverinfo": (series.hover == Hover::Nothing).then_some("skip"),
+        "line": mode.contains("lines").then(|| line(series)),
+        "marker": match kind {
+            "bar" => json!({"color": series.colour}),
+            _ if has_dots => marker(series),
+            _ => Value::Null,
+        },
+        "opacity": Some(series.opacity).filter(|share| *share < 1.0 && !has_dots),
+        "stackgroup": (series.draw == Draw::Area).then_some("areas"),
+        "fill": series.filled.then_some("tonexty"),
+        "z": cells.map(|rows| -> Value {
+            rows.iter().map(|cells| row(cells, series.exact)).collect()
+        }),
+        "coloraxis": cells.map(|_| {
+            colours_id(series.panel.min(view.colours.len().saturating_sub(1)))
+        }),
+        "hoverongaps": cells.map(|_| false),
+        "xgap": gap, "ygap": gap,
+    }))
 }
 
-fn entries(object: Value) -> Map<String, Value> {
-    match object {
-        Value::Object(entries) => entries,
-        _ => Map::new(),
-    }
-}
-
-/// The places of the points along one of the axes, and how far their intervals reach.
-fn place(trace: &mut Map<String, Value>, axis: &str, series: &Series) {
-    let (values, reach) = match axis {
-        "x" => (&series.x, &series.x_whiskers),
-        _ => (&series.y, &series.y_whiskers),
-    };
+fn places(values: &Values, is_exact: bool) -> Value {
     match values {
-        Values::Numbers(all) => {
-            trace.insert(axis.into(), numbers(all, series.exact));
-        }
-        Values::Names(names) => {
-            trace.insert(axis.into(), texts(names));
-        }
-        Values::Even { first, step } => {
-            trace.insert(format!("{axis}0"), json!(first));
-            trace.insert(format!("d{axis}"), json!(step));
-        }
+        Values::Numbers(all) => numbers(all, is_exact),
+        Values::Names(names) => texts(names),
+        Values::Even { .. } => Value::Null,
     }
-    if let Some(reach) = reach {
-        trace.insert(format!("error_{axis}"), whiskers(reach, series));
+}
+
+fn even(values: &Values) -> (Option<f64>, Option<f64>) {
+    match values {
+        Values::Even { first, step } => (Some(*first), Some(*step)),
+        _ => (None, None),
     }
 }
 
 fn whiskers(reach: &Whiskers, series: &Series) -> Value {
-    let mut whiskers = json!({
+    filled(json!({
         "type": "data",
         "symmetric": false,
         "array": numbers(&reach.above, false),
         "arrayminus": numbers(&reach.below, false),
         // On bars their own colour could not be seen.
         "color": if series.draw == Draw::Bars { "@ink" } else { &*series.colour },
-    });
-    if reach.thin {
-        whiskers["thickness"] = json!(1.4);
-        whiskers["width"] = json!(4);
-    }
-    whiskers
+        "thickness": reach.thin.then_some(1.4),
+        "width": reach.thin.then_some(4),
+    }))
 }
 
-fn hover(trace: &mut Map<String, Value>, series: &Series) {
-    match &series.hover {
-        Hover::Place => {}
-        Hover::Nothing => {
-            trace.insert("hoverinfo".into(), "skip".into());
-        }
-        Hover::Words { words, named } => {
-            let name = if *named { "" } else { "<extra></extra>" };
-            let template = text(words).replace('{', "%{") + name;
-            trace.insert("hovertemplate".into(), template.into());
-        }
-    }
-    if series.texts.is_empty() {
-        return;
-    }
+fn hover(hover: &Hover) -> Option<String> {
+    let Hover::Words { words, named } = hover else {
+        return None;
+    };
+    let name = if *named { "" } else { "<extra></extra>" };
+    Some(text(words).replace('{', "%{") + name)
+}
+
+/// The texts of the points; those of cells by row.
+fn point_texts(series: &Series) -> Option<Value> {
     let all = match series.cells.first() {
         Some(row) => series.texts.chunks(row.len()).map(texts).collect(),
         None => texts(&series.texts),
     };
-    trace.insert("text".into(), all);
-}
-
-fn scatter(series: &Series) -> Map<String, Value> {
-    let (mode, has_line, has_dots) = match series.draw {
-        Draw::Dots => ("markers", false, true),
-        Draw::DottedLine => ("lines+markers", true, true),
-        _ => ("lines", true, false),
-    };
-    let mut trace = entries(json!({"type": "scatter", "mode": mode}));
-    if has_line {
-        trace.insert("line".into(), line(series));
-    }
-    if has_dots {
-        trace.insert("marker".into(), marker(series));
-    } else if series.opacity < 1.0 {
-        trace.insert("opacity".into(), series.opacity.into());
-    }
-    if series.draw == Draw::Area {
-        trace.insert("stackgroup".into(), "areas".into());
-    }
-    if series.filled {
-        trace.insert("fill".into(), "tonexty".into());
-    }
-    trace
+    Some(all).filter(|_| !series.texts.is_empty())
 }
 
 fn line(series: &Series) -> Value {
-    let mut line = json!({"color": series.colour, "width": series.width});
-    if series.dash != "solid" {
-        line["dash"] = json!(series.dash);
-    }
-    if series.draw == Draw::Steps {
-        line["shape"] = json!("hv");
-    }
-    line
+    filled(json!({
+        "color": series.colour,
+        "width": series.width,
+        "dash": (series.dash != "solid").then_some(series.dash),
+        "shape": (series.draw == Draw::Steps).then_some("hv"),
+    }))
 }
 
 fn marker(series: &Series) -> Value {
-    let mut marker = json!({"size": series.size});
-    // Without a colour plotly takes one that no other trace has.
-    if !series.colour.is_empty() {
-        marker["color"] = json!(series.colour);
-    }
-    match series.symbols.as_slice() {
-        ["circle"] => {}
-        [all] => marker["symbol"] = json!(all),
-        each => marker["symbol"] = json!(each),
-    }
-    if let Some((colour, width)) = &series.edge {
-        marker["line"] = json!({"color": colour, "width": width});
-    }
-    if series.opacity < 1.0 {
-        marker["opacity"] = json!(series.opacity);
-    }
-    marker
-}
-
-fn heat_map(view: &View, series: &Series) -> Map<String, Value> {
-    let rows = series.cells.iter();
-    let rows: Value = rows.map(|row| numbers(row, series.exact)).collect();
-    let colours = series.panel.min(view.colours.len().saturating_sub(1));
-    let mut trace = entries(json!({
-        "type": "heatmap",
-        "z": rows,
-        "coloraxis": colours_id(colours),
-        "hoverongaps": false,
-    }));
-    if series.spaced {
-        trace.insert("xgap".into(), 1.into());
-        trace.insert("ygap".into(), 1.into());
-    }
-    trace
+    let edge = series.edge.as_ref();
+    filled(json!({
+        "size": series.size,
+        // Without a colour plotly takes one that no other trace has.
+        "color": Some(&series.colour).filter(|colour| !colour.is_empty()),
+        "symbol": match series.symbols.as_slice() {
+            ["circle"] => Value::Null,
+            [all] => json!(all),
+            each => json!(each),
+        },
+        "line": edge.map(|(colour, width)| json!({"color": colour, "width": width})),
+        "opacity": Some(series.opacity).filter(|share| *share < 1.0),
+    }))
 }
 
 #[cfg(test)]
@@ -233,23 +189,16 @@ mod tests {
 
     #[test]
     fn numbers_keep_five_digits_and_gaps_stay_gaps() {
-        let y = || {
-            [123_456.0, 0.1, f64::NAN, f64::INFINITY]
-                .into_iter()
-                .collect()
-        };
-        let x = || ["a", "b", "c", "d"].into_iter().collect();
-        let rounded = trace_of(Series::line("", x(), y()));
+        let points = [123_456.0, 0.1, f64::NAN, f64::INFINITY].map(|y| (1.0, y));
+        let rounded = trace_of(Series::line("", points));
         assert_eq!(rounded["y"], json!([123_460.0, 0.1, null, null]));
-        let exact = trace_of(Series::line("", x(), y()).exact());
+        let exact = trace_of(Series::line("", points).exact());
         assert_eq!(exact["y"], json!([123_456.0, 0.1, null, null]));
     }
 
     #[test]
     fn plotly_sees_text_not_markup() {
-        let x = ["<i>"].into_iter().collect();
-        let y = [1.0].into_iter().collect();
-        let series = Series::dots("<b>&amp;", x, y)
+        let series = Series::dots("<b>&amp;", [("<i>", 1.0)])
             .grouped()
             .texts(["two\n<lines>".to_owned()])
             .hover_alone("{y:.1f} < {x}");
@@ -259,5 +208,15 @@ mod tests {
         assert_eq!(trace["x"], json!(["&lt;i&gt;"]));
         assert_eq!(trace["text"], json!(["two<br>&lt;lines&gt;"]));
         assert_eq!(trace["hovertemplate"], "%{y:.1f} &lt; %{x}<extra></extra>");
+    }
+
+    #[test]
+    fn a_panel_has_axes_of_its_own() {
+        let view = View::new("all", Axis::new("x"), Axis::new("upper")).above(Axis::new("lower"));
+        let view = view.series([Series::line("", [(0.0, 1.0)]).below()]);
+        let figure = figure(&view);
+        assert_eq!(figure["data"][0]["yaxis"], "y2");
+        assert_eq!(figure["layout"]["yaxis2"]["title"]["text"], "lower");
+        assert_eq!(figure["layout"]["xaxis"]["anchor"], "y2");
     }
 }

@@ -1,5 +1,6 @@
 //! Axes, and the ticks that several plots share.
 
+use super::setters::setters;
 use crate::quantity;
 
 /// Ticks of the axis of quantiles: name of the quantile q, and its place `1 / (1 - q)`.
@@ -122,21 +123,15 @@ impl Axis {
         Axis::logarithmic("quantile").named_ticks(ticks, names)
     }
 
-    pub fn ticks(mut self, ticks: impl IntoIterator<Item = u32>) -> Self {
-        self.ticks = ticks.into_iter().map(f64::from).collect();
-        self
-    }
-
-    pub fn named_ticks(self, ticks: Vec<f64>, tick_names: Vec<String>) -> Self {
-        Axis {
-            ticks,
-            tick_names,
-            ..self
+    setters! {
+        ticks(ticks: impl IntoIterator<Item = u32>) {
+            ticks = ticks.into_iter().map(f64::from).collect()
         }
+        without_grid() { grid = false }
     }
 
-    pub fn without_grid(mut self) -> Self {
-        self.grid = false;
+    pub fn named_ticks(mut self, ticks: Vec<f64>, names: Vec<String>) -> Self {
+        (self.ticks, self.tick_names) = (ticks, names);
         self
     }
 }

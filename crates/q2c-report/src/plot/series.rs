@@ -1,6 +1,7 @@
 //! Series of points, and how they are drawn.
 
 use super::Style;
+use super::setters::setters;
 use q2c_stats::Interval;
 use std::borrow::Cow;
 
@@ -33,42 +34,64 @@ pub(crate) enum Values {
     },
 }
 
-impl FromIterator<f64> for Values {
-    fn from_iter<I: IntoIterator<Item = f64>>(numbers: I) -> Self {
-        Values::Numbers(numbers.into_iter().collect())
+/// What may be a point's place along an axis.
+pub(crate) trait Coordinate: Sized {
+    fn values(all: Vec<Self>) -> Values;
+}
+
+impl Coordinate for f64 {
+    fn values(all: Vec<f64>) -> Values {
+        Values::Numbers(all)
     }
 }
 
-impl<const N: usize> From<[f64; N]> for Values {
-    fn from(numbers: [f64; N]) -> Self {
-        numbers.into_iter().collect()
+impl Coordinate for Option<f64> {
+    fn values(all: Vec<Option<f64>>) -> Values {
+        let numbers = all.into_iter().map(|number| number.unwrap_or(f64::NAN));
+        Values::Numbers(numbers.collect())
     }
 }
 
-impl FromIterator<Option<f64>> for Values {
-    fn from_iter<I: IntoIterator<Item = Option<f64>>>(numbers: I) -> Self {
-        numbers
-            .into_iter()
-            .map(|number| number.unwrap_or(f64::NAN))
-            .collect()
+impl Coordinate for String {
+    fn values(all: Vec<String>) -> Values {
+        Values::Names(all)
     }
 }
 
-impl FromIterator<String> for Values {
-    fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Self {
-        Values::Names(names.into_iter().collect())
+impl Coordinate for &str {
+    fn values(all: Vec<&str>) -> Values {
+        Values::Names(all.into_iter().map(str::to_owned).collect())
     }
 }
 
-impl<'a> FromIterator<&'a str> for Values {
-    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
-        names.into_iter().map(str::to_owned).collect()
+/// A number or a name, where it is not known beforehand which.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    Number(f64),
+    Name(String),
+}
+
+impl Coordinate for Place {
+    /// Names, unless all places are numbers.
+    fn values(all: Vec<Place>) -> Values {
+        let number = |place: &Place| match place {
+            Place::Number(number) => Some(*number),
+            Place::Name(_) => None,
+        };
+        let name = |place| match place {
+            Place::Number(number) => number.to_string(),
+            Place::Name(name) => name,
+        };
+        match all.iter().map(number).collect() {
+            Some(numbers) => Values::Numbers(numbers),
+            None => Values::Names(all.into_iter().map(name).collect()),
+        }
     }
 }
 
-impl Values {
-    pub fn scaled(numbers: &[f64], scale: f64) -> Self {
-        numbers.iter().map(|number| number * scale).collect()
+impl<T: Coordinate> FromIterator<T> for Values {
+    fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
+        T::values(places.into_iter().collect())
     }
 }
 
@@ -133,7 +156,7 @@ pub(crate) struct Series {
     pub x: Values,
     pub y: Values,
     /// The rows of a heat map.
-    pub cells: Vec<Vec<f64>>,
+    pub cells: Vec<Vec<Option<f64>>>,
     /// Whether there is some room between the cells.
     pub spaced: bool,
     pub x_whiskers: Option<Whiskers>,
@@ -159,6 +182,20 @@ pub(crate) struct Series {
     /// Whether all digits count. Five are finer than a pixel and keep a page small, but would
     /// merge I/Os late in a trace.
     pub exact: bool,
+}
+
+macro_rules! constructors {
+    ($($name:ident: $draw:ident)*) => {
+        $(
+            pub fn $name<X: Coordinate, Y: Coordinate>(
+                name: impl Into<String>,
+                points: impl IntoIterator<Item = (X, Y)>,
+            ) -> Self {
+                let (x, y) = points.into_iter().unzip();
+                Series::new(Draw::$draw, name, X::values(x), Y::values(y))
+            }
+        )*
+    };
 }
 
 impl Series {
@@ -189,82 +226,66 @@ impl Series {
         }
     }
 
-    pub fn line(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::Line, name, x, y)
-    }
-
-    pub fn dots(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::Dots, name, x, y)
-    }
-
-    pub fn dotted_line(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::DottedLine, name, x, y)
+    constructors! {
+        line: Line
+        dots: Dots
+        dotted_line: DottedLine
+        steps: Steps
+        area: Area
+        bars: Bars
+        stacked_bars: StackedBars
     }
 
     /// Medians over trials, with whiskers to the smallest and the largest trial. Nothing stands
     /// where nothing was measured.
-    pub fn medians(name: impl Into<String>, x: Values, intervals: &[Interval], scale: f64) -> Self {
-        let y = intervals.iter().map(|i| known(i) * scale).collect();
-        Series::dotted_line(name, x, y).y_whiskers(Whiskers::of(intervals, scale))
+    pub fn medians<X: Coordinate>(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (X, Interval)>,
+        scale: f64,
+    ) -> Self {
+        let (x, intervals): (Vec<X>, Vec<Interval>) = points.into_iter().unzip();
+        let y = intervals.iter().map(|i| known(i) * scale);
+        let whiskers = Whiskers::of(&intervals, scale);
+        Series::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
     }
 
-    pub fn steps(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::Steps, name, x, y)
-    }
-
-    pub fn area(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::Area, name, x, y)
-    }
-
-    pub fn bars(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::Bars, name, x, y)
-    }
-
-    pub fn stacked_bars(name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series::new(Draw::StackedBars, name, x, y)
-    }
-
-    pub fn heat_map(x: Values, y: Values, cells: Vec<Vec<f64>>) -> Self {
+    /// A row of cells for each y; `None` is a gap.
+    pub fn heat_map(
+        x: Values,
+        y: Values,
+        rows: impl IntoIterator<Item = Vec<Option<f64>>>,
+    ) -> Self {
         Series {
-            cells,
+            cells: rows.into_iter().collect(),
             ..Series::new(Draw::HeatMap, "", x, y)
         }
     }
 
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    pub fn grouped(mut self) -> Self {
-        self.grouped = true;
-        self
-    }
-
-    pub fn unlisted(mut self) -> Self {
-        self.in_legend = false;
-        self
-    }
-
-    pub fn spaced(mut self) -> Self {
-        self.spaced = true;
-        self
-    }
-
-    pub fn x_whiskers(mut self, whiskers: Whiskers) -> Self {
-        self.x_whiskers = Some(whiskers);
-        self
-    }
-
-    pub fn y_whiskers(mut self, whiskers: Whiskers) -> Self {
-        self.y_whiskers = Some(whiskers);
-        self
-    }
-
-    /// A text for each point, which the hover text may name.
-    pub fn texts(mut self, texts: impl IntoIterator<Item = String>) -> Self {
-        self.texts = texts.into_iter().collect();
-        self
+    setters! {
+        /// Shows and hides the series with all others of its name.
+        grouped() { grouped = true }
+        unlisted() { in_legend = false }
+        spaced() { spaced = true }
+        filled() { filled = true }
+        exact() { exact = true }
+        x_whiskers(whiskers: Whiskers) { x_whiskers = Some(whiskers) }
+        y_whiskers(whiskers: Whiskers) { y_whiskers = Some(whiskers) }
+        without_hover() { hover = Hover::Nothing }
+        colour(colour: impl Into<Cow<'static, str>>) { colour = colour.into() }
+        width(width: f64) { width = width }
+        dash(dash: &'static str) { dash = dash }
+        size(size: f64) { size = size }
+        symbol(symbol: &'static str) { symbols = vec![symbol] }
+        symbols(symbols: impl IntoIterator<Item = &'static str>) {
+            symbols = symbols.into_iter().collect()
+        }
+        opacity(opacity: f64) { opacity = opacity }
+        panel(panel: usize) { panel = panel }
+        /// Puts the series into the lower panel.
+        below() { panel = 1 }
+        /// Sets the text of each point, which the hover text may name.
+        texts(texts: impl IntoIterator<Item = String>) { texts = texts.into_iter().collect() }
+        name(name: impl Into<String>) { name = name.into() }
     }
 
     /// Says in the hover text the height of a point in a unit.
@@ -273,34 +294,19 @@ impl Series {
     }
 
     /// Sets the words of the hover text beside the name of the series; see [`Hover::Words`].
-    pub fn hover(self, words: impl Into<Cow<'static, str>>) -> Self {
-        Series {
-            hover: Hover::Words {
-                words: words.into(),
-                named: true,
-            },
-            ..self
-        }
-    }
-
-    /// Sets the words of the hover text without the name of the series.
-    pub fn hover_alone(self, words: impl Into<Cow<'static, str>>) -> Self {
-        Series {
-            hover: Hover::Words {
-                words: words.into(),
-                named: false,
-            },
-            ..self
-        }
-    }
-
-    pub fn without_hover(mut self) -> Self {
-        self.hover = Hover::Nothing;
+    pub fn hover(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        let words = words.into();
+        self.hover = Hover::Words { words, named: true };
         self
     }
 
-    pub fn colour(mut self, colour: impl Into<Cow<'static, str>>) -> Self {
-        self.colour = colour.into();
+    /// Sets the words of the hover text without the name of the series.
+    pub fn hover_alone(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        let words = words.into();
+        self.hover = Hover::Words {
+            words,
+            named: false,
+        };
         self
     }
 
@@ -310,52 +316,9 @@ impl Series {
             .symbol(style.symbol)
     }
 
-    pub fn width(self, width: f64) -> Self {
-        Series { width, ..self }
-    }
-
-    pub fn dash(self, dash: &'static str) -> Self {
-        Series { dash, ..self }
-    }
-
-    pub fn size(self, size: f64) -> Self {
-        Series { size, ..self }
-    }
-
-    pub fn symbol(self, symbol: &'static str) -> Self {
-        self.symbols([symbol])
-    }
-
-    pub fn symbols(mut self, symbols: impl IntoIterator<Item = &'static str>) -> Self {
-        self.symbols = symbols.into_iter().collect();
-        self
-    }
-
+    /// Draws an edge around the dots.
     pub fn edge(mut self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
         self.edge = Some((colour.into(), width));
-        self
-    }
-
-    pub fn opacity(self, opacity: f64) -> Self {
-        Series { opacity, ..self }
-    }
-
-    pub fn filled(mut self) -> Self {
-        self.filled = true;
-        self
-    }
-
-    pub fn panel(self, panel: usize) -> Self {
-        Series { panel, ..self }
-    }
-
-    /// Puts the series into the lower panel.
-    pub fn below(self) -> Self {
-        self.panel(1)
-    }
-
-    pub fn exact(mut self) -> Self {
-        self.exact = true;
         self
     }
 }

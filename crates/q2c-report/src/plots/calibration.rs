@@ -128,9 +128,10 @@ fn points(
     let about = |p: &CalibrationPoint| {
         format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
     };
-    let asked = points.iter().map(|p| p.asked_ns * NS_TO_US);
-    let figures = points.iter().map(|p| of(p) * NS_TO_US);
-    Series::dots(name, asked.collect(), figures.collect())
+    let figures = points
+        .iter()
+        .map(|p| (p.asked_ns * NS_TO_US, of(p) * NS_TO_US));
+    Series::dots(name, figures)
         .texts(points.iter().map(about))
         .colour(colour)
         .size(7.0)
@@ -146,10 +147,11 @@ fn curve(
     let asked = calibration.points.iter().map(|p| p.asked_ns);
     let longest = asked.fold(0.0, f64::max);
     let sleeps = (0..=STEPS).map(|step| longest * f64::from(step) / f64::from(STEPS));
-    let figures = sleeps.clone().map(|sleep| of(sleep) * NS_TO_US);
-    let asked = sleeps.map(|sleep| sleep * NS_TO_US);
-    Series::line(name, asked.collect(), figures.collect())
-        .colour(colour)
-        .width(1.5)
-        .hover(HOVER)
+    Series::line(
+        name,
+        sleeps.map(|sleep| (sleep * NS_TO_US, of(sleep) * NS_TO_US)),
+    )
+    .colour(colour)
+    .width(1.5)
+    .hover(HOVER)
 }

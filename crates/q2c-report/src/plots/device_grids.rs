@@ -23,21 +23,14 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
 
 fn view(grid: &Grid) -> View {
     let [rows, columns] = grid.axes;
-    let z = grid.rows.iter().map(|row| {
-        let kiops = row.kiops.iter();
-        kiops.map(|kiops| kiops.unwrap_or(f64::NAN)).collect()
-    });
     let map = Series::heat_map(
         grid.columns.iter().map(u32::to_string).collect(),
         grid.rows.iter().map(|row| row.value.to_string()).collect(),
-        z.collect(),
+        grid.rows.iter().map(|row| row.kiops.clone()),
     );
-    let fallen = grid.rows.iter().filter_map(|row| {
-        let column = row.collapse?;
-        Some((column.to_string(), row.value.to_string()))
-    });
-    let (x, y): (Vec<String>, Vec<String>) = fallen.unzip();
-    let crosses = Series::dots("", x.into_iter().collect(), y.into_iter().collect())
+    let fallen = grid.rows.iter();
+    let fallen = fallen.filter_map(|row| Some((row.collapse?.to_string(), row.value.to_string())));
+    let crosses = Series::dots("", fallen)
         .unlisted()
         .symbol("x")
         .size(10.0)

@@ -72,23 +72,18 @@ fn compared(line: &CellLine<'_>, quantity: &Compared) -> Option<Series> {
     let measured = *(quantity.measured)(&line.cell.measured);
     let paired = line.cell.predicted;
     let paired = paired.filter(|_| line.cell.sleeping && measured.trials > 0)?;
-    let predictions = [Some(paired), line.cell.predicted_first]
+    let points = [Some(paired), line.cell.predicted_first]
         .into_iter()
         .flatten();
-    let predictions: Vec<f64> = predictions
-        .map(|p| (quantity.predicted)(&p) * quantity.scale)
-        .collect();
-    let measured = vec![measured; predictions.len()];
-    let hover = format!("predicted {{x}}, measured {{y}} {}", quantity.unit);
-    let x = predictions.into_iter().collect();
+    let points = points.map(|p| ((quantity.predicted)(&p) * quantity.scale, measured));
     Some(
-        Series::medians(&line.name, x, &measured, quantity.scale)
+        Series::medians(&line.name, points, quantity.scale)
             .colour(line.colour)
             .width(1.0)
             .dash("dot")
             .size(9.0)
             .symbols(["circle", "circle-open"])
-            .hover(hover),
+            .hover(format!("predicted {{x}}, measured {{y}} {}", quantity.unit)),
     )
 }
 
@@ -104,8 +99,8 @@ fn diagonal(lines: &[CellLine<'_>], quantity: &Compared) -> Series {
     let (low, high) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| {
         (low.min(number), high.max(number))
     });
-    let ends = [low, high].map(|end| end * quantity.scale);
-    Series::line("", ends.into(), ends.into())
+    let ends = [low, high].map(|end| (end * quantity.scale, end * quantity.scale));
+    Series::line("", ends)
         .colour("@muted")
         .width(1.0)
         .without_hover()

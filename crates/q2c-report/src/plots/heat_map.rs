@@ -157,45 +157,31 @@ impl Map<'_> {
 }
 
 fn dots(cells: &[&Placed<'_>]) -> Series {
-    let periods = cells.iter().map(|placed| round_duration(placed.period_ns));
-    let ratios = cells.iter().map(|placed| placed.ratio * 100.0);
-    Series::dots("", periods.collect(), ratios.collect())
-        .unlisted()
-        .without_hover()
+    let places = cells.iter();
+    let places = places.map(|of| (round_duration(of.period_ns), of.ratio * 100.0));
+    Series::dots("", places).unlisted().without_hover()
 }
 
 fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> Series {
     let (periods, ratios) = (map.distinct(|placed| placed.period_ns), map.ratios());
-    let cell_at = |ratio: &f64, period: &f64| {
+    let cell_at = |ratio: f64, period: f64| {
         let mut cells = map.cells.iter();
-        let found = cells.find(|p| p.ratio == *ratio && p.period_ns == *period);
+        let found = cells.find(|p| p.ratio == ratio && p.period_ns == period);
         found.map(|placed| placed.cell)
     };
-    let (mut rows, mut texts) = (Vec::new(), Vec::new());
-    for ratio in &ratios {
-        let cells: Vec<_> = periods
-            .iter()
-            .map(|period| cell_at(ratio, period))
-            .collect();
-        let figure = |cell: &SweepCell| (quantity.of)(&cell.gives) * quantity.scale;
-        rows.push(
-            cells
-                .iter()
-                .map(|cell| cell.map_or(f64::NAN, figure))
-                .collect(),
-        );
-        texts.extend(cells.iter().map(|cell| cell.map(about).unwrap_or_default()));
-    }
+    let cells = |ratio: f64| periods.iter().map(move |period| cell_at(ratio, *period));
+    let figure = |cell: &SweepCell| (quantity.of)(&cell.gives) * quantity.scale;
+    let rows = ratios
+        .iter()
+        .map(|ratio| cells(*ratio).map(|cell| cell.map(figure)).collect());
+    let texts = ratios.iter().flat_map(|ratio| cells(*ratio));
     Series::heat_map(
-        periods
-            .iter()
-            .map(|period| round_duration(*period))
-            .collect(),
+        periods.iter().copied().map(round_duration).collect(),
         ratios.iter().map(|ratio| ratio * 100.0).collect(),
         rows,
     )
     .spaced()
-    .texts(texts)
+    .texts(texts.map(|cell| cell.map(about).unwrap_or_default()))
     .hover_alone("{text}")
 }
 

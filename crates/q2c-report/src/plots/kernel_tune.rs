@@ -29,11 +29,10 @@ pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
 
 fn view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Option<f64>>) -> View {
     let series = |(method, colour): (&KernelMethod, &&'static str)| {
-        let ends = method.series.iter().map(|interval| interval.end_s);
-        let figures = method.series.iter().map(quantity.of);
-        let figures = figures.map(|figure| Some(figure? * quantity.scale));
-        let known = method.series.iter().filter_map(quantity.of).count();
-        let line = Series::line(name(&method.method), ends.collect(), figures.collect());
+        let figure = |interval| Some((quantity.of)(interval)? * quantity.scale);
+        let points = method.series.iter().map(|of| (of.end_s, figure(of)));
+        let known = method.series.iter().filter_map(figure).count();
+        let line = Series::line(name(&method.method), points);
         (known > 1).then(|| line.colour(*colour))
     };
     let coloured = methods.iter().zip(COLOURS.iter().cycle());

@@ -3,7 +3,7 @@
 use super::NS_TO_US;
 use super::cell_lines::CellLine;
 use crate::late;
-use crate::plot::{Axis, Plot, Series, Values, View};
+use crate::plot::{Axis, Plot, Series, View};
 use q2c_result::late::{LateRun, LateTime, Miss};
 
 /// Colours of the parts, in the order of time. Device, oversleep and wake-up are to be told apart.
@@ -43,17 +43,13 @@ fn view(run: &LateRun) -> View {
 
 /// The mean parts by interval. An interval without I/Os has no height.
 fn parts(run: &LateRun) -> impl Iterator<Item = Series> {
-    let time: Values = run
-        .intervals
-        .iter()
-        .map(|interval| interval.end_s)
-        .collect();
     let area = move |(n, (name, colour)): (usize, (&&str, &'static str))| {
         let part = run.intervals.iter().map(|interval| {
             let parts = interval.numbers.parts;
-            parts.map(|parts| parts.in_order()[n] * NS_TO_US)
+            let part = parts.map(|parts| parts.in_order()[n] * NS_TO_US);
+            (interval.end_s, part)
         });
-        Series::area(*name, time.clone(), part.collect())
+        Series::area(*name, part)
             .colour(colour)
             .width(1.0)
             .unit("us")
@@ -66,15 +62,17 @@ fn parts(run: &LateRun) -> impl Iterator<Item = Series> {
 fn misses(run: &LateRun) -> impl Iterator<Item = Series> {
     let (beside, alone): (Vec<&Miss>, Vec<&Miss>) =
         run.misses_kept.iter().partition(|miss| miss.others > 0);
-    let late_us = |miss: &&Miss| (miss.oversleep_ns + miss.wakeup_ns) as f64 * NS_TO_US;
+    let lateness = |miss: &Miss| {
+        let late_ns = miss.oversleep_ns + miss.wakeup_ns;
+        (miss.t_s, late_ns as f64 * NS_TO_US)
+    };
     let groups = [
         ("miss, alone on the device", "@d", alone),
         ("miss, beside others", "@e", beside),
     ];
     let there = groups.into_iter().filter(|(.., misses)| !misses.is_empty());
     there.map(move |(name, colour, misses)| {
-        let at = misses.iter().map(|miss| miss.t_s);
-        Series::dots(name, at.collect(), misses.iter().map(late_us).collect())
+        Series::dots(name, misses.into_iter().map(lateness))
             .below()
             .colour(colour)
             .size(4.0)

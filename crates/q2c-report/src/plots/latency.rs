@@ -2,7 +2,7 @@
 
 use super::NS_TO_US;
 use super::cell_lines::CellLine;
-use crate::plot::{Axis, Plot, Series, Values, View};
+use crate::plot::{Axis, Plot, Series, View};
 
 /// The distribution of the latencies of each cell, with a view of the tail.
 pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
@@ -12,7 +12,7 @@ pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
             .filter(|line| !line.cell.latency_quantiles.is_empty());
         View::new(label, Axis::logarithmic_us("latency"), y).series(drawn.map(|line| {
             let points = &line.cell.latency_quantiles;
-            distribution(points, height, |x, y| line.series(x, y, ""))
+            tell_quantiles(line.series(places(points, height), ""), points)
         }))
     };
     Plot::new("latency", "Latency", 400)
@@ -23,20 +23,20 @@ pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
         .view(view("distribution", Axis::shares(), percent))
 }
 
-/// A line through pairs of a quantile and its latency in ns. Its height is a function of the
-/// quantile.
-pub(crate) fn distribution(
-    points: &[(f64, f64)],
+/// The latency at each quantile, microseconds, and its height, which is a function of the quantile.
+pub(crate) fn places(
+    curve: &[(f64, f64)],
     height: fn(f64) -> f64,
-    line: impl Fn(Values, Values) -> Series,
-) -> Series {
-    let latencies = points.iter().map(|(_, ns)| ns * NS_TO_US).collect();
-    let heights = points
+) -> impl Iterator<Item = (f64, f64)> {
+    curve
         .iter()
-        .map(|(quantile, _)| height(*quantile))
-        .collect();
-    line(latencies, heights)
-        .texts(points.iter().map(|(quantile, _)| name(*quantile)))
+        .map(move |(quantile, ns)| (ns * NS_TO_US, height(*quantile)))
+}
+
+/// Tells each quantile with its latency.
+pub(crate) fn tell_quantiles(series: Series, curve: &[(f64, f64)]) -> Series {
+    series
+        .texts(curve.iter().map(|(quantile, _)| name(*quantile)))
         .hover("{text}: {x} us")
 }
 

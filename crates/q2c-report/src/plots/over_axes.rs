@@ -1,11 +1,13 @@
 //! Throughput and latency over each axis of a benchmark that varies, but for the jobs, which every
 //! section has a plot over: with a line for everything else that varies.
 
+use super::over_jobs::QUANTITIES;
 use crate::bench::{beside, name, settings};
 use crate::course::jobs;
 use crate::heat::grids;
-use crate::plot::{Axis, Plot, Quantity, Series, Style, Values, View, known, styles};
+use crate::plot::{Axis, Coordinate, Plot, Quantity, Series, Style, View, known, styles};
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
+use q2c_stats::Interval;
 
 /// An axis of a benchmark.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,18 +68,6 @@ impl Varied {
     }
 }
 
-const IOPS: Quantity<BenchCell> = Quantity::new("IOPS", "KIOPS", 1e-3, |c| c.iops.median);
-const P99: Quantity<BenchCell> =
-    Quantity::new("p99", "p99 latency, us", 1e-3, |c| c.lat_ns.p99.median);
-const QUANTITIES: [Quantity<BenchCell>; 4] = [
-    IOPS,
-    Quantity::new("p50", "median latency, us", 1e-3, |c| c.lat_ns.p50.median),
-    P99,
-    Quantity::new("KIOPS per core", "KIOPS per busy CPU", 1.0, |c| {
-        known(&c.kiops_per_core)
-    }),
-];
-
 /// A plot for each axis that has several values.
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
@@ -94,40 +84,32 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
 /// The plot over an axis of cells in its order.
 fn plot(axis: Varied, cells: &[&BenchCell]) -> Plot {
     let lines = lines(axis, cells);
-    let view = |quantity: &Quantity<BenchCell>| {
-        let places = |cells: &[&BenchCell]| {
-            let places = cells.iter().map(|cell| axis.place(&cell.point));
-            places.collect()
-        };
+    let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
+    let view = |quantity: &Quantity<BenchCell, Interval>| {
         let x = Axis::names_in_order(axis.name(), axis.places(cells));
+        let place = |cell: &BenchCell| axis.place(&cell.point);
         View::new(quantity.label, x, Axis::from_zero(quantity.axis))
-            .series(series(&lines, quantity, places))
+            .series(series(&lines, quantity, place))
     };
     // Latency against throughput tells which depth is worth its wait.
     let against = View::new(
         "p99 against IOPS",
-        Axis::from_zero(IOPS.axis),
-        Axis::from_zero(P99.axis),
+        Axis::from_zero(iops.axis),
+        Axis::from_zero(p99.axis),
     );
-    Plot::new(
-        format!("over-{}", axis.name().replace(' ', "-")),
-        format!("Over the {}", axis.name()),
-        440,
-    )
-    .note(format!(
-        "Medians over the trials; latency from submission to reaping, over all trials. Against \
-         IOPS each point is a {}.",
-        axis.name()
-    ))
-    .views(QUANTITIES.iter().map(view))
-    .view(against.series(series(&lines, &P99, |cells| figures(cells, &IOPS))))
+    let id = format!("over-{}", axis.name().replace(' ', "-"));
+    Plot::new(id, format!("Over the {}", axis.name()), 440)
+        .note(format!(
+            "Medians over the trials; latency from submission to reaping, over all trials. Against \
+             IOPS each point is a {}.",
+            axis.name()
+        ))
+        .views([iops, p50, p99, per_core].map(view))
+        .view(against.series(series(&lines, p99, |cell| figure(cell, iops))))
 }
 
-fn figures(cells: &[&BenchCell], quantity: &Quantity<BenchCell>) -> Values {
-    let figures = cells
-        .iter()
-        .map(|cell| (quantity.of)(cell) * quantity.scale);
-    figures.collect()
+fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
+    known(&(quantity.of)(cell)) * quantity.scale
 }
 
 /// Cells that differ in the axis alone.
@@ -171,22 +153,23 @@ fn rest(axis: Varied, point: &BenchPoint, all: &[&BenchCell]) -> String {
     words.join(" ") + &settings(queues, requests) + &beside(&point.background)
 }
 
-fn series(
+fn series<X: Coordinate>(
     lines: &[Line<'_>],
-    quantity: &Quantity<BenchCell>,
-    x: impl Fn(&[&BenchCell]) -> Values,
+    quantity: &Quantity<BenchCell, Interval>,
+    place: impl Fn(&BenchCell) -> X,
 ) -> Vec<Series> {
     let series_of = |(line, style): (&Line<'_>, &Style)| {
-        let points = line.cells.iter().map(|cell| &cell.point);
-        Series::dotted_line(&line.name, x(&line.cells), figures(&line.cells, quantity))
+        let points = line
+            .cells
+            .iter()
+            .map(|cell| (place(cell), figure(cell, quantity)));
+        let about = |cell: &&BenchCell| format!("{} depth {}", cell.point.bs, cell.point.depth);
+        Series::dotted_line(&line.name, points)
             .style(style)
             .size(7.0)
-            .texts(points.map(|point| format!("{} depth {}", point.bs, point.depth)))
+            .texts(line.cells.iter().map(about))
             .hover("{y} at {x}; {text}")
     };
-    lines
-        .iter()
-        .zip(&styles(lines.len()))
-        .map(series_of)
-        .collect()
+    let styles = styles(lines.len());
+    lines.iter().zip(&styles).map(series_of).collect()
 }

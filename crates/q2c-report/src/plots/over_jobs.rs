@@ -9,7 +9,7 @@ use q2c_stats::Interval;
 use std::collections::BTreeSet;
 
 /// Knee and collapse are found in the first, and marked in it.
-const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
+pub(crate) const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |c| c.iops),
     Quantity::new("p50", "median latency, us", 1e-3, |c| c.lat_ns.p50),
     Quantity::new("p99", "p99 latency, us", 1e-3, |c| c.lat_ns.p99),
@@ -31,12 +31,8 @@ pub(crate) fn plot(result: &BenchResult, section: &Section, id: usize) -> Option
     }
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
         let x = Axis::from_zero("jobs").ticks(jobs.iter().copied());
-        View::new(quantity.label, x, Axis::from_zero(quantity.axis)).series(series(
-            result,
-            section,
-            quantity,
-            n == 0,
-        ))
+        let lines = lines(result, section, quantity, n == 0);
+        View::new(quantity.label, x, Axis::from_zero(quantity.axis)).series(lines)
     };
     Some(
         Plot::new(format!("jobs-{id}"), "Over the number of jobs", 460)
@@ -48,7 +44,7 @@ pub(crate) fn plot(result: &BenchResult, section: &Section, id: usize) -> Option
     )
 }
 
-fn series(
+fn lines(
     result: &BenchResult,
     section: &Section,
     quantity: &Quantity<BenchCell, Interval>,
@@ -68,8 +64,9 @@ fn series(
         let curve = curves.find(|c| name(&c.first) == *line && section.holds(&c.first));
         series.extend(
             curve
+                .map(|curve| marks(curve, style, &cells))
                 .into_iter()
-                .flat_map(|curve| marks(curve, style, &cells)),
+                .flatten(),
         );
     }
     series
@@ -81,34 +78,27 @@ fn line_over_jobs(
     cells: &[&BenchCell],
     quantity: &Quantity<BenchCell, Interval>,
 ) -> Series {
-    let jobs = cells
-        .iter()
-        .map(|cell| f64::from(cell.point.jobs))
-        .collect();
-    let intervals: Vec<Interval> = cells.iter().map(|cell| (quantity.of)(cell)).collect();
-    let was = cells
-        .iter()
-        .map(|cell| mode::words(&cell.effective_mode.was));
-    Series::medians(line, jobs, &intervals, quantity.scale)
+    let point = |cell: &&BenchCell| (f64::from(cell.point.jobs), (quantity.of)(cell));
+    let was = |cell: &&BenchCell| mode::words(&cell.effective_mode.was);
+    Series::medians(line, cells.iter().map(point), quantity.scale)
         .style(style)
         .size(7.0)
-        .texts(was)
+        .texts(cells.iter().map(was))
         .hover("{y} at {x} jobs; was {text}")
 }
 
 /// Knee and collapse.
 fn marks(curve: &Curve, style: &Style, cells: &[&BenchCell]) -> impl Iterator<Item = Series> {
-    let mark = |jobs: Option<u32>, symbol: &'static str, what: &str| {
+    let mark = |jobs: Option<u32>, symbol: &'static str, name: &str| {
         let cell = cells.iter().find(|c| Some(c.point.jobs) == jobs)?;
-        let (x, y) = ([f64::from(cell.point.jobs)], [cell.iops.median * 1e-3]);
+        let place = (f64::from(cell.point.jobs), cell.iops.median * 1e-3);
+        let mark = Series::dots(name, [place]).unlisted();
         Some(
-            Series::dots(what, x.into(), y.into())
-                .unlisted()
-                .colour(style.colour.clone())
+            mark.colour(style.colour.clone())
                 .size(15.0)
                 .symbol(symbol)
                 .edge(style.colour.clone(), 2.0)
-                .hover_alone(format!("{what} at {{x}} jobs")),
+                .hover_alone(format!("{name} at {{x}} jobs")),
         )
     };
     let knee = mark(curve.knee, "square-open", "knee");

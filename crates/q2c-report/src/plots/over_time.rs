@@ -2,17 +2,17 @@
 
 use super::NS_TO_US;
 use super::cell_lines::CellLine;
-use crate::plot::{Axis, Plot, Quantity, Series, Values, View};
+use crate::plot::{Axis, Plot, Quantity, Series, View};
 use q2c_result::tune;
 
 const QUANTITIES: [Quantity<tune::Series, Vec<Option<f64>>>; 4] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |s| s.rates.iops.clone()),
     Quantity::new("CPU", "CPU, % of one", 1.0, |s| s.rates.cpu_pct.clone()),
     Quantity::new("mean latency", "mean latency, us", NS_TO_US, |s| {
-        s.mean_ns.iter().copied().map(Some).collect()
+        known(&s.mean_ns)
     }),
     Quantity::new("p99 latency", "p99 latency, us", NS_TO_US, |s| {
-        s.p99_ns.iter().copied().map(Some).collect()
+        known(&s.p99_ns)
     }),
 ];
 
@@ -20,9 +20,8 @@ const QUANTITIES: [Quantity<tune::Series, Vec<Option<f64>>>; 4] = [
 pub(crate) fn throughput(lines: &[CellLine<'_>]) -> Plot {
     let view = |quantity: &Quantity<tune::Series, Vec<Option<f64>>>| {
         let upper = measured(lines).map(|line| {
-            let series = &line.cell.series;
-            let figures = numbers(&(quantity.of)(series), quantity.scale);
-            line.series(time(series), figures, quantity.unit())
+            let figures = (quantity.of)(&line.cell.series);
+            over_time(line, &figures, quantity.scale, quantity.unit())
         });
         let sleeping = measured(lines).filter(|line| line.cell.sleeping);
         view(quantity.label, quantity.axis).series(upper.chain(sleeping.map(miss_rate)))
@@ -39,13 +38,11 @@ pub(crate) fn throughput(lines: &[CellLine<'_>]) -> Plot {
 pub(crate) fn sleep(lines: &[CellLine<'_>]) -> Plot {
     let series_of = |line: &CellLine<'_>| {
         let series = &line.cell.series;
-        let asked = numbers(&series.rates.effective_sleep_ns, NS_TO_US);
-        let slept = Values::scaled(&series.slept_ns, NS_TO_US);
+        let asked = &series.rates.effective_sleep_ns;
+        let slept = over_time(line, &known(&series.slept_ns), NS_TO_US, "us slept");
         [
-            line.series(time(series), asked, "us asked"),
-            line.series(time(series), slept, "us slept")
-                .dash("dot")
-                .unlisted(),
+            over_time(line, asked, NS_TO_US, "us asked"),
+            slept.dash("dot").unlisted(),
             miss_rate(line),
         ]
     };
@@ -67,22 +64,19 @@ fn measured<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<
     lines.iter().filter(|line| !line.cell.series.t_s.is_empty())
 }
 
-fn miss_rate(line: &CellLine<'_>) -> Series {
-    let series = &line.cell.series;
-    let rates = numbers(&series.rates.miss_rate, 100.0);
-    line.series(time(series), rates, "% missed")
-        .below()
-        .unlisted()
-}
-
-/// The values of a series; a gap where there is no reading.
-fn numbers(values: &[Option<f64>], scale: f64) -> Values {
-    values
+/// A line through the figures of the series of a cell, with a gap where there is no reading.
+fn over_time(line: &CellLine<'_>, figures: &[Option<f64>], scale: f64, unit: &str) -> Series {
+    let figures = figures
         .iter()
-        .map(|value| value.map(|value| value * scale))
-        .collect()
+        .map(|figure| figure.map(|figure| figure * scale));
+    line.series(line.cell.series.t_s.iter().copied().zip(figures), unit)
 }
 
-fn time(series: &tune::Series) -> Values {
-    Values::scaled(&series.t_s, 1.0)
+fn miss_rate(line: &CellLine<'_>) -> Series {
+    let rates = &line.cell.series.rates.miss_rate;
+    over_time(line, rates, 100.0, "% missed").below().unlisted()
+}
+
+fn known(figures: &[f64]) -> Vec<Option<f64>> {
+    figures.iter().copied().map(Some).collect()
 }

@@ -94,11 +94,15 @@ fn front(sweep: &Sweep) -> Series {
 }
 
 fn dots(name: &str, cells: &[&SweepCell]) -> Series {
-    let cpu = cells.iter().map(|cell| cell.gives.rates.cpu_pct);
-    let kiops = cells.iter().map(|cell| cell.gives.rates.iops * 1e-3);
-    Series::dots(name, cpu.collect(), kiops.collect())
+    let places = cells.iter().map(|cell| place(&cell.gives));
+    Series::dots(name, places)
         .texts(cells.iter().map(|cell| about(cell)))
         .hover_alone("{text}")
+}
+
+/// CPU and KIOPS.
+fn place(gives: &Prediction) -> (f64, f64) {
+    (gives.rates.cpu_pct, gives.rates.iops * 1e-3)
 }
 
 fn about(cell: &SweepCell) -> String {
@@ -113,9 +117,10 @@ fn about(cell: &SweepCell) -> String {
     )
 }
 
+const HOVER: &str = "{y} KIOPS, CPU {x} %";
+
 fn bound(name: &str, at: &Prediction, symbol: &'static str) -> Series {
-    let (cpu, kiops) = ([at.rates.cpu_pct], [at.rates.iops * 1e-3]);
-    Series::dots(name, cpu.into(), kiops.into())
+    Series::dots(name, [place(at)])
         .colour("@ink")
         .size(11.0)
         .symbol(symbol)
@@ -123,16 +128,16 @@ fn bound(name: &str, at: &Prediction, symbol: &'static str) -> Series {
         .hover(HOVER)
 }
 
-const HOVER: &str = "{y} KIOPS, CPU {x} %";
-
 fn measured(line: &CellLine<'_>) -> Series {
     let rates = &line.cell.measured.rates;
-    let (cpu, kiops) = ([rates.cpu_pct.median], [rates.iops.median * 1e-3]);
-    Series::dots(&line.name, cpu.into(), kiops.into())
-        .x_whiskers(Whiskers::of(&[rates.cpu_pct], 1.0))
-        .y_whiskers(Whiskers::of(&[rates.iops], 1e-3))
-        .colour(line.colour)
-        .size(if line.is_recommended { 15.0 } else { 10.0 })
-        .edge("@paper", 1.5)
-        .hover(HOVER)
+    Series::dots(
+        &line.name,
+        [(rates.cpu_pct.median, rates.iops.median * 1e-3)],
+    )
+    .x_whiskers(Whiskers::of(&[rates.cpu_pct], 1.0))
+    .y_whiskers(Whiskers::of(&[rates.iops], 1e-3))
+    .colour(line.colour)
+    .size(if line.is_recommended { 15.0 } else { 10.0 })
+    .edge("@paper", 1.5)
+    .hover(HOVER)
 }

@@ -146,19 +146,14 @@ impl Course<'_> {
                 "circle-open"
             }
         };
-        let middles = self
-            .slices()
-            .map(|slice| slice.begin_s + slice.seconds / 2.0);
-        Series::dotted_line(
-            &self.name,
-            middles.collect(),
-            self.slices().map(of).collect(),
-        )
-        .grouped()
-        .style(style)
-        .size(7.0)
-        .symbols(self.slices().map(symbol))
-        .unit(unit)
+        let points = self.slices();
+        let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, of(slice)));
+        Series::dotted_line(&self.name, points)
+            .grouped()
+            .style(style)
+            .size(7.0)
+            .symbols(self.slices().map(symbol))
+            .unit(unit)
     }
 
     /// The begin of each phase, with the name of its background.

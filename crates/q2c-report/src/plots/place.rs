@@ -1,7 +1,7 @@
 //! Run time of computing tasks by policy, a plot for each set-up.
 
 use crate::place;
-use crate::plot::{Axis, Plot, Series, Values, View, Whiskers};
+use crate::plot::{Axis, Plot, Series, View, Whiskers};
 use q2c_result::place::{PlaceSimResult, PolicyFigures, Setup};
 
 /// The plots of all set-ups.
@@ -21,20 +21,22 @@ fn plot(n: usize, setup: &Setup) -> Plot {
         .view(view("where P is", "% of time").series(states(setup)))
 }
 
-fn names(setup: &Setup) -> Values {
+fn by_policy(
+    setup: &Setup,
+    of: fn(&PolicyFigures) -> f64,
+) -> impl Iterator<Item = (&'static str, f64)> {
     let policies = setup.policies.iter();
-    policies.map(|of| place::policy(of.policy)).collect()
+    policies.map(move |figures| (place::policy(figures.policy), of(figures)))
 }
 
 fn times(setup: &Setup) -> Series {
-    let over = |of: fn(&PolicyFigures) -> f64| setup.policies.iter().map(of).collect();
+    let side = |of: fn(&PolicyFigures) -> f64| setup.policies.iter().map(of).collect();
     let whiskers = Whiskers {
-        above: over(|of| of.c_slowdown_high - of.c_slowdown),
-        below: over(|of| of.c_slowdown - of.c_slowdown_low),
+        above: side(|of| of.c_slowdown_high - of.c_slowdown),
+        below: side(|of| of.c_slowdown - of.c_slowdown_low),
         thin: false,
     };
-    let times = setup.policies.iter().map(|of| of.c_slowdown);
-    Series::bars("run time of C", names(setup), times.collect())
+    Series::bars("run time of C", by_policy(setup, |of| of.c_slowdown))
         .y_whiskers(whiskers)
         .colour("@chosen")
         .hover("{y:.3f} times alone")
@@ -42,8 +44,8 @@ fn times(setup: &Setup) -> Series {
 
 fn states(setup: &Setup) -> [Series; 4] {
     let state = |name: &str, colour: &'static str, of: fn(&PolicyFigures) -> f64| {
-        let shares = setup.policies.iter().map(|policy| of(policy) * 100.0);
-        Series::stacked_bars(name, names(setup), shares.collect())
+        let shares = by_policy(setup, of).map(|(policy, share)| (policy, share * 100.0));
+        Series::stacked_bars(name, shares)
             .colour(colour)
             .hover("{y:.1f} %")
     };

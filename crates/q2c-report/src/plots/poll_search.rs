@@ -1,7 +1,7 @@
 //! The losses of what was opened, on the searched patterns against those held out.
 
 use crate::plot::{Axis, Plot, Series, View};
-use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult};
+use q2c_result::poll_search::{ContenderRole, PollSearchResult};
 
 /// A rule on the dashed line is worth on what was held out what the search promised.
 pub(crate) fn plot(result: &PollSearchResult) -> Plot {
@@ -13,7 +13,7 @@ pub(crate) fn plot(result: &PollSearchResult) -> Plot {
     let dots = roles.into_iter();
     let dots = dots.filter_map(|(role, name, colour)| dots_of(result, role, name, colour));
     let dots: Vec<Series> = dots.collect();
-    let diagonal = Series::line("", [0.0, 100.0].into(), [0.0, 100.0].into())
+    let diagonal = Series::line("", [(0.0, 0.0), (100.0, 100.0)])
         .unlisted()
         .without_hover()
         .colour("@muted")
@@ -33,22 +33,16 @@ fn dots_of(
     name: &str,
     colour: &'static str,
 ) -> Option<Series> {
-    let contenders = result
-        .contenders
-        .iter()
-        .filter(|contender| contender.role == role);
-    let searched = contenders.filter_map(|contender| {
-        let searched = contender.searched.as_ref()?;
-        Some((searched.mean_loss * 100.0, contender))
+    let contenders = result.contenders.iter();
+    let opened = contenders.filter(|of| of.role == role && of.searched.is_some());
+    let losses = opened.clone().map(|of| {
+        let searched = of.searched.as_ref().map(|of| of.mean_loss * 100.0);
+        (searched, of.held_out.mean_loss * 100.0)
     });
-    let (x, contenders): (Vec<f64>, Vec<&Contender>) = searched.unzip();
-    let y = contenders
-        .iter()
-        .map(|contender| contender.held_out.mean_loss * 100.0);
-    let series = Series::dots(name, x.into_iter().collect(), y.collect())
-        .texts(contenders.iter().map(|contender| contender.policy.clone()))
+    let series = Series::dots(name, losses)
+        .texts(opened.clone().map(|contender| contender.policy.clone()))
         .size(9.0)
         .colour(colour)
         .hover_alone("{text}\nsearched {x} %, held out {y} %");
-    (!contenders.is_empty()).then_some(series)
+    (opened.count() > 0).then_some(series)
 }

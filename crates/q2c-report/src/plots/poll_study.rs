@@ -56,7 +56,7 @@ fn view(
     for rule in &result.rules {
         let cells = losses(result, rule).into_iter().enumerate();
         let cells = cells.map(|(pattern, loss)| cell(result, pattern, &loss));
-        let (row, row_texts): (Vec<f64>, Vec<String>) = cells.unzip();
+        let (row, row_texts): (Vec<Option<f64>>, Vec<String>) = cells.unzip();
         rows.push(row);
         texts.extend(row_texts);
     }
@@ -75,15 +75,15 @@ fn view(
 }
 
 /// The colour and the text of a rule on a pattern; a gap where the pattern does not count.
-fn cell(result: &PollStudyResult, pattern: usize, loss: &Loss<'_>) -> (f64, String) {
+fn cell(result: &PollStudyResult, pattern: usize, loss: &Loss<'_>) -> (Option<f64>, String) {
     let of = &result.patterns[pattern];
     if of.own_best.is_none() {
-        return (f64::NAN, String::new());
+        return (None, String::new());
     }
     let says = match loss.loss {
         None => "breaks a limit".to_owned(),
         Some(loss) => format!("loses {:.1} %", loss * 100.0),
     };
     let text = format!("{} on {}\n{says}", loss.policy, of.name);
-    (loss.loss.unwrap_or(1.0) * 100.0, text)
+    (Some(loss.loss.unwrap_or(1.0) * 100.0), text)
 }

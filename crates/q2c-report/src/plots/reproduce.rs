@@ -1,11 +1,10 @@
 //! The plots of an experiment: ours beside the published points, on the published axes.
 
 use crate::plot::{
-    Axis, Draw, Mark, Plot, Series, Style, Values, View, Whiskers, styles, with_data,
+    Axis, Draw, Mark, Place, Plot, Series, Style, View, Whiskers, styles, with_data,
 };
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
-use q2c_stats::Interval;
 
 /// The plots that have something to draw.
 pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
@@ -71,46 +70,46 @@ fn begins(result: &ReproduceResult) -> Vec<Mark> {
     begin.collect()
 }
 
-/// The places of points: numbers where all are, but for phases, which are names.
-fn places(points: impl Iterator<Item = String>, chart: &ChartAsked) -> Values {
-    let names: Vec<String> = points.collect();
-    let numbers = names.iter().map(|name| name.parse().ok());
-    let numbers: Option<Vec<f64>> = numbers.collect();
-    match numbers.filter(|_| chart.over != "phase") {
-        Some(numbers) => Values::Numbers(numbers),
-        None => Values::Names(names),
+/// The place of a point: a number where it is one, but for phases, which have names.
+fn place(at: &str, chart: &ChartAsked) -> Place {
+    match at.parse() {
+        Ok(number) if chart.over != "phase" => Place::Number(number),
+        _ => Place::Name(at.to_owned()),
     }
 }
 
 fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> Series {
-    let x = places(curve.points.iter().map(|(at, _)| at.clone()), chart);
-    let intervals: Vec<Interval> = curve.points.iter().map(|(_, interval)| *interval).collect();
-    let scale = 1.0 / factor_of(unit);
-    let series = Series::medians(&curve.name, x, &intervals, scale)
+    let points = curve
+        .points
+        .iter()
+        .map(|(at, median)| (place(at, chart), *median));
+    let series = Series::medians(&curve.name, points, 1.0 / factor_of(unit))
         .style(style)
         .width(1.6)
         .hover(format!("{{y}} {unit}, here"));
-    if chart.over == "time" {
-        return Series {
-            draw: Draw::Line,
-            y_whiskers: None,
-            ..series
-        };
+    let is_over_time = chart.over == "time";
+    Series {
+        draw: if is_over_time {
+            Draw::Line
+        } else {
+            series.draw
+        },
+        y_whiskers: series
+            .y_whiskers
+            .filter(|_| !is_over_time)
+            .map(Whiskers::thick),
+        ..series
     }
-    series.y_whiskers(Whiskers::of(&intervals, scale).thick())
 }
 
 fn published_series(curve: &PublishedCurve, chart: &ChartAsked, unit: &str, scale: f64) -> Series {
-    let place = |at: &String| match at.parse::<f64>() {
-        Ok(seconds) if chart.over == "time" => (seconds * scale).to_string(),
-        _ => at.clone(),
+    let place = |at: &str| match place(at, chart) {
+        Place::Number(seconds) if chart.over == "time" => Place::Number(seconds * scale),
+        place => place,
     };
-    let x = places(curve.points.iter().map(|(at, _)| place(at)), chart);
-    let figures = curve
-        .points
-        .iter()
-        .map(|(_, figure)| figure * (1.0 / factor_of(unit)));
-    Series::dots(&curve.name, x, figures.collect())
+    let points = curve.points.iter();
+    let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
+    Series::dots(&curve.name, points)
         .size(10.0)
         .symbol("diamond")
         .colour("@muted")

@@ -1,6 +1,6 @@
 //! Throughput over the number of jobs: measured points, and the prediction beyond them.
 
-use crate::plot::{Axis, Mark, Plot, Series, Values, View, Whiskers};
+use crate::plot::{Axis, Mark, Plot, Series, View, Whiskers};
 use q2c_result::scale::{CurvePoint, ScaleResult};
 
 /// The plot of a prediction.
@@ -21,18 +21,18 @@ pub(crate) fn plot(result: &ScaleResult) -> Plot {
         .view(view)
 }
 
-fn over(points: &[CurvePoint], of: fn(&CurvePoint) -> f64) -> Values {
-    points.iter().map(of).collect()
-}
-
-fn jobs(points: &[CurvePoint]) -> Values {
-    over(points, |point| f64::from(point.jobs))
+fn over_jobs(
+    points: &[CurvePoint],
+    of: fn(&CurvePoint) -> f64,
+) -> impl Iterator<Item = (f64, f64)> {
+    let points = points.iter();
+    points.map(move |point| (f64::from(point.jobs), of(point) * 1e-3))
 }
 
 /// The upper end of the band, the lower one, to which the colour reaches, and the prediction.
 fn prediction(points: &[CurvePoint]) -> [Series; 3] {
     let line = |name, of| {
-        Series::line(name, jobs(points), over(points, of))
+        Series::line(name, over_jobs(points, of))
             .colour("@chosen")
             .dash("dash")
     };
@@ -44,22 +44,22 @@ fn prediction(points: &[CurvePoint]) -> [Series; 3] {
             .without_hover()
     };
     [
-        edge(|p| p.high * 1e-3),
-        edge(|p| p.low * 1e-3).filled(),
-        line("predicted", |p| p.iops * 1e-3)
+        edge(|p| p.high),
+        edge(|p| p.low).filled(),
+        line("predicted", |p| p.iops)
             .width(1.6)
             .hover("{y} KIOPS, predicted"),
     ]
 }
 
 fn points(points: &[CurvePoint]) -> Series {
-    let side = |of: fn(&CurvePoint) -> f64| points.iter().map(of).collect();
+    let side = |of: fn(&CurvePoint) -> f64| over_jobs(points, of).map(|(_, kiops)| kiops).collect();
     let whiskers = Whiskers {
-        above: side(|p| (p.high - p.iops) * 1e-3),
-        below: side(|p| (p.iops - p.low) * 1e-3),
+        above: side(|p| p.high - p.iops),
+        below: side(|p| p.iops - p.low),
         thin: false,
     };
-    Series::dotted_line("measured", jobs(points), over(points, |p| p.iops * 1e-3))
+    Series::dotted_line("measured", over_jobs(points, |p| p.iops))
         .y_whiskers(whiskers)
         .colour("@interrupt")
         .width(1.6)

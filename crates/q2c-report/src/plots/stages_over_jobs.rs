@@ -6,7 +6,7 @@ use super::analysis::STAGES;
 use super::analysis::stages::{Slice, stacked};
 use crate::bench::Section;
 use crate::course;
-use crate::plot::{Axis, Colours, Plot, Series, Values, View, with_data};
+use crate::plot::{Axis, Colours, Place, Plot, Series, View, with_data};
 use crate::stages::{Seen, lines, seen};
 use q2c_result::analyze::StageStats;
 use q2c_result::bench::{BenchResult, StageRun};
@@ -34,11 +34,9 @@ fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
     let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
     let known: Vec<(&str, &StageStats)> = known.collect();
     let bars = |label: &str, colour: &'static str, of: fn(&StageStats) -> f64| {
-        let names = known.iter().map(|(stage, _)| *stage);
-        let heights = known.iter().map(|(_, stats)| of(stats) * NS_TO_US);
-        Series::bars(label, names.collect(), heights.collect())
-            .colour(colour)
-            .unit("us")
+        let heights = known.iter();
+        let heights = heights.map(|(stage, stats)| (*stage, of(stats) * NS_TO_US));
+        Series::bars(label, heights).colour(colour).unit("us")
     };
     let series = [
         bars("mean", "@a", |of| of.mean_ns),
@@ -59,9 +57,10 @@ fn times(name: &str, points: &[Seen<'_>]) -> Plot {
     let nothing = BTreeMap::new();
     let slices: Vec<Slice<'_>> = points
         .iter()
-        .map(|(_, run)| {
+        .map(|(cell, run)| {
             let found = run.bottleneck.as_ref();
             Slice {
+                place: Place::Name(cell.point.jobs.to_string()),
                 mean_ns: run.stages.get("Q2C").map_or(f64::NAN, |of| of.mean_ns),
                 shares: found.map_or(&nothing, |found| &found.shares),
             }
@@ -77,28 +76,25 @@ fn times(name: &str, points: &[Seen<'_>]) -> Plot {
          each stage, stacked to the mean Q2C. Percentiles are of each stage by itself; they do \
          not add up."
     ))
-    .view(stacked("mean", Axis::names("jobs"), &jobs(points), &slices).bar_gap(0.3))
+    .view(stacked("mean", Axis::names("jobs"), &slices).bar_gap(0.3))
     .view(percentiles("p50", points, |of| of.p50_ns))
     .view(percentiles("p99", points, |of| of.p99_ns))
 }
 
-/// The numbers of jobs as names on an axis.
-fn jobs(points: &[Seen<'_>]) -> Values {
-    let jobs = points.iter().map(|(cell, _)| cell.point.jobs.to_string());
-    jobs.collect()
-}
-
 fn percentiles(label: &'static str, points: &[Seen<'_>], of: fn(&StageStats) -> f64) -> View {
     let line = |(stage, colour): &(&str, &'static str)| {
-        let of_point = |(_, run): &Seen<'_>| run.stages.get(*stage).map_or(f64::NAN, of);
-        let times: Vec<f64> = points.iter().map(of_point).collect();
-        // A logarithmic axis has no 0.
-        let y = times.iter().map(|ns| ns.max(1.0) * NS_TO_US).collect();
-        let line = Series::dotted_line(*stage, jobs(points), y)
+        let times = points.iter().map(|(cell, run)| {
+            let ns = run.stages.get(*stage).map_or(f64::NAN, of);
+            // A logarithmic axis has no 0.
+            (cell.point.jobs.to_string(), ns.max(1.0) * NS_TO_US)
+        });
+        let has_stage =
+            |(_, run): &Seen<'_>| run.stages.get(*stage).is_some_and(|s| of(s).is_finite());
+        let line = Series::dotted_line(*stage, times)
             .colour(*colour)
             .size(7.0)
             .hover("{y} us at {x} jobs");
-        times.iter().any(|ns| ns.is_finite()).then_some(line)
+        points.iter().any(has_stage).then_some(line)
     };
     let stages = STAGES.iter().chain(&[("Q2C", "@ink")]);
     View::new(label, Axis::names("jobs"), Axis::logarithmic_us("time"))
@@ -139,31 +135,29 @@ fn share((_, run): &Seen<'_>, (device, hctx): Queue<'_>) -> Option<f64> {
     Some(queue.share * 100.0)
 }
 
-fn names(queues: &BTreeSet<Queue<'_>>) -> Values {
-    let queues = queues.iter();
-    queues
-        .map(|(device, hctx)| format!("{device} queue {hctx}"))
-        .collect()
+fn queue_name((device, hctx): &Queue<'_>) -> String {
+    format!("{device} queue {hctx}")
 }
 
 /// Bars of one point.
 fn shares(point: &Seen<'_>, queues: &BTreeSet<Queue<'_>>) -> View {
-    let shares = queues.iter().map(|queue| share(point, *queue)).collect();
+    let shares = queues.iter();
+    let shares = shares.map(|queue| (queue_name(queue), share(point, *queue)));
+    let bars = Series::bars("", shares).colour("@a");
     let y = Axis::from_zero("share of the requests, %");
-    View::new("share", Axis::names(""), y).series([Series::bars("", names(queues), shares)
-        .colour("@a")
-        .hover_alone("{y:.1f} % of the requests in {x}")])
+    View::new("share", Axis::names(""), y)
+        .series([bars.hover_alone("{y:.1f} % of the requests in {x}")])
 }
 
 fn shares_over_jobs(points: &[Seen<'_>], queues: &BTreeSet<Queue<'_>>) -> View {
-    let row = |queue: &Queue<'_>| -> Vec<f64> {
+    let names = queues.iter().map(queue_name).collect();
+    let rows = queues.iter().map(|queue| {
         let shares = points.iter().map(|point| share(point, *queue));
-        shares.map(|share| share.unwrap_or(f64::NAN)).collect()
-    };
-    let rows = queues.iter().map(row).collect();
+        shares.collect()
+    });
+    let jobs = points.iter().map(|(cell, _)| cell.point.jobs.to_string());
+    let map = Series::heat_map(jobs.collect(), names, rows).spaced();
     View::new("share", Axis::names("jobs"), Axis::names(""))
         .colours(Colours::new("%"))
-        .series([Series::heat_map(jobs(points), names(queues), rows)
-            .spaced()
-            .hover_alone("{z:.1f} % of the requests in {y} at {x} jobs")])
+        .series([map.hover_alone("{z:.1f} % of the requests in {y} at {x} jobs")])
 }

@@ -1,7 +1,7 @@
 //! One configuration of a sweep I/O by I/O: the device's latency, the sleep asked, and the misses.
 
 use super::NS_TO_US;
-use crate::plot::{Axis, Plot, Series, Values, View};
+use crate::plot::{Axis, Plot, Series, View};
 use crate::quantity::count;
 use q2c_result::sweep::Timeline;
 
@@ -32,27 +32,28 @@ pub(crate) fn plot(timeline: &Timeline) -> Plot {
 }
 
 fn series(timeline: &Timeline) -> [Series; 4] {
-    let some = |numbers: &[f64], missed: bool, scale: f64| -> Values {
-        let pairs = numbers.iter().zip(&timeline.missed);
-        let own = pairs.filter(|(_, is_missed)| **is_missed == missed);
-        own.map(|(number, _)| number * scale).collect()
+    let over_time = |numbers: &[f64]| {
+        let pairs = timeline.at_ns.iter().zip(numbers);
+        let pairs = pairs.map(|(at, number)| (at * NS_TO_MS, number * NS_TO_US));
+        pairs.collect::<Vec<(f64, f64)>>()
     };
-    let latencies = |name: &str, missed: bool| {
-        let at = some(&timeline.at_ns, missed, NS_TO_MS);
-        Series::dots(name, at, some(&timeline.latency_ns, missed, NS_TO_US))
+    let latencies = |name: &str, is_missed: bool| {
+        let pairs = over_time(&timeline.latency_ns)
+            .into_iter()
+            .zip(&timeline.missed);
+        let own = pairs.filter(|(_, missed)| **missed == is_missed);
+        Series::dots(name, own.map(|(pair, _)| pair))
             .size(4.0)
             .hover("{y} us at {x} ms")
     };
-    let time = || Values::scaled(&timeline.at_ns, NS_TO_MS);
-    let asked = Values::scaled(&timeline.asked_ns, NS_TO_US);
-    let reaped = Values::scaled(&timeline.woke_ns, NS_TO_US);
+    let asked = format!("sleep asked: {}", timeline.policy);
     [
         latencies("latency, in time", false).colour("@muted"),
         latencies("latency, missed", true).colour("#e5484d"),
-        Series::steps(format!("sleep asked: {}", timeline.policy), time(), asked)
+        Series::steps(asked, over_time(&timeline.asked_ns))
             .colour("@chosen")
             .width(1.5),
-        Series::dots("reaped, simulated", time(), reaped)
+        Series::dots("reaped, simulated", over_time(&timeline.woke_ns))
             .below()
             .size(3.0)
             .colour("@ink"),

@@ -95,22 +95,18 @@ fn series(
     line: &LineOver,
     quantity: &Quantity<Cell, Interval>,
 ) -> Option<Series> {
-    let cells = result.runs.iter().filter_map(|run| {
-        let cell = (line.of)(run, bs)?;
-        let interval = (quantity.of)(cell);
-        (interval.trials > 0).then(|| (f64::from(run.job.jobs), (interval, label::cell(cell))))
-    });
-    let (jobs, (intervals, names)): (Vec<f64>, (Vec<Interval>, Vec<String>)) = cells.unzip();
-    let series = Series::medians(
-        line.name,
-        jobs.into_iter().collect(),
-        &intervals,
-        quantity.scale,
-    )
-    .texts(names)
-    .colour(line.colour)
-    .width(line.width)
-    .size(7.0)
-    .hover("{y} at {x} jobs: {text}");
-    (!intervals.is_empty()).then_some(series)
+    let cells = result.runs.iter();
+    let cells = cells.filter_map(|run| Some((f64::from(run.job.jobs), (line.of)(run, bs)?)));
+    let is_measured = |(_, cell): &(f64, &Cell)| (quantity.of)(cell).trials > 0;
+    let cells: Vec<(f64, &Cell)> = cells.filter(is_measured).collect();
+    let points = cells
+        .iter()
+        .map(|(jobs, cell)| (*jobs, (quantity.of)(cell)));
+    let series = Series::medians(line.name, points, quantity.scale)
+        .texts(cells.iter().map(|(_, cell)| label::cell(cell)))
+        .colour(line.colour)
+        .width(line.width)
+        .size(7.0)
+        .hover("{y} at {x} jobs: {text}");
+    (!cells.is_empty()).then_some(series)
 }

@@ -6,7 +6,7 @@ use crate::document::{Answer, Document, Part, Section};
 use crate::said::{Said, Weight};
 
 /// The lines of a document: title, what the numbers are not, answers, sections, warnings.
-pub(crate) fn document(of: &Document, screen: Screen) -> String {
+pub(crate) fn document(of: &Document<'_>, screen: Screen) -> String {
     let about = match of.about.as_str() {
         "" => String::new(),
         about => format!("\u{b7} {about}"),
@@ -72,7 +72,7 @@ fn answer(of: &Answer, screen: Screen) -> String {
     text
 }
 
-fn section(of: &Section, screen: Screen) -> String {
+fn section(of: &Section<'_>, screen: Screen) -> String {
     let mut text = "\n".to_owned();
     if !of.title.is_empty() {
         text += &screen.note(Tone::Strong, &of.title, "");

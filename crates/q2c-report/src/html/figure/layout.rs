@@ -1,6 +1,6 @@
 //! The layout of a view: its axes, colours, lines and words.
 
-use super::{entries, number, numbers, text, texts};
+use super::{filled, number, numbers, text, texts};
 use crate::plot::{Arrangement, Axis, Colours, Draw, Mark, Scale, View};
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ const STACKED: [[f64; 2]; 2] = [[0.42, 1.0], [0.0, 0.34]];
 const HALVES: [[f64; 2]; 2] = [[0.54, 1.0], [0.0, 0.46]];
 /// The middles of the halves.
 const MIDDLES: [f64; 2] = [0.77, 0.23];
-/// The part of its width that a panel takes when another one stands on its right.
+/// The part of its room that a panel takes when another one stands on its right.
 const BESIDE: f64 = 0.9;
 
-/// The name of the nth x or y axis in a trace.
+/// The name of the nth x or y axis.
 pub(super) fn axis_id(axis: &str, n: usize) -> String {
     match n {
         0 => axis.to_owned(),
@@ -28,66 +28,47 @@ pub(super) fn colours_id(n: usize) -> String {
 pub(super) fn layout(view: &View) -> Value {
     let mut layout = axes(view);
     for (n, colours) in view.colours.iter().enumerate() {
-        let mut scale = colour_scale(colours);
-        if view.colours.len() > 1 {
-            scale["colorbar"]["len"] = json!(0.5);
-            scale["colorbar"]["y"] = json!(MIDDLES[n.min(1)]);
-        }
-        layout.insert(colours_id(n), scale);
+        let is_half = view.colours.len() > 1;
+        layout.insert(colours_id(n), colour_scale(colours, is_half.then_some(n)));
     }
-    if view.series.iter().any(|of| of.draw == Draw::StackedBars) {
-        layout.insert("barmode".into(), "stack".into());
-    }
-    if let Some(gap) = view.bar_gap {
-        layout.insert("bargap".into(), gap.into());
-    }
-    if view.hover_together {
-        layout.insert("hovermode".into(), "x unified".into());
-    }
-    if let Some(is_shown) = view.legend {
-        layout.insert("showlegend".into(), is_shown.into());
-    }
+    let is_stacked = view.series.iter().any(|of| of.draw == Draw::StackedBars);
     let shapes: Vec<Value> = view.marks.iter().filter_map(shape).collect();
-    if !shapes.is_empty() {
-        layout.insert("shapes".into(), shapes.into());
-    }
-    let words: Vec<Value> = view.marks.iter().filter_map(|of| words(view, of)).collect();
-    if !words.is_empty() {
-        layout.insert("annotations".into(), words.into());
-    }
+    let words = view.marks.iter().filter_map(|mark| words(view, mark));
+    let words: Vec<Value> = words.collect();
+    let mut of_all = filled(json!({
+        "barmode": is_stacked.then_some("stack"),
+        "bargap": view.bar_gap,
+        "hovermode": view.hover_together.then_some("x unified"),
+        "showlegend": view.legend,
+        "shapes": Some(shapes).filter(|all| !all.is_empty()),
+        "annotations": Some(words).filter(|all| !all.is_empty()),
+    }));
+    layout.append(of_all.as_object_mut().unwrap_or(&mut Map::new()));
     layout.into()
 }
 
 fn axes(view: &View) -> Map<String, Value> {
     let mut axes = Map::new();
-    let several = view.panels.len() > 1;
+    let count = view.panels.len();
     for (n, panel) in view.panels.iter().enumerate() {
-        let mut y = axis(panel);
+        let (mut x, mut y) = (axis(&view.x), axis(panel));
         match view.arrangement {
-            _ if !several => {}
+            _ if count == 1 => {}
             Arrangement::Stacked => y["domain"] = json!(STACKED[n.min(1)]),
-            Arrangement::Halves => {
-                y["domain"] = json!(HALVES[n.min(1)]);
-                if n > 0 {
-                    y["matches"] = json!("y");
-                }
-            }
+            Arrangement::Halves => y["domain"] = json!(HALVES[n.min(1)]),
             Arrangement::Beside => {
-                let mut x = axis(&view.x);
                 x["domain"] = json!(room(view, n));
-                x["anchor"] = json!(axis_id("y", n));
                 y["anchor"] = json!(axis_id("x", n));
-                axes.insert(axis_id("xaxis", n), x);
             }
         }
-        axes.insert(axis_id("yaxis", n), y);
-    }
-    if !axes.contains_key("xaxis") {
-        let mut x = axis(&view.x);
-        if several {
-            x["anchor"] = json!(axis_id("y", view.panels.len() - 1));
+        if n > 0 && view.arrangement == Arrangement::Halves {
+            y["matches"] = json!("y");
         }
-        axes.insert("xaxis".into(), x);
+        // The x axis of panels above each other is that of the lowest.
+        x["anchor"] = json!(axis_id("y", n));
+        let nth = if view.has_own_x() { n } else { 0 };
+        axes.insert(axis_id("xaxis", nth), x);
+        axes.insert(axis_id("yaxis", n), y);
     }
     axes
 }
@@ -100,75 +81,65 @@ fn room(view: &View, panel: usize) -> [f64; 2] {
     [left, left + share * if is_last { 1.0 } else { BESIDE }]
 }
 
-impl View {
-    /// Whether each panel has an x axis of its own.
-    pub(super) fn has_own_x(&self) -> bool {
-        self.arrangement == Arrangement::Beside
-    }
-}
-
 fn axis(of: &Axis) -> Value {
-    let mut axis = entries(json!({"title": {"text": text(&of.title)}}));
-    let mut set = |is_so: bool, key: &str, value: Value| {
-        if is_so {
-            axis.insert(key.into(), value);
-        }
+    let (kind, names) = match &of.scale {
+        Scale::Linear => (None, None),
+        Scale::Log => (Some("log"), None),
+        Scale::Names(names) => (Some("category"), Some(names).filter(|all| !all.is_empty())),
     };
-    match &of.scale {
-        Scale::Linear => {}
-        Scale::Log => set(true, "type", json!("log")),
-        Scale::Names(names) => {
-            set(true, "type", json!("category"));
-            set(!names.is_empty(), "categoryorder", json!("array"));
-            set(!names.is_empty(), "categoryarray", texts(names));
-        }
-    }
-    set(of.from_zero, "rangemode", json!("tozero"));
-    // The page's own key: charts with it follow each other.
-    set(of.linked, "linked", json!(true));
-    set(of.reversed, "autorange", json!("reversed"));
-    if let Some((from, to)) = of.range {
-        set(true, "range", json!([number(from), number(to)]));
-    }
-    set(!of.ticks.is_empty(), "tickvals", numbers(&of.ticks, true));
-    set(!of.tick_names.is_empty(), "ticktext", texts(&of.tick_names));
-    set(!of.labelled, "showticklabels", json!(false));
-    set(!of.grid, "showgrid", json!(false));
-    set(!of.grid, "zeroline", json!(false));
-    axis.into()
+    let hidden = |is_shown: bool| (!is_shown).then_some(false);
+    filled(json!({
+        "title": {"text": text(&of.title)},
+        "type": kind,
+        "categoryorder": names.map(|_| "array"),
+        "categoryarray": names.map(|names| texts(names)),
+        "rangemode": of.from_zero.then_some("tozero"),
+        // A key of the page's script: plots with it follow each other.
+        "linked": of.linked.then_some(true),
+        "autorange": of.reversed.then_some("reversed"),
+        "range": of.range.map(|(from, to)| [number(from), number(to)]),
+        "tickvals": Some(numbers(&of.ticks, true)).filter(|_| !of.ticks.is_empty()),
+        "ticktext": Some(texts(&of.tick_names)).filter(|_| !of.tick_names.is_empty()),
+        "showticklabels": hidden(of.labelled),
+        "showgrid": hidden(of.grid),
+        "zeroline": hidden(of.grid),
+    }))
 }
 
-fn colour_scale(of: &Colours) -> Value {
-    let mut bar = json!({
-        "title": {"text": text(&of.title)}, "thickness": 12, "outlinewidth": 0,
+/// The scale of colours of all panels, or of a half.
+fn colour_scale(of: &Colours, half: Option<usize>) -> Value {
+    let ticks = Some(&of.ticks).filter(|ticks| !ticks.is_empty());
+    let bar = json!({
+        "title": {"text": text(&of.title)},
+        "thickness": 12,
+        "outlinewidth": 0,
+        "tickvals": ticks.map(|all| all.iter().map(|(at, _)| *at).collect::<Vec<f64>>()),
+        "ticktext": ticks.map(|all| all.iter().map(|(_, name)| *name).collect::<Vec<&str>>()),
+        "nticks": of.most_ticks,
+        "len": half.map(|_| 0.5),
+        "y": half.map(|n| MIDDLES[n.min(1)]),
     });
-    if !of.ticks.is_empty() {
-        bar["tickvals"] = of.ticks.iter().map(|(at, _)| *at).collect();
-        bar["ticktext"] = of.ticks.iter().map(|(_, name)| *name).collect();
-    }
-    if let Some(most) = of.most_ticks {
-        bar["nticks"] = json!(most);
-    }
-    let mut scale = json!({"colorscale": of.scale, "colorbar": bar});
-    if let Some((from, to)) = of.range {
-        scale["cmin"] = json!(from);
-        scale["cmax"] = json!(to);
-    }
-    scale
+    filled(json!({
+        "colorscale": of.scale,
+        "colorbar": filled(bar),
+        "cmin": of.range.map(|(from, _)| from),
+        "cmax": of.range.map(|(_, to)| to),
+    }))
 }
 
 /// The line of a mark.
 fn shape(mark: &Mark) -> Option<Value> {
+    let stroke = |width: f64, dash: &str| json!({"color": "@muted", "width": width, "dash": dash});
     let vertical = |x: f64, width: f64| {
         json!({
             "type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": number(x), "x1": number(x),
-            "line": {"color": "@muted", "width": width, "dash": "dot"},
+            "line": stroke(width, "dot"),
         })
     };
     match mark {
         Mark::Height { y, name } => Some(json!({
             "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": number(*y), "y1": number(*y),
-            "line": {"color": "@muted", "width": 1, "dash": "dash"},
+            "line": stroke(1.0, "dash"),
             "label": {
                 "text": text(name), "textposition": "end", "yanchor": "top",
                 "font": {"size": 11, "color": "@muted"},
@@ -180,14 +151,9 @@ fn shape(mark: &Mark) -> Option<Value> {
             Some(line)
         }
         Mark::Begin { is_first: true, .. } | Mark::Heading { .. } => None,
-        Mark::Begin {
-            x,
-            is_upright: true,
-            ..
-        } => Some(vertical(*x, 1.0)),
-        Mark::Begin { x, .. } => {
-            let mut line = vertical(*x, 1.5);
-            line["layer"] = json!("below");
+        Mark::Begin { x, is_upright, .. } => {
+            let mut line = vertical(*x, if *is_upright { 1.0 } else { 1.5 });
+            line["layer"] = json!(if *is_upright { "above" } else { "below" });
             Some(line)
         }
     }
@@ -202,18 +168,12 @@ fn words(view: &View, mark: &Mark) -> Option<Value> {
             name,
             is_upright,
             ..
-        } => {
-            let (turn, anchor) = if *is_upright {
-                (-90, "top")
-            } else {
-                (0, "bottom")
-            };
-            Some(json!({
-                "x": number(*x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
-                "yanchor": anchor, "textangle": turn, "showarrow": false, "text": text(name),
-                "font": {"size": 11, "color": "@muted"},
-            }))
-        }
+        } => Some(json!({
+            "x": number(*x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
+            "yanchor": if *is_upright { "top" } else { "bottom" },
+            "textangle": if *is_upright { -90 } else { 0 },
+            "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
+        })),
         Mark::Heading { panel, kind, name } => {
             let [left, right] = room(view, *panel);
             Some(json!({

@@ -1,7 +1,7 @@
 //! Single I/Os: lanes by CPU or hardware queue, with stages in colours.
 
 use super::STAGES;
-use crate::plot::{Axis, Plot, Series, Values, View};
+use crate::plot::{Axis, Plot, Series, View};
 use crate::quantity::{count, duration};
 use q2c_result::analyze::{AnalyzeResult, ExcerptIo};
 use std::collections::BTreeMap;
@@ -151,20 +151,19 @@ fn stage_lines(
     name: &'static str,
     colour: &'static str,
 ) -> Option<Series> {
-    let (mut x, mut y, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut points, mut texts) = (Vec::new(), Vec::new());
     for (io, row) in ios.iter().zip(rows) {
         if let Some((from, to)) = stage(io, name) {
             let row = *row as f64;
-            x.extend([us(from), us(to), f64::NAN]);
-            y.extend([row, row, f64::NAN]);
+            points.extend([(us(from), row), (us(to), row), (f64::NAN, f64::NAN)]);
             let (begin, end) = ends_of(io);
             let took = duration(to.saturating_sub(from) as f64);
             let text = format!("{name} {took} of {} in all", duration((end - begin) as f64));
             texts.extend([text.clone(), text, String::new()]);
         }
     }
-    let is_there = !x.is_empty();
-    let line = Series::line(name, Values::Numbers(x), Values::Numbers(y))
+    let is_there = !points.is_empty();
+    let line = Series::line(name, points)
         .exact()
         .texts(texts)
         .colour(colour)
@@ -175,13 +174,15 @@ fn stage_lines(
 
 /// The dots where I/Os complete. They tell what the I/O is, once for all of its stages.
 fn ends(ios: &[ExcerptIo], rows: &[usize]) -> Series {
-    let complete = ios.iter().zip(rows);
-    let complete =
-        complete.filter_map(|(io, row)| Some((us(io.complete_ns?), (*row as f64, about(io)))));
-    let (x, (y, texts)): (Vec<f64>, (Vec<f64>, Vec<String>)) = complete.unzip();
-    Series::dots("complete", Values::Numbers(x), Values::Numbers(y))
+    let complete = || {
+        ios.iter()
+            .zip(rows)
+            .filter(|(io, _)| io.complete_ns.is_some())
+    };
+    let points = complete().filter_map(|(io, row)| Some((us(io.complete_ns?), *row as f64)));
+    Series::dots("complete", points)
         .exact()
-        .texts(texts)
+        .texts(complete().map(|(io, _)| about(io)))
         .colour("@ink")
         .size(4.0)
         .hover_alone("{text}")

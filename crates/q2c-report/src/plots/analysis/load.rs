@@ -1,7 +1,7 @@
 //! Latency, throughput and I/Os in flight over time.
 
 use super::{READS, WRITES, middle_s};
-use crate::plot::{Axis, Colours, Plot, Series, Values, View};
+use crate::plot::{Axis, Colours, Plot, Series, View};
 use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
 use std::collections::BTreeSet;
 
@@ -17,11 +17,10 @@ const POWERS: [(f64, &str); 8] = [
     (7.0, "10 M"),
 ];
 
-fn times(loads: &[Load]) -> Values {
-    let middles = loads
-        .iter()
-        .map(|load| middle_s(load.start_ns, load.length_ns));
-    middles.collect()
+/// A figure at the middle of each window.
+fn over_time(loads: &[Load], of: fn(&Load) -> f64) -> impl Iterator<Item = (f64, f64)> {
+    let loads = loads.iter();
+    loads.map(move |load| (middle_s(load.start_ns, load.length_ns), of(load)))
 }
 
 /// The heat map of latencies over time.
@@ -56,27 +55,26 @@ fn classes(first: u64, last: u64) -> Vec<u64> {
 }
 
 fn heat_map(loads: &[Load], classes: &[u64]) -> Series {
-    let row = |class: &u64| loads.iter().map(|load| rate(load, *class)).collect();
+    let times = over_time(loads, |_| 0.0).map(|(middle, _)| middle);
     // A row is drawn around its value, so the middle of the class is given.
     let middles = classes.iter().map(|end| *end as f64 * 1.09 * 1e-3);
-    let rows = classes.iter().map(row);
-    Series::heat_map(times(loads), middles.collect(), rows.collect())
-        .hover_alone("{y:.3g} us at {x} s")
+    let rows = classes
+        .iter()
+        .map(|class| loads.iter().map(|load| rate(load, *class)).collect());
+    Series::heat_map(times.collect(), middles.collect(), rows).hover_alone("{y:.3g} us at {x} s")
 }
 
 /// log10 of the I/Os per second of a class; a gap where there are none.
-fn rate(load: &Load, class: u64) -> f64 {
-    let found = load.latencies.iter().find(|(end, _)| *end == class);
-    found.map_or(f64::NAN, |(_, n)| {
-        (*n as f64 / (load.length_ns as f64 * 1e-9)).log10()
-    })
+fn rate(load: &Load, class: u64) -> Option<f64> {
+    let (_, ios) = load.latencies.iter().find(|(end, _)| *end == class)?;
+    Some((*ios as f64 / (load.length_ns as f64 * 1e-9)).log10())
 }
 
 /// I/Os in flight, and those queued per second.
 pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
     let loads = &result.over_time;
     let line = |name: &str, of: fn(&Load) -> f64| {
-        Series::line(name, times(loads), loads.iter().map(of).collect())
+        Series::line(name, over_time(loads, of))
             .width(1.5)
             .hover("{y}")
     };
@@ -117,9 +115,11 @@ pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
 /// What reads and writes are per second, in a unit.
 fn rates(windows: &[Throughput], unit: &'static str, of: fn(&Moved) -> f64) -> View {
     let line = |name: &str, colour: &'static str, moved: fn(&Throughput) -> &Moved| {
-        let middles = windows.iter().map(|w| middle_s(w.start_ns, w.length_ns));
         let rate = |w: &Throughput| of(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);
-        let line = Series::line(name, middles.collect(), windows.iter().map(rate).collect())
+        let points = windows
+            .iter()
+            .map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
+        let line = Series::line(name, points)
             .colour(colour)
             .width(1.5)
             .unit(unit);

@@ -100,9 +100,10 @@ fn dots(ios: &[&ExcerptIo]) -> View {
     let unit = unit(ios.iter().map(|io| offset(io)).fold(0.0, f64::max));
     let dots = |op, name: &str, colour: &'static str, symbol| {
         let own: Vec<&ExcerptIo> = ios.iter().copied().filter(|io| io.op == op).collect();
-        let begins = own.iter().map(|io| ends_of(io).0 as f64 / 1e9);
-        let offsets = own.iter().map(|io| offset(io) / unit.1);
-        let dots = Series::dots(name, begins.collect(), offsets.collect())
+        let places = own
+            .iter()
+            .map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
+        let dots = Series::dots(name, places)
             .exact()
             .texts(own.iter().map(|io| about(io)))
             .colour(colour)
@@ -192,11 +193,8 @@ fn counts_map(grid: &Grid, counts: &Counts, unit: Unit) -> Series {
         first: grid.first_offset() / unit.1,
         step: grid.range_bytes / unit.1,
     };
-    let rows = counts.iter().map(|row| {
-        let counts = row.iter();
-        counts.map(|n| n.map_or(f64::NAN, |n| n as f64)).collect()
-    });
-    Series::heat_map(times, offsets, rows.collect()).exact()
+    let row = |counts: &Vec<Option<u64>>| counts.iter().map(|n| Some((*n)? as f64)).collect();
+    Series::heat_map(times, offsets, counts.iter().map(row)).exact()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Requests by hardware queue.
 
-use crate::plot::{Axis, Colours, Plot, Series, Values, View};
+use crate::plot::{Axis, Colours, Plot, Series, View};
 use q2c_result::analyze::{AnalyzeResult, Hctx};
 use std::collections::BTreeSet;
 
@@ -29,24 +29,21 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Plot {
         )
 }
 
-fn names(queues: &[Hctx]) -> Values {
-    queues.iter().map(|queue| queue.hctx.to_string()).collect()
+fn name(queue: &Hctx) -> String {
+    queue.hctx.to_string()
 }
 
 fn bars(queues: &[Hctx]) -> [Series; 2] {
-    let requests = queues.iter().map(|queue| queue.requests);
-    let mean = requests.clone().sum::<u64>() as f64 / queues.len() as f64;
-    let means = queues.iter().map(|_| mean);
+    let requests = queues
+        .iter()
+        .map(|queue| (name(queue), queue.requests as f64));
+    let mean = queues.iter().map(|queue| queue.requests).sum::<u64>() as f64 / queues.len() as f64;
     [
-        Series::bars(
-            "requests",
-            names(queues),
-            requests.map(|n| n as f64).collect(),
-        )
-        .exact()
-        .colour("@a")
-        .hover_alone("{y} requests of queue {x}"),
-        Series::line("mean", names(queues), means.collect())
+        Series::bars("requests", requests)
+            .exact()
+            .colour("@a")
+            .hover_alone("{y} requests of queue {x}"),
+        Series::line("mean", queues.iter().map(|queue| (name(queue), mean)))
             .colour("@ink")
             .width(1.5)
             .dash("dot")
@@ -58,18 +55,13 @@ fn bars(queues: &[Hctx]) -> [Series; 2] {
 fn cpus(queues: &[Hctx]) -> Series {
     let cpus = queues.iter().flat_map(|queue| queue.cpus.keys().copied());
     let cpus: BTreeSet<u32> = cpus.collect();
-    let row = |queue: &Hctx| {
-        let requests = cpus.iter().map(|cpu| queue.cpus.get(cpu));
-        requests
-            .map(|n| n.map_or(f64::NAN, |n| *n as f64))
-            .collect()
-    };
-    Series::heat_map(
-        cpus.iter().map(u32::to_string).collect(),
-        names(queues),
-        queues.iter().map(row).collect(),
-    )
-    .exact()
-    .spaced()
-    .hover_alone("{z} requests from CPU {x} to queue {y}")
+    let rows = queues.iter().map(|queue| {
+        let requests = cpus.iter().map(|cpu| Some(*queue.cpus.get(cpu)? as f64));
+        requests.collect()
+    });
+    let names = cpus.iter().map(u32::to_string).collect();
+    Series::heat_map(names, queues.iter().map(name).collect(), rows)
+        .exact()
+        .spaced()
+        .hover_alone("{z} requests from CPU {x} to queue {y}")
 }

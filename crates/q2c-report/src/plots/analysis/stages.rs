@@ -2,7 +2,7 @@
 
 use super::{STAGES, middle_s};
 use crate::analysis::load_range;
-use crate::plot::{Axis, Plot, Series, Values, View};
+use crate::plot::{Axis, Place, Plot, Series, View};
 use crate::plots::NS_TO_US;
 use q2c_model::Layer;
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 /// A place of the stacked plot: mean Q2C, and the shares of the stages in it.
 pub(crate) struct Slice<'a> {
+    pub place: Place,
     pub mean_ns: f64,
     pub shares: &'a BTreeMap<String, f64>,
 }
@@ -26,60 +27,39 @@ pub(crate) fn where_time_goes(result: &AnalyzeResult) -> Plot {
 }
 
 fn over_time(found: &Bottleneck) -> View {
-    let windows = found.over_time.iter();
-    let middles = windows
-        .clone()
-        .map(|w| middle_s(w.start_ns, w.length_ns))
-        .collect();
-    let slices = windows.map(|window| Slice {
+    let slices = found.over_time.iter().map(|window| Slice {
+        place: Place::Number(middle_s(window.start_ns, window.length_ns)),
         mean_ns: window.mean_q2c_ns,
         shares: &window.shares,
     });
     let slices: Vec<Slice<'_>> = slices.collect();
-    stacked("over time", Axis::over_time("time, s"), &middles, &slices)
+    stacked("over time", Axis::over_time("time, s"), &slices)
 }
 
 fn over_load(found: &Bottleneck, most: Option<u64>) -> View {
-    let loads = found.over_load.iter();
-    let name = |(from, to): (u64, u64)| {
-        if from == to {
-            from.to_string()
-        } else {
-            format!("{from} to {to}")
-        }
-    };
-    let names = loads
-        .clone()
-        .map(|load| name(load_range(load, most)))
-        .collect();
-    let slices = loads.map(|load| Slice {
+    let slices = found.over_load.iter().map(|load| Slice {
+        place: Place::Name(match load_range(load, most) {
+            (from, to) if from == to => from.to_string(),
+            (from, to) => format!("{from} to {to}"),
+        }),
         mean_ns: load.mean_q2c_ns,
         shares: &load.shares,
     });
     let slices: Vec<Slice<'_>> = slices.collect();
     let axis = Axis::names("I/Os in flight when queued, itself included");
-    stacked("over load", axis, &names, &slices)
+    stacked("over load", axis, &slices)
 }
 
 /// Bars of the mean time in each stage, which stand upon each other.
-pub(crate) fn stacked(
-    label: &'static str,
-    axis: Axis,
-    places: &Values,
-    slices: &[Slice<'_>],
-) -> View {
+pub(crate) fn stacked(label: &'static str, axis: Axis, slices: &[Slice<'_>]) -> View {
     let bars = |(stage, colour): &(&str, &'static str)| {
-        let share = |slice: &Slice<'_>| slice.shares.get(*stage).copied();
-        let times = slices
-            .iter()
-            .map(|of| share(of).unwrap_or(0.0) * of.mean_ns * NS_TO_US);
-        let bars = Series::stacked_bars(*stage, places.clone(), times.collect())
+        let time = |slice: &Slice<'_>| slice.shares.get(*stage).map(|of| of * slice.mean_ns);
+        let points = slices.iter();
+        let points = points.map(|of| (of.place.clone(), time(of).unwrap_or(0.0) * NS_TO_US));
+        let bars = Series::stacked_bars(*stage, points)
             .colour(*colour)
             .unit("us");
-        slices
-            .iter()
-            .any(|slice| share(slice).is_some())
-            .then_some(bars)
+        slices.iter().any(|of| time(of).is_some()).then_some(bars)
     };
     View::new(label, axis, Axis::from_zero("mean time, us"))
         .hover_together()
@@ -131,11 +111,9 @@ pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
 }
 
 fn line(name: &str, colour: &'static str, stats: &StageStats) -> Series {
-    let names = PERCENTILES.iter().map(|(name, _)| *name);
-    let times = PERCENTILES
-        .iter()
-        .map(|(_, of)| of(stats).max(1.0) * NS_TO_US);
-    Series::dotted_line(name, names.collect(), times.collect())
+    let times = PERCENTILES.iter();
+    let times = times.map(|(name, of)| (*name, of(stats).max(1.0) * NS_TO_US));
+    Series::dotted_line(name, times)
         .colour(colour)
         .hover("{y} us at {x}")
 }

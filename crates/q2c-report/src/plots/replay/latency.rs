@@ -2,7 +2,7 @@
 
 use super::Line;
 use crate::plot::{Axis, Plot, Series, View};
-use crate::plots::latency::{distribution, odds, percent};
+use crate::plots::latency::{odds, percent, places, tell_quantiles};
 use q2c_result::replay::Spread;
 
 /// A distribution of a trial: its name, and the stroke it is drawn with.
@@ -92,7 +92,8 @@ fn series(line: &Line<'_>, kind: &Kind<'_>, height: fn(f64) -> f64) -> Series {
     } else {
         format!("{} {}", line.name, kind.name)
     };
-    distribution(&kind.spread.curve, height, |x, y| line.series(x, y))
+    let curve = &kind.spread.curve;
+    tell_quantiles(line.series(places(curve, height)), curve)
         .name(name)
         .dash(kind.dash)
 }

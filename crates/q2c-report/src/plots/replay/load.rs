@@ -1,7 +1,7 @@
 //! Requests in flight, IOPS and lateness over time.
 
 use super::Line;
-use crate::plot::{Axis, Plot, Series, Values, View};
+use crate::plot::{Axis, Plot, Series, View};
 use q2c_result::replay::{ReplayTrial, Window};
 
 /// A quantity that is drawn over time, for the recording and for the replay.
@@ -45,10 +45,10 @@ pub(crate) fn plots(lines: &[Line<'_>]) -> [Plot; 3] {
     [plot(lines, &IN_FLIGHT), plot(lines, &IOPS), lateness(lines)]
 }
 
-/// The middles of the windows, seconds.
-fn times(trial: &ReplayTrial) -> Values {
-    let middle = |window: &Window| window.from_s + window.length_s / 2.0;
-    trial.windows.iter().map(middle).collect()
+/// A figure at the middle of each window.
+fn windows<Y>(trial: &ReplayTrial, of: impl Fn(&Window) -> Y) -> impl Iterator<Item = (f64, Y)> {
+    let windows = trial.windows.iter();
+    windows.map(move |window| (window.from_s + window.length_s / 2.0, of(window)))
 }
 
 fn plot(lines: &[Line<'_>], measure: &Measure) -> Plot {
@@ -63,8 +63,7 @@ fn plot(lines: &[Line<'_>], measure: &Measure) -> Plot {
     };
     let replayed = lines.iter().filter(|line| !line.trial.windows.is_empty());
     let replayed = replayed.map(|line| {
-        let figures = line.trial.windows.iter().map(measure.replayed);
-        line.series(times(line.trial), figures.collect())
+        line.series(windows(line.trial, measure.replayed))
             .unit(measure.unit)
     });
     let series: Vec<Series> = recorded.into_iter().chain(replayed).collect();
@@ -79,9 +78,8 @@ fn plot(lines: &[Line<'_>], measure: &Measure) -> Plot {
 }
 
 fn recorded(trial: &ReplayTrial, measure: &Measure) -> Option<Series> {
-    let figures: Vec<Option<f64>> = trial.windows.iter().map(measure.recorded).collect();
-    let is_known = figures.iter().any(Option::is_some);
-    let series = Series::line("recorded", times(trial), figures.into_iter().collect())
+    let is_known = windows(trial, measure.recorded).any(|(_, figure)| figure.is_some());
+    let series = Series::line("recorded", windows(trial, measure.recorded))
         .colour("@shade1")
         .width(5.0)
         .unit(measure.unit);
@@ -93,10 +91,8 @@ fn recorded(trial: &ReplayTrial, measure: &Measure) -> Option<Series> {
 fn lateness(lines: &[Line<'_>]) -> Plot {
     let is_late = |line: &&Line<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
     let series = lines.iter().filter(is_late).map(|line| {
-        let windows = line.trial.windows.iter();
-        let late_us = windows.map(|window| window.latest_ns.max(1) as f64 * 1e-3);
-        line.series(times(line.trial), late_us.collect())
-            .unit("us late")
+        let late_us = |window: &Window| window.latest_ns.max(1) as f64 * 1e-3;
+        line.series(windows(line.trial, late_us)).unit("us late")
     });
     let y = Axis::logarithmic_us("largest lateness");
     Plot::new("lateness", "How late is the latest submission?", 400)

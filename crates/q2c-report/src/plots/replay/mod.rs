@@ -3,7 +3,7 @@
 mod latency;
 mod load;
 
-use crate::plot::{Plot, Series, Values, with_data};
+use crate::plot::{Plot, Series, with_data};
 use q2c_result::replay::ReplayTrial;
 
 const COLOURS: [&str; 8] = ["@a", "@poll", "@chosen", "@b", "@d", "@c", "@e", "@f"];
@@ -39,8 +39,8 @@ impl<'a> Line<'a> {
     }
 
     /// A line through points. Lines of one device share one entry in the legend.
-    fn series(&self, x: Values, y: Values) -> Series {
-        Series::line(&self.name, x, y)
+    fn series(&self, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        Series::line(&self.name, points)
             .grouped()
             .colour(self.colour)
             .width(1.8)
