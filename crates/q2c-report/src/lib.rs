@@ -44,6 +44,7 @@ mod metric;
 pub mod mode;
 mod most_time;
 mod not_whole;
+mod offset_grid;
 mod place;
 mod place_run;
 mod place_watch;

@@ -7,12 +7,14 @@
 
 mod axis;
 mod mark;
+mod quantity;
 mod series;
 mod setters;
 mod style;
 
 pub(crate) use axis::{Axis, Scale, round_duration};
 pub(crate) use mark::Mark;
+pub(crate) use quantity::Quantity;
 pub(crate) use series::{Coordinate, Draw, Hover, Place, Series, Values, Whiskers, known};
 pub(crate) use style::{Style, hue, styles};
 
@@ -192,30 +194,5 @@ impl View {
         legend(is_shown: bool) { legend = Some(is_shown) }
         hover_together() { hover_together = true }
         bar_gap(share: f64) { bar_gap = Some(share) }
-    }
-}
-
-/// A figure that a view shows: the label of the view, the title of its axis, what its numbers are
-/// multiplied by, and the function that reads them.
-pub(crate) struct Quantity<T, V = f64> {
-    pub label: &'static str,
-    pub axis: &'static str,
-    pub scale: f64,
-    pub of: fn(&T) -> V,
-}
-
-impl<T, V> Quantity<T, V> {
-    pub const fn new(label: &'static str, axis: &'static str, scale: f64, of: fn(&T) -> V) -> Self {
-        Quantity {
-            label,
-            axis,
-            scale,
-            of,
-        }
-    }
-    /// The unit of the numbers: the first word of the axis, or the first behind its comma.
-    pub fn unit(&self) -> &'static str {
-        let (_, unit) = self.axis.split_once(", ").unwrap_or(("", self.axis));
-        unit.split(' ').next().unwrap_or_default()
     }
 }

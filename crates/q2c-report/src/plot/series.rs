@@ -310,6 +310,11 @@ impl Series {
         self
     }
 
+    /// Draws the line in a colour and with a width.
+    pub fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
+        self.colour(colour).width(width)
+    }
+
     pub fn style(self, style: &Style) -> Self {
         self.colour(style.colour.clone())
             .dash(style.dash)

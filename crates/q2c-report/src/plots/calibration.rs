@@ -151,7 +151,6 @@ fn curve(
         name,
         sleeps.map(|sleep| (sleep * NS_TO_US, of(sleep) * NS_TO_US)),
     )
-    .colour(colour)
-    .width(1.5)
+    .pen(colour, 1.5)
     .hover(HOVER)
 }

@@ -49,8 +49,7 @@ impl CellLine<'_> {
     ) -> Series {
         Series::line(&self.name, points)
             .grouped()
-            .colour(self.colour)
-            .width(if self.is_recommended { 2.6 } else { 1.4 })
+            .pen(self.colour, if self.is_recommended { 2.6 } else { 1.4 })
             .unit(unit)
     }
 }

@@ -123,7 +123,7 @@ fn kept_range(
         .map(|placed| placed.cell);
     let (low, high) = cells
         .filter(|cell| keeps_limits(cell, sweep.floor_iops))
-        .map(|cell| (quantity.of)(&cell.gives) * quantity.scale)
+        .map(|cell| quantity.figure(&cell.gives))
         .filter(|figure| figure.is_finite())
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), figure| {
             (low.min(figure), high.max(figure))
@@ -170,7 +170,7 @@ fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> Series {
         found.map(|placed| placed.cell)
     };
     let cells = |ratio: f64| periods.iter().map(move |period| cell_at(ratio, *period));
-    let figure = |cell: &SweepCell| (quantity.of)(&cell.gives) * quantity.scale;
+    let figure = |cell: &SweepCell| quantity.figure(&cell.gives);
     let rows = ratios
         .iter()
         .map(|ratio| cells(*ratio).map(|cell| cell.map(figure)).collect());

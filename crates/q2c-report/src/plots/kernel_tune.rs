@@ -29,17 +29,19 @@ pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
 
 fn view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Option<f64>>) -> View {
     let series = |(method, colour): (&KernelMethod, &&'static str)| {
-        let figure = |interval| Some((quantity.of)(interval)? * quantity.scale);
-        let points = method.series.iter().map(|of| (of.end_s, figure(of)));
-        let known = method.series.iter().filter_map(figure).count();
-        let line = Series::line(name(&method.method), points);
-        (known > 1).then(|| line.colour(*colour))
+        let points = method
+            .series
+            .iter()
+            .map(|of| (of.end_s, quantity.figure(of)));
+        let known = points
+            .clone()
+            .filter(|(_, figure)| figure.is_some())
+            .count();
+        let line = Series::line(name(&method.method), points).colour(*colour);
+        (known > 1).then_some(line)
     };
     let coloured = methods.iter().zip(COLOURS.iter().cycle());
-    View::new(
-        quantity.label,
-        Axis::over_time("time, s"),
-        Axis::from_zero(quantity.axis),
-    )
-    .series(coloured.filter_map(series))
+    quantity
+        .view(Axis::over_time("time, s"))
+        .series(coloured.filter_map(series))
 }

@@ -49,10 +49,7 @@ fn parts(run: &LateRun) -> impl Iterator<Item = Series> {
             let part = parts.map(|parts| parts.in_order()[n] * NS_TO_US);
             (interval.end_s, part)
         });
-        Series::area(*name, part)
-            .colour(colour)
-            .width(1.0)
-            .unit("us")
+        Series::area(*name, part).pen(colour, 1.0).unit("us")
     };
     late::PARTS.iter().zip(COLOURS).enumerate().map(area)
 }

@@ -6,65 +6,55 @@ use crate::bench::{beside, name, settings};
 use crate::course::jobs;
 use crate::heat::grids;
 use crate::plot::{Axis, Coordinate, Plot, Quantity, Series, Style, View, known, styles};
+use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
 use q2c_stats::Interval;
 
-/// An axis of a benchmark.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Varied {
-    Depth,
-    Size,
-    Queues,
-    Requests,
+/// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
+/// left as it was found.
+struct Varied {
+    name: &'static str,
+    number: fn(&BenchPoint) -> Option<u64>,
 }
 
+const DEPTH: &str = "depth";
+const SIZE: &str = "block size";
+const QUEUES: &str = "hardware queues";
+const REQUESTS: &str = "nr_requests";
+
+const AXES: [Varied; 4] = [
+    Varied {
+        name: DEPTH,
+        number: |point| Some(u64::from(point.depth)),
+    },
+    Varied {
+        name: SIZE,
+        number: |point| Some(point.bs.0),
+    },
+    Varied {
+        name: QUEUES,
+        number: |point| point.hw_queues.map(u64::from),
+    },
+    Varied {
+        name: REQUESTS,
+        number: |point| point.nr_requests.map(u64::from),
+    },
+];
+
 impl Varied {
-    const ALL: [Varied; 4] = [
-        Varied::Depth,
-        Varied::Size,
-        Varied::Queues,
-        Varied::Requests,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Varied::Depth => "depth",
-            Varied::Size => "block size",
-            Varied::Queues => "hardware queues",
-            Varied::Requests => "nr_requests",
-        }
-    }
-
-    /// Where a point stands; `None` where the device was left as it was found.
-    fn number(self, point: &BenchPoint) -> Option<u64> {
-        match self {
-            Varied::Depth => Some(u64::from(point.depth)),
-            Varied::Size => Some(point.bs.0),
-            Varied::Queues => point.hw_queues.map(u64::from),
-            Varied::Requests => point.nr_requests.map(u64::from),
-        }
-    }
-
-    fn place(self, point: &BenchPoint) -> String {
-        match (self, self.number(point)) {
-            (Varied::Size, _) => point.bs.to_string(),
-            (_, Some(number)) => number.to_string(),
-            (_, None) => "as found".to_owned(),
+    fn place(&self, point: &BenchPoint) -> String {
+        match (self.number)(point) {
+            Some(bytes) if self.name == SIZE => Bytes(bytes).to_string(),
+            Some(number) => number.to_string(),
+            None => "as found".to_owned(),
         }
     }
 
     /// The places of cells that are in the order of the axis.
-    fn places(self, cells: &[&BenchCell]) -> Vec<String> {
+    fn places(&self, cells: &[&BenchCell]) -> Vec<String> {
         let mut places: Vec<String> = cells.iter().map(|cell| self.place(&cell.point)).collect();
         places.dedup();
         places
-    }
-
-    /// The cells in the order of the axis.
-    fn sorted<'a>(self, cells: &[&'a BenchCell]) -> Vec<&'a BenchCell> {
-        let mut cells = cells.to_vec();
-        cells.sort_by_key(|cell| self.number(&cell.point));
-        cells
     }
 }
 
@@ -74,22 +64,25 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     let cells: Vec<&BenchCell> = cells.collect();
     // A setting of the device that has a grid needs no plot beside it.
     let grids = grids(result);
-    let gridded = |axis: &Varied| grids.iter().any(|grid| grid.axes.contains(&axis.name()));
-    let axes = Varied::ALL.into_iter().filter(|axis| !gridded(axis));
-    let sorted = axes.map(|axis| (axis, axis.sorted(&cells)));
-    let drawn = sorted.filter(|(axis, cells)| axis.places(cells).len() > 1);
-    drawn.map(|(axis, cells)| plot(axis, &cells)).collect()
+    let has_grid = |axis: &&Varied| grids.iter().any(|grid| grid.axes.contains(&axis.name));
+    let axes = AXES.iter().filter(|axis| !has_grid(axis));
+    let sorted = axes.map(|axis| {
+        let mut cells = cells.clone();
+        cells.sort_by_key(|cell| (axis.number)(&cell.point));
+        (axis, cells)
+    });
+    let varied = sorted.filter(|(axis, cells)| axis.places(cells).len() > 1);
+    varied.map(|(axis, cells)| plot(axis, &cells)).collect()
 }
 
 /// The plot over an axis of cells in its order.
-fn plot(axis: Varied, cells: &[&BenchCell]) -> Plot {
+fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
     let lines = lines(axis, cells);
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
-        let x = Axis::names_in_order(axis.name(), axis.places(cells));
+        let x = Axis::names_in_order(axis.name, axis.places(cells));
         let place = |cell: &BenchCell| axis.place(&cell.point);
-        View::new(quantity.label, x, Axis::from_zero(quantity.axis))
-            .series(series(&lines, quantity, place))
+        quantity.view(x).series(series(&lines, quantity, place))
     };
     // Latency against throughput tells which depth is worth its wait.
     let against = View::new(
@@ -97,12 +90,12 @@ fn plot(axis: Varied, cells: &[&BenchCell]) -> Plot {
         Axis::from_zero(iops.axis),
         Axis::from_zero(p99.axis),
     );
-    let id = format!("over-{}", axis.name().replace(' ', "-"));
-    Plot::new(id, format!("Over the {}", axis.name()), 440)
+    let id = format!("over-{}", axis.name.replace(' ', "-"));
+    Plot::new(id, format!("Over the {}", axis.name), 440)
         .note(format!(
             "Medians over the trials; latency from submission to reaping, over all trials. Against \
              IOPS each point is a {}.",
-            axis.name()
+            axis.name
         ))
         .views([iops, p50, p99, per_core].map(view))
         .view(against.series(series(&lines, p99, |cell| figure(cell, iops))))
@@ -118,7 +111,7 @@ struct Line<'a> {
     cells: Vec<&'a BenchCell>,
 }
 
-fn lines<'a>(axis: Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
+fn lines<'a>(axis: &Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for &cell in cells {
         let name = rest(axis, &cell.point, cells);
@@ -134,22 +127,22 @@ fn lines<'a>(axis: Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
 }
 
 /// Interface and method, and whatever else varies over the benchmark.
-fn rest(axis: Varied, point: &BenchPoint, all: &[&BenchCell]) -> String {
+fn rest(axis: &Varied, point: &BenchPoint, all: &[&BenchCell]) -> String {
     let varies = |of: &dyn Fn(&BenchPoint) -> String| {
         let own = of(point);
         all.iter().any(|cell| of(&cell.point) != own).then_some(own)
     };
     let mut words = vec![name(point)];
-    if axis != Varied::Size {
+    if axis.name != SIZE {
         words.extend(varies(&|p| p.bs.to_string()));
     }
     words.extend(varies(&|p| p.rw.clone()));
-    if axis != Varied::Depth {
+    if axis.name != DEPTH {
         words.extend(varies(&|p| format!("depth {}", p.depth)));
     }
     words.extend(varies(&|p| jobs(p.jobs)));
-    let queues = point.hw_queues.filter(|_| axis != Varied::Queues);
-    let requests = point.nr_requests.filter(|_| axis != Varied::Requests);
+    let queues = point.hw_queues.filter(|_| axis.name != QUEUES);
+    let requests = point.nr_requests.filter(|_| axis.name != REQUESTS);
     words.join(" ") + &settings(queues, requests) + &beside(&point.background)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bench::{Section, name};
 use crate::mode;
-use crate::plot::{Axis, Plot, Quantity, Series, Style, View, styles};
+use crate::plot::{Axis, Plot, Quantity, Series, Style, styles};
 use q2c_result::bench::{BenchCell, BenchResult, Curve};
 use q2c_stats::Interval;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub(crate) fn plot(result: &BenchResult, section: &Section, id: usize) -> Option
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
         let x = Axis::from_zero("jobs").ticks(jobs.iter().copied());
         let lines = lines(result, section, quantity, n == 0);
-        View::new(quantity.label, x, Axis::from_zero(quantity.axis)).series(lines)
+        quantity.view(x).series(lines)
     };
     Some(
         Plot::new(format!("jobs-{id}"), "Over the number of jobs", 460)
@@ -62,12 +62,9 @@ fn lines(
         series.push(line_over_jobs(line, style, &cells, quantity));
         let mut curves = result.scaling.iter().filter(|_| is_marked);
         let curve = curves.find(|c| name(&c.first) == *line && section.holds(&c.first));
-        series.extend(
-            curve
-                .map(|curve| marks(curve, style, &cells))
-                .into_iter()
-                .flatten(),
-        );
+        if let Some(curve) = curve {
+            series.extend(marks(curve, style, &cells));
+        }
     }
     series
 }
@@ -78,12 +75,15 @@ fn line_over_jobs(
     cells: &[&BenchCell],
     quantity: &Quantity<BenchCell, Interval>,
 ) -> Series {
-    let point = |cell: &&BenchCell| (f64::from(cell.point.jobs), (quantity.of)(cell));
-    let was = |cell: &&BenchCell| mode::words(&cell.effective_mode.was);
-    Series::medians(line, cells.iter().map(point), quantity.scale)
+    let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
+    let was = cells
+        .iter()
+        .map(|cell| mode::words(&cell.effective_mode.was));
+    quantity
+        .medians(line, points)
         .style(style)
         .size(7.0)
-        .texts(cells.iter().map(was))
+        .texts(was)
         .hover("{y} at {x} jobs; was {text}")
 }
 

@@ -88,8 +88,7 @@ fn front(sweep: &Sweep) -> Series {
         draw: Draw::DottedLine,
         ..dots("Pareto front", &cells)
     }
-    .colour("@ink")
-    .width(1.0)
+    .pen("@ink", 1.0)
     .size(4.0)
 }
 

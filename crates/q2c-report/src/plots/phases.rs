@@ -104,31 +104,27 @@ fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
 fn views(courses: &[Course<'_>]) -> Vec<View> {
     let slices = || courses.iter().flat_map(Course::slices);
     let styles = styles(courses.len());
-    let coloured = || courses.iter().zip(&styles);
     let misses = |(course, style): (&Course<'_>, &Style)| {
         let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
-        let series = course.series(style, "% missed", rate).below().unlisted();
-        course
-            .slices()
-            .any(|s| s.miss_rate.is_some())
-            .then_some(series)
+        let may_miss = course.slices().any(|slice| slice.miss_rate.is_some());
+        may_miss.then(|| course.series(style, "% missed", rate).below().unlisted())
     };
     let view = |quantity: &Quantity<Slice>| {
-        let upper = coloured().map(|(course, style)| {
-            let figure = |slice: &Slice| (quantity.of)(slice) * quantity.scale;
-            course.series(style, quantity.unit(), figure)
-        });
-        let lower: Vec<Series> = coloured().filter_map(misses).collect();
-        let (time, y) = (Axis::over_time("time, s"), Axis::from_zero(quantity.axis));
-        let mut view = View::new(quantity.label, time, y).series(upper);
+        let courses_of = || courses.iter().zip(&styles);
+        let series = |(course, style): (&Course<'_>, &Style)| {
+            course.series(style, quantity.unit(), |slice| quantity.figure(slice))
+        };
+        let lower: Vec<Series> = courses_of().filter_map(misses).collect();
+        let mut view = quantity.view(Axis::over_time("time, s"));
         if !lower.is_empty() {
-            view = view.above(Axis::from_zero("miss rate, %")).series(lower);
+            view = view.above(Axis::from_zero("miss rate, %"));
         }
-        view.marks(courses.first().map(Course::marks).unwrap_or_default())
+        view.series(courses_of().map(series))
+            .series(lower)
+            .marks(courses.first().map(Course::marks).unwrap_or_default())
     };
-    let shown = QUANTITIES
-        .iter()
-        .filter(|of| slices().any(|slice| (of.of)(slice) > 0.0));
+    let shown = QUANTITIES.iter();
+    let shown = shown.filter(|quantity| slices().any(|slice| quantity.figure(slice) > 0.0));
     shown.map(view).collect()
 }
 

@@ -16,8 +16,7 @@ pub(crate) fn plot(result: &PollSearchResult) -> Plot {
     let diagonal = Series::line("", [(0.0, 0.0), (100.0, 100.0)])
         .unlisted()
         .without_hover()
-        .colour("@muted")
-        .width(1.0)
+        .pen("@muted", 1.0)
         .dash("dash");
     let diagonal = (!dots.is_empty()).then_some(diagonal);
     let axis = |patterns: &str| Axis::from_zero(format!("loss on the {patterns}, %"));

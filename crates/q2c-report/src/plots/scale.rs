@@ -61,8 +61,7 @@ fn points(points: &[CurvePoint]) -> Series {
     };
     Series::dotted_line("measured", over_jobs(points, |p| p.iops))
         .y_whiskers(whiskers)
-        .colour("@interrupt")
-        .width(1.6)
+        .pen("@interrupt", 1.6)
         .size(8.0)
         .hover("{y} KIOPS, measured")
 }

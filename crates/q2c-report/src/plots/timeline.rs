@@ -50,9 +50,7 @@ fn series(timeline: &Timeline) -> [Series; 4] {
     [
         latencies("latency, in time", false).colour("@muted"),
         latencies("latency, missed", true).colour("#e5484d"),
-        Series::steps(asked, over_time(&timeline.asked_ns))
-            .colour("@chosen")
-            .width(1.5),
+        Series::steps(asked, over_time(&timeline.asked_ns)).pen("@chosen", 1.5),
         Series::dots("reaped, simulated", over_time(&timeline.woke_ns))
             .below()
             .size(3.0)

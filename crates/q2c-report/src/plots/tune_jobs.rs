@@ -2,7 +2,7 @@
 //! the recommended method.
 
 use crate::label;
-use crate::plot::{Axis, Plot, Quantity, Series, View, with_data};
+use crate::plot::{Axis, Plot, Quantity, Series, with_data};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::role::{CellRole, Role};
@@ -11,41 +11,27 @@ use q2c_result::tune_jobs::TuneJobsResult;
 use q2c_stats::Interval;
 
 /// A line: its name, its colour, its width, and its cell in a run.
-struct LineOver {
-    name: &'static str,
-    colour: &'static str,
-    width: f64,
-    of: fn(&TuneResult, Bytes) -> Option<&Cell>,
-}
+type LineOver = (
+    &'static str,
+    &'static str,
+    f64,
+    fn(&TuneResult, Bytes) -> Option<&Cell>,
+);
 
 const LINES: [LineOver; 4] = [
-    LineOver {
-        name: "interrupt",
-        colour: "@interrupt",
-        width: 1.4,
-        of: |run, bs| find(run, bs, |cell| cell.method == Method::INTERRUPT),
-    },
-    LineOver {
-        name: "poll",
-        colour: "@poll",
-        width: 1.4,
-        of: |run, bs| find(run, bs, |cell| cell.method == Method::POLL),
-    },
-    LineOver {
-        name: "Linux's rule",
-        colour: "@a",
-        width: 1.4,
-        of: |run, bs| find(run, bs, |cell| cell.role == CellRole::Known(Role::Linux)),
-    },
-    LineOver {
-        name: "recommended",
-        colour: "@chosen",
-        width: 2.6,
-        of: |run, bs| {
-            let recommendation = label::recommendation_of(run, bs);
-            find(run, bs, |cell| label::is_recommended(cell, recommendation))
-        },
-    },
+    ("interrupt", "@interrupt", 1.4, |run, bs| {
+        find(run, bs, |cell| cell.method == Method::INTERRUPT)
+    }),
+    ("poll", "@poll", 1.4, |run, bs| {
+        find(run, bs, |cell| cell.method == Method::POLL)
+    }),
+    ("Linux's rule", "@a", 1.4, |run, bs| {
+        find(run, bs, |cell| cell.role == CellRole::Known(Role::Linux))
+    }),
+    ("recommended", "@chosen", 2.6, |run, bs| {
+        let recommendation = label::recommendation_of(run, bs);
+        find(run, bs, |cell| label::is_recommended(cell, recommendation))
+    }),
 ];
 
 fn find(run: &TuneResult, bs: Bytes, is_it: impl Fn(&Cell) -> bool) -> Option<&Cell> {
@@ -77,8 +63,8 @@ pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
     let view = |quantity: &Quantity<Cell, Interval>| {
         let x = Axis::from_zero("jobs").ticks(jobs());
         let lines = LINES.iter();
-        View::new(quantity.label, x, Axis::from_zero(quantity.axis))
-            .series(lines.filter_map(|line| series(result, bs, line, quantity)))
+        let series = lines.filter_map(|line| series(result, bs, line, quantity));
+        quantity.view(x).series(series)
     };
     let plot = Plot::new("jobs", "Over the number of jobs", 420)
         .note(format!(
@@ -92,20 +78,17 @@ pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
 fn series(
     result: &TuneJobsResult,
     bs: Bytes,
-    line: &LineOver,
+    (name, colour, width, of): &LineOver,
     quantity: &Quantity<Cell, Interval>,
 ) -> Option<Series> {
     let cells = result.runs.iter();
-    let cells = cells.filter_map(|run| Some((f64::from(run.job.jobs), (line.of)(run, bs)?)));
+    let cells = cells.filter_map(|run| Some((f64::from(run.job.jobs), of(run, bs)?)));
     let is_measured = |(_, cell): &(f64, &Cell)| (quantity.of)(cell).trials > 0;
     let cells: Vec<(f64, &Cell)> = cells.filter(is_measured).collect();
-    let points = cells
-        .iter()
-        .map(|(jobs, cell)| (*jobs, (quantity.of)(cell)));
-    let series = Series::medians(line.name, points, quantity.scale)
+    let series = quantity
+        .medians(name, cells.iter().copied())
         .texts(cells.iter().map(|(_, cell)| label::cell(cell)))
-        .colour(line.colour)
-        .width(line.width)
+        .pen(*colour, *width)
         .size(7.0)
         .hover("{y} at {x} jobs: {text}");
     (!cells.is_empty()).then_some(series)

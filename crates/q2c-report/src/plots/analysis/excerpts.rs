@@ -166,8 +166,7 @@ fn stage_lines(
     let line = Series::line(name, points)
         .exact()
         .texts(texts)
-        .colour(colour)
-        .width(7.0)
+        .pen(colour, 7.0)
         .hover_alone("{text}");
     is_there.then_some(line)
 }

@@ -119,10 +119,7 @@ fn rates(windows: &[Throughput], unit: &'static str, of: fn(&Moved) -> f64) -> V
         let points = windows
             .iter()
             .map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
-        let line = Series::line(name, points)
-            .colour(colour)
-            .width(1.5)
-            .unit(unit);
+        let line = Series::line(name, points).pen(colour, 1.5).unit(unit);
         windows
             .iter()
             .any(|window| moved(window).ios > 0)

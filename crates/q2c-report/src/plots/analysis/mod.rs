@@ -1,7 +1,6 @@
 //! Plots of a trace's analysis. Each title is the question that its plot answers.
 
 mod excerpts;
-mod grid;
 mod load;
 mod offsets;
 mod queues;

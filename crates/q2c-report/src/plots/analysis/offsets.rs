@@ -2,8 +2,8 @@
 //! a map of their number.
 
 use super::excerpts::ends_of;
-use super::grid::{Counts, Grid};
 use super::{READS, WRITES};
+use crate::offset_grid::{Counts, Grid};
 use crate::plot::{Axis, Colours, Plot, Series, Values, View};
 use crate::quantity::{count, duration, size};
 use q2c_model::Bytes;

@@ -44,8 +44,7 @@ fn bars(queues: &[Hctx]) -> [Series; 2] {
             .colour("@a")
             .hover_alone("{y} requests of queue {x}"),
         Series::line("mean", queues.iter().map(|queue| (name(queue), mean)))
-            .colour("@ink")
-            .width(1.5)
+            .pen("@ink", 1.5)
             .dash("dot")
             .without_hover(),
     ]

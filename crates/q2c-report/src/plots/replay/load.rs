@@ -80,8 +80,7 @@ fn plot(lines: &[Line<'_>], measure: &Measure) -> Plot {
 fn recorded(trial: &ReplayTrial, measure: &Measure) -> Option<Series> {
     let is_known = windows(trial, measure.recorded).any(|(_, figure)| figure.is_some());
     let series = Series::line("recorded", windows(trial, measure.recorded))
-        .colour("@shade1")
-        .width(5.0)
+        .pen("@shade1", 5.0)
         .unit(measure.unit);
     is_known.then_some(series)
 }

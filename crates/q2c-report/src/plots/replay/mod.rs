@@ -42,8 +42,7 @@ impl<'a> Line<'a> {
     fn series(&self, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
         Series::line(&self.name, points)
             .grouped()
-            .colour(self.colour)
-            .width(1.8)
+            .pen(self.colour, 1.8)
     }
 }
 
