@@ -82,6 +82,23 @@ fn job(of: &Document<'_>) -> String {
 mod tests {
     use super::*;
     use crate::document::Facts;
+    use crate::terminal::Screen;
+    use std::cell::Cell;
+
+    #[test]
+    fn plots_are_made_once_and_for_a_page_alone() {
+        let made = Cell::new(0);
+        let section = Section::new("only plots").plots(|| {
+            made.set(made.get() + 1);
+            Vec::new()
+        });
+        let document = Document::default().section(section);
+        let text = document.text(Screen::new(80, false)) + &document.markdown();
+        assert_eq!(made.get(), 0, "{text}");
+        let page = document.page().expect("make the page");
+        assert_eq!(made.get(), 1);
+        assert!(!page.contains("only plots"), "a section without plots");
+    }
 
     #[test]
     fn the_line_below_the_title_names_disk_and_machine_once() {

@@ -15,9 +15,10 @@ const TAIL: [(f64, &str); 7] = [
 ];
 
 /// What stands along an axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Scale {
     /// Numbers, or names where the series have names.
+    #[default]
     Linear,
     Log,
     /// Names, in this order or, without one, in that of the series.
@@ -25,7 +26,7 @@ pub(crate) enum Scale {
 }
 
 /// An axis. Its title names the unit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Axis {
     pub title: String,
     pub scale: Scale,
@@ -39,24 +40,16 @@ pub(crate) struct Axis {
     pub ticks: Vec<f64>,
     /// Names of the ticks; without any, they are the numbers.
     pub tick_names: Vec<String>,
-    /// Whether the ticks have their numbers or names beside them.
-    pub labelled: bool,
-    pub grid: bool,
+    /// Whether the ticks are without their numbers or names.
+    pub is_bare: bool,
+    pub without_grid: bool,
 }
 
 impl Axis {
     pub fn new(title: impl Into<String>) -> Self {
         Axis {
             title: title.into(),
-            scale: Scale::Linear,
-            from_zero: false,
-            linked: false,
-            reversed: false,
-            range: None,
-            ticks: Vec::new(),
-            tick_names: Vec::new(),
-            labelled: true,
-            grid: true,
+            ..Axis::default()
         }
     }
 
@@ -127,7 +120,7 @@ impl Axis {
         ticks(ticks: impl IntoIterator<Item = u32>) {
             ticks = ticks.into_iter().map(f64::from).collect()
         }
-        without_grid() { grid = false }
+        without_grid() { without_grid = true }
     }
 
     pub fn named_ticks(mut self, ticks: Vec<f64>, names: Vec<String>) -> Self {

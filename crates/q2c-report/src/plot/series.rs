@@ -327,3 +327,29 @@ impl Series {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_numbers_where_all_are() {
+        let (four, auto) = (Place::Number(4.0), Place::Name("auto".to_owned()));
+        let numbers: Values = [four.clone(), four.clone()].into_iter().collect();
+        assert_eq!(numbers, Values::Numbers(vec![4.0, 4.0]));
+        let names: Values = [four, auto].into_iter().collect();
+        assert_eq!(names, ["4", "auto"].into_iter().collect());
+    }
+
+    #[test]
+    fn whiskers_reach_from_the_median_to_the_extremes() {
+        let interval = Interval::of(&[1000.0, 3000.0, 7000.0]);
+        let series = Series::medians("", [("a", interval), ("b", Interval::default())], 1e-3);
+        let Values::Numbers(y) = &series.y else {
+            panic!("{series:?}");
+        };
+        assert!(y[0] == 3.0 && y[1].is_nan(), "{y:?}");
+        let whiskers = series.y_whiskers.expect("whiskers");
+        assert_eq!((whiskers.below[0], whiskers.above[0]), (2.0, 4.0));
+    }
+}

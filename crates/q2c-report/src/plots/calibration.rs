@@ -106,15 +106,9 @@ fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
 }
 
 fn plot(id: &str, title: &'static str, note: &str, y: &str, series: Vec<Series>) -> Plot {
-    let view = View::new(
-        title,
-        Axis::from_zero("sleep asked, us"),
-        Axis::from_zero(y),
-    );
-    Plot::new(id, title, 340)
-        .note(note)
-        .narrow()
-        .view(view.series(series))
+    let (x, y) = (Axis::from_zero("sleep asked, us"), Axis::from_zero(y));
+    let view = View::new(title, x, y).series(series);
+    Plot::new(id, title, 340).note(note).narrow().view(view)
 }
 
 const HOVER: &str = "asked {x} us: {y} us";
@@ -128,10 +122,8 @@ fn points(
     let about = |p: &CalibrationPoint| {
         format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
     };
-    let figures = points
-        .iter()
-        .map(|p| (p.asked_ns * NS_TO_US, of(p) * NS_TO_US));
-    Series::dots(name, figures)
+    let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, of(p) * NS_TO_US);
+    Series::dots(name, points.iter().map(us))
         .texts(points.iter().map(about))
         .colour(colour)
         .size(7.0)
@@ -147,10 +139,8 @@ fn curve(
     let asked = calibration.points.iter().map(|p| p.asked_ns);
     let longest = asked.fold(0.0, f64::max);
     let sleeps = (0..=STEPS).map(|step| longest * f64::from(step) / f64::from(STEPS));
-    Series::line(
-        name,
-        sleeps.map(|sleep| (sleep * NS_TO_US, of(sleep) * NS_TO_US)),
-    )
-    .pen(colour, 1.5)
-    .hover(HOVER)
+    let us = |sleep: f64| (sleep * NS_TO_US, of(sleep) * NS_TO_US);
+    Series::line(name, sleeps.map(us))
+        .pen(colour, 1.5)
+        .hover(HOVER)
 }

@@ -31,20 +31,12 @@ struct Map<'a> {
 
 /// The maps of ratio against period for the rules `mean` and `min`.
 pub(crate) fn plot(sweep: &Sweep) -> Plot {
-    let map = |rule: &'static str| Map {
-        rule,
-        cells: sweep
-            .cells
-            .iter()
-            .filter(|cell| cell.rule == rule)
-            .filter_map(placed)
-            .collect(),
+    let map = |rule: &'static str| {
+        let cells = sweep.cells.iter().filter(|cell| cell.rule == rule);
+        let cells: Vec<Placed<'_>> = cells.filter_map(placed).collect();
+        (!cells.is_empty()).then_some(Map { rule, cells })
     };
-    let maps = RULES
-        .map(map)
-        .into_iter()
-        .filter(|map| !map.cells.is_empty());
-    let maps: Vec<Map<'_>> = maps.collect();
+    let maps: Vec<Map<'_>> = RULES.into_iter().filter_map(map).collect();
     Plot::new("heat-map", "Sweep: ratio against period", 420)
         .note(
             "Simulated on the recording. Crosses: out of the limits or below the IOPS floor; the colours span the others. Ring: the best by the \
@@ -88,7 +80,7 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
             .first()
             .is_some_and(|first| first.ratios() == map.ratios());
         Axis {
-            labelled: n == 0 || !is_same,
+            is_bare: n > 0 && is_same,
             ..ratio_axis(map, if n == 0 { "ratio, %" } else { "" })
         }
     });

@@ -25,13 +25,8 @@ struct Loss<'a> {
 
 fn losses(scored: &ScoredPolicy) -> Vec<Loss<'_>> {
     let policy = scored.policy.as_str();
-    let losses = scored.losses.iter();
-    losses
-        .map(|loss| Loss {
-            loss: *loss,
-            policy,
-        })
-        .collect()
+    let losses = scored.losses.iter().copied();
+    losses.map(|loss| Loss { loss, policy }).collect()
 }
 
 fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {

@@ -87,7 +87,7 @@ fn axis(of: &Axis) -> Value {
         Scale::Log => (Some("log"), None),
         Scale::Names(names) => (Some("category"), Some(names).filter(|all| !all.is_empty())),
     };
-    let hidden = |is_shown: bool| (!is_shown).then_some(false);
+    let no_grid = of.without_grid.then_some(false);
     filled(json!({
         "title": {"text": text(&of.title)},
         "type": kind,
@@ -100,9 +100,9 @@ fn axis(of: &Axis) -> Value {
         "range": of.range.map(|(from, to)| [number(from), number(to)]),
         "tickvals": Some(numbers(&of.ticks, true)).filter(|_| !of.ticks.is_empty()),
         "ticktext": Some(texts(&of.tick_names)).filter(|_| !of.tick_names.is_empty()),
-        "showticklabels": hidden(of.labelled),
-        "showgrid": hidden(of.grid),
-        "zeroline": hidden(of.grid),
+        "showticklabels": of.is_bare.then_some(false),
+        "showgrid": no_grid,
+        "zeroline": no_grid,
     }))
 }
 

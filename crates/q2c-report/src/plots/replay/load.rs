@@ -67,14 +67,12 @@ fn plot(lines: &[Line<'_>], measure: &Measure) -> Plot {
             .unit(measure.unit)
     });
     let series: Vec<Series> = recorded.into_iter().chain(replayed).collect();
-    let (linear, logarithmic) = (
-        Axis::from_zero(measure.axis),
-        Axis::logarithmic(measure.axis),
-    );
+    let linear = over_time("linear", Axis::from_zero(measure.axis));
+    let logarithmic = over_time("logarithmic", Axis::logarithmic(measure.axis));
     Plot::new(measure.id, title, 400)
         .note(note)
-        .view(over_time("linear", linear).series(series.clone()))
-        .view(over_time("logarithmic", logarithmic).series(series))
+        .view(linear.series(series.clone()))
+        .view(logarithmic.series(series))
 }
 
 fn recorded(trial: &ReplayTrial, measure: &Measure) -> Option<Series> {
