@@ -37,7 +37,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(map: &OffsetMap, (most_columns, most_rows): (usize, usize)) -> Places {
+    fn from_map(map: &OffsetMap, (most_columns, most_rows): (usize, usize)) -> Places {
         let ends = || {
             map.windows
                 .iter()
@@ -92,8 +92,8 @@ impl Places {
 
 impl Grid {
     /// The grid of a map, of so many columns and rows at most.
-    pub fn of(map: &OffsetMap, most: (usize, usize)) -> Grid {
-        let places = Places::of(map, most);
+    pub fn from_map(map: &OffsetMap, most: (usize, usize)) -> Grid {
+        let places = Places::from_map(map, most);
         let window_ns = places.length as f64 * 2f64.powi(places.joined[0] as i32);
         let begin = places.first_end as f64 - places.length as f64;
         Grid {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn windows_stand_at_their_times() {
-        let grid = Grid::of(&map(&[(0, 7, 2), (13, 9, 3)]), (16, 16));
+        let grid = Grid::from_map(&map(&[(0, 7, 2), (13, 9, 3)]), (16, 16));
         let wanted: Counts = vec![
             vec![Some(2), None, None],
             vec![None, None, None],
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn neighbours_are_put_together_until_there_are_few() {
         let reads = [(0, 6, 1), (5, 7, 2), (13, 9, 4), (21, 9, 8)];
-        let grid = Grid::of(&map(&reads), (2, 2));
+        let grid = Grid::from_map(&map(&reads), (2, 2));
         assert_eq!(
             grid.reads,
             Some(vec![vec![Some(3), None], vec![None, Some(12)]])
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn absurd_maps_make_no_large_grid() {
-        let grid = Grid::of(&map(&[(0, 0, 1), (u64::MAX, u64::MAX, 1)]), (4, 4));
+        let grid = Grid::from_map(&map(&[(0, 0, 1), (u64::MAX, u64::MAX, 1)]), (4, 4));
         let reads = grid.reads.expect("reads");
         assert!(reads.len() <= 4 && reads[0].len() <= 4);
     }

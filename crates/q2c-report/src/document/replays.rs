@@ -127,7 +127,11 @@ fn lines(result: &CompareResult) -> Vec<Line<'_>> {
     };
     let line = |(at, (one, device)): (usize, (&Comparison, _))| {
         let device: &DeviceRun = device;
-        Some(Line::of(at, &name(one, device), device.shown.as_ref()?))
+        Some(Line::compared(
+            at,
+            &name(one, device),
+            device.shown.as_ref()?,
+        ))
     };
     all.enumerate().filter_map(line).collect()
 }

@@ -145,11 +145,11 @@ fn hover(hover: &Hover) -> Option<String> {
 
 /// The texts of the points; those of cells by row.
 fn point_texts(series: &Series) -> Option<Value> {
-    let all = match series.cells.first() {
+    let texts_of_points = match series.cells.first() {
         Some(row) => series.texts.chunks(row.len()).map(texts).collect(),
         None => texts(&series.texts),
     };
-    Some(all).filter(|_| !series.texts.is_empty())
+    Some(texts_of_points).filter(|_| !series.texts.is_empty())
 }
 
 fn line(series: &Series) -> Value {

@@ -105,7 +105,7 @@ pub(crate) struct Whiskers {
 
 impl Whiskers {
     /// Thin whiskers from the medians to the smallest and the largest trial.
-    pub fn of(intervals: &[Interval], scale: f64) -> Self {
+    pub fn from_intervals(intervals: &[Interval], scale: f64) -> Self {
         let side = |of: fn(&Interval) -> f64| intervals.iter().map(|i| of(i) * scale).collect();
         Whiskers {
             above: side(|i| i.max - i.median),
@@ -245,7 +245,7 @@ impl Series {
     ) -> Self {
         let (x, intervals): (Vec<X>, Vec<Interval>) = points.into_iter().unzip();
         let y = intervals.iter().map(|i| known(i) * scale);
-        let whiskers = Whiskers::of(&intervals, scale);
+        let whiskers = Whiskers::from_intervals(&intervals, scale);
         Series::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
     }
 

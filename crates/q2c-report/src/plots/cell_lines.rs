@@ -18,7 +18,7 @@ pub(crate) struct CellLine<'a> {
 }
 
 /// The cells of one block size with their colours.
-pub(crate) fn of_size(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
+pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
     let recommendation = label::recommendation_of(result, bs);
     let mut others = OTHERS.iter().cycle();
     let mut line = |cell| {

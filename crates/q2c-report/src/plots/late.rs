@@ -67,8 +67,8 @@ fn misses(run: &LateRun) -> impl Iterator<Item = Series> {
         ("miss, alone on the device", "@d", alone),
         ("miss, beside others", "@e", beside),
     ];
-    let there = groups.into_iter().filter(|(.., misses)| !misses.is_empty());
-    there.map(move |(name, colour, misses)| {
+    let present = groups.into_iter().filter(|(.., misses)| !misses.is_empty());
+    present.map(move |(name, colour, misses)| {
         Series::dots(name, misses.into_iter().map(lateness))
             .below()
             .colour(colour)

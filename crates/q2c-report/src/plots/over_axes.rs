@@ -114,7 +114,7 @@ struct Line<'a> {
 fn lines<'a>(axis: &Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for &cell in cells {
-        let name = rest(axis, &cell.point, cells);
+        let name = line_name(axis, &cell.point, cells);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.cells.push(cell),
             None => lines.push(Line {
@@ -127,10 +127,11 @@ fn lines<'a>(axis: &Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
 }
 
 /// Interface and method, and whatever else varies over the benchmark.
-fn rest(axis: &Varied, point: &BenchPoint, all: &[&BenchCell]) -> String {
+fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String {
     let varies = |of: &dyn Fn(&BenchPoint) -> String| {
-        let own = of(point);
-        all.iter().any(|cell| of(&cell.point) != own).then_some(own)
+        let here = of(point);
+        let is_elsewhere = |cell: &&BenchCell| of(&cell.point) != here;
+        cells.iter().any(is_elsewhere).then_some(here)
     };
     let mut words = vec![name(point)];
     if axis.name != SIZE {

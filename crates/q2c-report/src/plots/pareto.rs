@@ -133,8 +133,8 @@ fn measured(line: &CellLine<'_>) -> Series {
         &line.name,
         [(rates.cpu_pct.median, rates.iops.median * 1e-3)],
     )
-    .x_whiskers(Whiskers::of(&[rates.cpu_pct], 1.0))
-    .y_whiskers(Whiskers::of(&[rates.iops], 1e-3))
+    .x_whiskers(Whiskers::from_intervals(&[rates.cpu_pct], 1.0))
+    .y_whiskers(Whiskers::from_intervals(&[rates.iops], 1e-3))
     .colour(line.colour)
     .size(if line.is_recommended { 15.0 } else { 10.0 })
     .edge("@paper", 1.5)

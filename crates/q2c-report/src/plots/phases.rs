@@ -64,7 +64,7 @@ fn same_place(a: &BenchPoint, b: &BenchPoint) -> bool {
 /// follow each other.
 fn courses<'a>(result: &'a BenchResult, place: &BenchPoint) -> Vec<Course<'a>> {
     let cells = result.cells.iter();
-    let own: Vec<&BenchCell> = cells
+    let cells: Vec<&BenchCell> = cells
         .filter(|cell| same_place(&cell.point, place) && !cell.courses.is_empty())
         .collect();
     let of_point = |a: &&BenchCell, b: &&BenchCell| {
@@ -74,7 +74,7 @@ fn courses<'a>(result: &'a BenchResult, place: &BenchPoint) -> Vec<Course<'a>> {
         };
         without(a) == without(b)
     };
-    own.chunk_by(of_point).filter_map(course).collect()
+    cells.chunk_by(of_point).filter_map(course).collect()
 }
 
 /// The course of the trial with the median IOPS over all phases.
@@ -83,8 +83,8 @@ fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
         let mut sum = 0.0;
         for cell in cells {
             let counted = cell.courses.get(trial)?.iter().filter(|s| s.counted);
-            let each: Vec<f64> = counted.map(|slice| slice.iops).collect();
-            sum += each.iter().sum::<f64>() / each.len().max(1) as f64;
+            let iops: Vec<f64> = counted.map(|slice| slice.iops).collect();
+            sum += iops.iter().sum::<f64>() / iops.len().max(1) as f64;
         }
         Some(sum)
     };

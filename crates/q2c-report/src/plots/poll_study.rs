@@ -71,14 +71,14 @@ fn view(
 
 /// The colour and the text of a rule on a pattern; a gap where the pattern does not count.
 fn cell(result: &PollStudyResult, pattern: usize, loss: &Loss<'_>) -> (Option<f64>, String) {
-    let of = &result.patterns[pattern];
-    if of.own_best.is_none() {
+    let pattern = &result.patterns[pattern];
+    if pattern.own_best.is_none() {
         return (None, String::new());
     }
     let says = match loss.loss {
         None => "breaks a limit".to_owned(),
         Some(loss) => format!("loses {:.1} %", loss * 100.0),
     };
-    let text = format!("{} on {}\n{says}", loss.policy, of.name);
+    let text = format!("{} on {}\n{says}", loss.policy, pattern.name);
     (Some(loss.loss.unwrap_or(1.0) * 100.0), text)
 }

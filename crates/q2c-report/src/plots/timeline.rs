@@ -41,8 +41,8 @@ fn series(timeline: &Timeline) -> [Series; 4] {
         let pairs = over_time(&timeline.latency_ns)
             .into_iter()
             .zip(&timeline.missed);
-        let own = pairs.filter(|(_, missed)| **missed == is_missed);
-        Series::dots(name, own.map(|(pair, _)| pair))
+        let chosen = pairs.filter(|(_, missed)| **missed == is_missed);
+        Series::dots(name, chosen.map(|(pair, _)| pair))
             .size(4.0)
             .hover("{y} us at {x} ms")
     };

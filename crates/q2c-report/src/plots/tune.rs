@@ -1,6 +1,7 @@
 //! The plots of `q2c tune`, by block size.
 
-use super::{calibration, cell_lines, fidelity, heat_map, late, latency, over_time, pareto};
+use super::cell_lines::cell_lines;
+use super::{calibration, fidelity, heat_map, late, latency, over_time, pareto};
 use crate::label;
 use crate::plot::{Plot, with_data};
 use q2c_model::Bytes;
@@ -9,13 +10,13 @@ use q2c_result::tune::TuneResult;
 /// The plot that answers the question: IOPS against CPU.
 pub(crate) fn answer(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let sweep = result.sweeps.iter().find(|sweep| sweep.bs == bs);
-    let plot = pareto::plot(sweep, &cell_lines::of_size(result, bs));
+    let plot = pareto::plot(sweep, &cell_lines(result, bs));
     with_data([plot], &suffix(bs))
 }
 
 /// What the cells did over time, and how the sweep came to its best.
 pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
-    let lines = cell_lines::of_size(result, bs);
+    let lines = cell_lines(result, bs);
     let sweep = result.sweeps.iter().find(|sweep| sweep.bs == bs);
     let mut plots = vec![over_time::throughput(&lines), over_time::sleep(&lines)];
     plots.extend(late::plots(&lines));
@@ -29,7 +30,7 @@ pub(crate) fn knowledge(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let calibration = result.calibration.iter().find(|of| of.bs == bs);
     let mut plots: Vec<Plot> = Vec::new();
     plots.extend(calibration.into_iter().flat_map(calibration::plots));
-    plots.extend(fidelity::plots(&cell_lines::of_size(result, bs)));
+    plots.extend(fidelity::plots(&cell_lines(result, bs)));
     with_data(plots, &suffix(bs))
 }
 

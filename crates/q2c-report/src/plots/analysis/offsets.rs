@@ -20,8 +20,8 @@ pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
         return Vec::new();
     }
     match complete_excerpt(result) {
-        Some(ios) => of_ios(ios),
-        None => of_maps(&result.offsets),
+        Some(ios) => plots_of_ios(ios),
+        None => plots_of_maps(&result.offsets),
     }
 }
 
@@ -73,7 +73,7 @@ fn offsets_over_time(label: &'static str, unit: Unit) -> View {
     View::new(label, Axis::over_time("time, s"), offset)
 }
 
-fn of_ios(ios: &[ExcerptIo]) -> Vec<Plot> {
+fn plots_of_ios(ios: &[ExcerptIo]) -> Vec<Plot> {
     let mut devices: BTreeMap<&str, Vec<&ExcerptIo>> = BTreeMap::new();
     let moves = |io: &&ExcerptIo| io.bytes > 0 && ["read", "write"].contains(&io.op.as_str());
     for io in ios.iter().filter(moves) {
@@ -99,18 +99,18 @@ fn offset(io: &ExcerptIo) -> f64 {
 fn dots(ios: &[&ExcerptIo]) -> View {
     let unit = unit(ios.iter().map(|io| offset(io)).fold(0.0, f64::max));
     let dots = |op, name: &str, colour: &'static str, symbol| {
-        let own: Vec<&ExcerptIo> = ios.iter().copied().filter(|io| io.op == op).collect();
-        let places = own
+        let moved: Vec<&ExcerptIo> = ios.iter().copied().filter(|io| io.op == op).collect();
+        let places = moved
             .iter()
             .map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
         let dots = Series::dots(name, places)
             .exact()
-            .texts(own.iter().map(|io| about(io)))
+            .texts(moved.iter().map(|io| about(io)))
             .colour(colour)
             .size(7.0)
             .symbol(symbol)
             .hover_alone("{text}");
-        (!own.is_empty()).then_some(dots)
+        (!moved.is_empty()).then_some(dots)
     };
     offsets_over_time("dots", unit)
         .legend(true)
@@ -128,7 +128,7 @@ fn about(io: &ExcerptIo) -> String {
     )
 }
 
-fn of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
+fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
     let counted = maps.iter().map(|map| (map.device.clone(), map.ios(), map));
     let (shown, left_out) = choose(counted.filter(|(_, ios, _)| *ios > 0).collect());
     // Many cells make the page large.
@@ -137,7 +137,7 @@ fn of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
         _ => (128, 64),
     };
     let plot_of = |(n, (device, map)): (usize, (String, &OffsetMap))| {
-        let grid = Grid::of(map, most);
+        let grid = Grid::from_map(map, most);
         let note = format!(
             "Colour: how many {} begin in {} of the device and {}. Level bands: one place again and \
              again; slopes: one place behind the other; clouds: anywhere. Of {} I/Os with \

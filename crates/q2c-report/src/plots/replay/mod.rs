@@ -29,7 +29,7 @@ impl<'a> Line<'a> {
     }
 
     /// The line of a compared device; `at` is its place among the devices.
-    pub fn of(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
+    pub fn compared(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
         Line {
             name: device.to_owned(),
             colour: COLOURS[at % COLOURS.len()],
