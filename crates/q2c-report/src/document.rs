@@ -18,22 +18,23 @@ pub use doctor_fix::count_settings;
 
 use crate::facts::{self, Fact};
 use crate::html::RenderError;
-use crate::html::chart::Chart;
 use crate::label;
+use crate::plot::Plot;
 use crate::said::{Said, Table, Weight};
 use crate::sim_machine;
 use crate::terminal::Screen;
 use q2c_result::{DoctorReport, Machine, Target, Warning};
+use std::cell::OnceCell;
 
 /// A result that has a report.
 pub trait Reported {
     /// Makes the content of its report.
-    fn document(&self) -> Document;
+    fn document(&self) -> Document<'_>;
 }
 
 /// The content of a report.
 #[derive(Default)]
-pub struct Document {
+pub struct Document<'a> {
     /// The command that made the result, as it is typed behind `q2c`.
     pub(crate) command: &'static str,
     pub(crate) version: String,
@@ -52,7 +53,7 @@ pub struct Document {
     pub(crate) answers: Vec<Answer>,
     /// Sentences that stand between the answers and the sections.
     pub(crate) notices: Vec<Said>,
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<Section<'a>>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) facts: Vec<Facts>,
 }
@@ -98,28 +99,40 @@ impl From<Said> for Answer {
 }
 
 /// Something that a section shows.
-pub(crate) enum Part {
+pub(crate) enum Part<'a> {
     Told(Vec<Said>),
     /// A table, and how much each of its rows matters; none for rows that are alike.
     Table(Table, Vec<Weight>),
-    Charts(Vec<Chart>),
+    Plots(Plots<'a>),
     /// How to read what stands above.
     Remark(String),
     /// Lines to copy, or to carry out.
     Lines(Vec<String>),
 }
 
+/// Plots that are made when a page asks for them; no other form does.
+pub(crate) struct Plots<'a> {
+    make: Box<dyn Fn() -> Vec<Plot> + 'a>,
+    made: OnceCell<Vec<Plot>>,
+}
+
+impl Plots<'_> {
+    pub fn get(&self) -> &[Plot] {
+        self.made.get_or_init(&self.make)
+    }
+}
+
 /// A part of a report under a title.
 #[derive(Default)]
-pub(crate) struct Section {
+pub(crate) struct Section<'a> {
     pub title: String,
-    pub parts: Vec<Part>,
+    pub parts: Vec<Part<'a>>,
     /// Whether a reader has to ask for the section: a page has it folded, and a terminal shows it
     /// with `-v`.
     pub folded: bool,
 }
 
-impl Section {
+impl<'a> Section<'a> {
     pub fn new(title: impl Into<String>) -> Self {
         Section {
             title: title.into(),
@@ -143,8 +156,12 @@ impl Section {
         self.with(said, Part::Told)
     }
 
-    pub fn charts(self, charts: impl IntoIterator<Item = Chart>) -> Self {
-        self.with(charts, Part::Charts)
+    pub fn plots(mut self, make: impl Fn() -> Vec<Plot> + 'a) -> Self {
+        self.parts.push(Part::Plots(Plots {
+            make: Box::new(make),
+            made: OnceCell::new(),
+        }));
+        self
     }
 
     pub fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
@@ -152,7 +169,7 @@ impl Section {
     }
 
     /// Adds a part, unless it has no item.
-    fn with<T>(mut self, items: impl IntoIterator<Item = T>, part: fn(Vec<T>) -> Part) -> Self {
+    fn with<T>(mut self, items: impl IntoIterator<Item = T>, part: fn(Vec<T>) -> Part<'a>) -> Self {
         let items: Vec<T> = items.into_iter().collect();
         if !items.is_empty() {
             self.parts.push(part(items));
@@ -175,11 +192,18 @@ impl Section {
         }
     }
 
+    /// Whether a page has something to show of it.
+    pub fn has_content(&self) -> bool {
+        let is_empty =
+            |part: &Part<'_>| matches!(part, Part::Plots(plots) if plots.get().is_empty());
+        !self.parts.iter().all(is_empty)
+    }
+
     /// Whether a terminal has something to show of it.
     pub fn has_text(&self) -> bool {
         self.parts
             .iter()
-            .any(|part| !matches!(part, Part::Charts(_)))
+            .any(|part| !matches!(part, Part::Plots(_)))
     }
 }
 
@@ -191,7 +215,7 @@ pub(crate) struct Facts {
     pub of: Vec<String>,
 }
 
-impl Document {
+impl<'a> Document<'a> {
     pub(crate) fn new(command: &'static str, version: &str, schema: &str) -> Self {
         Document {
             command,
@@ -249,7 +273,7 @@ impl Document {
     }
 
     /// Adds a section, unless it has nothing to show.
-    pub(crate) fn section(mut self, section: Section) -> Self {
+    pub(crate) fn section(mut self, section: Section<'a>) -> Self {
         if !section.parts.is_empty() {
             self.sections.push(section);
         }
@@ -270,7 +294,7 @@ impl Document {
         })
     }
 
-    pub(crate) fn targets<'a>(self, targets: impl IntoIterator<Item = &'a Target>) -> Self {
+    pub(crate) fn targets<'t>(self, targets: impl IntoIterator<Item = &'t Target>) -> Self {
         targets.into_iter().fold(self, Document::target)
     }
 

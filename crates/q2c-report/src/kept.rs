@@ -174,7 +174,7 @@ trait Kind: Sync {
 /// A result, whatever its type.
 pub trait Kept: Send + Sync {
     /// Makes the content of its report.
-    fn document(&self) -> Document;
+    fn document(&self) -> Document<'_>;
     /// The CSV table.
     ///
     /// # Errors
@@ -240,7 +240,7 @@ struct KeptResult<T> {
 }
 
 impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         self.result.document()
     }
 

@@ -243,12 +243,12 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     let iops = figures["jobs-4096"][0]["data"].as_array().expect("traces");
     let drawn: Vec<&str> = iops.iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(drawn, ["interrupt", "poll", "Linux's rule", "recommended"]);
-    assert_eq!(iops[3]["x"], serde_json::json!([1, 2, 4]));
+    assert_eq!(iops[3]["x"], serde_json::json!([1.0, 2.0, 4.0]));
     assert_eq!(iops[3]["y"], serde_json::json!([12.11, 18.3, 20.84]));
     // Methods without a sleep miss nothing, and are not drawn as if they had a miss rate of 0.
     let misses = figures["jobs-4096"][3]["data"].as_array().expect("traces");
     assert_eq!(misses.len(), 2);
-    assert_eq!(misses[1]["x"], serde_json::json!([1, 2]));
+    assert_eq!(misses[1]["x"], serde_json::json!([1.0, 2.0]));
     for text in [
         "<p class=\"of\">4 KiB</p>",
         "<h2>hybrid min (numbers vary) is recommended up to 2 jobs, interrupt from 4</h2>",

@@ -5,9 +5,9 @@ use crate::bench::{LEGEND, curve, failed, head, left_out, not_measured, row, sec
 use crate::bench_remarks::{remarks, tuned};
 use crate::conclusion::{self, Conclusion};
 use crate::heat;
-use crate::html::chart::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use crate::lead::leads;
 use crate::mode::{self, Kept};
+use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use crate::quantity::seconds;
 use crate::said::{Said, Table, Weight};
 use crate::{bench, cpu_trials, invalid, label, sim_machine, stages};
@@ -15,7 +15,7 @@ use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::tune::PerCore;
 
 impl Reported for BenchResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let about = format!(
             "{}, shuffled \u{b7} CPUs {} \u{b7} took {}",
             trials(self),
@@ -29,7 +29,7 @@ impl Reported for BenchResult {
             .answers(answers(self))
             .notices(invalid::notices(&self.doctor, |_| false))
             .notices(cautions(self))
-            .section(Section::new("").charts(over_axes::charts(self)));
+            .section(Section::new("").plots(|| over_axes::plots(self)));
         for (id, section) in sections(self).iter().enumerate() {
             of = of
                 .section(points(self, section, id))
@@ -40,7 +40,7 @@ impl Reported for BenchResult {
             of = of.section(section.table(Table::of(grid.head(), grid.fields())));
         }
         of.section(scaling(self))
-            .section(Section::new("Phases").charts(phases::charts(self)))
+            .section(Section::new("Phases").plots(|| phases::plots(self)))
             .section(rest(self))
             .warnings(&self.warnings)
             .target(&self.target)
@@ -97,7 +97,7 @@ fn cautions(result: &BenchResult) -> Vec<Said> {
         .collect()
 }
 
-fn points(result: &BenchResult, section: &bench::Section, id: usize) -> Section {
+fn points<'a>(result: &'a BenchResult, section: &bench::Section, id: usize) -> Section<'a> {
     let cells: Vec<&BenchCell> = result
         .cells
         .iter()
@@ -137,32 +137,30 @@ fn points(result: &BenchResult, section: &bench::Section, id: usize) -> Section 
     for remark in remarks(result, section) {
         of = of.remark(remark);
     }
-    // The grids are of the whole result, and stand with its first points.
-    let grids = match id {
-        0 => device_grids::charts(result),
-        _ => Vec::new(),
-    };
-    of.charts(
-        over_jobs::chart(result, section, id)
-            .into_iter()
-            .chain(grids),
-    )
+    let section = section.clone();
+    of.plots(move || {
+        // The grids are of the whole result, and stand with its first points.
+        let grids = (id == 0).then(|| device_grids::plots(result));
+        let plot = over_jobs::plot(result, &section, id).into_iter();
+        plot.chain(grids.into_iter().flatten()).collect()
+    })
 }
 
-fn stages_of(result: &BenchResult, section: &bench::Section, id: usize) -> Section {
+fn stages_of<'a>(result: &'a BenchResult, section: &bench::Section, id: usize) -> Section<'a> {
     let rows = stages::rows(&stages::seen(result, section));
     let table = Table {
         legend: stages::LEGEND,
         ..Table::of(stages::HEAD, rows.into_iter().map(Vec::from))
     };
     let told = stages::told(result, section).into_iter();
+    let own = section.clone();
     Section::new(format!("Stages in the block layer, {}", section.title()))
         .table(table)
         .told(told.map(|(what, words)| Said::plain(&what, words)))
-        .charts(stages_over_jobs::charts(result, section, id))
+        .plots(move || stages_over_jobs::plots(result, &own, id))
 }
 
-fn scaling(result: &BenchResult) -> Section {
+fn scaling(result: &BenchResult) -> Section<'static> {
     let curves = result.scaling.iter().flat_map(|line| {
         let missing = line.not_looked_at.join(", ");
         let is_asked = !line.suspects.is_empty() || line.collapse.is_some();
@@ -181,7 +179,7 @@ fn scaling(result: &BenchResult) -> Section {
 }
 
 /// What the numbers rest on.
-fn rest(result: &BenchResult) -> Section {
+fn rest(result: &BenchResult) -> Section<'static> {
     let own = format!(
         "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
         result.job.idle_busy_cpus, result.harness_floor_ns, result.harness_bare_ns

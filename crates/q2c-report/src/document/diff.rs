@@ -11,7 +11,7 @@ use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays};
 const FACTS: usize = 20;
 
 impl Reported for DiffResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let is_worse = self.figures.iter().any(|of| of.says == DiffSays::Worse);
         let answer = Answer {
             weight: if is_worse {
@@ -44,7 +44,7 @@ impl Reported for DiffResult {
     }
 }
 
-fn figures(title: &str, of: &[&ComparedFigure]) -> Section {
+fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
     let table = Table {
         legend: LEGEND,
         ..Table::of(HEAD, of.iter().map(|of| row(of).to_vec()))

@@ -6,7 +6,7 @@ use q2c_result::doctor::{Ready, Use, UseState};
 use q2c_result::{Check, DoctorReport, Verdict};
 
 impl Reported for DoctorReport {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let mut of = Document::new("doctor", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("The machine", counts(self))
             .answers(by_uses(self))
@@ -33,7 +33,7 @@ fn without_target(report: &DoctorReport) -> Option<Said> {
 
 /// One use: whether the machine is ready for it, its checks, and those of other uses that concern
 /// it.
-fn section(report: &DoctorReport, state: &UseState) -> Section {
+fn section(report: &DoctorReport, state: &UseState) -> Section<'static> {
     let readiness = readiness(report, state);
     let title = format!("{}: {readiness}", used_for(state.of));
     let is_own = |check: &&Check| check.uses.first() == Some(&state.of);
@@ -55,7 +55,10 @@ fn section(report: &DoctorReport, state: &UseState) -> Section {
     }
 }
 
-fn table<'a>(section: Section, checks: impl Iterator<Item = &'a Check>) -> Section {
+fn table<'a>(
+    section: Section<'static>,
+    checks: impl Iterator<Item = &'a Check>,
+) -> Section<'static> {
     let checks: Vec<&Check> = checks.collect();
     let row = |check: &&Check| {
         vec![
@@ -185,7 +188,7 @@ fn by_uses(report: &DoctorReport) -> Option<Answer> {
 }
 
 /// The lines that would change what is amiss, each behind the name of its check.
-fn fixes(report: &DoctorReport) -> Section {
+fn fixes(report: &DoctorReport) -> Section<'static> {
     let fix = |check: &Check| {
         let line = check
             .fix

@@ -6,7 +6,7 @@ use q2c_result::DoctorFix;
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 
 impl Reported for DoctorFix {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let document = Document::new("doctor --fix", env!("CARGO_PKG_VERSION"), &self.schema);
         if self.dry_run {
             let left = Section::new("Left as it is");

@@ -11,7 +11,7 @@ use q2c_result::steer::SteerResult;
 use q2c_result::watch::{WatchMethod, WatchResult};
 
 impl Reported for WatchResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let is_beside = |of: &WatchMethod| {
             let median = of.median;
             median.is_some_and(|numbers| numbers.background_iops.is_some())
@@ -86,7 +86,7 @@ fn notes(of: &WatchResult) -> Vec<Said> {
 }
 
 impl Reported for KernelWatchResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let until = |of: &KernelInterval| format!("{:.2} s", of.end_s);
         let row = |until: String, of: &KernelInterval| {
             let unknown = match of.unknown {
@@ -120,7 +120,7 @@ impl Reported for KernelWatchResult {
 }
 
 impl Reported for SteerResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let delay = match self.last_delay {
             -1 => "classic polling".to_owned(),
             us => format!("{us} us"),
@@ -163,7 +163,7 @@ impl Reported for SteerResult {
 }
 
 impl Reported for RamDevices {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let about = if self.devices.is_empty() { "none" } else { "" };
         let head = [
             "device",

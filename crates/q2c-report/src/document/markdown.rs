@@ -4,7 +4,7 @@ use super::{Document, Part, Section};
 use crate::said::{Field, Said, Table};
 use crate::terminal::printable;
 
-impl Document {
+impl Document<'_> {
     /// The report as Markdown. Charts are on the page alone.
     #[must_use]
     pub fn markdown(&self) -> String {
@@ -31,7 +31,7 @@ impl Document {
     }
 }
 
-fn section(of: &Section) -> String {
+fn section(of: &Section<'_>) -> String {
     let mut text = match (of.title.as_str(), of.folded) {
         (title, true) => format!("\n<details><summary>{}</summary>\n", escaped(title)),
         ("", false) => String::new(),
@@ -43,7 +43,7 @@ fn section(of: &Section) -> String {
             Part::Table(of, _) => text += &table(of),
             Part::Lines(lines) => text += &code(lines),
             Part::Remark(words) => text += &format!("\n{}\n", escaped(words)),
-            Part::Charts(_) => {}
+            Part::Plots(_) => {}
         }
     }
     if of.folded {

@@ -1,14 +1,14 @@
 //! Documents of replays and comparisons.
 
 use super::{Answer, Document, Reported, Section};
-use crate::html::chart::{self, replay::Line};
+use crate::plots::replay::{Line, plots};
 use crate::said::{Said, Weight};
 use crate::{compare, replay};
 use q2c_result::compare::{CompareResult, Comparison, DeviceRun};
 use q2c_result::replay::ReplayResult;
 
 impl Reported for ReplayResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let (job, trace) = (&self.job, &self.trace);
         let words = replay::words(job, trace, &self.trial);
         let (heavy, light): (Vec<Said>, Vec<Said>) = words
@@ -25,7 +25,7 @@ impl Reported for ReplayResult {
                     .table(replay::sums(self))
                     .table(replay::latencies(job, &self.trial))
                     .told(light)
-                    .charts(chart::replay::all(&[Line::only(&self.trial)], true)),
+                    .plots(|| plots(&[Line::only(&self.trial)], true)),
             );
         if let Some(trials) = replay::trials(self) {
             let invalid = replay::invalid_trials("", &self.trials);
@@ -43,7 +43,7 @@ fn lost_idle_time(lost: Option<String>) -> Option<Said> {
 }
 
 impl Reported for CompareResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let is_one = self.comparisons.len() == 1;
         let mut of = Document::new("compare", &self.version, &self.schema)
             .titled(compare::title(self), compare::about(self))
@@ -64,7 +64,7 @@ impl Reported for CompareResult {
             of = comparison(of, one, name.as_deref());
         }
         of = of
-            .section(Section::new("").charts(chart::replay::all(&lines(self), is_one)))
+            .section(Section::new("").plots(move || plots(&lines(self), is_one)))
             .warnings(&self.warnings);
         let devices = self.comparisons.first().map(|one| &one.devices);
         let targets = devices.into_iter().flatten().map(|device| &device.target);
@@ -73,7 +73,7 @@ impl Reported for CompareResult {
 }
 
 /// Adds a comparison, under its name where there are several.
-fn comparison(of: Document, one: &Comparison, name: Option<&str>) -> Document {
+fn comparison<'a>(of: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
     let titled = |plain: &str| match name {
         Some(name) => format!("{plain}: {name}"),
         None => plain.to_owned(),
@@ -127,7 +127,11 @@ fn lines(result: &CompareResult) -> Vec<Line<'_>> {
     };
     let line = |(at, (one, device)): (usize, (&Comparison, _))| {
         let device: &DeviceRun = device;
-        Some(Line::of(at, &name(one, device), device.shown.as_ref()?))
+        Some(Line::compared(
+            at,
+            &name(one, device),
+            device.shown.as_ref()?,
+        ))
     };
     all.enumerate().filter_map(line).collect()
 }

@@ -1,7 +1,7 @@
 //! Documents of studies and of placements.
 
 use super::{Answer, Document, Reported, Section};
-use crate::html::chart;
+use crate::plots;
 use crate::{
     corun, fs, kernel_tune, place, place_run, place_watch, poll_search, poll_study, reproduce,
     scale, sim_machine, tune_jobs,
@@ -19,7 +19,7 @@ use q2c_result::scale::ScaleResult;
 use q2c_result::tune_jobs::TuneJobsResult;
 
 impl Reported for ScaleResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let of = Document::new("scale predict", &self.version, &self.schema)
             .titled(scale::title(self), scale::about(self))
             .run(self.seed, self.started_unix_s)
@@ -27,7 +27,7 @@ impl Reported for ScaleResult {
             .section(
                 Section::new("Curve")
                     .table(scale::curve(self))
-                    .charts([chart::scale::chart(self)]),
+                    .plots(|| vec![plots::scale::plot(self)]),
             )
             .section(Section::new("How sure it is").told(scale::words(self)))
             .section(Section::new("Parameters").table(scale::parameters(&self.parameters)))
@@ -40,7 +40,7 @@ impl Reported for ScaleResult {
 }
 
 impl Reported for FsResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let devices = self.file_systems.iter().map(|made| made.device.as_str());
         let devices: Vec<&str> = devices.collect();
         let about = if devices.is_empty() {
@@ -70,7 +70,7 @@ impl Reported for FsResult {
 }
 
 impl Reported for KernelTuneResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         Document::new("poll tune-kernel", &self.version, &self.schema)
             .titled(self.device.name.clone(), kernel_tune::about(self))
             .run(self.job.seed, self.started_unix_s)
@@ -78,7 +78,7 @@ impl Reported for KernelTuneResult {
             .section(
                 Section::new("Methods")
                     .table(kernel_tune::methods(self))
-                    .charts(chart::kernel_tune::all(self)),
+                    .plots(|| plots::kernel_tune::plots(self)),
             )
             .section(Section::new("How it was found").told(kernel_tune::words(self)))
             .section(Section::new("Calibration in the kernel").table(kernel_tune::points(self)))
@@ -88,7 +88,7 @@ impl Reported for KernelTuneResult {
 }
 
 impl Reported for PlaceSimResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let mut of = Document::new("place sim", &self.version, &self.schema)
             .titled("Placement", place::about(self))
             .run(self.seed, self.started_unix_s);
@@ -103,14 +103,14 @@ impl Reported for PlaceSimResult {
                 Section::new(format!("{title}: published")).table(place::published(setup)),
             );
         }
-        of.section(Section::new("").charts(chart::place::charts(self)))
+        of.section(Section::new("").plots(|| plots::place::plots(self)))
             .section(Section::new("Speed beside a neighbour").table(place::speeds(&self.speeds)))
             .warnings(&self.warnings)
     }
 }
 
 impl Reported for PlaceRunResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let mut of = Document::new("place run", &self.version, &self.schema)
             .titled("Placements, measured", place_run::about(self))
             .run(self.seed, self.started_unix_s)
@@ -132,7 +132,7 @@ impl Reported for PlaceRunResult {
 }
 
 impl Reported for PlaceWatchResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         Document::new("place watch", &self.version, &self.schema)
             .titled("Placement", place_watch::about(self))
             .begun(self.at_unix_s)
@@ -151,7 +151,7 @@ impl Reported for PlaceWatchResult {
 }
 
 impl Reported for CalibrateResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let of = Document::new("place calibrate", &self.version, &self.schema)
             .titled("Speed beside a neighbour", corun::about(self))
             .run(self.seed, self.started_unix_s)
@@ -164,7 +164,7 @@ impl Reported for CalibrateResult {
 }
 
 impl Reported for PollStudyResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         Document::new("poll study", &self.version, &self.schema)
             .titled(poll_study::title(self), poll_study::about(self))
             .run(self.seed, 0)
@@ -172,7 +172,7 @@ impl Reported for PollStudyResult {
             .section(
                 Section::new("Rules")
                     .table(poll_study::rules(self))
-                    .charts([chart::poll_study::chart(self)]),
+                    .plots(|| vec![plots::poll_study::plot(self)]),
             )
             .section(Section::new("Patterns").table(poll_study::patterns(self)))
             .section(Section::new("Beside the publication").told(poll_study::words(self)))
@@ -186,7 +186,7 @@ impl Reported for PollStudyResult {
 }
 
 impl Reported for PollSearchResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         Document::new("poll search", &self.version, &self.schema)
             .titled(poll_search::title(self), poll_search::about(self))
             .run(self.seed, 0)
@@ -194,7 +194,7 @@ impl Reported for PollSearchResult {
             .section(
                 Section::new("What was held out")
                     .table(poll_search::contenders(self))
-                    .charts([chart::poll_search::chart(self)]),
+                    .plots(|| vec![plots::poll_search::plot(self)]),
             )
             .section(Section::new("Families").table(poll_search::families(self)))
             .section(Section::new("Misses and CPU together").table(poll_search::both(self)))
@@ -204,7 +204,7 @@ impl Reported for PollSearchResult {
 }
 
 impl Reported for TuneJobsResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let first = self.runs.first();
         let title = first.map(|run| sim_machine::title(&run.target, &run.machine));
         let answers = self.recommended.iter();
@@ -222,7 +222,7 @@ impl Reported for TuneJobsResult {
                 Section::new(tune_jobs::title(self, bs))
                     .table(tune_jobs::table(self, bs))
                     .told(tune_jobs::answers(self, bs))
-                    .charts(chart::tune_jobs::chart(self, bs)),
+                    .plots(move || plots::tune_jobs::plots(self, bs)),
             );
         }
         of = of.section(Section::new("The runs").told(tune_jobs::notes(self)));
@@ -234,7 +234,7 @@ impl Reported for TuneJobsResult {
 }
 
 impl Reported for ReproduceResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let mut of = Document::new("reproduce", &self.version, &self.schema)
             .titled(self.name.clone(), reproduce::about(self))
             .run(self.seed, self.started_unix_s)
@@ -243,7 +243,7 @@ impl Reported for ReproduceResult {
             .section(
                 Section::new("Claims")
                     .told(reproduce::told(self))
-                    .charts(chart::reproduce::charts(self)),
+                    .plots(|| plots::reproduce::plots(self)),
             );
         for (title, table) in reproduce::chart_tables(self) {
             of = of.section(Section::new(title).table(table));
@@ -257,7 +257,7 @@ impl Reported for ReproduceResult {
 }
 
 impl Reported for AllResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let about = if self.scale == 1.0 {
             "all experiments".to_owned()
         } else {

@@ -3,7 +3,7 @@
 use super::{Answer, Document, Facts, Reported, Section};
 use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
 use crate::facts::Fact;
-use crate::html::chart::{analysis, of_sweep, timeline};
+use crate::plots;
 use crate::quantity::{count, duration, number};
 use crate::said::{Field, Said, Table, Weight};
 use crate::shortlist::{shortlist, sorted};
@@ -18,7 +18,7 @@ use q2c_result::sweep::{SweepAnswer, SweepInput, SweepResult};
 const SHOWN: usize = 12;
 
 impl Reported for AnalyzeResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let facts = &self.input.facts;
         let of = [("disks", ""), ("kernel", "Linux "), ("cpu_model", "")];
         let named = of
@@ -43,7 +43,7 @@ impl Reported for AnalyzeResult {
             }
         }
         of.section(queues(self))
-            .section(Section::new("").charts(analysis::all(self)))
+            .section(Section::new("").plots(|| plots::analysis::plots(self)))
             .warnings(&self.warnings)
             .facts(trace_facts(self))
     }
@@ -78,7 +78,7 @@ fn qualified(result: &AnalyzeResult) -> Vec<Said> {
     inexact.chain(unmatched).chain(failed).collect()
 }
 
-fn stages(result: &AnalyzeResult) -> Section {
+fn stages(result: &AnalyzeResult) -> Section<'static> {
     let rows = ORDER
         .iter()
         .filter_map(|name| stage_row(&result.stages, name));
@@ -94,7 +94,7 @@ fn stages(result: &AnalyzeResult) -> Section {
     Section::new("Stages").table(table).told(lack)
 }
 
-fn findings(result: &AnalyzeResult) -> Section {
+fn findings(result: &AnalyzeResult) -> Section<'static> {
     let words = told::words(result).into_iter();
     let mut of =
         Section::new("What it says").told(words.map(|(what, words)| Said::plain(&what, words)));
@@ -109,7 +109,7 @@ fn findings(result: &AnalyzeResult) -> Section {
     of
 }
 
-fn groups_of(property: &str, groups: &[Group]) -> Section {
+fn groups_of(property: &str, groups: &[Group]) -> Section<'static> {
     let mut order: Vec<&Group> = groups.iter().collect();
     if order.len() > SHOWN {
         order.sort_by_key(|group| std::cmp::Reverse(group.requests));
@@ -126,7 +126,7 @@ fn groups_of(property: &str, groups: &[Group]) -> Section {
         .remark(more)
 }
 
-fn queues(result: &AnalyzeResult) -> Section {
+fn queues(result: &AnalyzeResult) -> Section<'static> {
     let (Some(words), Some(balance)) = (told::balance(result), &result.balance) else {
         return Section::default();
     };
@@ -155,7 +155,7 @@ fn queues(result: &AnalyzeResult) -> Section {
 }
 
 impl Reported for SimResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let rows = self.methods.iter();
         let rows = rows.map(|of| simulated::row(&of.method, of.ios, &of.gives));
         let table = Table {
@@ -175,7 +175,7 @@ impl Reported for SimResult {
 }
 
 impl Reported for SweepResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let inputs = self.inputs.len();
         let about = format!(
             "{} configurations on {}; {}; {} loop",
@@ -217,7 +217,11 @@ impl Reported for SweepResult {
 }
 
 /// Adds what a sweep says of one trace. The verdict is the answer where it is the only one.
-fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Document {
+fn of_trace<'a>(
+    of: Document<'a>,
+    result: &'a SweepResult,
+    answer: &'a SweepAnswer,
+) -> Document<'a> {
     let input = &result.inputs[answer.input];
     let (mut judged, mut told): (Vec<Answer>, Vec<Said>) = (Vec::new(), Vec::new());
     for said in conclusions(result, answer) {
@@ -260,13 +264,6 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
         ..Table::of(simulated::HEAD, rows)
     };
     let notes = answer.notes.iter().map(|note| Said::plain("note", note));
-    let mut charts = of_sweep(&sweep::as_sweep(result, answer));
-    let line = result.timeline.as_ref();
-    let line = line.filter(|line| line.input == answer.input);
-    charts.extend(line.map(timeline::chart));
-    for chart in &mut charts {
-        chart.id = format!("{}-{}", chart.id, answer.input);
-    }
     of.section(
         Section::new(input.path.clone())
             .remark(about_input(result, answer.input))
@@ -276,7 +273,7 @@ fn of_trace(of: Document, result: &SweepResult, answer: &SweepAnswer) -> Documen
             .remark(format!("{}{rest}", sorted(result, hidden > 0)))
             .told(sweep::neighbours(answer))
             .told(notes)
-            .charts(charts),
+            .plots(|| plots::sweep::plots(result, answer)),
     )
 }
 

@@ -1,9 +1,9 @@
 //! The document of `q2c tune`.
 
 use super::{Answer, Document, Reported, Section};
-use crate::html::chart;
 use crate::metric::METRICS;
 use crate::mode::{self, Kept};
+use crate::plots;
 use crate::quantity::{count, duration, median, number, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use crate::{advice, cpu_trials, facts, fidelity, invalid, label, program, sim_machine};
@@ -13,7 +13,7 @@ use q2c_result::Check;
 use q2c_result::tune::{Cell, Recommendation, TuneResult, Unavailable};
 
 impl Reported for TuneResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let about = format!(
             "{} \u{b7} took {}",
             label::job(self),
@@ -24,16 +24,18 @@ impl Reported for TuneResult {
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .notices(ran_otherwise(self));
-        let sizes = chart::block_sizes(self);
+        let sizes = plots::tune::block_sizes(self);
         for recommendation in &self.recommendation {
             of = of.answers([answer(self, recommendation)]);
         }
         let mut in_full = Vec::new();
         for &bs in &sizes {
-            let mut charts = chart::of_block_size(self, bs);
-            let others = charts.split_off(charts.len().min(1));
-            of = of.section(in_short(self, bs).charts(charts));
-            in_full.push(all_methods(self, bs).charts(others).folded());
+            of = of.section(in_short(self, bs).plots(move || plots::tune::answer(self, bs)));
+            in_full.push(
+                all_methods(self, bs)
+                    .plots(move || plots::tune::details(self, bs))
+                    .folded(),
+            );
         }
         if let Some(program) = &self.program {
             of = of.section(
@@ -96,7 +98,7 @@ fn answer(result: &TuneResult, recommendation: &Recommendation) -> Answer {
 }
 
 /// The answer beside polling and interrupts.
-fn in_short(result: &TuneResult, bs: Bytes) -> Section {
+fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
     let cells = label::cells_of(result, bs);
@@ -147,7 +149,7 @@ const BAR: usize = 12;
 const SHORT: [&str; 5] = ["method", "IOPS\n% poll", "CPU\n%", "per core\nx poll", ""];
 
 /// All methods, with ranges, predictions, and what they ran as.
-fn all_methods(result: &TuneResult, bs: Bytes) -> Section {
+fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let cells = label::cells_of(result, bs);
     let head = METRICS
@@ -204,7 +206,7 @@ fn about(cell: &Cell) -> String {
 }
 
 /// How far to trust the numbers.
-fn trust(result: &TuneResult) -> Section {
+fn trust(result: &TuneResult) -> Section<'static> {
     let lessons = result.lessons.iter();
     let lessons =
         lessons.map(|lesson| Said::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson)));
@@ -254,18 +256,18 @@ fn trust(result: &TuneResult) -> Section {
         .folded()
 }
 
-fn unavailable(result: &TuneResult) -> Section {
+fn unavailable(result: &TuneResult) -> Section<'static> {
     let told = |none: &Unavailable| Said::plain(&none.method.to_string(), &none.reason);
     Section::new("Not available here").told(result.unavailable.iter().map(told))
 }
 
 /// The calibration of a block size, and predictions beside what was measured.
-fn knowledge(result: &TuneResult, bs: Bytes) -> Section {
+fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let calibration = result.calibration.iter().find(|of| of.bs == bs);
     let facts = calibration.map_or_else(Vec::new, facts::calibration);
     let told = facts.into_iter();
     Section::new(format!("Calibration and prediction, {bs}"))
-        .charts(chart::of_knowledge(result, bs))
+        .plots(move || plots::tune::knowledge(result, bs))
         .told(told.map(|fact| Said::plain(&fact.name, fact.value)))
         .folded()
 }

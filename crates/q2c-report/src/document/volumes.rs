@@ -10,7 +10,7 @@ use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
 const NAMED: usize = 4;
 
 impl Reported for VolumesResult {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let time = match self.measure_ns {
             Some(time) => format!("{time} of each"),
             None => "all I/Os".to_owned(),
@@ -39,7 +39,7 @@ impl Reported for VolumesResult {
 }
 
 impl Reported for VolumesChoice {
-    fn document(&self) -> Document {
+    fn document(&self) -> Document<'_> {
         let row = |best: &BestOfVolumes| {
             let policy = best.policy.as_deref().unwrap_or("none keeps the limits");
             vec![first_names(&best.volumes), policy.to_owned()]

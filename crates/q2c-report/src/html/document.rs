@@ -1,16 +1,17 @@
 //! A document as a page.
 
-use super::chart::Chart;
 use super::page::{RenderError, started};
 use super::shell::Shell;
-use crate::document::{Document, Part};
+use crate::document::{Document, Part, Section};
+use crate::plot::Plot;
 use crate::said::{Said, Weight};
 use askama::Template;
 
 #[derive(Template)]
 #[template(path = "document.html")]
 struct Page<'a> {
-    result: &'a Document,
+    result: &'a Document<'a>,
+    sections: Vec<&'a Section<'a>>,
     shell: Shell,
     /// Notices that change how the answers are to be read.
     alarms: Vec<&'a Said>,
@@ -23,13 +24,16 @@ struct Page<'a> {
 ///
 /// # Errors
 /// The template could not be filled; its types leave no way for that.
-pub(crate) fn page(of: &Document) -> Result<String, RenderError> {
+pub(crate) fn page(of: &Document<'_>) -> Result<String, RenderError> {
     let is_alarm = |said: &&Said| said.weight != Weight::Plain;
     let (alarms, conditions) = of.notices.iter().partition(is_alarm);
+    let sections = of.sections.iter();
+    let sections = sections.filter(|section| section.has_content());
     let page = Page {
         alarms,
         conditions,
-        shell: Shell::new(of.command, job(of), charts(of)),
+        sections: sections.collect(),
+        shell: Shell::new(of.command, job(of), plots(of)),
         warnings: of.warnings.iter().map(Said::warning).collect(),
         result: of,
     };
@@ -46,13 +50,13 @@ fn row_class(weights: &[Weight], row: &usize) -> &'static str {
     }
 }
 
-fn charts(of: &Document) -> impl Iterator<Item = &Chart> {
+fn plots<'a>(of: &'a Document<'a>) -> impl Iterator<Item = &'a Plot> {
     let parts = of.sections.iter().flat_map(|section| &section.parts);
-    let charts = parts.filter_map(|part| match part {
-        Part::Charts(charts) => Some(charts),
+    let plots = parts.filter_map(|part| match part {
+        Part::Plots(plots) => Some(plots.get()),
         _ => None,
     });
-    charts.flatten()
+    plots.flatten()
 }
 
 impl Weight {
@@ -69,7 +73,7 @@ impl Weight {
 
 /// The line below the title: the run, and the disks and the machine that it was on, but for what
 /// was named already. A result that is always the same has no start.
-fn job(of: &Document) -> String {
+fn job(of: &Document<'_>) -> String {
     let mut words = of.about.clone();
     for name in of.facts.iter().flat_map(|facts| &facts.of) {
         if *name != of.title && !words.contains(name.as_str()) {
@@ -86,6 +90,23 @@ fn job(of: &Document) -> String {
 mod tests {
     use super::*;
     use crate::document::Facts;
+    use crate::terminal::Screen;
+    use std::cell::Cell;
+
+    #[test]
+    fn plots_are_made_once_and_for_a_page_alone() {
+        let made = Cell::new(0);
+        let section = Section::new("only plots").plots(|| {
+            made.set(made.get() + 1);
+            Vec::new()
+        });
+        let document = Document::default().section(section);
+        let text = document.text(Screen::new(80, false)) + &document.markdown();
+        assert_eq!(made.get(), 0, "{text}");
+        let page = document.page().expect("make the page");
+        assert_eq!(made.get(), 1);
+        assert!(!page.contains("only plots"), "a section without plots");
+    }
 
     #[test]
     fn the_line_below_the_title_names_disk_and_machine_once() {

@@ -4,9 +4,9 @@
 //! The page loads nothing from elsewhere, and its Content-Security-Policy forbids it. Only the two
 //! scripts whose hashes the policy names can run, whatever a string in the result says.
 
-pub(crate) mod chart;
 mod document;
 mod escape;
+mod figure;
 mod packing;
 mod page;
 mod plotly;

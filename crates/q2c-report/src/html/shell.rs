@@ -1,8 +1,9 @@
 //! What every page has: scripts, style, head line, and the data of its charts.
 
-use super::chart::Chart;
+use super::figure::figures;
 use super::packing::packed;
 use super::plotly;
+use crate::plot::Plot;
 use serde_json::Value;
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -23,11 +24,11 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// The shell of a page with these charts.
+    /// The shell of a page with these plots.
     pub fn new<'a>(
         command: &'static str,
         job: String,
-        charts: impl Iterator<Item = &'a Chart>,
+        plots: impl Iterator<Item = &'a Plot>,
     ) -> Self {
         Shell {
             policy: policy(),
@@ -35,17 +36,15 @@ impl Shell {
             library: plotly::packed(),
             script: SCRIPT,
             command,
-            figures: figures_of(charts),
+            figures: figures_of(plots),
             job,
         }
     }
 }
 
-/// The charts' figures by their ids, as JSON, packed.
-fn figures_of<'a>(charts: impl Iterator<Item = &'a Chart>) -> String {
-    let figures: Value = charts
-        .map(|chart| (chart.id.clone(), chart.figures()))
-        .collect();
+/// The plots' figures by their ids, as JSON, packed.
+fn figures_of<'a>(plots: impl Iterator<Item = &'a Plot>) -> String {
+    let figures: Value = plots.map(|plot| (plot.id.clone(), figures(plot))).collect();
     packed(figures.to_string().as_bytes())
 }
 

@@ -7,7 +7,7 @@ use crate::said::{Said, Weight};
 use q2c_result::Warning;
 
 /// The lines of a document: title, what the numbers are not, answers, sections, warnings.
-pub(crate) fn document(of: &Document, screen: Screen) -> String {
+pub(crate) fn document(of: &Document<'_>, screen: Screen) -> String {
     let about = match of.about.as_str() {
         "" => String::new(),
         about => format!("\u{b7} {about}"),
@@ -76,7 +76,7 @@ fn answer(of: &Answer, screen: Screen) -> String {
     text
 }
 
-fn section(of: &Section, screen: Screen) -> String {
+fn section(of: &Section<'_>, screen: Screen) -> String {
     let mut text = "\n".to_owned();
     if !of.title.is_empty() {
         text += &screen.note(Tone::Strong, &of.title, "");
@@ -90,7 +90,7 @@ fn section(of: &Section, screen: Screen) -> String {
             Part::Table(of, weights) => text += &said::table(of, weights, screen),
             Part::Remark(words) => text += &screen.legend(words),
             Part::Lines(lines) => text.extend(lines.iter().map(|line| screen.line(line))),
-            Part::Charts(_) => {}
+            Part::Plots(_) => {}
         }
     }
     text

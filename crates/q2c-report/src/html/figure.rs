@@ -1,0 +1,222 @@
+//! Plots as plotly figures.
+//!
+//! Every name and text is escaped here, because plotly reads markup in them. Names of colours stay
+//! names; the page's script gives them values. Where plotly's own value is the wanted one, the
+//! figure leaves it out.
+
+mod layout;
+
+use super::escape::chart_text;
+use crate::plot::{Draw, Hover, Plot, Series, Values, View, Whiskers};
+use layout::{axis_id, colours_id, layout};
+use serde_json::{Value, json};
+
+/// The figure of each view.
+pub(super) fn figures(plot: &Plot) -> Value {
+    plot.views.iter().map(figure).collect()
+}
+
+fn figure(view: &View) -> Value {
+    let traces: Value = view.series.iter().map(|of| trace(view, of)).collect();
+    json!({"label": view.label, "data": traces, "layout": layout(view)})
+}
+
+/// An object without its empty entries.
+fn filled(mut object: Value) -> Value {
+    if let Some(entries) = object.as_object_mut() {
+        entries.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
+/// A number with five significant digits. One that is not finite becomes null, which is a gap.
+fn number(number: f64) -> Value {
+    if !number.is_finite() {
+        return Value::Null;
+    }
+    format!("{number:.4e}")
+        .parse::<f64>()
+        .map_or(Value::Null, Value::from)
+}
+
+fn numbers(numbers: &[f64], is_exact: bool) -> Value {
+    let encode = |n: &f64| if is_exact { json!(n) } else { number(*n) };
+    numbers.iter().map(encode).collect()
+}
+
+fn row(cells: &[Option<f64>], is_exact: bool) -> Value {
+    let cells = cells.iter().map(|cell| cell.unwrap_or(f64::NAN));
+    numbers(&cells.collect::<Vec<f64>>(), is_exact)
+}
+
+/// A text for plotly, with its lines.
+fn text(words: &str) -> String {
+    chart_text(words).replace('\n', "<br>")
+}
+
+fn texts(texts: &[String]) -> Value {
+    texts.iter().map(|words| text(words)).collect()
+}
+
+fn trace(view: &View, series: &Series) -> Value {
+    let (kind, mode) = match series.draw {
+        Draw::HeatMap => ("heatmap", ""),
+        Draw::Bars | Draw::StackedBars => ("bar", ""),
+        Draw::Dots => ("scatter", "markers"),
+        Draw::DottedLine => ("scatter", "lines+markers"),
+        Draw::Line | Draw::Steps | Draw::Area => ("scatter", "lines"),
+    };
+    let has_dots = mode.contains("markers");
+    let cells = (kind == "heatmap").then_some(&series.cells);
+    let name = (!series.name.is_empty()).then(|| text(&series.name));
+    let gap = series.spaced.then_some(1);
+    let (x0, dx) = even(&series.x);
+    let (y0, dy) = even(&series.y);
+    filled(json!({
+        "type": kind,
+        "mode": (!mode.is_empty()).then_some(mode),
+        "legendgroup": name.as_ref().filter(|_| series.grouped),
+        "name": name,
+        "showlegend": (!series.in_legend).then_some(false),
+        "x": places(&series.x, series.exact), "x0": x0, "dx": dx,
+        "y": places(&series.y, series.exact), "y0": y0, "dy": dy,
+        "error_x": series.x_whiskers.as_ref().map(|reach| whiskers(reach, series)),
+        "error_y": series.y_whiskers.as_ref().map(|reach| whiskers(reach, series)),
+        "xaxis": view.has_own_x().then(|| axis_id("x", series.panel)),
+        "yaxis": (series.panel > 0).then(|| axis_id("y", series.panel)),
+        "text": point_texts(series),
+        "hovertemplate": hover(&series.hover),
+        "hoverinfo": (series.hover == Hover::Nothing).then_some("skip"),
+        "line": mode.contains("lines").then(|| line(series)),
+        "marker": match kind {
+            "bar" => json!({"color": series.colour}),
+            _ if has_dots => marker(series),
+            _ => Value::Null,
+        },
+        "opacity": Some(series.opacity).filter(|share| *share < 1.0 && !has_dots),
+        "stackgroup": (series.draw == Draw::Area).then_some("areas"),
+        "fill": series.filled.then_some("tonexty"),
+        "z": cells.map(|rows| -> Value {
+            rows.iter().map(|cells| row(cells, series.exact)).collect()
+        }),
+        "coloraxis": cells.map(|_| {
+            colours_id(series.panel.min(view.colours.len().saturating_sub(1)))
+        }),
+        "hoverongaps": cells.map(|_| false),
+        "xgap": gap, "ygap": gap,
+    }))
+}
+
+fn places(values: &Values, is_exact: bool) -> Value {
+    match values {
+        Values::Numbers(all) => numbers(all, is_exact),
+        Values::Names(names) => texts(names),
+        Values::Even { .. } => Value::Null,
+    }
+}
+
+fn even(values: &Values) -> (Option<f64>, Option<f64>) {
+    match values {
+        Values::Even { first, step } => (Some(*first), Some(*step)),
+        _ => (None, None),
+    }
+}
+
+fn whiskers(reach: &Whiskers, series: &Series) -> Value {
+    filled(json!({
+        "type": "data",
+        "symmetric": false,
+        "array": numbers(&reach.above, false),
+        "arrayminus": numbers(&reach.below, false),
+        // On bars their own colour could not be seen.
+        "color": if series.draw == Draw::Bars { "@ink" } else { &*series.colour },
+        "thickness": reach.thin.then_some(1.4),
+        "width": reach.thin.then_some(4),
+    }))
+}
+
+fn hover(hover: &Hover) -> Option<String> {
+    let Hover::Words { words, named } = hover else {
+        return None;
+    };
+    let name = if *named { "" } else { "<extra></extra>" };
+    Some(text(words).replace('{', "%{") + name)
+}
+
+/// The texts of the points; those of cells by row.
+fn point_texts(series: &Series) -> Option<Value> {
+    let texts_of_points = match series.cells.first() {
+        Some(row) => series.texts.chunks(row.len()).map(texts).collect(),
+        None => texts(&series.texts),
+    };
+    Some(texts_of_points).filter(|_| !series.texts.is_empty())
+}
+
+fn line(series: &Series) -> Value {
+    filled(json!({
+        "color": series.colour,
+        "width": series.width,
+        "dash": (series.dash != "solid").then_some(series.dash),
+        "shape": (series.draw == Draw::Steps).then_some("hv"),
+    }))
+}
+
+fn marker(series: &Series) -> Value {
+    let edge = series.edge.as_ref();
+    filled(json!({
+        "size": series.size,
+        // Without a colour plotly takes one that no other trace has.
+        "color": Some(&series.colour).filter(|colour| !colour.is_empty()),
+        "symbol": match series.symbols.as_slice() {
+            ["circle"] => Value::Null,
+            [all] => json!(all),
+            each => json!(each),
+        },
+        "line": edge.map(|(colour, width)| json!({"color": colour, "width": width})),
+        "opacity": Some(series.opacity).filter(|share| *share < 1.0),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Axis;
+
+    fn trace_of(series: Series) -> Value {
+        let view = View::new("all", Axis::new("x"), Axis::new("y")).series([series]);
+        figure(&view)["data"][0].clone()
+    }
+
+    #[test]
+    fn numbers_keep_five_digits_and_gaps_stay_gaps() {
+        let points = [123_456.0, 0.1, f64::NAN, f64::INFINITY].map(|y| (1.0, y));
+        let rounded = trace_of(Series::line("", points));
+        assert_eq!(rounded["y"], json!([123_460.0, 0.1, null, null]));
+        let exact = trace_of(Series::line("", points).exact());
+        assert_eq!(exact["y"], json!([123_456.0, 0.1, null, null]));
+    }
+
+    #[test]
+    fn plotly_sees_text_not_markup() {
+        let series = Series::dots("<b>&amp;", [("<i>", 1.0)])
+            .grouped()
+            .texts(["two\n<lines>".to_owned()])
+            .hover_alone("{y:.1f} < {x}");
+        let trace = trace_of(series);
+        assert_eq!(trace["name"], "&lt;b&gt;&amp;amp;");
+        assert_eq!(trace["legendgroup"], trace["name"]);
+        assert_eq!(trace["x"], json!(["&lt;i&gt;"]));
+        assert_eq!(trace["text"], json!(["two<br>&lt;lines&gt;"]));
+        assert_eq!(trace["hovertemplate"], "%{y:.1f} &lt; %{x}<extra></extra>");
+    }
+
+    #[test]
+    fn a_panel_has_axes_of_its_own() {
+        let view = View::new("all", Axis::new("x"), Axis::new("upper")).above(Axis::new("lower"));
+        let view = view.series([Series::line("", [(0.0, 1.0)]).below()]);
+        let figure = figure(&view);
+        assert_eq!(figure["data"][0]["yaxis"], "y2");
+        assert_eq!(figure["layout"]["yaxis2"]["title"]["text"], "lower");
+        assert_eq!(figure["layout"]["xaxis"]["anchor"], "y2");
+    }
+}

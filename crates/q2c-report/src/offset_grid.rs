@@ -1,0 +1,177 @@
+//! The map of a device as a grid of equal cells.
+
+use q2c_result::analyze::{OffsetMap, OffsetWindow};
+
+/// The I/Os in each cell: rows from the lowest offset on, each over time; `None` where there is
+/// none.
+pub(crate) type Counts = Vec<Vec<Option<u64>>>;
+
+/// The cells of a device's map.
+pub(crate) struct Grid {
+    /// The middle of the first window, seconds.
+    pub first_s: f64,
+    /// Length of a window, ns.
+    pub window_ns: f64,
+    /// Number of the first range.
+    first_range: u64,
+    rows: usize,
+    /// Length of a range, bytes.
+    pub range_bytes: f64,
+    /// Reads; `None` without any.
+    pub reads: Option<Counts>,
+    /// Writes; `None` without any.
+    pub writes: Option<Counts>,
+}
+
+/// Where the windows and ranges of a map go: neighbours are put together until there are few.
+struct Places {
+    /// End of the map's first window, ns, and the length of all others.
+    first_end: u64,
+    length: u64,
+    /// log2 of the windows that make a column, and of the ranges that make a row.
+    joined: [u32; 2],
+    columns: usize,
+    /// Number of the first range, in rows.
+    first: u64,
+    rows: usize,
+}
+
+impl Places {
+    fn from_map(map: &OffsetMap, (most_columns, most_rows): (usize, usize)) -> Places {
+        let ends = || {
+            map.windows
+                .iter()
+                .map(|w| w.start_ns.saturating_add(w.length_ns))
+        };
+        let lengths = map.windows.iter().map(|w| w.length_ns);
+        let length = lengths.max().unwrap_or(1).max(1);
+        let first_end = ends().min().unwrap_or(0);
+        let last = (ends().max().unwrap_or(0) - first_end) / length;
+        let numbers = || {
+            let ranges = map
+                .windows
+                .iter()
+                .flat_map(|w| w.reads.iter().chain(&w.writes));
+            ranges.map(|(number, _)| *number)
+        };
+        let (low, high) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
+        let many = |from: u64, to: u64, most: usize| {
+            (0..u64::BITS - 1).find(|n| (to >> n) - (from >> n) < most as u64)
+        };
+        let joined = [
+            many(0, last, most_columns).unwrap_or(0),
+            many(low, high, most_rows).unwrap_or(0),
+        ];
+        Places {
+            first_end,
+            length,
+            joined,
+            columns: (last >> joined[0]) as usize + 1,
+            first: low >> joined[1],
+            rows: ((high >> joined[1]) - (low >> joined[1])) as usize + 1,
+        }
+    }
+
+    /// The I/Os of each cell; `None` without any.
+    fn counts(&self, map: &OffsetMap, of: fn(&OffsetWindow) -> &Vec<(u64, u64)>) -> Option<Counts> {
+        let mut counts: Counts = vec![vec![None; self.columns]; self.rows];
+        let mut any = false;
+        for window in &map.windows {
+            let end = window.start_ns.saturating_add(window.length_ns);
+            let column = ((end - self.first_end) / self.length) >> self.joined[0];
+            for (number, ios) in of(window) {
+                let row = (number >> self.joined[1]) - self.first;
+                let cell = &mut counts[row as usize][column as usize];
+                *cell = Some(cell.unwrap_or(0).saturating_add(*ios));
+                any = true;
+            }
+        }
+        any.then_some(counts)
+    }
+}
+
+impl Grid {
+    /// The grid of a map, of so many columns and rows at most.
+    pub fn from_map(map: &OffsetMap, most: (usize, usize)) -> Grid {
+        let places = Places::from_map(map, most);
+        let window_ns = places.length as f64 * 2f64.powi(places.joined[0] as i32);
+        let begin = places.first_end as f64 - places.length as f64;
+        Grid {
+            first_s: (begin + window_ns / 2.0) * 1e-9,
+            window_ns,
+            first_range: places.first,
+            rows: places.rows,
+            range_bytes: map.range_bytes as f64 * 2f64.powi(places.joined[1] as i32),
+            reads: places.counts(map, |window| &window.reads),
+            writes: places.counts(map, |window| &window.writes),
+        }
+    }
+
+    /// The middle of the first range, bytes.
+    pub fn first_offset(&self) -> f64 {
+        (self.first_range as f64 + 0.5) * self.range_bytes
+    }
+
+    /// The end of the last range, bytes.
+    pub fn end(&self) -> f64 {
+        (self.first_range as f64 + self.rows as f64) * self.range_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows of 8 ns, of which the first has 5, with the reads of one range.
+    fn map(reads: &[(u64, u64, u64)]) -> OffsetMap {
+        let window = |(start, range, ios): &(u64, u64, u64)| OffsetWindow {
+            start_ns: *start,
+            length_ns: if *start == 0 { 5 } else { 8 },
+            reads: vec![(*range, *ios)],
+            writes: Vec::new(),
+        };
+        OffsetMap {
+            device: "8:0".to_owned(),
+            range_bytes: 4096,
+            windows: reads.iter().map(window).collect(),
+        }
+    }
+
+    #[test]
+    fn windows_stand_at_their_times() {
+        let grid = Grid::from_map(&map(&[(0, 7, 2), (13, 9, 3)]), (16, 16));
+        let wanted: Counts = vec![
+            vec![Some(2), None, None],
+            vec![None, None, None],
+            vec![None, None, Some(3)],
+        ];
+        assert_eq!(grid.reads, Some(wanted));
+        assert_eq!(grid.writes, None);
+        assert_eq!((grid.window_ns, grid.range_bytes), (8.0, 4096.0));
+        // The first window ends at 5 and would begin at -3.
+        assert!((grid.first_s - 1e-9).abs() < 1e-18, "{}", grid.first_s);
+        assert_eq!(
+            (grid.first_offset(), grid.end()),
+            (7.5 * 4096.0, 10.0 * 4096.0)
+        );
+    }
+
+    #[test]
+    fn neighbours_are_put_together_until_there_are_few() {
+        let reads = [(0, 6, 1), (5, 7, 2), (13, 9, 4), (21, 9, 8)];
+        let grid = Grid::from_map(&map(&reads), (2, 2));
+        assert_eq!(
+            grid.reads,
+            Some(vec![vec![Some(3), None], vec![None, Some(12)]])
+        );
+        assert_eq!((grid.window_ns, grid.range_bytes), (16.0, 8192.0));
+        assert_eq!(grid.first_offset(), 3.5 * 8192.0);
+    }
+
+    #[test]
+    fn absurd_maps_make_no_large_grid() {
+        let grid = Grid::from_map(&map(&[(0, 0, 1), (u64::MAX, u64::MAX, 1)]), (4, 4));
+        let reads = grid.reads.expect("reads");
+        assert!(reads.len() <= 4 && reads[0].len() <= 4);
+    }
+}

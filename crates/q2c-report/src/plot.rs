@@ -1,0 +1,198 @@
+//! A plot is data: views with axes, series of numbers and marks. It knows nothing of the library
+//! that draws it on a page.
+//!
+//! Texts are as they are; who draws them makes them harmless. A text may have several lines.
+//! Colours are names of the page's style sheet (`@poll`), which have values for the light and the
+//! dark scheme, or fixed ones (`#e5484d`).
+
+mod axis;
+mod mark;
+mod quantity;
+mod series;
+mod setters;
+mod style;
+
+pub(crate) use axis::{Axis, Scale, round_duration};
+pub(crate) use mark::Mark;
+pub(crate) use quantity::Quantity;
+pub(crate) use series::{Coordinate, Draw, Hover, Place, Series, Values, Whiskers, known};
+pub(crate) use style::{Style, hue, styles};
+
+use setters::setters;
+
+/// A plot with its caption. A reader switches between its views.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plot {
+    /// Tells the plot from the others of its page.
+    pub id: String,
+    pub title: String,
+    /// How to read the plot.
+    pub note: String,
+    /// In CSS pixels.
+    pub height: u32,
+    /// Whether the plot takes the page's whole width.
+    pub wide: bool,
+    pub views: Vec<View>,
+}
+
+impl Plot {
+    pub fn new(id: impl Into<String>, title: impl Into<String>, height: u32) -> Self {
+        Plot {
+            id: id.into(),
+            title: title.into(),
+            note: String::new(),
+            height,
+            wide: true,
+            views: Vec::new(),
+        }
+    }
+
+    setters! {
+        note(note: impl Into<String>) { note = note.into() }
+        /// Lets the plot stand beside others.
+        narrow() { wide = false }
+    }
+
+    pub fn view(self, view: View) -> Self {
+        self.views([view])
+    }
+
+    pub fn views(mut self, views: impl IntoIterator<Item = View>) -> Self {
+        self.views.extend(views);
+        self
+    }
+
+    /// Whether any view has something to draw.
+    pub fn has_data(&self) -> bool {
+        self.views.iter().any(|view| !view.series.is_empty())
+    }
+}
+
+/// The plots that have something to draw, with an id that tells them from those of other parts of
+/// the page.
+pub(crate) fn with_data(plots: impl IntoIterator<Item = Plot>, suffix: &str) -> Vec<Plot> {
+    let mut plots: Vec<Plot> = plots.into_iter().filter(Plot::has_data).collect();
+    plots.iter_mut().for_each(|plot| plot.id += suffix);
+    plots
+}
+
+/// Where the panels of a view stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrangement {
+    /// A high panel above a low one, over one x axis.
+    Stacked,
+    /// Two panels of one height and one y axis above each other, over one x axis.
+    Halves,
+    /// Beside each other, each with an x axis of its own.
+    Beside,
+}
+
+/// The colours of a heat map, and their bar.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Colours {
+    pub title: String,
+    pub scale: &'static str,
+    /// What the colours span; all values without it.
+    pub range: Option<(f64, f64)>,
+    /// Ticks of the bar with their names.
+    pub ticks: Vec<(f64, &'static str)>,
+    pub most_ticks: Option<u64>,
+}
+
+impl Colours {
+    pub fn new(title: impl Into<String>) -> Self {
+        Colours {
+            title: title.into(),
+            scale: "@scale",
+            range: None,
+            ticks: Vec::new(),
+            most_ticks: None,
+        }
+    }
+}
+
+/// One way to draw a plot.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct View {
+    /// Name of the button that shows the view.
+    pub label: &'static str,
+    pub x: Axis,
+    /// The y axes of the panels; most views have one.
+    pub panels: Vec<Axis>,
+    pub arrangement: Arrangement,
+    pub series: Vec<Series>,
+    pub marks: Vec<Mark>,
+    /// The colours of heat maps: of all panels, or of each.
+    pub colours: Vec<Colours>,
+    /// Without it there is a legend where there are several names.
+    pub legend: Option<bool>,
+    /// Whether the hover text tells all series at one place on the x axis.
+    pub hover_together: bool,
+    /// The part of the room that is left free between bars.
+    pub bar_gap: Option<f64>,
+}
+
+impl View {
+    pub fn new(label: &'static str, x: Axis, y: Axis) -> Self {
+        View {
+            label,
+            x,
+            panels: vec![y],
+            arrangement: Arrangement::Stacked,
+            series: Vec::new(),
+            marks: Vec::new(),
+            colours: Vec::new(),
+            legend: None,
+            hover_together: false,
+            bar_gap: None,
+        }
+    }
+
+    /// Adds a low panel, for the series that are [`Series::below`].
+    pub fn above(mut self, lower: Axis) -> Self {
+        self.panels.push(lower);
+        self.hover_together()
+    }
+
+    /// Divides the view into two halves with the same axes.
+    pub fn halved(mut self) -> Self {
+        self.panels.push(self.panels[0].clone());
+        self.arrangement = Arrangement::Halves;
+        self
+    }
+
+    /// Replaces the panels by some that stand beside each other.
+    pub fn beside(self, panels: Vec<Axis>) -> Self {
+        View {
+            panels,
+            arrangement: Arrangement::Beside,
+            ..self
+        }
+    }
+
+    pub fn series(mut self, series: impl IntoIterator<Item = Series>) -> Self {
+        self.series.extend(series);
+        self
+    }
+
+    pub fn marks(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+        self.marks.extend(marks);
+        self
+    }
+
+    pub fn colours(mut self, colours: Colours) -> Self {
+        self.colours.push(colours);
+        self
+    }
+
+    /// Whether each panel has an x axis of its own.
+    pub fn has_own_x(&self) -> bool {
+        self.arrangement == Arrangement::Beside
+    }
+
+    setters! {
+        legend(is_shown: bool) { legend = Some(is_shown) }
+        hover_together() { hover_together = true }
+        bar_gap(share: f64) { bar_gap = Some(share) }
+    }
+}

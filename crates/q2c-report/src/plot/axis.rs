@@ -1,0 +1,142 @@
+//! Axes, and the ticks that several plots share.
+
+use super::setters::setters;
+use crate::quantity;
+
+/// Ticks of the axis of quantiles: name of the quantile q, and its place `1 / (1 - q)`.
+const TAIL: [(f64, &str); 7] = [
+    (1.0, "0"),
+    (2.0, "p50"),
+    (10.0, "p90"),
+    (100.0, "p99"),
+    (1e3, "p99.9"),
+    (1e4, "p99.99"),
+    (1e5, "p99.999"),
+];
+
+/// What stands along an axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Scale {
+    /// Numbers, or names where the series have names.
+    #[default]
+    Linear,
+    Log,
+    /// Names, in this order or, without one, in that of the series.
+    Names(Vec<String>),
+}
+
+/// An axis. Its title names the unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Axis {
+    pub title: String,
+    pub scale: Scale,
+    /// Whether the axis shows zero.
+    pub from_zero: bool,
+    /// Whether the plots of a section that have such an axis zoom together.
+    pub linked: bool,
+    pub reversed: bool,
+    pub range: Option<(f64, f64)>,
+    /// Places of the ticks; without any, they are chosen when the axis is drawn.
+    pub ticks: Vec<f64>,
+    /// Names of the ticks; without any, they are the numbers.
+    pub tick_names: Vec<String>,
+    /// Whether the ticks are without their numbers or names.
+    pub is_bare: bool,
+    pub without_grid: bool,
+}
+
+impl Axis {
+    pub fn new(title: impl Into<String>) -> Self {
+        Axis {
+            title: title.into(),
+            ..Axis::default()
+        }
+    }
+
+    /// An axis that begins at zero, so that lengths can be compared.
+    pub fn from_zero(title: impl Into<String>) -> Self {
+        Axis {
+            from_zero: true,
+            ..Axis::new(title)
+        }
+    }
+
+    /// The x axis of time. Plots of a section that have it count from the same start.
+    pub fn over_time(title: impl Into<String>) -> Self {
+        Axis {
+            linked: true,
+            ..Axis::from_zero(title)
+        }
+    }
+
+    pub fn names(title: impl Into<String>) -> Self {
+        Axis::names_in_order(title, Vec::new())
+    }
+
+    pub fn names_in_order(title: impl Into<String>, names: Vec<String>) -> Self {
+        Axis {
+            scale: Scale::Names(names),
+            ..Axis::new(title)
+        }
+    }
+
+    pub fn logarithmic(title: impl Into<String>) -> Self {
+        Axis {
+            scale: Scale::Log,
+            ..Axis::new(title)
+        }
+    }
+
+    /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to
+    /// 50 s; a tick shows its unit.
+    pub fn logarithmic_us(title: &str) -> Self {
+        ticks_us(title, &[1.0, 2.0, 5.0])
+    }
+
+    /// A logarithmic axis of microseconds with a tick at each decade alone.
+    pub fn decades_us(title: &str) -> Self {
+        ticks_us(title, &[1.0])
+    }
+
+    /// The axis of shares of I/Os, in percent.
+    pub fn shares() -> Self {
+        Axis {
+            range: Some((0.0, 101.0)),
+            ..Axis::new("share of I/Os, %")
+        }
+    }
+
+    /// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
+    /// same length.
+    pub fn quantiles() -> Self {
+        let (ticks, names) = TAIL
+            .iter()
+            .map(|(at, name)| (*at, (*name).to_owned()))
+            .unzip();
+        Axis::logarithmic("quantile").named_ticks(ticks, names)
+    }
+
+    setters! {
+        ticks(ticks: impl IntoIterator<Item = u32>) {
+            ticks = ticks.into_iter().map(f64::from).collect()
+        }
+        without_grid() { without_grid = true }
+    }
+
+    pub fn named_ticks(mut self, ticks: Vec<f64>, names: Vec<String>) -> Self {
+        (self.ticks, self.tick_names) = (ticks, names);
+        self
+    }
+}
+
+fn ticks_us(title: &str, steps: &[f64]) -> Axis {
+    let ticks = (-1..=7).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+    let ticks: Vec<f64> = ticks.collect();
+    let names = ticks.iter().map(|us| round_duration(us * 1e3)).collect();
+    Axis::logarithmic(title).named_ticks(ticks, names)
+}
+
+/// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.
+pub(crate) fn round_duration(ns: f64) -> String {
+    quantity::bare(&quantity::duration(ns))
+}

@@ -1,0 +1,80 @@
+//! Figures of which each has a view of a plot.
+
+use super::{Axis, Coordinate, Series, View};
+use q2c_stats::Interval;
+
+/// A figure of `T`: the label of its view, the title of its axis, what its numbers are multiplied
+/// by, and the function that reads them.
+pub(crate) struct Quantity<T, V = f64> {
+    pub label: &'static str,
+    pub axis: &'static str,
+    pub scale: f64,
+    pub of: fn(&T) -> V,
+}
+
+impl<T, V> Quantity<T, V> {
+    pub const fn new(label: &'static str, axis: &'static str, scale: f64, of: fn(&T) -> V) -> Self {
+        Quantity {
+            label,
+            axis,
+            scale,
+            of,
+        }
+    }
+
+    /// The unit of the numbers: the first word of the axis, or the first behind its comma.
+    pub fn unit(&self) -> &'static str {
+        let (_, unit) = self.axis.split_once(", ").unwrap_or(("", self.axis));
+        unit.split(' ').next().unwrap_or_default()
+    }
+
+    /// The view of the figure over an axis.
+    pub fn view(&self, x: Axis) -> View {
+        View::new(self.label, x, Axis::from_zero(self.axis))
+    }
+}
+
+impl<T> Quantity<T> {
+    /// The number, in the unit of the axis.
+    pub fn figure(&self, of: &T) -> f64 {
+        (self.of)(of) * self.scale
+    }
+}
+
+impl<T> Quantity<T, Option<f64>> {
+    /// The number where it is known, in the unit of the axis.
+    pub fn figure(&self, of: &T) -> Option<f64> {
+        Some((self.of)(of)? * self.scale)
+    }
+}
+
+impl<T> Quantity<T, Interval> {
+    /// The medians, with whiskers.
+    pub fn medians<'a, X: Coordinate>(
+        &self,
+        name: &str,
+        points: impl IntoIterator<Item = (X, &'a T)>,
+    ) -> Series
+    where
+        T: 'a,
+    {
+        let points = points.into_iter();
+        Series::medians(name, points.map(|(x, of)| (x, (self.of)(of))), self.scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Quantity;
+
+    #[test]
+    fn the_unit_stands_in_the_title_of_the_axis() {
+        let unit = |axis| Quantity::new("", axis, 1.0, |number: &f64| *number).unit();
+        let axes = [
+            "KIOPS of the background",
+            "CPU, % of one",
+            "mean latency, us",
+        ];
+        assert_eq!(axes.map(unit), ["KIOPS", "%", "us"]);
+    }
+}

@@ -1,0 +1,355 @@
+//! Series of points, and how they are drawn.
+
+use super::Style;
+use super::setters::setters;
+use q2c_stats::Interval;
+use std::borrow::Cow;
+
+/// What a series is drawn as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Draw {
+    Line,
+    Dots,
+    DottedLine,
+    /// A line that keeps each height until the next point.
+    Steps,
+    /// An area that stands upon those of the series before.
+    Area,
+    Bars,
+    /// Bars that stand upon those of the series before.
+    StackedBars,
+    /// Cells in colours: a column for each x, a row for each y.
+    HeatMap,
+}
+
+/// Places along an axis. A number that is not finite is a gap.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Values {
+    Numbers(Vec<f64>),
+    Names(Vec<String>),
+    /// As many as there are cells, with the same distance between them.
+    Even {
+        first: f64,
+        step: f64,
+    },
+}
+
+/// What may be a point's place along an axis.
+pub(crate) trait Coordinate: Sized {
+    fn values(all: Vec<Self>) -> Values;
+}
+
+impl Coordinate for f64 {
+    fn values(all: Vec<f64>) -> Values {
+        Values::Numbers(all)
+    }
+}
+
+impl Coordinate for Option<f64> {
+    fn values(all: Vec<Option<f64>>) -> Values {
+        let numbers = all.into_iter().map(|number| number.unwrap_or(f64::NAN));
+        Values::Numbers(numbers.collect())
+    }
+}
+
+impl Coordinate for String {
+    fn values(all: Vec<String>) -> Values {
+        Values::Names(all)
+    }
+}
+
+impl Coordinate for &str {
+    fn values(all: Vec<&str>) -> Values {
+        Values::Names(all.into_iter().map(str::to_owned).collect())
+    }
+}
+
+/// A number or a name, where it is not known beforehand which.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    Number(f64),
+    Name(String),
+}
+
+impl Coordinate for Place {
+    /// Names, unless all places are numbers.
+    fn values(all: Vec<Place>) -> Values {
+        let number = |place: &Place| match place {
+            Place::Number(number) => Some(*number),
+            Place::Name(_) => None,
+        };
+        let name = |place| match place {
+            Place::Number(number) => number.to_string(),
+            Place::Name(name) => name,
+        };
+        match all.iter().map(number).collect() {
+            Some(numbers) => Values::Numbers(numbers),
+            None => Values::Names(all.into_iter().map(name).collect()),
+        }
+    }
+}
+
+impl<T: Coordinate> FromIterator<T> for Values {
+    fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
+        T::values(places.into_iter().collect())
+    }
+}
+
+/// The reach of an interval to both sides of each point.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Whiskers {
+    pub above: Vec<f64>,
+    pub below: Vec<f64>,
+    pub thin: bool,
+}
+
+impl Whiskers {
+    /// Thin whiskers from the medians to the smallest and the largest trial.
+    pub fn from_intervals(intervals: &[Interval], scale: f64) -> Self {
+        let side = |of: fn(&Interval) -> f64| intervals.iter().map(|i| of(i) * scale).collect();
+        Whiskers {
+            above: side(|i| i.max - i.median),
+            below: side(|i| i.median - i.min),
+            thin: true,
+        }
+    }
+
+    pub fn thick(mut self) -> Self {
+        self.thin = false;
+        self
+    }
+}
+
+/// The median, and a gap where nothing was measured.
+pub(crate) fn known(interval: &Interval) -> f64 {
+    if interval.trials == 0 {
+        return f64::NAN;
+    }
+    interval.median
+}
+
+/// What the hover text of a point says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Hover {
+    /// Its place and the name of the series.
+    Place,
+    /// The series has none.
+    Nothing,
+    /// Words in which `{x}`, `{y}` and `{z}` stand for the point's numbers, `{y:.1f}` for one with
+    /// one decimal, and `{text}` for its text.
+    Words {
+        words: Cow<'static, str>,
+        /// Whether the name of the series stands beside them.
+        named: bool,
+    },
+}
+
+/// A series of points.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Series {
+    pub draw: Draw,
+    /// Empty for a series without an entry in the legend.
+    pub name: String,
+    /// Whether the series is shown and hidden with all others of its name.
+    pub grouped: bool,
+    pub in_legend: bool,
+    pub x: Values,
+    pub y: Values,
+    /// The rows of a heat map.
+    pub cells: Vec<Vec<Option<f64>>>,
+    /// Whether there is some room between the cells.
+    pub spaced: bool,
+    pub x_whiskers: Option<Whiskers>,
+    pub y_whiskers: Option<Whiskers>,
+    /// A text for each point; for each cell of a heat map, row by row.
+    pub texts: Vec<String>,
+    pub hover: Hover,
+    /// Empty for a colour that no other series of the view has.
+    pub colour: Cow<'static, str>,
+    /// Width of the line.
+    pub width: f64,
+    pub dash: &'static str,
+    /// Size of the dots.
+    pub size: f64,
+    /// The symbol of all dots, or of each.
+    pub symbols: Vec<&'static str>,
+    /// Colour and width of the edge of dots.
+    pub edge: Option<(Cow<'static, str>, f64)>,
+    pub opacity: f64,
+    /// Whether the area to the series before is filled.
+    pub filled: bool,
+    pub panel: usize,
+    /// Whether all digits count. Five are finer than a pixel and keep a page small, but would
+    /// merge I/Os late in a trace.
+    pub exact: bool,
+}
+
+macro_rules! constructors {
+    ($($name:ident: $draw:ident)*) => {
+        $(
+            pub fn $name<X: Coordinate, Y: Coordinate>(
+                name: impl Into<String>,
+                points: impl IntoIterator<Item = (X, Y)>,
+            ) -> Self {
+                let (x, y) = points.into_iter().unzip();
+                Series::new(Draw::$draw, name, X::values(x), Y::values(y))
+            }
+        )*
+    };
+}
+
+impl Series {
+    fn new(draw: Draw, name: impl Into<String>, x: Values, y: Values) -> Self {
+        Series {
+            draw,
+            name: name.into(),
+            grouped: false,
+            in_legend: true,
+            x,
+            y,
+            cells: Vec::new(),
+            spaced: false,
+            x_whiskers: None,
+            y_whiskers: None,
+            texts: Vec::new(),
+            hover: Hover::Place,
+            colour: "".into(),
+            width: 2.0,
+            dash: "solid",
+            size: 6.0,
+            symbols: vec!["circle"],
+            edge: None,
+            opacity: 1.0,
+            filled: false,
+            panel: 0,
+            exact: false,
+        }
+    }
+
+    constructors! {
+        line: Line
+        dots: Dots
+        dotted_line: DottedLine
+        steps: Steps
+        area: Area
+        bars: Bars
+        stacked_bars: StackedBars
+    }
+
+    /// Medians over trials, with whiskers to the smallest and the largest trial. Nothing stands
+    /// where nothing was measured.
+    pub fn medians<X: Coordinate>(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (X, Interval)>,
+        scale: f64,
+    ) -> Self {
+        let (x, intervals): (Vec<X>, Vec<Interval>) = points.into_iter().unzip();
+        let y = intervals.iter().map(|i| known(i) * scale);
+        let whiskers = Whiskers::from_intervals(&intervals, scale);
+        Series::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
+    }
+
+    /// A row of cells for each y; `None` is a gap.
+    pub fn heat_map(
+        x: Values,
+        y: Values,
+        rows: impl IntoIterator<Item = Vec<Option<f64>>>,
+    ) -> Self {
+        Series {
+            cells: rows.into_iter().collect(),
+            ..Series::new(Draw::HeatMap, "", x, y)
+        }
+    }
+
+    setters! {
+        /// Shows and hides the series with all others of its name.
+        grouped() { grouped = true }
+        unlisted() { in_legend = false }
+        spaced() { spaced = true }
+        filled() { filled = true }
+        exact() { exact = true }
+        x_whiskers(whiskers: Whiskers) { x_whiskers = Some(whiskers) }
+        y_whiskers(whiskers: Whiskers) { y_whiskers = Some(whiskers) }
+        without_hover() { hover = Hover::Nothing }
+        colour(colour: impl Into<Cow<'static, str>>) { colour = colour.into() }
+        width(width: f64) { width = width }
+        dash(dash: &'static str) { dash = dash }
+        size(size: f64) { size = size }
+        symbol(symbol: &'static str) { symbols = vec![symbol] }
+        symbols(symbols: impl IntoIterator<Item = &'static str>) {
+            symbols = symbols.into_iter().collect()
+        }
+        opacity(opacity: f64) { opacity = opacity }
+        panel(panel: usize) { panel = panel }
+        /// Puts the series into the lower panel.
+        below() { panel = 1 }
+        /// Sets the text of each point, which the hover text may name.
+        texts(texts: impl IntoIterator<Item = String>) { texts = texts.into_iter().collect() }
+        name(name: impl Into<String>) { name = name.into() }
+    }
+
+    /// Says in the hover text the height of a point in a unit.
+    pub fn unit(self, unit: &str) -> Self {
+        self.hover(format!("{{y}} {unit}"))
+    }
+
+    /// Sets the words of the hover text beside the name of the series; see [`Hover::Words`].
+    pub fn hover(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        let words = words.into();
+        self.hover = Hover::Words { words, named: true };
+        self
+    }
+
+    /// Sets the words of the hover text without the name of the series.
+    pub fn hover_alone(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        let words = words.into();
+        self.hover = Hover::Words {
+            words,
+            named: false,
+        };
+        self
+    }
+
+    /// Draws the line in a colour and with a width.
+    pub fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
+        self.colour(colour).width(width)
+    }
+
+    pub fn style(self, style: &Style) -> Self {
+        self.colour(style.colour.clone())
+            .dash(style.dash)
+            .symbol(style.symbol)
+    }
+
+    /// Draws an edge around the dots.
+    pub fn edge(mut self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
+        self.edge = Some((colour.into(), width));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_numbers_where_all_are() {
+        let (four, auto) = (Place::Number(4.0), Place::Name("auto".to_owned()));
+        let numbers: Values = [four.clone(), four.clone()].into_iter().collect();
+        assert_eq!(numbers, Values::Numbers(vec![4.0, 4.0]));
+        let names: Values = [four, auto].into_iter().collect();
+        assert_eq!(names, ["4", "auto"].into_iter().collect());
+    }
+
+    #[test]
+    fn whiskers_reach_from_the_median_to_the_extremes() {
+        let interval = Interval::of(&[1000.0, 3000.0, 7000.0]);
+        let series = Series::medians("", [("a", interval), ("b", Interval::default())], 1e-3);
+        let Values::Numbers(y) = &series.y else {
+            panic!("{series:?}");
+        };
+        assert!(y[0] == 3.0 && y[1].is_nan(), "{y:?}");
+        let whiskers = series.y_whiskers.expect("whiskers");
+        assert_eq!((whiskers.below[0], whiskers.above[0]), (2.0, 4.0));
+    }
+}

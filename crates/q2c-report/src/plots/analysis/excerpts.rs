@@ -1,0 +1,224 @@
+//! Single I/Os: lanes by CPU or hardware queue, with stages in colours.
+
+use super::STAGES;
+use crate::plot::{Axis, Plot, Series, View};
+use crate::quantity::{count, duration};
+use q2c_result::analyze::{AnalyzeResult, ExcerptIo};
+use std::collections::BTreeMap;
+
+/// Most I/Os of an excerpt that are drawn: the page stays small. The start and the slowest have
+/// fewer.
+const DRAWN: usize = 512;
+
+/// A way to sort I/Os into lanes.
+struct Lanes {
+    /// The labels of the views of the excerpts [`EXCERPTS`].
+    labels: [&'static str; 3],
+    /// The word for a lane.
+    name: &'static str,
+    of: fn(&ExcerptIo) -> Option<u32>,
+}
+
+const EXCERPTS: [&str; 3] = ["start", "slowest", "window"];
+
+const CPUS: Lanes = Lanes {
+    labels: [
+        "start, by CPU",
+        "around the slowest, by CPU",
+        "window, by CPU",
+    ],
+    name: "CPU",
+    of: |io| io.cpu,
+};
+const QUEUES: Lanes = Lanes {
+    labels: [
+        "start, by queue",
+        "around the slowest, by queue",
+        "window, by queue",
+    ],
+    name: "queue",
+    of: |io| io.hctx,
+};
+
+/// All excerpts, each by CPU and, where the trace names hardware queues, by queue. `None` when the
+/// trace has no completions.
+pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
+    if result.completed == 0 {
+        return None;
+    }
+    let mut views = Vec::new();
+    let mut left_out = 0;
+    for excerpt in &result.excerpts {
+        let ios = &excerpt.ios[..excerpt.ios.len().min(DRAWN)];
+        left_out += excerpt.left_out + (excerpt.ios.len() - ios.len()) as u64;
+        let n = EXCERPTS.iter().position(|what| *what == excerpt.what)?;
+        views.push(view(ios, n, &CPUS));
+        if ios.iter().any(|io| io.hctx.is_some()) {
+            views.push(view(ios, n, &QUEUES));
+        }
+    }
+    let more = match left_out {
+        0 => String::new(),
+        n => format!(" {} more I/Os of the window have no room here.", count(n)),
+    };
+    let plot = Plot::new("excerpts", "What happens to single I/Os?", 560)
+        .note(format!(
+            "A line for each I/O from Q to C, its stages coloured, above each other where they overlap; the dot where it completes tells what it is. Drag to zoom. \
+             Any other window: q2c analyze --window FROM..TO, or q2c trace export --format chrome.{more}"
+        ))
+        .views(views);
+    Some(plot)
+}
+
+fn view(ios: &[ExcerptIo], excerpt: usize, lanes: &Lanes) -> View {
+    let (rows, lowest) = rows(ios, lanes.of);
+    let names = lowest.iter().map(|(lane, _)| match lane {
+        Some(lane) => format!("{} {lane}", lanes.name),
+        None => format!("{} unknown", lanes.name),
+    });
+    let ticks = lowest.iter().map(|(_, row)| *row as f64).collect();
+    let y = Axis::new("").named_ticks(ticks, names.collect());
+    let stages = STAGES.iter();
+    let stages = stages.filter_map(|(name, colour)| stage_lines(ios, &rows, name, colour));
+    View::new(lanes.labels[excerpt], Axis::new("time, us"), y)
+        .series(stages)
+        .series([ends(ios, &rows)])
+}
+
+/// The row of each I/O, and the lowest row of each lane. An I/O takes the lowest row of its lane
+/// that is free when it begins.
+fn rows(
+    ios: &[ExcerptIo],
+    of: fn(&ExcerptIo) -> Option<u32>,
+) -> (Vec<usize>, Vec<(Option<u32>, usize)>) {
+    let mut lanes: BTreeMap<Option<u32>, Vec<u64>> = BTreeMap::new();
+    let mut within = Vec::new();
+    for io in ios {
+        let rows = lanes.entry(of(io)).or_default();
+        let (from, to) = ends_of(io);
+        let free = rows.iter().position(|busy_until| *busy_until <= from);
+        let row = free.unwrap_or_else(|| {
+            rows.push(0);
+            rows.len() - 1
+        });
+        rows[row] = to;
+        within.push(row);
+    }
+    let mut lowest: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    let mut next = 0;
+    for (lane, rows) in &lanes {
+        lowest.insert(*lane, next);
+        next += rows.len() + 1;
+    }
+    let rows = ios
+        .iter()
+        .zip(within)
+        .map(|(io, row)| lowest[&of(io)] + row);
+    (rows.collect(), lowest.into_iter().collect())
+}
+
+/// The first and the last known time of an I/O, ns.
+pub(crate) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
+    let times = [
+        io.queue_ns,
+        io.getrq_ns,
+        io.insert_ns,
+        io.issue_ns,
+        io.complete_ns,
+    ];
+    let known = times.into_iter().flatten();
+    (known.clone().min().unwrap_or(0), known.max().unwrap_or(0))
+}
+
+/// Start and end of a stage, ns; `None` when the I/O lacks the stage.
+fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
+    let (from, to) = match (name, io.merged, io.insert_ns.is_some()) {
+        ("Q2G", false, _) | ("Q2M", true, _) => (io.queue_ns, io.getrq_ns),
+        ("G2I", false, true) => (io.getrq_ns, io.insert_ns),
+        ("I2D", false, true) => (io.insert_ns, io.issue_ns),
+        ("G2D", false, false) | ("M2D", true, _) => (io.getrq_ns, io.issue_ns),
+        ("D2C", ..) => (io.issue_ns, io.complete_ns),
+        ("rest", ..) if io.issue_ns.is_none() => (io.queue_ns, io.complete_ns),
+        _ => (None, None),
+    };
+    from.zip(to)
+}
+
+/// A stage of all I/Os: pieces of a line with gaps between them.
+fn stage_lines(
+    ios: &[ExcerptIo],
+    rows: &[usize],
+    name: &'static str,
+    colour: &'static str,
+) -> Option<Series> {
+    let (mut points, mut texts) = (Vec::new(), Vec::new());
+    for (io, row) in ios.iter().zip(rows) {
+        if let Some((from, to)) = stage(io, name) {
+            let row = *row as f64;
+            points.extend([(us(from), row), (us(to), row), (f64::NAN, f64::NAN)]);
+            let (begin, end) = ends_of(io);
+            let took = duration(to.saturating_sub(from) as f64);
+            let text = format!("{name} {took} of {} in all", duration((end - begin) as f64));
+            texts.extend([text.clone(), text, String::new()]);
+        }
+    }
+    let is_there = !points.is_empty();
+    let line = Series::line(name, points)
+        .exact()
+        .texts(texts)
+        .pen(colour, 7.0)
+        .hover_alone("{text}");
+    is_there.then_some(line)
+}
+
+/// The dots where I/Os complete. They tell what the I/O is, once for all of its stages.
+fn ends(ios: &[ExcerptIo], rows: &[usize]) -> Series {
+    let complete = || {
+        ios.iter()
+            .zip(rows)
+            .filter(|(io, _)| io.complete_ns.is_some())
+    };
+    let points = complete().filter_map(|(io, row)| Some((us(io.complete_ns?), *row as f64)));
+    Series::dots("complete", points)
+        .exact()
+        .texts(complete().map(|(io, _)| about(io)))
+        .colour("@ink")
+        .size(4.0)
+        .hover_alone("{text}")
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+fn about(io: &ExcerptIo) -> String {
+    let pid = io
+        .pid
+        .map_or_else(String::new, |pid| format!(", pid {pid}"));
+    format!(
+        "{} of {} bytes at sector {} of {}{pid}",
+        io.op, io.bytes, io.sector, io.device
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(cpu: u32, queue: u64, complete: u64) -> ExcerptIo {
+        ExcerptIo {
+            cpu: Some(cpu),
+            queue_ns: Some(queue),
+            complete_ns: Some(complete),
+            ..ExcerptIo::default()
+        }
+    }
+
+    #[test]
+    fn overlapping_ios_stand_above_each_other() {
+        let ios = [io(0, 0, 10), io(0, 5, 20), io(0, 10, 12), io(1, 0, 3)];
+        let (rows, lowest) = rows(&ios, |io| io.cpu);
+        assert_eq!(rows, [0, 1, 0, 3]);
+        assert_eq!(lowest, [(Some(0), 0), (Some(1), 3)]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Latency, throughput and I/Os in flight over time.
+
+use super::{READS, WRITES, middle_s};
+use crate::plot::{Axis, Colours, Plot, Series, View};
+use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
+use std::collections::BTreeSet;
+
+/// Ticks of a bar of powers of ten.
+const POWERS: [(f64, &str); 8] = [
+    (0.0, "1"),
+    (1.0, "10"),
+    (2.0, "100"),
+    (3.0, "1 K"),
+    (4.0, "10 K"),
+    (5.0, "100 K"),
+    (6.0, "1 M"),
+    (7.0, "10 M"),
+];
+
+/// A figure at the middle of each window.
+fn over_time(loads: &[Load], of: fn(&Load) -> f64) -> impl Iterator<Item = (f64, f64)> {
+    let loads = loads.iter();
+    loads.map(move |load| (middle_s(load.start_ns, load.length_ns), of(load)))
+}
+
+/// The heat map of latencies over time.
+pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
+    let loads = &result.over_time;
+    let latencies = loads.iter().flat_map(|load| &load.latencies);
+    let seen: BTreeSet<u64> = latencies.map(|(end, _)| *end).collect();
+    let range = seen.first().zip(seen.last());
+    let map = range.map(|(first, last)| heat_map(loads, &classes(*first, *last)));
+    let colours = Colours {
+        ticks: POWERS.to_vec(),
+        ..Colours::new("I/Os\nper s")
+    };
+    let (x, y) = (Axis::over_time("time, s"), Axis::logarithmic_us("latency"));
+    Plot::new("latency", "How long do I/Os take, and when does that change?", 420)
+        .note(
+            "Colour: I/Os per second (logarithmic) of a latency, by the time at which they were queued. A band is a usual way; a second band \
+             or a cloud above it is another.",
+        )
+        .view(View::new("heat map", x, y).colours(colours).series(map))
+}
+
+/// The lower ends of all latency classes from one to another, four to each doubling. Classes
+/// without I/Os are included, so that all rows have the same height.
+fn classes(first: u64, last: u64) -> Vec<u64> {
+    let next = |end: &u64| {
+        let octave = end.max(&1).ilog2();
+        let step = if octave < 2 { *end } else { 1 << (octave - 2) };
+        end.checked_add(step).filter(|next| *next <= last)
+    };
+    std::iter::successors(Some(first), next).collect()
+}
+
+fn heat_map(loads: &[Load], classes: &[u64]) -> Series {
+    let times = over_time(loads, |_| 0.0).map(|(middle, _)| middle);
+    // A row is drawn around its value, so the middle of the class is given.
+    let middles = classes.iter().map(|end| *end as f64 * 1.09 * 1e-3);
+    let rows = classes
+        .iter()
+        .map(|class| loads.iter().map(|load| rate(load, *class)).collect());
+    Series::heat_map(times.collect(), middles.collect(), rows).hover_alone("{y:.3g} us at {x} s")
+}
+
+/// log10 of the I/Os per second of a class; a gap where there are none.
+fn rate(load: &Load, class: u64) -> Option<f64> {
+    let (_, ios) = load.latencies.iter().find(|(end, _)| *end == class)?;
+    Some((*ios as f64 / (load.length_ns as f64 * 1e-9)).log10())
+}
+
+/// I/Os in flight, and those queued per second.
+pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
+    let loads = &result.over_time;
+    let line = |name: &str, of: fn(&Load) -> f64| {
+        Series::line(name, over_time(loads, of))
+            .width(1.5)
+            .hover("{y}")
+    };
+    let queued = line("KIOPS", |load| {
+        load.requests as f64 / load.length_ns as f64 * 1e6
+    });
+    let queued = queued.colour("@accent");
+    let view = |y| View::new("load", Axis::over_time("time, s"), Axis::from_zero(y));
+    let has_no_ends = loads.iter().all(|load| load.latencies.is_empty());
+    let (note, view) = if has_no_ends {
+        (
+            "I/Os queued per second. The trace has no completions, so how many were in flight is unknown.",
+            view("KIOPS").series((!loads.is_empty()).then_some(queued)),
+        )
+    } else {
+        let in_flight = line("in flight", |load| load.in_flight).colour("@a");
+        (
+            "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.",
+            view("in flight")
+                .above(Axis::from_zero("KIOPS"))
+                .series([in_flight, queued.below()]),
+        )
+    };
+    Plot::new("in-flight", "How loaded is the device over time?", 420)
+        .note(note)
+        .view(view)
+}
+
+/// Reads and writes over time: their number, and the data that they move.
+pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
+    let mib = |moved: &Moved| moved.bytes as f64 / f64::from(1u32 << 20);
+    Plot::new("throughput", "How much is read and written?", 380)
+        .note("Reads and writes with data, by the time at which they began; means over windows.")
+        .view(rates(&result.throughput, "IOPS", |moved| moved.ios as f64))
+        .view(rates(&result.throughput, "MiB/s", mib))
+}
+
+/// What reads and writes are per second, in a unit.
+fn rates(windows: &[Throughput], unit: &'static str, of: fn(&Moved) -> f64) -> View {
+    let line = |name: &str, colour: &'static str, moved: fn(&Throughput) -> &Moved| {
+        let rate = |w: &Throughput| of(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);
+        let points = windows
+            .iter()
+            .map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
+        let line = Series::line(name, points).pen(colour, 1.5).unit(unit);
+        windows
+            .iter()
+            .any(|window| moved(window).ios > 0)
+            .then_some(line)
+    };
+    View::new(unit, Axis::over_time("time, s"), Axis::from_zero(unit))
+        .hover_together()
+        .legend(true)
+        .series(line("reads", READS, |window| &window.reads))
+        .series(line("writes", WRITES, |window| &window.writes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::classes;
+
+    #[test]
+    fn rows_of_the_heat_map_have_no_gaps() {
+        assert_eq!(classes(4, 16), [4, 5, 6, 7, 8, 10, 12, 14, 16]);
+        assert_eq!(classes(1, 4), [1, 2, 4]);
+        assert_eq!(classes(896, 896), [896]);
+    }
+}

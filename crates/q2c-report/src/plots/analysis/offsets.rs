@@ -1,0 +1,211 @@
+//! Where on a device reads and writes begin, over time: each I/O as a dot where there are few, else
+//! a map of their number.
+
+use super::excerpts::ends_of;
+use super::{READS, WRITES};
+use crate::offset_grid::{Counts, Grid};
+use crate::plot::{Axis, Colours, Plot, Series, Values, View};
+use crate::quantity::{count, duration, size};
+use q2c_model::Bytes;
+use q2c_model::facts::STATED_SECTOR;
+use q2c_result::analyze::{AnalyzeResult, ExcerptIo, OffsetMap};
+use std::collections::BTreeMap;
+
+/// Most devices that have a plot.
+const MOST: usize = 4;
+
+/// A plot for each of the devices with most I/Os.
+pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
+    if result.input.facts.contains_key(STATED_SECTOR) {
+        return Vec::new();
+    }
+    match complete_excerpt(result) {
+        Some(ios) => plots_of_ios(ios),
+        None => plots_of_maps(&result.offsets),
+    }
+}
+
+/// All I/Os one by one, where the excerpt of the start has them all.
+fn complete_excerpt(result: &AnalyzeResult) -> Option<&[ExcerptIo]> {
+    let start = result.excerpts.iter().find(|part| part.what == "start")?;
+    (start.ios.len() as u64 == result.requests).then_some(&start.ios)
+}
+
+/// The devices in the order of their numbers of I/Os, most first, and the names of those that have
+/// no plot.
+fn choose<T>(mut all: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let rest = all.split_off(all.len().min(MOST));
+    let names: Vec<String> = rest.into_iter().map(|(device, ..)| device).collect();
+    let left_out = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" Without a chart: {}.", names.join(", "))
+    };
+    let chosen = all
+        .into_iter()
+        .map(|(device, _, content)| (device, content));
+    (chosen.collect(), left_out)
+}
+
+fn plot(n: usize, device: &str, note: String, view: View) -> Plot {
+    let title = format!("Where on {device} do reads and writes go?");
+    Plot::new(format!("offsets-{n}"), title, 460)
+        .note(note)
+        .view(view)
+}
+
+/// A unit of offsets: its name and its bytes.
+type Unit = (&'static str, f64);
+
+/// A unit in which offsets up to `most` bytes are short numbers.
+fn unit(most: f64) -> Unit {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let short = units
+        .into_iter()
+        .find(|(_, bits)| most < 4096.0 * f64::from(1u32 << bits));
+    let (name, bits) = short.unwrap_or(("TiB", 40));
+    (name, (1u64 << bits) as f64)
+}
+
+fn offsets_over_time(label: &'static str, unit: Unit) -> View {
+    let offset = Axis::new(format!("offset, {}", unit.0));
+    View::new(label, Axis::over_time("time, s"), offset)
+}
+
+fn plots_of_ios(ios: &[ExcerptIo]) -> Vec<Plot> {
+    let mut devices: BTreeMap<&str, Vec<&ExcerptIo>> = BTreeMap::new();
+    let moves = |io: &&ExcerptIo| io.bytes > 0 && ["read", "write"].contains(&io.op.as_str());
+    for io in ios.iter().filter(moves) {
+        devices.entry(&io.device).or_default().push(io);
+    }
+    let counted = devices
+        .into_iter()
+        .map(|(device, ios)| (device.to_owned(), ios.len() as u64, ios));
+    let (shown, left_out) = choose(counted.collect());
+    let plot_of = |(n, (device, ios)): (usize, (String, Vec<&ExcerptIo>))| {
+        let note = format!(
+            "Each I/O is a dot, where it begins on the device and when it was queued.{left_out}"
+        );
+        plot(n, &device, note, dots(&ios))
+    };
+    shown.into_iter().enumerate().map(plot_of).collect()
+}
+
+fn offset(io: &ExcerptIo) -> f64 {
+    io.sector as f64 * 512.0
+}
+
+fn dots(ios: &[&ExcerptIo]) -> View {
+    let unit = unit(ios.iter().map(|io| offset(io)).fold(0.0, f64::max));
+    let dots = |op, name: &str, colour: &'static str, symbol| {
+        let moved: Vec<&ExcerptIo> = ios.iter().copied().filter(|io| io.op == op).collect();
+        let places = moved
+            .iter()
+            .map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
+        let dots = Series::dots(name, places)
+            .exact()
+            .texts(moved.iter().map(|io| about(io)))
+            .colour(colour)
+            .size(7.0)
+            .symbol(symbol)
+            .hover_alone("{text}");
+        (!moved.is_empty()).then_some(dots)
+    };
+    offsets_over_time("dots", unit)
+        .legend(true)
+        .series(dots("read", "reads", READS, "circle"))
+        .series(dots("write", "writes", WRITES, "diamond"))
+}
+
+fn about(io: &ExcerptIo) -> String {
+    format!(
+        "{} of {} at sector {}, {}",
+        io.op,
+        size(Bytes(io.bytes)),
+        io.sector,
+        duration(ends_of(io).0 as f64)
+    )
+}
+
+fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
+    let counted = maps.iter().map(|map| (map.device.clone(), map.ios(), map));
+    let (shown, left_out) = choose(counted.filter(|(_, ios, _)| *ios > 0).collect());
+    // Many cells make the page large.
+    let most = match shown.len() {
+        1 => (256, 128),
+        _ => (128, 64),
+    };
+    let plot_of = |(n, (device, map)): (usize, (String, &OffsetMap))| {
+        let grid = Grid::from_map(map, most);
+        let note = format!(
+            "Colour: how many {} begin in {} of the device and {}. Level bands: one place again and \
+             again; slopes: one place behind the other; clouds: anywhere. Of {} I/Os with \
+             data.{left_out}",
+            match (grid.reads.is_some(), grid.writes.is_some()) {
+                (true, true) => "reads (above) and writes (below)",
+                (true, false) => "reads",
+                _ => "writes",
+            },
+            Bytes(grid.range_bytes as u64),
+            duration(grid.window_ns),
+            count(map.ios()),
+        );
+        plot(n, &device, note, grid_view(&grid))
+    };
+    shown.into_iter().enumerate().map(plot_of).collect()
+}
+
+/// Reads above writes on the same axes, or one of the two alone.
+fn grid_view(grid: &Grid) -> View {
+    let unit = unit(grid.end());
+    let kinds = [
+        ("reads", &grid.reads, "@ramp-a"),
+        ("writes", &grid.writes, "@ramp-poll"),
+    ];
+    let mut view = offsets_over_time("map", unit);
+    if grid.reads.is_some() && grid.writes.is_some() {
+        view = view.halved();
+    }
+    for (name, counts, scale) in kinds {
+        let Some(counts) = counts else { continue };
+        let panel = view.series.len();
+        let most = counts.iter().flatten().flatten().max().copied();
+        let map = counts_map(grid, counts, unit).name(name).panel(panel);
+        view = view
+            .series([map.hover_alone(format!("{{z}} {name} at {{y:.6g}} {}, {{x:.4g}} s", unit.0))])
+            .colours(Colours {
+                scale,
+                range: most.map(|most| (0.0, most as f64)),
+                most_ticks: Some(most.map_or(2, |most| most.clamp(2, 5))),
+                ..Colours::new(name)
+            });
+    }
+    view
+}
+
+fn counts_map(grid: &Grid, counts: &Counts, unit: Unit) -> Series {
+    let times = Values::Even {
+        first: grid.first_s,
+        step: grid.window_ns * 1e-9,
+    };
+    let offsets = Values::Even {
+        first: grid.first_offset() / unit.1,
+        step: grid.range_bytes / unit.1,
+    };
+    let row = |counts: &Vec<Option<u64>>| counts.iter().map(|n| Some((*n)? as f64)).collect();
+    Series::heat_map(times, offsets, counts.iter().map(row)).exact()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_told_in_a_unit_that_keeps_them_short() {
+        assert_eq!(unit(0.0).0, "KiB");
+        assert_eq!(unit(5e6).0, "MiB");
+        assert_eq!(unit(1e12).0, "GiB");
+        assert_eq!(unit(1e13), ("TiB", 2f64.powi(40)));
+    }
+}

@@ -1,0 +1,119 @@
+//! The stages: their shares in Q2C, and their percentiles.
+
+use super::{STAGES, middle_s};
+use crate::analysis::load_range;
+use crate::plot::{Axis, Place, Plot, Series, View};
+use crate::plots::NS_TO_US;
+use q2c_model::Layer;
+use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
+use std::collections::BTreeMap;
+
+/// A place of the stacked plot: mean Q2C, and the shares of the stages in it.
+pub(crate) struct Slice<'a> {
+    pub place: Place,
+    pub mean_ns: f64,
+    pub shares: &'a BTreeMap<String, f64>,
+}
+
+/// The mean time in each stage, stacked to the mean Q2C, with a view over time and one over load.
+pub(crate) fn where_time_goes(result: &AnalyzeResult) -> Plot {
+    let views = result.bottleneck.iter().flat_map(|found| {
+        let load = over_load(found, result.in_flight.most);
+        [over_time(found), load].map(|view| view.bar_gap(0.0))
+    });
+    Plot::new("stages", "Where does the time between Q and C go?", 420)
+        .note("Mean time of an I/O in each stage, stacked to the mean Q2C of the I/Os queued in a window of time, or at a number in flight.")
+        .views(views)
+}
+
+fn over_time(found: &Bottleneck) -> View {
+    let slices = found.over_time.iter().map(|window| Slice {
+        place: Place::Number(middle_s(window.start_ns, window.length_ns)),
+        mean_ns: window.mean_q2c_ns,
+        shares: &window.shares,
+    });
+    let slices: Vec<Slice<'_>> = slices.collect();
+    stacked("over time", Axis::over_time("time, s"), &slices)
+}
+
+fn over_load(found: &Bottleneck, most: Option<u64>) -> View {
+    let slices = found.over_load.iter().map(|load| Slice {
+        place: Place::Name(match load_range(load, most) {
+            (from, to) if from == to => from.to_string(),
+            (from, to) => format!("{from} to {to}"),
+        }),
+        mean_ns: load.mean_q2c_ns,
+        shares: &load.shares,
+    });
+    let slices: Vec<Slice<'_>> = slices.collect();
+    let axis = Axis::names("I/Os in flight when queued, itself included");
+    stacked("over load", axis, &slices)
+}
+
+/// Bars of the mean time in each stage, which stand upon each other.
+pub(crate) fn stacked(label: &'static str, axis: Axis, slices: &[Slice<'_>]) -> View {
+    let bars = |(stage, colour): &(&str, &'static str)| {
+        let time = |slice: &Slice<'_>| slice.shares.get(*stage).map(|of| of * slice.mean_ns);
+        let points = slices.iter();
+        let points = points.map(|of| (of.place.clone(), time(of).unwrap_or(0.0) * NS_TO_US));
+        let bars = Series::stacked_bars(*stage, points)
+            .colour(*colour)
+            .unit("us");
+        slices.iter().any(|of| time(of).is_some()).then_some(bars)
+    };
+    View::new(label, axis, Axis::from_zero("mean time, us"))
+        .hover_together()
+        .series(STAGES.iter().filter_map(bars))
+}
+
+/// A percentile: its name, and the function that reads it.
+type Percentile = (&'static str, fn(&StageStats) -> f64);
+
+const PERCENTILES: [Percentile; 7] = [
+    ("min", |s| s.min_ns as f64),
+    ("50 %", |s| s.p50_ns),
+    ("90 %", |s| s.p90_ns),
+    ("99 %", |s| s.p99_ns),
+    ("99.9 %", |s| s.p999_ns),
+    ("99.99 %", |s| s.p9999_ns),
+    ("max", |s| s.max_ns as f64),
+];
+
+/// The percentiles of every stage, and those of Q2C by operation.
+pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
+    let total = if result.layer == Layer::User {
+        "U2C"
+    } else {
+        "Q2C"
+    };
+    let stages = STAGES.iter().chain(&[("Q2C", "@ink"), ("U2C", "@ink")]);
+    let stages = stages.filter_map(|(name, colour)| {
+        let stats = result.stages.get(*name)?;
+        Some(line(name, colour, stats))
+    });
+    let colours = ["@a", "@poll", "@d", "@e", "@interrupt"];
+    let operations = result.groups.get("op").into_iter().flatten().zip(colours);
+    let operations = operations.filter_map(|(group, colour)| {
+        let stats = group.stages.get(total)?;
+        Some(line(&group.key, colour, stats))
+    });
+    let view = |label| {
+        let x = Axis::names("share of I/Os that are at most so long");
+        View::new(label, x, Axis::logarithmic_us("time"))
+    };
+    let by_operation = view("by operation").series(operations);
+    Plot::new("percentiles", "How long are the slowest I/Os, and in which stage?", 420)
+        .note(format!(
+            "Percentiles of each stage by itself, and of {total}; they do not add up. Times of 0 are drawn at 1 ns."
+        ))
+        .view(view("by stage").series(stages))
+        .views((by_operation.series.len() > 1).then_some(by_operation))
+}
+
+fn line(name: &str, colour: &'static str, stats: &StageStats) -> Series {
+    let times = PERCENTILES.iter();
+    let times = times.map(|(name, of)| (*name, of(stats).max(1.0) * NS_TO_US));
+    Series::dotted_line(name, times)
+        .colour(colour)
+        .hover("{y} us at {x}")
+}

@@ -1,0 +1,146 @@
+//! The calibration: the measured points, and the model that was fitted to them.
+
+use super::NS_TO_US;
+use crate::plot::{Axis, Plot, Series, View};
+use crate::quantity::count;
+use q2c_model::WakeDelay;
+use q2c_result::tune::{Calibration, CalibrationPoint};
+use q2c_stats::{percentile, sorted};
+
+/// Number of steps in which a fitted curve is drawn.
+const STEPS: u32 = 60;
+
+/// The plots of wake-up delay, CPU and latency over the sleep asked.
+pub(crate) fn plots(calibration: &Calibration) -> Vec<Plot> {
+    if calibration.points.is_empty() {
+        return Vec::new();
+    }
+    vec![delay(calibration), cpu(calibration), latency(calibration)]
+}
+
+fn delay(calibration: &Calibration) -> Plot {
+    let cost = &calibration.cost;
+    let slept = |p: &&CalibrationPoint| p.asked_ns > 0.0;
+    let sleeps: Vec<CalibrationPoint> = calibration.points.iter().filter(slept).copied().collect();
+    let mut series = vec![
+        points("p50", &sleeps, "@a", |p| p.delay_p50_ns),
+        points("p99", &sleeps, "@b", |p| p.delay_p99_ns),
+    ];
+    // The model of a hit's delay is over the sleep less the latency; it is drawn for the median
+    // latency.
+    let latency = polled_wait(calibration).unwrap_or(0.0);
+    let fits = [
+        ("clear", &cost.wake_clear, 0.0, "solid"),
+        ("hit", &cost.wake_hit, latency, "dot"),
+    ];
+    for (kind, wake, less, dash) in fits {
+        for (name, quantile, colour) in [("p50", 0.5, "@a"), ("p99", 0.99, "@b")] {
+            let name = format!("{name}, model, {kind}");
+            let late = |sleep| late(wake, sleep - less, quantile);
+            series.push(curve(&name, calibration, colour, late).dash(dash));
+        }
+    }
+    plot(
+        "wake-delay",
+        "Calibration: wake-up delay",
+        "How much later than asked a sleeper wakes. Dots: measured; lines: the fitted model, where the completion \
+         comes after the wake-up (clear, solid) and where it came before (hit, dotted, for the median latency).",
+        "wake-up delay, us",
+        series,
+    )
+}
+
+fn cpu(calibration: &Calibration) -> Plot {
+    let cost = &calibration.cost;
+    let clear = |sleep| cost.sleep_cpu_clear_ns.at(sleep);
+    let hit = |sleep| cost.sleep_cpu_hit_ns.at(sleep);
+    plot(
+        "sleep-cpu",
+        "Calibration: CPU",
+        "Thread CPU of an I/O, and the part of it that arming, leaving and returning cost. At 0 the thread only polls.",
+        "CPU, us",
+        vec![
+            points("per I/O, measured", &calibration.points, "@poll", |p| {
+                p.cpu_ns
+            }),
+            curve("of a clear sleep alone, model", calibration, "@poll", clear),
+            curve("of a hit sleep alone, model", calibration, "@poll", hit).dash("dot"),
+        ],
+    )
+}
+
+fn latency(calibration: &Calibration) -> Plot {
+    let cost = &calibration.cost;
+    let mut series = vec![points("p50, measured", &calibration.points, "@c", |p| {
+        p.wait_p50_ns
+    })];
+    series.extend(polled_wait(calibration).map(|polled| {
+        let name = "polled + added by sleeping, model";
+        curve(name, calibration, "@c", |sleep| {
+            polled + cost.added_latency_ns.at(sleep)
+        })
+    }));
+    plot(
+        "sleep-latency",
+        "Calibration: latency",
+        "Median wait from the submission's return. Where the dots leave the line, sleeps outlast the device.",
+        "wait, us",
+        series,
+    )
+}
+
+/// Median wait of polling without a sleep, ns; `None` when that point was not measured.
+fn polled_wait(calibration: &Calibration) -> Option<f64> {
+    let polled = calibration.points.iter().find(|p| p.asked_ns == 0.0);
+    polled.map(|p| p.wait_p50_ns)
+}
+
+/// The model's wake-up delay after a sleep, ns, at one quantile of its deviation.
+fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
+    let z = if wake.z.is_empty() {
+        0.0
+    } else {
+        percentile(&sorted(&wake.z), quantile)
+    };
+    wake.base_ns.at(sleep_ns) + wake.spread_ns.at(sleep_ns) * z
+}
+
+fn plot(id: &str, title: &'static str, note: &str, y: &str, series: Vec<Series>) -> Plot {
+    let (x, y) = (Axis::from_zero("sleep asked, us"), Axis::from_zero(y));
+    let view = View::new(title, x, y).series(series);
+    Plot::new(id, title, 340).note(note).narrow().view(view)
+}
+
+const HOVER: &str = "asked {x} us: {y} us";
+
+fn points(
+    name: &str,
+    points: &[CalibrationPoint],
+    colour: &'static str,
+    of: fn(&CalibrationPoint) -> f64,
+) -> Series {
+    let about = |p: &CalibrationPoint| {
+        format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
+    };
+    let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, of(p) * NS_TO_US);
+    Series::dots(name, points.iter().map(us))
+        .texts(points.iter().map(about))
+        .colour(colour)
+        .size(7.0)
+        .hover(format!("{HOVER}\n{{text}}"))
+}
+
+fn curve(
+    name: &str,
+    calibration: &Calibration,
+    colour: &'static str,
+    of: impl Fn(f64) -> f64,
+) -> Series {
+    let asked = calibration.points.iter().map(|p| p.asked_ns);
+    let longest = asked.fold(0.0, f64::max);
+    let sleeps = (0..=STEPS).map(|step| longest * f64::from(step) / f64::from(STEPS));
+    let us = |sleep: f64| (sleep * NS_TO_US, of(sleep) * NS_TO_US);
+    Series::line(name, sleeps.map(us))
+        .pen(colour, 1.5)
+        .hover(HOVER)
+}

@@ -1,0 +1,208 @@
+//! The sweep of the rules `mean` and `min` as heat maps over their two parameters.
+
+use crate::plot::{Axis, Colours, Mark, Plot, Quantity, Series, View, round_duration};
+use q2c_result::tune::{Prediction, Sweep, SweepCell};
+
+const QUANTITIES: [Quantity<Prediction>; 4] = [
+    Quantity::new("KIOPS per core", "KIOPS\nper core", 1.0, |p| {
+        p.kiops_per_core
+    }),
+    Quantity::new("miss rate", "miss, %", 100.0, |p| p.rates.miss_rate),
+    Quantity::new("IOPS", "KIOPS", 1e-3, |p| p.rates.iops),
+    Quantity::new("CPU", "CPU, %", 1.0, |p| p.rates.cpu_pct),
+];
+
+/// The rules that have a map: those that reduce a window of latencies to one number and have the
+/// parameters ratio and period.
+const RULES: [&str; 2] = ["mean", "min"];
+
+/// A cell of the sweep with its place in the map.
+struct Placed<'a> {
+    ratio: f64,
+    period_ns: f64,
+    cell: &'a SweepCell,
+}
+
+/// The map of a rule.
+struct Map<'a> {
+    rule: &'static str,
+    cells: Vec<Placed<'a>>,
+}
+
+/// The maps of ratio against period for the rules `mean` and `min`.
+pub(crate) fn plot(sweep: &Sweep) -> Plot {
+    let map = |rule: &'static str| {
+        let cells = sweep.cells.iter().filter(|cell| cell.rule == rule);
+        let cells: Vec<Placed<'_>> = cells.filter_map(placed).collect();
+        (!cells.is_empty()).then_some(Map { rule, cells })
+    };
+    let maps: Vec<Map<'_>> = RULES.into_iter().filter_map(map).collect();
+    Plot::new("heat-map", "Sweep: ratio against period", 420)
+        .note(
+            "Simulated on the recording. Crosses: out of the limits or below the IOPS floor; the colours span the others. Ring: the best by the \
+             objective that keeps the limits.",
+        )
+        .views(QUANTITIES.iter().map(|quantity| view(sweep, &maps, quantity)))
+}
+
+fn placed(cell: &SweepCell) -> Option<Placed<'_>> {
+    let params = &cell.params;
+    Some(Placed {
+        ratio: *params.get("ratio")?,
+        period_ns: *params.get("period").or_else(|| params.get("period_ns"))?,
+        cell,
+    })
+}
+
+fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> View {
+    let best = sweep.best.and_then(|index| sweep.cells.get(index));
+    let series_of = |(panel, map): (usize, &Map<'_>)| {
+        let ring = best.filter(|best| best.rule == map.rule).and_then(placed);
+        let series = [
+            Some(colour_map(map, quantity)),
+            out_of_limits(map, sweep.floor_iops),
+            ring.map(|best| ring_of(&best)),
+        ];
+        series
+            .into_iter()
+            .flatten()
+            .map(move |series| series.panel(panel))
+    };
+    let headings = maps.iter().enumerate().map(|(panel, map)| Mark::Heading {
+        panel,
+        kind: "rule",
+        name: map.rule.to_owned(),
+    });
+    let panels = maps.iter().enumerate().map(|(n, map)| {
+        // Beside a map of the same ratios there is no need, and on a phone no room, for their
+        // numbers.
+        let is_same = maps
+            .first()
+            .is_some_and(|first| first.ratios() == map.ratios());
+        Axis {
+            is_bare: n > 0 && is_same,
+            ..ratio_axis(map, if n == 0 { "ratio, %" } else { "" })
+        }
+    });
+    let colours = Colours {
+        range: kept_range(sweep, maps, quantity),
+        ..Colours::new(quantity.axis)
+    };
+    let periods = Axis::names("period").without_grid();
+    View::new(quantity.label, periods, Axis::new(""))
+        .beside(panels.collect())
+        .colours(colours)
+        .series(maps.iter().enumerate().flat_map(series_of))
+        .marks(headings)
+}
+
+/// Whether a cell keeps the limits; where it is not said, the IOPS floor alone counts.
+fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
+    let floor = cell.gives.rates.iops >= floor_iops;
+    cell.keeps_limits.unwrap_or(floor)
+}
+
+/// What the colours span: the cells that may be chosen, where there are such. Others would make
+/// these look alike.
+fn kept_range(
+    sweep: &Sweep,
+    maps: &[Map<'_>],
+    quantity: &Quantity<Prediction>,
+) -> Option<(f64, f64)> {
+    let cells = maps
+        .iter()
+        .flat_map(|map| &map.cells)
+        .map(|placed| placed.cell);
+    let (low, high) = cells
+        .filter(|cell| keeps_limits(cell, sweep.floor_iops))
+        .map(|cell| quantity.figure(&cell.gives))
+        .filter(|figure| figure.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), figure| {
+            (low.min(figure), high.max(figure))
+        });
+    (low < high).then_some((low, high))
+}
+
+/// The axis of ratios, with half a step of room at both ends.
+fn ratio_axis(map: &Map<'_>, title: &str) -> Axis {
+    let ratios: Vec<f64> = map.ratios().iter().map(|ratio| ratio * 100.0).collect();
+    let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
+    let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
+    let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
+    Axis {
+        range: Some((low, high)),
+        ..Axis::new(title).without_grid()
+    }
+}
+
+impl Map<'_> {
+    fn ratios(&self) -> Vec<f64> {
+        self.distinct(|placed| placed.ratio)
+    }
+
+    fn distinct(&self, of: fn(&Placed<'_>) -> f64) -> Vec<f64> {
+        let mut all: Vec<f64> = self.cells.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        all
+    }
+}
+
+fn dots(cells: &[&Placed<'_>]) -> Series {
+    let places = cells.iter();
+    let places = places.map(|of| (round_duration(of.period_ns), of.ratio * 100.0));
+    Series::dots("", places).unlisted().without_hover()
+}
+
+fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> Series {
+    let (periods, ratios) = (map.distinct(|placed| placed.period_ns), map.ratios());
+    let cell_at = |ratio: f64, period: f64| {
+        let mut cells = map.cells.iter();
+        let found = cells.find(|p| p.ratio == ratio && p.period_ns == period);
+        found.map(|placed| placed.cell)
+    };
+    let cells = |ratio: f64| periods.iter().map(move |period| cell_at(ratio, *period));
+    let figure = |cell: &SweepCell| quantity.figure(&cell.gives);
+    let rows = ratios
+        .iter()
+        .map(|ratio| cells(*ratio).map(|cell| cell.map(figure)).collect());
+    let texts = ratios.iter().flat_map(|ratio| cells(*ratio));
+    Series::heat_map(
+        periods.iter().copied().map(round_duration).collect(),
+        ratios.iter().map(|ratio| ratio * 100.0).collect(),
+        rows,
+    )
+    .spaced()
+    .texts(texts.map(|cell| cell.map(about).unwrap_or_default()))
+    .hover_alone("{text}")
+}
+
+fn about(cell: &SweepCell) -> String {
+    let gives = &cell.gives;
+    format!(
+        "{}\n{:.1} KIOPS per core, {:.2} KIOPS\nCPU {:.1} %, missed {:.2} %",
+        cell.policy,
+        gives.kiops_per_core,
+        gives.rates.iops * 1e-3,
+        gives.rates.cpu_pct,
+        gives.rates.miss_rate * 100.0
+    )
+}
+
+/// Crosses on the cells that are excluded from the choice: they break a limit or the IOPS floor.
+fn out_of_limits(map: &Map<'_>, floor_iops: f64) -> Option<Series> {
+    let cells = map.cells.iter();
+    let excluded = cells.filter(|placed| !keeps_limits(placed.cell, floor_iops));
+    let excluded: Vec<&Placed<'_>> = excluded.collect();
+    // Dark on the bright end of the scale, and with a bright edge on the dark one.
+    let crosses = dots(&excluded).symbol("x").size(7.0).colour("#1c2430");
+    (!excluded.is_empty()).then(|| crosses.edge("#ffffff", 1.0))
+}
+
+fn ring_of(best: &Placed<'_>) -> Series {
+    dots(&[best])
+        .symbol("circle-open")
+        .size(18.0)
+        .colour("#ff2d6f")
+        .edge("#ff2d6f", 3.0)
+}

@@ -1,0 +1,70 @@
+//! Latency distributions of the cells: the bulk and the tail.
+
+use super::NS_TO_US;
+use super::cell_lines::CellLine;
+use crate::plot::{Axis, Plot, Series, View};
+
+/// The distribution of the latencies of each cell, with a view of the tail.
+pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
+    let view = |label, y, height: fn(f64) -> f64| {
+        let drawn = lines
+            .iter()
+            .filter(|line| !line.cell.latency_quantiles.is_empty());
+        View::new(label, Axis::logarithmic_us("latency"), y).series(drawn.map(|line| {
+            let points = &line.cell.latency_quantiles;
+            tell_quantiles(line.series(places(points, height), ""), points)
+        }))
+    };
+    Plot::new("latency", "Latency", 400)
+        .note(
+            "From just before the submission to the reaping (U2C), all trials of a cell together.",
+        )
+        .view(view("tail", Axis::quantiles(), odds))
+        .view(view("distribution", Axis::shares(), percent))
+}
+
+/// The latency at each quantile, microseconds, and its height, which is a function of the quantile.
+pub(crate) fn places(
+    curve: &[(f64, f64)],
+    height: fn(f64) -> f64,
+) -> impl Iterator<Item = (f64, f64)> {
+    curve
+        .iter()
+        .map(move |(quantile, ns)| (ns * NS_TO_US, height(*quantile)))
+}
+
+/// Tells each quantile with its latency.
+pub(crate) fn tell_quantiles(series: Series, curve: &[(f64, f64)]) -> Series {
+    series
+        .texts(curve.iter().map(|(quantile, _)| name(*quantile)))
+        .hover("{text}: {x} us")
+}
+
+/// The place of a quantile on [`Axis::shares`].
+pub(crate) fn percent(quantile: f64) -> f64 {
+    quantile * 100.0
+}
+
+/// The place of a quantile on [`Axis::quantiles`].
+pub(crate) fn odds(quantile: f64) -> f64 {
+    1.0 / (1.0 - quantile)
+}
+
+/// A quantile in percent, with up to four decimals: `p99.95`.
+fn name(quantile: f64) -> String {
+    let text = format!("p{:.4}", quantile * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn quantiles_have_their_usual_names() {
+        assert_eq!(
+            [0.5, 0.999, 0.0, 0.99999].map(name),
+            ["p50", "p99.9", "p0", "p99.999"]
+        );
+    }
+}

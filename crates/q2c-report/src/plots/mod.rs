@@ -1,0 +1,30 @@
+//! The plots of results: which figures stand over which axes, in which colours, and what explains
+//! them.
+
+pub(crate) mod analysis;
+mod calibration;
+mod cell_lines;
+pub(crate) mod device_grids;
+mod fidelity;
+mod heat_map;
+pub(crate) mod kernel_tune;
+mod late;
+mod latency;
+pub(crate) mod over_axes;
+pub(crate) mod over_jobs;
+mod over_time;
+mod pareto;
+pub(crate) mod phases;
+pub(crate) mod place;
+pub(crate) mod poll_search;
+pub(crate) mod poll_study;
+pub(crate) mod replay;
+pub(crate) mod reproduce;
+pub(crate) mod scale;
+pub(crate) mod stages_over_jobs;
+pub(crate) mod sweep;
+mod timeline;
+pub(crate) mod tune;
+pub(crate) mod tune_jobs;
+
+const NS_TO_US: f64 = 1e-3;

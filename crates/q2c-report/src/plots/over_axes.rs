@@ -1,0 +1,169 @@
+//! Throughput and latency over each axis of a benchmark that varies, but for the jobs, which every
+//! section has a plot over: with a line for everything else that varies.
+
+use super::over_jobs::QUANTITIES;
+use crate::bench::{beside, name, settings};
+use crate::course::jobs;
+use crate::heat::grids;
+use crate::plot::{Axis, Coordinate, Plot, Quantity, Series, Style, View, known, styles};
+use q2c_model::Bytes;
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
+use q2c_stats::Interval;
+
+/// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
+/// left as it was found.
+struct Varied {
+    name: &'static str,
+    number: fn(&BenchPoint) -> Option<u64>,
+}
+
+const DEPTH: &str = "depth";
+const SIZE: &str = "block size";
+const QUEUES: &str = "hardware queues";
+const REQUESTS: &str = "nr_requests";
+
+const AXES: [Varied; 4] = [
+    Varied {
+        name: DEPTH,
+        number: |point| Some(u64::from(point.depth)),
+    },
+    Varied {
+        name: SIZE,
+        number: |point| Some(point.bs.0),
+    },
+    Varied {
+        name: QUEUES,
+        number: |point| point.hw_queues.map(u64::from),
+    },
+    Varied {
+        name: REQUESTS,
+        number: |point| point.nr_requests.map(u64::from),
+    },
+];
+
+impl Varied {
+    fn place(&self, point: &BenchPoint) -> String {
+        match (self.number)(point) {
+            Some(bytes) if self.name == SIZE => Bytes(bytes).to_string(),
+            Some(number) => number.to_string(),
+            None => "as found".to_owned(),
+        }
+    }
+
+    /// The places of cells that are in the order of the axis.
+    fn places(&self, cells: &[&BenchCell]) -> Vec<String> {
+        let mut places: Vec<String> = cells.iter().map(|cell| self.place(&cell.point)).collect();
+        places.dedup();
+        places
+    }
+}
+
+/// A plot for each axis that has several values.
+pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
+    let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let cells: Vec<&BenchCell> = cells.collect();
+    // A setting of the device that has a grid needs no plot beside it.
+    let grids = grids(result);
+    let has_grid = |axis: &&Varied| grids.iter().any(|grid| grid.axes.contains(&axis.name));
+    let axes = AXES.iter().filter(|axis| !has_grid(axis));
+    let sorted = axes.map(|axis| {
+        let mut cells = cells.clone();
+        cells.sort_by_key(|cell| (axis.number)(&cell.point));
+        (axis, cells)
+    });
+    let varied = sorted.filter(|(axis, cells)| axis.places(cells).len() > 1);
+    varied.map(|(axis, cells)| plot(axis, &cells)).collect()
+}
+
+/// The plot over an axis of cells in its order.
+fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
+    let lines = lines(axis, cells);
+    let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
+    let view = |quantity: &Quantity<BenchCell, Interval>| {
+        let x = Axis::names_in_order(axis.name, axis.places(cells));
+        let place = |cell: &BenchCell| axis.place(&cell.point);
+        quantity.view(x).series(series(&lines, quantity, place))
+    };
+    // Latency against throughput tells which depth is worth its wait.
+    let against = View::new(
+        "p99 against IOPS",
+        Axis::from_zero(iops.axis),
+        Axis::from_zero(p99.axis),
+    );
+    let id = format!("over-{}", axis.name.replace(' ', "-"));
+    Plot::new(id, format!("Over the {}", axis.name), 440)
+        .note(format!(
+            "Medians over the trials; latency from submission to reaping, over all trials. Against \
+             IOPS each point is a {}.",
+            axis.name
+        ))
+        .views([iops, p50, p99, per_core].map(view))
+        .view(against.series(series(&lines, p99, |cell| figure(cell, iops))))
+}
+
+fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
+    known(&(quantity.of)(cell)) * quantity.scale
+}
+
+/// Cells that differ in the axis alone.
+struct Line<'a> {
+    name: String,
+    cells: Vec<&'a BenchCell>,
+}
+
+fn lines<'a>(axis: &Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for &cell in cells {
+        let name = line_name(axis, &cell.point, cells);
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.cells.push(cell),
+            None => lines.push(Line {
+                name,
+                cells: vec![cell],
+            }),
+        }
+    }
+    lines
+}
+
+/// Interface and method, and whatever else varies over the benchmark.
+fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String {
+    let varies = |of: &dyn Fn(&BenchPoint) -> String| {
+        let here = of(point);
+        let is_elsewhere = |cell: &&BenchCell| of(&cell.point) != here;
+        cells.iter().any(is_elsewhere).then_some(here)
+    };
+    let mut words = vec![name(point)];
+    if axis.name != SIZE {
+        words.extend(varies(&|p| p.bs.to_string()));
+    }
+    words.extend(varies(&|p| p.rw.clone()));
+    if axis.name != DEPTH {
+        words.extend(varies(&|p| format!("depth {}", p.depth)));
+    }
+    words.extend(varies(&|p| jobs(p.jobs)));
+    let queues = point.hw_queues.filter(|_| axis.name != QUEUES);
+    let requests = point.nr_requests.filter(|_| axis.name != REQUESTS);
+    words.join(" ") + &settings(queues, requests) + &beside(&point.background)
+}
+
+fn series<X: Coordinate>(
+    lines: &[Line<'_>],
+    quantity: &Quantity<BenchCell, Interval>,
+    place: impl Fn(&BenchCell) -> X,
+) -> Vec<Series> {
+    let series_of = |(line, style): (&Line<'_>, &Style)| {
+        let points = line
+            .cells
+            .iter()
+            .map(|cell| (place(cell), figure(cell, quantity)));
+        let about = |cell: &&BenchCell| format!("{} depth {}", cell.point.bs, cell.point.depth);
+        Series::dotted_line(&line.name, points)
+            .style(style)
+            .size(7.0)
+            .texts(line.cells.iter().map(about))
+            .hover("{y} at {x}; {text}")
+    };
+    let styles = styles(lines.len());
+    lines.iter().zip(&styles).map(series_of).collect()
+}

@@ -1,0 +1,142 @@
+//! IOPS against CPU of every configuration, with the Pareto front.
+
+use super::cell_lines::CellLine;
+use crate::plot::{Axis, Draw, Mark, Plot, Series, View, Whiskers, hue};
+use crate::quantity::count;
+use q2c_result::tune::{Prediction, Sweep, SweepCell};
+
+/// The sweep's cells as dots, the Pareto front as a line, and the measured cells with their
+/// intervals.
+pub(crate) fn plot(sweep: Option<&Sweep>, lines: &[CellLine<'_>]) -> Plot {
+    let has_trials = |line: &&CellLine<'_>| line.cell.measured.rates.iops.trials > 0;
+    let measured = lines.iter().filter(has_trials).map(measured);
+    let floor = sweep.filter(|sweep| sweep.floor_iops > 0.0);
+    let view = View::new(
+        "all",
+        Axis::from_zero("CPU of the jobs, % of one"),
+        Axis::new("KIOPS"),
+    )
+    .series(sweep.map(simulated).into_iter().flatten())
+    .series(measured)
+    .marks(floor.map(|sweep| Mark::Height {
+        y: sweep.floor_iops * 1e-3,
+        name: "IOPS floor",
+    }));
+    Plot::new("pareto", "IOPS against CPU", 480)
+        .note(note(sweep, lines.iter().any(|line| has_trials(&line))))
+        .view(view)
+}
+
+fn note(sweep: Option<&Sweep>, is_measured: bool) -> String {
+    let mut note = "Up and to the left is better.".to_owned();
+    if is_measured {
+        note += " Large dots: measured, with [min, max] over the trials.";
+    }
+    if let Some(sweep) = sweep {
+        note += &format!(
+            " Small dots: {} configurations simulated on a recording of {} I/Os. Dashed: the IOPS floor",
+            sweep.cells.len(),
+            count(sweep.ios),
+        );
+        note += &match sweep.floor.as_str() {
+            "" => ".".to_owned(),
+            reason => format!(" ({reason})."),
+        };
+    }
+    note
+}
+
+fn simulated(sweep: &Sweep) -> Vec<Series> {
+    let best = sweep.best.and_then(|index| sweep.cells.get(index));
+    let best = best.map(|cell| {
+        dots("best simulated", &[cell])
+            .colour("@chosen")
+            .size(13.0)
+            .symbol("circle-open")
+            .edge("@chosen", 2.0)
+    });
+    let mut series = by_rule(sweep);
+    series.push(front(sweep));
+    series.extend(best);
+    series.push(bound("oracle (bound)", &sweep.oracle, "star"));
+    series.push(bound("poll, simulated", &sweep.poll, "diamond-open"));
+    series
+}
+
+/// The configurations as dots, each rule in a colour of its own: in a shade that is quiet beside
+/// measured cells, where these suffice.
+fn by_rule(sweep: &Sweep) -> Vec<Series> {
+    const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
+    let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let dots_of = |(n, rule): (usize, &&str)| {
+        let cells: Vec<&SweepCell> = sweep.cells.iter().filter(|c| c.rule == *rule).collect();
+        let dots = dots(&format!("simulated: {rule}"), &cells).size(5.0);
+        match SHADES.get(n).filter(|_| rules.len() <= SHADES.len()) {
+            Some(shade) => dots.colour(*shade),
+            None => dots.style(&hue(n, rules.len())).opacity(0.7),
+        }
+    };
+    rules.iter().enumerate().map(dots_of).collect()
+}
+
+fn front(sweep: &Sweep) -> Series {
+    let cells = sweep.pareto.iter();
+    let cells: Vec<&SweepCell> = cells.filter_map(|&i| sweep.cells.get(i)).collect();
+    Series {
+        draw: Draw::DottedLine,
+        ..dots("Pareto front", &cells)
+    }
+    .pen("@ink", 1.0)
+    .size(4.0)
+}
+
+fn dots(name: &str, cells: &[&SweepCell]) -> Series {
+    let places = cells.iter().map(|cell| place(&cell.gives));
+    Series::dots(name, places)
+        .texts(cells.iter().map(|cell| about(cell)))
+        .hover_alone("{text}")
+}
+
+/// CPU and KIOPS.
+fn place(gives: &Prediction) -> (f64, f64) {
+    (gives.rates.cpu_pct, gives.rates.iops * 1e-3)
+}
+
+fn about(cell: &SweepCell) -> String {
+    let gives = &cell.gives;
+    format!(
+        "{}\n{:.2} KIOPS, CPU {:.1} %, missed {:.2} %\n{:.1} KIOPS per core",
+        cell.policy,
+        gives.rates.iops * 1e-3,
+        gives.rates.cpu_pct,
+        gives.rates.miss_rate * 100.0,
+        gives.kiops_per_core
+    )
+}
+
+const HOVER: &str = "{y} KIOPS, CPU {x} %";
+
+fn bound(name: &str, at: &Prediction, symbol: &'static str) -> Series {
+    Series::dots(name, [place(at)])
+        .colour("@ink")
+        .size(11.0)
+        .symbol(symbol)
+        .edge("@ink", 1.5)
+        .hover(HOVER)
+}
+
+fn measured(line: &CellLine<'_>) -> Series {
+    let rates = &line.cell.measured.rates;
+    Series::dots(
+        &line.name,
+        [(rates.cpu_pct.median, rates.iops.median * 1e-3)],
+    )
+    .x_whiskers(Whiskers::from_intervals(&[rates.cpu_pct], 1.0))
+    .y_whiskers(Whiskers::from_intervals(&[rates.iops], 1e-3))
+    .colour(line.colour)
+    .size(if line.is_recommended { 15.0 } else { 10.0 })
+    .edge("@paper", 1.5)
+    .hover(HOVER)
+}

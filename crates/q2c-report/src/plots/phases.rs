@@ -1,0 +1,172 @@
+//! The phases of trials through which the jobs run on: throughput over time, with the phases
+//! marked.
+
+use crate::bench::name;
+use crate::plot::{Axis, Mark, Plot, Quantity, Series, Style, View, styles};
+use crate::quantity::seconds;
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Slice};
+use q2c_stats::Interval;
+
+/// One trial of a point through all its phases.
+struct Course<'a> {
+    name: String,
+    /// The background of each phase, and the phase's slices.
+    phases: Vec<(&'a str, &'a [Slice])>,
+}
+
+const QUANTITIES: [Quantity<Slice>; 4] = [
+    Quantity::new("IOPS", "KIOPS", 1e-3, |s| s.iops),
+    Quantity::new("background", "KIOPS of the background", 1e-3, |s| {
+        s.background_iops
+    }),
+    Quantity::new("CPU", "CPUs of the jobs' threads", 1.0, |s| s.job_cpus),
+    Quantity::new("effective sleep", "effective sleep, us", 1e-3, |s| {
+        s.effective_sleep_ns.unwrap_or(f64::NAN)
+    }),
+];
+
+/// A plot for each block size, pattern and depth whose trials have phases.
+pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
+    let mut places: Vec<&BenchPoint> = Vec::new();
+    for cell in result.cells.iter().filter(|cell| !cell.courses.is_empty()) {
+        if !places.iter().any(|place| same_place(place, &cell.point)) {
+            places.push(&cell.point);
+        }
+    }
+    let plot = |(n, place): (usize, &&BenchPoint)| {
+        let courses = courses(result, place);
+        Plot::new(format!("phases-{n}"), "Through the phases of a trial", 460)
+            .note(format!(
+                "{} {}, depth {}: the trial with the median IOPS of each point, in slices of {}. A \
+                 line stands where the background changes. Open points do not count: they are the \
+                 warm-up of a phase, or come after its counted part.",
+                place.bs,
+                place.rw,
+                place.depth,
+                courses.first().map_or_else(String::new, length),
+            ))
+            .views(views(&courses))
+    };
+    places.iter().enumerate().map(plot).collect()
+}
+
+/// Length of a slice, in words.
+fn length(course: &Course<'_>) -> String {
+    let first = course.phases.first().and_then(|(_, slices)| slices.first());
+    first.map_or_else(String::new, |slice| seconds(slice.seconds))
+}
+
+fn same_place(a: &BenchPoint, b: &BenchPoint) -> bool {
+    (&a.rw, a.bs, a.depth) == (&b.rw, b.bs, b.depth)
+}
+
+/// The courses of all points of a place. The cells of a point's phases differ in the background and
+/// follow each other.
+fn courses<'a>(result: &'a BenchResult, place: &BenchPoint) -> Vec<Course<'a>> {
+    let cells = result.cells.iter();
+    let cells: Vec<&BenchCell> = cells
+        .filter(|cell| same_place(&cell.point, place) && !cell.courses.is_empty())
+        .collect();
+    let of_point = |a: &&BenchCell, b: &&BenchCell| {
+        let without = |cell: &BenchCell| BenchPoint {
+            background: String::new(),
+            ..cell.point.clone()
+        };
+        without(a) == without(b)
+    };
+    cells.chunk_by(of_point).filter_map(course).collect()
+}
+
+/// The course of the trial with the median IOPS over all phases.
+fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
+    let iops = |trial: usize| -> Option<f64> {
+        let mut sum = 0.0;
+        for cell in cells {
+            let counted = cell.courses.get(trial)?.iter().filter(|s| s.counted);
+            let iops: Vec<f64> = counted.map(|slice| slice.iops).collect();
+            sum += iops.iter().sum::<f64>() / iops.len().max(1) as f64;
+        }
+        Some(sum)
+    };
+    let trials: Vec<f64> = (0..).map_while(iops).collect();
+    let median = Interval::of(&trials).median;
+    let off = |n: &usize| (trials[*n] - median).abs();
+    let trial = (0..trials.len()).min_by(|a, b| off(a).total_cmp(&off(b)))?;
+    let point = &cells.first()?.point;
+    let phase = |cell: &&'a BenchCell| (cell.point.background.as_str(), &*cell.courses[trial]);
+    Some(Course {
+        name: format!("{}, jobs: {}", name(point), point.jobs),
+        phases: cells.iter().map(phase).collect(),
+    })
+}
+
+/// A view for each quantity that is not 0 throughout, with the misses below where there may be any.
+fn views(courses: &[Course<'_>]) -> Vec<View> {
+    let slices = || courses.iter().flat_map(Course::slices);
+    let styles = styles(courses.len());
+    let misses = |(course, style): (&Course<'_>, &Style)| {
+        let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
+        let may_miss = course.slices().any(|slice| slice.miss_rate.is_some());
+        may_miss.then(|| course.series(style, "% missed", rate).below().unlisted())
+    };
+    let view = |quantity: &Quantity<Slice>| {
+        let courses_of = || courses.iter().zip(&styles);
+        let series = |(course, style): (&Course<'_>, &Style)| {
+            course.series(style, quantity.unit(), |slice| quantity.figure(slice))
+        };
+        let lower: Vec<Series> = courses_of().filter_map(misses).collect();
+        let mut view = quantity.view(Axis::over_time("time, s"));
+        if !lower.is_empty() {
+            view = view.above(Axis::from_zero("miss rate, %"));
+        }
+        view.series(courses_of().map(series))
+            .series(lower)
+            .marks(courses.first().map(Course::marks).unwrap_or_default())
+    };
+    let shown = QUANTITIES.iter();
+    let shown = shown.filter(|quantity| slices().any(|slice| quantity.figure(slice) > 0.0));
+    shown.map(view).collect()
+}
+
+impl Course<'_> {
+    fn slices(&self) -> impl Iterator<Item = &Slice> {
+        self.phases.iter().flat_map(|(_, slices)| *slices)
+    }
+
+    /// A line through the slices, each at its middle.
+    fn series(&self, style: &Style, unit: &str, of: impl Fn(&Slice) -> f64) -> Series {
+        let symbol = |slice: &Slice| {
+            if slice.counted {
+                "circle"
+            } else {
+                "circle-open"
+            }
+        };
+        let points = self.slices();
+        let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, of(slice)));
+        Series::dotted_line(&self.name, points)
+            .grouped()
+            .style(style)
+            .size(7.0)
+            .symbols(self.slices().map(symbol))
+            .unit(unit)
+    }
+
+    /// The begin of each phase, with the name of its background.
+    fn marks(&self) -> Vec<Mark> {
+        let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
+            let name = if background.is_empty() {
+                "alone"
+            } else {
+                background
+            };
+            Some(Mark::Begin {
+                x: slices.first()?.begin_s,
+                name: name.to_owned(),
+                is_first: n == 0,
+                is_upright: false,
+            })
+        };
+        self.phases.iter().enumerate().filter_map(begin).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! The plots of an experiment: ours beside the published points, on the published axes.
+
+use crate::plot::{
+    Axis, Draw, Mark, Place, Plot, Series, Style, View, Whiskers, styles, with_data,
+};
+use crate::reproduce::{factor_of, unit_of};
+use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
+
+/// The plots that have something to draw.
+pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
+    let charts = result.charts.iter().enumerate();
+    with_data(charts.map(|(n, chart)| plot(n, chart, result)), "")
+}
+
+fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
+    let unit = unit_of(&chart.figure);
+    let is_over_time = chart.over == "time";
+    let x = if is_over_time {
+        Axis::over_time("seconds since the start")
+    } else {
+        Axis::new(&chart.over)
+    };
+    let styles = styles(chart.ours.len());
+    let ours = chart.ours.iter().zip(&styles);
+    let published = chart.published.iter();
+    let begins = if is_over_time {
+        begins(result)
+    } else {
+        Vec::new()
+    };
+    let view = View::new("all", x, Axis::from_zero(unit))
+        .series(ours.map(|(curve, style)| our_series(style, curve, chart, unit)))
+        .series(published.map(|curve| published_series(curve, chart, unit, result.scale)))
+        .marks(begins);
+    Plot::new(format!("reproduce-{n}"), &chart.title, 420)
+        .note(format!(
+            "{} over {}. Lines: here, the median over the trials with [min, max].{}",
+            chart.figure,
+            chart.over,
+            diamonds(chart, result.scale)
+        ))
+        .view(view)
+}
+
+/// What the marks of published points are. Published times are shortened as ours are, so that both
+/// lie in the same phases.
+fn diamonds(chart: &ChartAsked, scale: f64) -> String {
+    if chart.published.is_empty() {
+        String::new()
+    } else if chart.over == "time" && scale != 1.0 {
+        format!(" Diamonds: published, with their times multiplied by {scale} as well.")
+    } else {
+        " Diamonds: published.".to_owned()
+    }
+}
+
+/// The begin of each phase but the first.
+fn begins(result: &ReproduceResult) -> Vec<Mark> {
+    let trial = result.points.iter().find_map(|point| point.trials.first());
+    let phases = trial
+        .map(|trial| trial.phases.as_slice())
+        .unwrap_or_default();
+    let phases = phases.iter().zip(&result.phases).skip(1);
+    let begin = phases.map(|(phase, described)| Mark::Begin {
+        x: phase.begin_s,
+        name: described.label.clone(),
+        is_first: false,
+        is_upright: true,
+    });
+    begin.collect()
+}
+
+/// The place of a point: a number where it is one, but for phases, which have names.
+fn place(at: &str, chart: &ChartAsked) -> Place {
+    match at.parse() {
+        Ok(number) if chart.over != "phase" => Place::Number(number),
+        _ => Place::Name(at.to_owned()),
+    }
+}
+
+fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> Series {
+    let points = curve
+        .points
+        .iter()
+        .map(|(at, median)| (place(at, chart), *median));
+    let series = Series::medians(&curve.name, points, 1.0 / factor_of(unit))
+        .style(style)
+        .width(1.6)
+        .hover(format!("{{y}} {unit}, here"));
+    let is_over_time = chart.over == "time";
+    Series {
+        draw: if is_over_time {
+            Draw::Line
+        } else {
+            series.draw
+        },
+        y_whiskers: series
+            .y_whiskers
+            .filter(|_| !is_over_time)
+            .map(Whiskers::thick),
+        ..series
+    }
+}
+
+fn published_series(curve: &PublishedCurve, chart: &ChartAsked, unit: &str, scale: f64) -> Series {
+    let place = |at: &str| match place(at, chart) {
+        Place::Number(seconds) if chart.over == "time" => Place::Number(seconds * scale),
+        place => place,
+    };
+    let points = curve.points.iter();
+    let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
+    Series::dots(&curve.name, points)
+        .size(10.0)
+        .symbol("diamond")
+        .colour("@muted")
+        .hover(format!("{{y}} {unit}, published"))
+}
