@@ -71,7 +71,7 @@ impl Made {
             Form::Sweep(result) => json(result),
             Form::Volumes(result) => json(result),
             Form::Choice(result) => json(result),
-            Form::Kept(result) => result.json().or_exit_of(DrawError::exit),
+            Form::Kept(result) => result.json().map_err(Failed::from),
         })
         .map_err(PyErr::from)
     }
@@ -91,7 +91,7 @@ impl Made {
             }
             .map(Some)
         });
-        Ok(page.or_exit_of(DrawError::exit)?)
+        Ok(page.map_err(Failed::from)?)
     }
 
     /// The tables that the program prints, in so many columns.

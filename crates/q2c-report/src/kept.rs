@@ -5,6 +5,7 @@ use crate::document::{Document, Reported};
 use crate::html::RenderError;
 use crate::terminal::Screen;
 use crate::{csv, terminal};
+use q2c_model::{Exit, Fault};
 use q2c_result::diff::{self, DiffResult};
 use q2c_result::figures::{FigureTable, Measures};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
@@ -12,7 +13,7 @@ use q2c_result::live::LineKind;
 use q2c_result::ramdisk::{self, RamDevices};
 use q2c_result::steer::{self, SteerResult};
 use q2c_result::{
-    Exit, analyze, bench, compare, corun, doctor, fs, kernel_tune, place, place_run, place_watch,
+    analyze, bench, compare, corun, doctor, fs, kernel_tune, place, place_run, place_watch,
     poll_search, poll_study, replay, reproduce, scale, sim, sweep, tune, tune_jobs, watch,
 };
 use serde::de::DeserializeOwned;
@@ -72,14 +73,13 @@ pub enum DrawError {
     Json(#[from] serde_json::Error),
 }
 
-impl DrawError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
+impl From<DrawError> for Fault {
+    fn from(error: DrawError) -> Fault {
+        let exit = match error {
             DrawError::NoForm { .. } => Exit::Usage,
             _ => Exit::Internal,
-        }
+        };
+        Fault::from_error(exit, error)
     }
 }
 
