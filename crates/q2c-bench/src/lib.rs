@@ -108,8 +108,8 @@ impl Bench<'_> {
     /// Runs the trials that the folder's journal does not have yet, and makes the result.
     ///
     /// # Errors
-    /// A name on an axis is not known, no point of the axes exists here, or the runner or its folder
-    /// failed.
+    /// A name on an axis is not known, no point of the axes exists here, or the runner or its
+    /// folder failed.
     pub fn run(&self, folder: &mut RunDir, progress: &mut dyn Progress) -> Result<Done, Fault> {
         let begun = Instant::now();
         let spots = spec::spots(self.spec, self.abilities, self.media);
