@@ -1,12 +1,11 @@
 //! The analysis of a part of a recording, with all that its result needs.
 
-use crate::analyzer::MergeError;
-use crate::error::AnalyzeError;
+use crate::Analyzer;
+use crate::analyzer::other_layers;
 use crate::names::Names;
-use crate::recording::{Told, is_analysed};
-use crate::{Analyzer, StateError};
+use crate::recording::{Told, is_analysed, no_request};
 use q2c_model::stored::StoredForm;
-use q2c_model::{IoRecord, Layer, TraceMeta};
+use q2c_model::{Exit, Fault, IoRecord, Layer, OrFault, TraceMeta};
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::import::RecordSink;
 use q2c_trace::{Span, TraceError};
@@ -74,28 +73,28 @@ impl AnalysisState {
     /// Goes on with the part that comes next in time, as [`Analyzer::then`] does.
     ///
     /// # Errors
-    /// [`MergeError::Layers`].
-    pub fn then(self, later: AnalysisState) -> Result<AnalysisState, MergeError> {
+    /// The parts are of different layers.
+    pub fn then(self, later: AnalysisState) -> Result<AnalysisState, Fault> {
         self.join(later, Analyzer::then)
     }
 
     /// Adds a part of other devices over the same time, as [`Analyzer::beside`] does.
     ///
     /// # Errors
-    /// [`MergeError::Layers`], [`MergeError::SameDevice`].
-    pub fn beside(self, other: AnalysisState) -> Result<AnalysisState, MergeError> {
+    /// The parts are of different layers, or have a device in common.
+    pub fn beside(self, other: AnalysisState) -> Result<AnalysisState, Fault> {
         self.join(other, Analyzer::beside)
     }
 
     fn join(
         mut self,
         mut other: AnalysisState,
-        join: fn(Analyzer, Analyzer) -> Result<Analyzer, MergeError>,
-    ) -> Result<AnalysisState, MergeError> {
+        join: fn(Analyzer, Analyzer) -> Result<Analyzer, Fault>,
+    ) -> Result<AnalysisState, Fault> {
         if let (Some(own), Some(others)) = (self.layer(), other.layer())
             && own != others
         {
-            return Err(MergeError::Layers(own, others));
+            return Err(other_layers(own, others));
         }
         let layer = self.layer().or(other.layer());
         if let Some(layer) = layer {
@@ -128,8 +127,8 @@ impl AnalysisState {
     /// The result of all records. `meta` describes the recording, and `path` is what it is called.
     ///
     /// # Errors
-    /// [`AnalyzeError::Empty`] when there was no record.
-    pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, AnalyzeError> {
+    /// There was no record.
+    pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let requests = self.requests();
         let AnalysisState {
             analyzer,
@@ -139,8 +138,7 @@ impl AnalysisState {
             ..
         } = self;
         let Some(analyzer) = analyzer.filter(|_| requests + untimed > 0) else {
-            let path = path.to_owned();
-            return Err(AnalyzeError::Empty { path });
+            return Err(no_request(path));
         };
         let told = Told {
             path,
@@ -158,16 +156,16 @@ impl AnalysisState {
     ///
     /// # Errors
     /// When the format has no form for it.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
-        Ok(FORM.to_bytes(self)?)
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
+        FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
     /// The state that [`AnalysisState::to_bytes`] made these bytes of.
     ///
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
-    pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, StateError> {
-        let state: AnalysisState = FORM.from_bytes(bytes)?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, Fault> {
+        let state: AnalysisState = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         if let Some(analyzer) = &state.analyzer {
             analyzer.check()?;
         }

@@ -1,13 +1,12 @@
 //! The analysis of I/Os: a value that takes I/Os, and that is put together from parts.
 
-use crate::state::{Broken, State, Tail};
-use q2c_model::Layer;
+use crate::state::{State, Tail};
+use q2c_model::{Exit, Fault, Layer, OrFault};
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use thiserror::Error;
 
 /// Analyses I/Os while they are read.
 ///
@@ -57,19 +56,13 @@ pub(crate) struct Head {
     most: u64,
 }
 
-/// Parts that cannot be put together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum MergeError {
-    /// Their times were taken in different layers.
-    #[error(
-        "merge analyses of the layers {} and {}: their times do not compare; merge those of one layer", .0.name(), .1.name()
-    )]
-    Layers(Layer, Layer),
-    /// Parts that should be of different devices have one in common.
-    #[error(
-        "merge analyses of different devices: found a device in both; join parts of one device in the order of their times first"
-    )]
-    SameDevice,
+/// The fault of parts whose times were taken in different layers.
+pub(crate) fn other_layers(own: Layer, others: Layer) -> Fault {
+    let (own, others) = (own.name(), others.name());
+    let text = format!(
+        "merge analyses of the layers {own} and {others}: their times do not compare; merge those of one layer"
+    );
+    Fault::new(Exit::Usage, text)
 }
 
 impl Analyzer {
@@ -141,8 +134,8 @@ impl Analyzer {
     /// neighbours are joined first does not matter, as long as no figure is named as inexact.
     ///
     /// # Errors
-    /// [`MergeError::Layers`].
-    pub fn then(mut self, later: Analyzer) -> Result<Analyzer, MergeError> {
+    /// The parts are of different layers.
+    pub fn then(mut self, later: Analyzer) -> Result<Analyzer, Fault> {
         self.same_layer(&later)?;
         let Analyzer { head, state, .. } = later;
         let tail = match &self.head {
@@ -169,12 +162,13 @@ impl Analyzer {
     /// any more.
     ///
     /// # Errors
-    /// [`MergeError::Layers`], [`MergeError::SameDevice`].
-    pub fn beside(self, other: Analyzer) -> Result<Analyzer, MergeError> {
+    /// The parts are of different layers, or have a device in common.
+    pub fn beside(self, other: Analyzer) -> Result<Analyzer, Fault> {
         self.same_layer(&other)?;
         let (mut own, other) = (self.whole(), other.whole());
         if own.state.shares_device(&other.state) {
-            return Err(MergeError::SameDevice);
+            let text = "merge analyses of different devices: found a device in both; join parts of one device in the order of their times first";
+            return Err(Fault::new(Exit::Usage, text));
         }
         own.state.beside(other.state);
         Ok(own)
@@ -199,14 +193,15 @@ impl Analyzer {
     }
 
     /// Whether its figures can be those of I/Os.
-    pub(crate) fn check(&self) -> Result<(), Broken> {
-        self.state.check()
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        let checked = self.state.check();
+        checked.or_fault(Exit::Input, "read the state of an analysis")
     }
 
-    fn same_layer(&self, other: &Analyzer) -> Result<(), MergeError> {
+    fn same_layer(&self, other: &Analyzer) -> Result<(), Fault> {
         match self.layer == other.layer {
             true => Ok(()),
-            false => Err(MergeError::Layers(self.layer, other.layer)),
+            false => Err(other_layers(self.layer, other.layer)),
         }
     }
 

@@ -2,7 +2,6 @@
 //! another tool.
 
 use crate::balance::complete;
-use crate::error::AnalyzeError;
 use crate::group::NAMED;
 use crate::names::Names;
 use crate::not_whole::{UNSORTED, UNTIMED, not_whole};
@@ -10,7 +9,7 @@ use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
 use crate::{Analyzer, AnalyzerThread};
 use q2c_model::facts::{ONE_PROCESS, STATED_SECTOR, queue_map};
-use q2c_model::{DevId, IoRecord, Layer, Nanos, TraceMeta};
+use q2c_model::{DevId, Exit, Fault, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult, DeviceQueues};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
@@ -46,7 +45,7 @@ pub fn recording(
     path: &Path,
     options: &Options,
     stop: &AtomicBool,
-) -> Result<AnalyzeResult, AnalyzeError> {
+) -> Result<AnalyzeResult, Fault> {
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
     let input = Input::with_options(path, options.format.as_deref(), &options.import)?;
     analysis.by_thread = has_ids_of_threads(path, &input)?;
@@ -67,7 +66,7 @@ pub fn recording(
 
 /// Whether the ids are those of threads, so that another name means another program (exec), or
 /// another process that got the same id. Threads of one process have names of their own.
-fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, AnalyzeError> {
+fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
     const THREADS: [&str; 2] = ["blktrace", "blkparse"];
     Ok(match input.format() {
         Some(format) => THREADS.contains(&format),
@@ -157,11 +156,10 @@ impl<'a> RecordingAnalysis<'a> {
     /// The result of all records. `meta` describes the recording.
     ///
     /// # Errors
-    /// [`AnalyzeError::Empty`] when there was no record.
-    pub fn finish(self, meta: TraceMeta) -> Result<AnalyzeResult, AnalyzeError> {
+    /// There was no record.
+    pub fn finish(self, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let Some((_, analyzer)) = self.analyzer else {
-            let path = self.path.to_owned();
-            return Err(AnalyzeError::Empty { path });
+            return Err(no_request(self.path));
         };
         let result = analyzer.finish(&self.names.by_id());
         let told = Told {
@@ -246,6 +244,15 @@ impl<'a> RecordingAnalysis<'a> {
     }
 }
 
+/// The fault of a recording without a request.
+pub(crate) fn no_request(path: &Path) -> Fault {
+    let text = format!(
+        "analyze {}: expected at least one request, found none; record it again for longer, as with q2c trace record DISK --seconds 10",
+        path.display()
+    );
+    Fault::new(Exit::Input, text)
+}
+
 /// Whether an I/O is in the figures of an analysis of `layer`. One that is not is counted.
 pub(crate) fn is_analysed(
     span: &Span,
@@ -278,13 +285,15 @@ impl Told<'_> {
     /// The result with all of this.
     ///
     /// # Errors
-    /// [`AnalyzeError::Untimed`] when the times of all I/Os are in no figure.
-    pub(crate) fn complete(self, mut result: AnalyzeResult) -> Result<AnalyzeResult, AnalyzeError> {
+    /// The times of all I/Os are in no figure.
+    pub(crate) fn complete(self, mut result: AnalyzeResult) -> Result<AnalyzeResult, Fault> {
         if result.requests == 0 {
-            return Err(AnalyzeError::Untimed {
-                path: self.path.to_owned(),
-                ios: self.untimed,
-            });
+            let text = format!(
+                "analyze {}: expected times that rise from stage to stage, found {} I/Os whose times fall and no other; record it again with one clock",
+                self.path.display(),
+                self.untimed
+            );
+            return Err(Fault::new(Exit::Input, text));
         }
         let meta = self.meta;
         env!("CARGO_PKG_VERSION").clone_into(&mut result.version);

@@ -39,11 +39,11 @@ use media::Media;
 use plan::BenchPlan;
 use q2c_host::machine::host;
 use q2c_host::topology::Border;
-use q2c_model::{Bytes, CpuId};
+use q2c_model::{Bytes, CpuId, Exit, Fault, OrFault};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
-use q2c_result::{DoctorReport, Exit, Machine, Target, Warning};
+use q2c_result::{DoctorReport, Machine, Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
-use q2c_run::runner::{self, End, Event, Precision, Progress, Runner, Settings, spoken};
+use q2c_run::runner::{End, Event, Precision, Progress, Runner, Settings, spoken};
 use q2c_workbench::RunnerClock;
 use q2c_workbench::workload::Site;
 use stages::StageRuns;
@@ -51,7 +51,6 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use thiserror::Error;
 use trial::Place;
 use way::Abilities;
 
@@ -105,48 +104,20 @@ pub struct Done {
     pub blamed: Exit,
 }
 
-/// Why a run has no result.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum BenchError {
-    /// A name on an axis is not known.
-    #[error("bench: {0}")]
-    Axis(String),
-    /// No point of the axes exists here.
-    #[error("bench: none of the points exists here: {0}")]
-    Nothing(String),
-    /// The runner or its folder failed.
-    #[error(transparent)]
-    Run(#[from] runner::RunError),
-}
-
-impl BenchError {
-    /// The program's exit code for this error.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            BenchError::Axis(_) | BenchError::Nothing(_) => Exit::Usage,
-            BenchError::Run(error) => error.exit(),
-        }
-    }
-}
-
 impl Bench<'_> {
     /// Runs the trials that the folder's journal does not have yet, and makes the result.
     ///
     /// # Errors
-    /// See [`BenchError`].
-    pub fn run(
-        &self,
-        folder: &mut RunDir,
-        progress: &mut dyn Progress,
-    ) -> Result<Done, BenchError> {
+    /// A name on an axis is not known, no point of the axes exists here, or the runner or its
+    /// folder failed.
+    pub fn run(&self, folder: &mut RunDir, progress: &mut dyn Progress) -> Result<Done, Fault> {
         let begun = Instant::now();
-        let (spots, left_out) =
-            spec::spots(self.spec, self.abilities, self.media).map_err(BenchError::Axis)?;
+        let spots = spec::spots(self.spec, self.abilities, self.media);
+        let (spots, left_out) = spots.or_fault(Exit::Usage, "bench")?;
         if spots.is_empty() {
             let why = left_out.first().map_or("the axes are empty", |l| &l.reason);
-            return Err(BenchError::Nothing(why.to_owned()));
+            let text = format!("bench: none of the points exists here: {why}");
+            return Err(Fault::new(Exit::Usage, text));
         }
         if let Some(why) = self.no_capture(&spots) {
             progress.event(&Event::Note(why));

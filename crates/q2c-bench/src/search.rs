@@ -4,10 +4,11 @@ use super::coarse::{ALL, first, next};
 use super::measured::PhasedTrial;
 use super::plan::{BenchPlan, label};
 use super::spec::Spot;
+use q2c_model::Fault;
 use q2c_result::Warning;
 use q2c_result::bench::BenchPoint;
 use q2c_run::RunDir;
-use q2c_run::runner::{CellRuns, End, Forecast, RunError, Runner, Settings, Summary, spoken};
+use q2c_run::runner::{CellRuns, End, Forecast, Runner, Settings, Summary, spoken};
 use q2c_stats::scaling::Point;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -35,7 +36,7 @@ pub(super) fn run(
     plan: &mut BenchPlan<'_>,
     runner: &mut Runner<'_>,
     folder: &mut RunDir,
-) -> Result<Searched, RunError> {
+) -> Result<Searched, Fault> {
     if !is_coarse(plan.spots) {
         return Ok(Searched {
             summary: runner.run(plan, folder)?,
@@ -111,7 +112,7 @@ impl<'s> Search<'s> {
     /// Whether all trials of the next round fit what is left of the budget, and a warning if they
     /// do not. The first round has the budget as it was asked for; the later ones have none, since
     /// they are begun only when they fit.
-    fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, RunError> {
+    fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, Fault> {
         let spent = self.done.values().flat_map(|runs| &runs.trials);
         let spent: f64 = spent.map(|trial| trial.seconds).sum();
         let budget = settings.budget.take().map(|budget| budget.as_secs_f64());

@@ -11,12 +11,13 @@ use super::timetable::Timetable;
 use super::trial::{NoTrial, Place, SLICE};
 use q2c_engine::{EngineSpec, LaneData, TimeSource};
 use q2c_host::cpu_time::Helper;
+use q2c_model::Fault;
 use q2c_result::Warning;
 use q2c_result::bench::{BenchPoint, PointStages};
 use q2c_result::late::Unseen;
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{
-    CellError, CellPlan, CellRuns, Context, End, Event, Plan, RunError, Runner, Settings, Summary,
+    CellError, CellPlan, CellRuns, Context, End, Event, Plan, Runner, Settings, Summary,
 };
 use q2c_sys::Clock;
 use q2c_workbench::stages::{Part, StageCapture};
@@ -80,7 +81,7 @@ impl StageRuns {
         seed: u64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, Fault> {
         let note = "stages: a run of each point with the block layer captured";
         runner.progress.event(&Event::Note(note.to_owned()));
         let settings = Settings {

@@ -1,6 +1,6 @@
 //! Errors of attaching and reading probes.
 
-use q2c_result::Exit;
+use q2c_model::{Exit, Fault};
 use std::path::PathBuf;
 
 /// Why a probe could not be attached or read. The message says what was tried and what to do next.
@@ -108,13 +108,12 @@ pub enum ProbeError {
     },
 }
 
-impl ProbeError {
-    /// The exit code of a command that ends with this error.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
+impl From<ProbeError> for Fault {
+    fn from(error: ProbeError) -> Fault {
+        let exit = match error {
             ProbeError::NoHybrid { .. } | ProbeError::Disks { .. } => Exit::Target,
             _ => Exit::Environment,
-        }
+        };
+        Fault::from_error(exit, error)
     }
 }

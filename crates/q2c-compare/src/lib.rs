@@ -24,25 +24,25 @@ mod words;
 pub use answer::{Begin, RunStart, replay};
 pub use capture::{Capturing, capturing};
 pub use compare::{Compared, compare};
-pub use open_site::{DeviceMap, OpenSite, SiteError, align_alike};
+pub use open_site::{DeviceMap, OpenSite, align_alike};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
-pub use profile::{ProfileError, Profiled, Profiling};
+pub use profile::{Profiled, Profiling};
 pub use request::{CaptureWish, ReplayRequest};
-pub use trace_source::{SourceError, SourceRequest, TraceSource};
+pub use trace_source::{SourceRequest, TraceSource};
 pub use trial::median;
 
 use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use q2c_model::{Bytes, Nanos, TraceMeta};
-use q2c_replay::{ReplayError, ReplayFacts};
+use q2c_model::{Bytes, Fault, Nanos, TraceMeta};
+use q2c_replay::ReplayFacts;
 use q2c_result::replay::ReplayTrial;
 use q2c_result::{Target, Warning};
 use q2c_run::run_dir::{RunDir, RunState};
 use q2c_run::runner::{
-    self, CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary,
-    SystemClock, TRIALS_LEFT_OUT,
+    CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary, SystemClock,
+    TRIALS_LEFT_OUT,
 };
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
@@ -128,7 +128,7 @@ pub struct Replaying<'a> {
     /// [`Replaying::run`] sets it.
     pub partial: Option<(String, ReplayTrial)>,
     /// The first error for which a trial could not be run. Begins empty.
-    pub failed: OnceCell<ReplayError>,
+    pub failed: OnceCell<Fault>,
 }
 
 /// The trials of a finished or stopped run.
@@ -138,7 +138,7 @@ pub struct Ran {
     /// The trial that was stopped, with the key of its cell.
     pub partial: Option<(String, ReplayTrial)>,
     /// The first error for which a trial of this session could not be run.
-    pub failed: Option<ReplayError>,
+    pub failed: Option<Fault>,
 }
 
 impl Ran {
@@ -194,7 +194,7 @@ impl Replaying<'_> {
         seed: u64,
         folder: &mut RunDir,
         progress: &mut dyn Progress,
-    ) -> Result<Ran, runner::RunError> {
+    ) -> Result<Ran, Fault> {
         let settings = Settings {
             trials: self.trials,
             seed,
@@ -277,7 +277,7 @@ impl Replaying<'_> {
         let Some(path) = self.record else {
             return go(None).map_err(|e| self.cell(e));
         };
-        let failed = |e: q2c_trace::TraceError| self.cell(ReplayError::Record(e.into()));
+        let failed = |e: q2c_trace::TraceError| self.cell(e);
         let mut writer =
             TraceWriter::create(path, words::recording(variant, &self.clock)).map_err(failed)?;
         let into = q2c_replay::RecordTo {
@@ -294,10 +294,11 @@ impl Replaying<'_> {
 
     /// Makes a replay's error one that ends the whole cell: an engine that is not available, or a
     /// trace that lacks needed facts, would fail in the next trial again. The first one is kept.
-    fn cell(&self, error: ReplayError) -> CellError {
-        let words = format!("failed to {error}");
-        self.failed.set(error).ok();
-        CellError::Cell(words)
+    fn cell(&self, error: impl Into<Fault>) -> CellError {
+        let fault = error.into();
+        let reason = format!("failed to {fault}");
+        self.failed.set(fault).ok();
+        CellError::Cell(reason)
     }
 }
 

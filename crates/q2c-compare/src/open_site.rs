@@ -2,19 +2,17 @@
 
 use super::ReplaySite;
 use super::request::ReplayRequest;
-use q2c_engine::engine::EngineError;
-use q2c_engine::engines::{ParseEngineError, SimDevices};
+use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_host::target::{OpenTarget, TargetError, Wanted, WriteLeave, open, simulated};
-use q2c_model::{Bytes, DevId};
-use q2c_replay::{Discards, NoSchedule, ReplayFacts, keeps_schedule};
-use q2c_result::{Exit, Target, TargetKind};
+use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open, simulated};
+use q2c_model::{Bytes, DevId, Exit, Fault, OrFault};
+use q2c_replay::{Discards, ReplayFacts, keeps_schedule};
+use q2c_result::{Target, TargetKind};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// The block size with which targets are checked.
 const BLOCK: Bytes = Bytes(4096);
@@ -43,61 +41,9 @@ pub struct DeviceMap {
     pub target: String,
 }
 
-/// Why a site could not be opened. Its text reads well after "failed to".
-#[derive(Debug, Error)]
-pub enum SiteError {
-    /// A target is unfit, or may not be written.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// A target's text begins like a simulated device, and is none.
-    #[error(transparent)]
-    Engine(#[from] ParseEngineError),
-    /// A simulated device could not be made.
-    #[error(transparent)]
-    Device(#[from] EngineError),
-    /// The engine cannot replay.
-    #[error(transparent)]
-    NoSchedule(#[from] NoSchedule),
-    /// A device was mapped that is not in the trace.
-    #[error(
-        "map {device}: the trace's devices are {}; name one of them",
-        list(known)
-    )]
-    NotInTrace {
-        /// The device that was mapped.
-        device: DevId,
-        /// The devices of the trace.
-        known: Vec<DevId>,
-    },
-    /// A device was mapped twice.
-    #[error("map {0} twice: expected each device once")]
-    MappedTwice(DevId),
-    /// Discards were asked for on a target that may not be written.
-    #[error(
-        "discard blocks of {0}: it is opened for reading; name it once more with --allow-write"
-    )]
-    DiscardsWithoutLeave(String),
-    /// The target takes NVMe commands only.
-    #[error("replay on {0}: it takes NVMe commands alone; name the namespace's block device")]
-    CommandsAlone(String),
-}
-
 fn list(devices: &[DevId]) -> String {
     let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
     devices.join(", ")
-}
-
-impl SiteError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            SiteError::Target(error) => error.exit(),
-            SiteError::CommandsAlone(_) => Exit::Target,
-            SiteError::Device(_) => Exit::Input,
-            _ => Exit::Usage,
-        }
-    }
 }
 
 impl OpenSite {
@@ -112,7 +58,7 @@ impl OpenSite {
         target: &str,
         facts: &ReplayFacts,
         before: usize,
-    ) -> Result<Self, SiteError> {
+    ) -> Result<Self, Fault> {
         let mut open = OpenSite::empty(target.to_owned());
         let devices = (0..facts.devices.len()).collect();
         open.add(roots, request, target, devices, facts)?;
@@ -133,7 +79,7 @@ impl OpenSite {
         request: &ReplayRequest,
         maps: &[DeviceMap],
         facts: &ReplayFacts,
-    ) -> Result<Self, SiteError> {
+    ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
         let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
         let mut open = OpenSite::empty(names.join(", "));
@@ -184,17 +130,19 @@ impl OpenSite {
         target: &str,
         devices: Vec<usize>,
         facts: &ReplayFacts,
-    ) -> Result<(), SiteError> {
-        let engine = EngineSpec::for_target(request.engine.as_ref(), target)?;
-        keeps_schedule(&engine)?;
+    ) -> Result<(), Fault> {
+        let engine =
+            EngineSpec::for_target(request.engine.as_ref(), target).or_exit(Exit::Usage)?;
+        keeps_schedule(&engine).or_exit(Exit::Usage)?;
         if !engine.needs_file() {
             // Another target has devices of its own, even under the same name.
             let made = SimDevices::new(q2c_study::service_times);
             let mut known = simulated(target);
-            known.service_times = made.recorded_facts(&engine)?;
+            known.service_times = made.recorded_facts(&engine).or_exit(Exit::Input)?;
             known.size = known.size.max(span(facts, SECTOR));
             self.id += target;
-            self.push(made.medium(&engine)?, engine, SECTOR, devices, known);
+            let medium = made.medium(&engine).or_exit(Exit::Input)?;
+            self.push(medium, engine, SECTOR, devices, known);
             return Ok(());
         }
         let opened = opened(roots, request, target)?;
@@ -236,18 +184,21 @@ impl OpenSite {
 fn devices_by_target<'a>(
     maps: &'a [DeviceMap],
     facts: &ReplayFacts,
-) -> Result<Vec<(&'a str, Vec<usize>)>, SiteError> {
+) -> Result<Vec<(&'a str, Vec<usize>)>, Fault> {
     let mut targets: Vec<(&str, Vec<usize>)> = Vec::new();
     for DeviceMap { device, target } in maps {
         let mut known = facts.devices.iter().map(|known| known.dev);
         let Some(index) = known.position(|dev| dev == *device) else {
-            return Err(SiteError::NotInTrace {
-                device: *device,
-                known: facts.devices.iter().map(|known| known.dev).collect(),
-            });
+            let known: Vec<DevId> = facts.devices.iter().map(|known| known.dev).collect();
+            let text = format!(
+                "map {device}: the trace's devices are {}; name one of them",
+                list(&known)
+            );
+            return Err(Fault::new(Exit::Usage, text));
         };
         if targets.iter().any(|(_, devices)| devices.contains(&index)) {
-            return Err(SiteError::MappedTwice(*device));
+            let text = format!("map {device} twice: expected each device once");
+            return Err(Fault::new(Exit::Usage, text));
         }
         match targets.iter_mut().find(|(name, _)| name == target) {
             Some((_, devices)) => devices.push(index),
@@ -258,10 +209,13 @@ fn devices_by_target<'a>(
 }
 
 /// Opens a file or device for the replay.
-fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, SiteError> {
+fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, Fault> {
     let write = request.opens_for_writing(target);
     if request.discards == Some(Discards::Allow) && !write {
-        return Err(SiteError::DiscardsWithoutLeave(target.to_owned()));
+        let text = format!(
+            "discard blocks of {target}: it is opened for reading; name it once more with --allow-write"
+        );
+        return Err(Fault::new(Exit::Usage, text));
     }
     let leave = WriteLeave::for_paths(&request.allow_write)?;
     let wanted = Wanted {
@@ -273,7 +227,12 @@ fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTa
     };
     let opened = open(roots, &wanted, &leave)?;
     match opened.facts.kind {
-        TargetKind::NvmeGeneric => Err(SiteError::CommandsAlone(target.to_owned())),
+        TargetKind::NvmeGeneric => {
+            let text = format!(
+                "replay on {target}: it takes NVMe commands alone; name the namespace's block device"
+            );
+            Err(Fault::new(Exit::Target, text))
+        }
         _ => Ok(opened),
     }
 }

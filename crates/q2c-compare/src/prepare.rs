@@ -6,8 +6,8 @@ use super::request::ReplayRequest;
 use super::{TraceSource, Variant};
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
-use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
-use q2c_model::CpuId;
+use q2c_host::topology::{AllowedCpus, UnnamedCpus, interrupted_cpus};
+use q2c_model::{CpuId, Fault};
 use q2c_replay::{Permits, Plan, ReplayFacts, Writes};
 use q2c_result::TargetKind;
 use q2c_result::replay::ReplayJob;
@@ -47,7 +47,7 @@ impl PreparedReplay {
         facts: &ReplayFacts,
         sites: &[OpenSite],
         trials: u32,
-    ) -> Result<Self, CpuChoiceError> {
+    ) -> Result<Self, Fault> {
         let allowed = AllowedCpus::read()?;
         let disks = sites.iter().flat_map(|open| &open.target_disks);
         let interrupted = interrupted_cpus(roots, disks);
@@ -88,7 +88,7 @@ impl<'a> PreparedVariant<'a> {
         request: &ReplayRequest,
         opens: &[OpenSite],
         trials: u32,
-    ) -> Result<Self, CpuChoiceError> {
+    ) -> Result<Self, Fault> {
         let facts = &trace.facts;
         let mut sites: Vec<OpenSite> = opens.iter().map(|open| open.for_trace(facts)).collect();
         align_alike(&mut sites, facts);

@@ -1,11 +1,10 @@
 //! The completions that a trace lacks: those of its timed replay on one device.
 
 use super::prepare::PreparedVariant;
-use super::{CaptureWish, OpenSite, ReplayRequest, Replaying, SourceError, TraceSource, Variant};
+use super::{CaptureWish, OpenSite, ReplayRequest, Replaying, TraceSource, Variant};
 use q2c_host::Roots;
-use q2c_host::topology::CpuChoiceError;
-use q2c_model::Bytes;
 use q2c_model::replay::Mode;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_replay::ReplayError;
 use q2c_result::compare::Profile;
 use q2c_result::replay::ReplayTrial;
@@ -15,7 +14,6 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use thiserror::Error;
 
 /// How often the replay is repeated in which the replayer was late by its own fault.
 const REPEATS: u32 = 3;
@@ -44,44 +42,16 @@ pub struct Profiled {
     pub told: Profile,
 }
 
-/// The reasons for which a trace got no completions.
-#[derive(Debug, Error)]
-pub enum ProfileError {
-    /// A CPU was named that may not be used.
-    #[error(transparent)]
-    Cpu(#[from] CpuChoiceError),
-    /// The replay could not be run.
-    #[error(transparent)]
-    Replay(ReplayError),
-    /// The replay could not be begun, for another reason.
-    #[error("{0}")]
-    Other(String),
-    /// A request of the replay failed.
-    #[error("replay on {device} for the trace's completions: {why}")]
-    Request {
-        /// The device.
-        device: String,
-        /// The first error.
-        why: String,
-    },
-    /// The recording cannot be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// A signal came.
-    #[error("replay: stopped by a signal while the completions were recorded")]
-    Stopped,
-}
-
 impl TraceSource {
     /// Whether the trace lacks completions that one of the requests needs.
     ///
     /// # Errors
     /// It lacks something that no replay of it can give.
-    pub fn lacks_completions(&self, requests: &[ReplayRequest]) -> Result<bool, SourceError> {
+    pub fn lacks_completions(&self, requests: &[ReplayRequest]) -> Result<bool, Fault> {
         let mut lacks = false;
         for request in requests {
             match self.fits(request) {
-                Err(SourceError::Unfit(ReplayError::NoCompletions { .. })) => lacks = true,
+                Err(ReplayError::NoCompletions { .. }) => lacks = true,
                 other => other?,
             }
         }
@@ -99,8 +69,8 @@ impl Profiling<'_> {
     /// Replays the trace timed, once or a few times until the replayer kept the times.
     ///
     /// # Errors
-    /// A [`ProfileError`].
-    pub fn of(&self, source: &TraceSource) -> Result<Profiled, ProfileError> {
+    /// The replay could not be run, one of its requests failed, or a signal came.
+    pub fn of(&self, source: &TraceSource) -> Result<Profiled, Fault> {
         let site = self.first.for_trace(&source.facts);
         let request = ReplayRequest {
             mode: Mode::Timed { speed: 1.0 },
@@ -133,17 +103,17 @@ impl Profiling<'_> {
         &self,
         source: &TraceSource,
         variants: &[Variant<'_>],
-    ) -> Result<(TraceSource, ReplayTrial), ProfileError> {
+    ) -> Result<(TraceSource, ReplayTrial), Fault> {
         let recording = self.new_name();
         let replaying = self.replaying(variants, &recording);
         let trial = replaying.once();
         let trial = trial.map_err(|error| match replaying.failed.into_inner() {
-            Some(error) => ProfileError::Replay(error),
+            Some(fault) => fault,
             None => {
-                let why = error.to_string();
+                let reason = error.to_string();
                 // The reason begins with "failed to" itself.
-                let why = why.strip_prefix("failed to ").unwrap_or(&why);
-                ProfileError::Other(why.to_owned())
+                let reason = reason.strip_prefix("failed to ").unwrap_or(&reason);
+                Fault::new(Exit::Environment, reason)
             }
         })?;
         // From here on the recording is removed, whatever is wrong with it.
@@ -182,13 +152,15 @@ impl Profiling<'_> {
 }
 
 /// Checks that the replay went to its end.
-fn whole(trial: &ReplayTrial, device: &str) -> Result<(), ProfileError> {
+fn whole(trial: &ReplayTrial, device: &str) -> Result<(), Fault> {
     match (trial.whole, &trial.first_error) {
         (true, _) => Ok(()),
-        (false, Some(why)) => Err(ProfileError::Request {
-            device: device.to_owned(),
-            why: why.clone(),
-        }),
-        (false, None) => Err(ProfileError::Stopped),
+        (false, Some(reason)) => {
+            let text = format!("replay on {device} for the trace's completions: {reason}");
+            Err(Fault::new(Exit::Device, text))
+        }
+        (false, None) => Err(Fault::stopped(
+            "replay: stopped by a signal while the completions were recorded",
+        )),
     }
 }

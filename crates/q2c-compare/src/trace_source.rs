@@ -1,9 +1,9 @@
 //! The trace that is replayed: q2c's own, or an import that is removed when the replay is over.
 
 use super::ReplayRequest;
-use q2c_model::{IoRecord, Nanos};
+use q2c_model::{Exit, Fault, IoRecord, Nanos};
 use q2c_replay::{ReplayError, ReplayFacts, ShareBy, Wanted, check, prepare};
-use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
+use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::process::NoSuchProcess;
 use q2c_trace::{TraceError, TraceReader, TraceWriter};
 use std::fs::{File, remove_file};
@@ -12,7 +12,6 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use thiserror::Error;
 
 /// Requests read per second, or a little less than that. The user is told how long a long reading
 /// will take.
@@ -43,44 +42,6 @@ pub struct SourceRequest<'a> {
     pub import: &'a ImportOptions,
     /// Folder for an imported trace.
     pub temporary: &'a Path,
-}
-
-/// Why a trace cannot be replayed. Its text reads well after "failed to".
-#[derive(Debug, Error)]
-pub enum SourceError {
-    /// The recording cannot be imported, or the imported trace cannot be written.
-    #[error(transparent)]
-    Import(#[from] ImportError),
-    /// The trace cannot be read.
-    #[error(transparent)]
-    Read(TraceError),
-    /// The trace, or the part of it, has no request with a time.
-    #[error("replay {}: expected at least one request with a time{}, found none{}", path.display(), within(*part), instead(*part))]
-    Empty {
-        /// Path of the trace.
-        path: PathBuf,
-        /// The part of the trace that was asked for.
-        part: Option<(Nanos, Nanos)>,
-    },
-    /// The trace lacks facts that the replay needs.
-    #[error(transparent)]
-    Unfit(ReplayError),
-    /// A signal came.
-    #[error("replay: stopped by a signal while reading the trace")]
-    Stopped,
-}
-
-fn instead(part: Option<(Nanos, Nanos)>) -> &'static str {
-    match part {
-        Some(_) => "; give another --part, in times from the trace's first request",
-        None => "; record one with times, as q2c trace record does",
-    }
-}
-
-fn within(part: Option<(Nanos, Nanos)>) -> String {
-    part.map_or(String::new(), |(from, to)| {
-        format!(" between {from} and {to}")
-    })
 }
 
 /// A trace of this process in a file without a name, so that no end of the process leaves it
@@ -131,7 +92,7 @@ impl TraceSource {
         wanted: &Wanted,
         stop: &AtomicBool,
         tell: &dyn Fn(&str),
-    ) -> Result<Self, SourceError> {
+    ) -> Result<Self, Fault> {
         let path = asked.path;
         let input = Input::with_options(path, asked.format, asked.import)?;
         let made_by = input.format();
@@ -141,7 +102,7 @@ impl TraceSource {
         };
         let trace = imported.as_ref().map(ImportedTrace::path);
         let trace = trace.as_deref().unwrap_or(path);
-        let reader = TraceReader::open(trace).map_err(SourceError::Read)?;
+        let reader = TraceReader::open(trace).map_err(TraceError::unread)?;
         let expected = reader.rows() as f64 / PER_SECOND;
         if expected > SOON {
             tell(&format!(
@@ -166,16 +127,14 @@ impl TraceSource {
     ///
     /// # Errors
     /// It lacks one.
-    pub fn fits(&self, request: &ReplayRequest) -> Result<(), SourceError> {
-        check(&request.mode, &self.facts).map_err(SourceError::Unfit)?;
+    pub fn fits(&self, request: &ReplayRequest) -> Result<(), ReplayError> {
+        check(&request.mode, &self.facts)?;
         let lacks = match request.share {
             ShareBy::Cpu if self.facts.with_cpu == 0 => Some("CPU"),
             ShareBy::Hctx if self.facts.with_hctx == 0 => Some("hardware queue"),
             _ => None,
         };
-        lacks.map_or(Ok(()), |key| {
-            Err(SourceError::Unfit(ReplayError::NoKey(key)))
-        })
+        lacks.map_or(Ok(()), |key| Err(ReplayError::NoKey(key)))
     }
 
     /// The recording of a replay of this trace, as the source of another replay. The file is
@@ -183,19 +142,15 @@ impl TraceSource {
     ///
     /// # Errors
     /// The recording cannot be read, or is empty.
-    pub fn recorded(
-        &self,
-        recording: &Path,
-        stop: &AtomicBool,
-    ) -> Result<TraceSource, SourceError> {
-        let unread = |source| {
-            SourceError::Read(TraceError::Io {
+    pub fn recorded(&self, recording: &Path, stop: &AtomicBool) -> Result<TraceSource, Fault> {
+        let imported = ImportedTrace::taken(recording).map_err(|source| {
+            let error = TraceError::Io {
                 doing: "read trace",
                 path: recording.to_owned(),
                 source,
-            })
-        };
-        let imported = ImportedTrace::taken(recording).map_err(unread)?;
+            };
+            error.unread()
+        })?;
         let path = imported.path();
         let asked = SourceRequest {
             path: &path,
@@ -219,23 +174,42 @@ fn facts(
     asked: &SourceRequest<'_>,
     wanted: &Wanted,
     stop: &AtomicBool,
-) -> Result<ReplayFacts, SourceError> {
+) -> Result<ReplayFacts, Fault> {
     let facts = prepare(trace, wanted, stop, |_| {}).map_err(|error| match error {
-        ReplayError::Empty { .. } => SourceError::Empty {
-            path: asked.path.to_owned(),
-            part: wanted.range,
-        },
-        ReplayError::Process(error) => SourceError::Unfit(ReplayError::Process(NoSuchProcess {
-            path: asked.path.to_owned(),
-            ..error
-        })),
-        ReplayError::Trace(error) => SourceError::Read(error),
-        error => SourceError::Unfit(error),
+        ReplayError::Empty { .. } => empty(asked.path, wanted.range),
+        ReplayError::Process(error) => {
+            let path = asked.path.to_owned();
+            NoSuchProcess { path, ..error }.into()
+        }
+        error => error.into(),
     })?;
-    match stop.load(Ordering::Relaxed) {
-        true => Err(SourceError::Stopped),
-        false => Ok(facts),
+    if stop.load(Ordering::Relaxed) {
+        return Err(stopped());
     }
+    Ok(facts)
+}
+
+/// The fault of a trace, or of a part of one, without a request that has a time.
+fn empty(path: &Path, part: Option<(Nanos, Nanos)>) -> Fault {
+    let (within, instead) = match part {
+        Some((from, to)) => (
+            format!(" between {from} and {to}"),
+            "give another --part, in times from the trace's first request",
+        ),
+        None => (
+            String::new(),
+            "record one with times, as q2c trace record does",
+        ),
+    };
+    let text = format!(
+        "replay {}: expected at least one request with a time{within}, found none; {instead}",
+        path.display()
+    );
+    Fault::new(Exit::Input, text)
+}
+
+fn stopped() -> Fault {
+    Fault::stopped("replay: stopped by a signal while reading the trace")
 }
 
 fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
@@ -262,24 +236,24 @@ fn import(
     input: Input,
     stop: &AtomicBool,
     tell: &dyn Fn(&str),
-) -> Result<ImportedTrace, SourceError> {
+) -> Result<ImportedTrace, Fault> {
     let format = input.format().unwrap_or_default();
     tell(&format!(
         "importing {} ({format}) into a file in {} meanwhile",
         asked.path.display(),
         asked.temporary.display()
     ));
-    let (writer, file) = TraceWriter::nameless(asked.temporary).map_err(ImportError::from)?;
-    let writer = writer.with_threads().map_err(ImportError::from)?;
+    let (writer, file) = TraceWriter::nameless(asked.temporary)?;
+    let writer = writer.with_threads()?;
     let mut sink = UntilStopped { writer, stop };
     let imported = input.import(asked.path, asked.import, &mut sink);
     if stop.load(Ordering::Relaxed) {
-        return Err(SourceError::Stopped);
+        return Err(stopped());
     }
     let meta = imported?;
     let mut writer = sink.writer;
     writer.meta_mut().clone_from(&meta);
-    writer.finish_nameless().map_err(ImportError::from)?;
+    writer.finish_nameless()?;
     Ok(ImportedTrace(file))
 }
 

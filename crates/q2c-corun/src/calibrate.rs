@@ -3,68 +3,16 @@
 use crate::pair::{Machine, Siblings};
 use q2c_host::Roots;
 use q2c_host::topology::Topology;
-use q2c_model::CpuId;
-use q2c_result::Exit;
+use q2c_model::{CpuId, Exit, Fault, OrFault};
 use q2c_result::corun::{Pair, Work};
 use q2c_result::place::Speeds;
 use q2c_stats::{Interval, Rng, mean, sorted};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// C beside C must be slower than C alone by this share at least to be told from it, in every
 /// trial: less is what clocks and other tasks do.
 const LEAST_LOSS: f64 = 0.05;
-
-/// Why nothing can be calibrated.
-#[derive(Debug, thiserror::Error)]
-pub enum CalibrateError {
-    /// No two CPUs that may be used share a core.
-    #[error(
-        "measure what neighbours cost: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off; q2c place sim needs none"
-    )]
-    NoSmt,
-    /// The CPUs are emulated.
-    #[error(
-        "measure what neighbours cost: expected a processor, found an emulated one ({model}): its CPUs share no pipeline; q2c place sim needs none"
-    )]
-    Emulated {
-        /// The model's name.
-        model: String,
-    },
-    /// The logical CPUs do not slow each other down.
-    #[error(
-        "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
-    )]
-    NoDifference {
-        /// The speed of C beside C, percent of alone.
-        percent: f64,
-    },
-    /// A thread could not be started or pinned.
-    #[error("run a task on CPUs {own} and {other}: {source}")]
-    Threads {
-        /// The measured CPU.
-        own: CpuId,
-        /// Its neighbour.
-        other: CpuId,
-        /// The system's words.
-        source: io::Error,
-    },
-    /// A signal came.
-    #[error("measure all pairs: stopped by a signal before that")]
-    Stopped,
-}
-
-impl CalibrateError {
-    /// The exit code of a command that ends with this error.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            CalibrateError::Stopped => Exit::Interrupted,
-            _ => Exit::Environment,
-        }
-    }
-}
 
 /// How to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,11 +30,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// There is none, or the processor is emulated.
-pub fn siblings(
-    roots: &Roots,
-    allowed: &[CpuId],
-    trial: Duration,
-) -> Result<Siblings, CalibrateError> {
+pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Siblings, Fault> {
     let topology = Topology::read(roots);
     let pair = |cpu: &q2c_host::topology::TopologyCpu| {
         let mut own = cpu
@@ -97,10 +41,16 @@ pub fn siblings(
         Some((own.next()?, own.next()?))
     };
     let found = topology.cpus.iter().rev().find_map(pair);
-    let (own, other) = found.ok_or(CalibrateError::NoSmt)?;
+    let (own, other) = found.ok_or_else(|| {
+        let text = "measure what neighbours cost: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off; q2c place sim needs none";
+        Fault::new(Exit::Environment, text)
+    })?;
     let model = q2c_host::machine::read(roots).cpu_model.unwrap_or_default();
     if model.contains("QEMU TCG") {
-        return Err(CalibrateError::Emulated { model });
+        let text = format!(
+            "measure what neighbours cost: expected a processor, found an emulated one ({model}): its CPUs share no pipeline; q2c place sim needs none"
+        );
+        return Err(Fault::new(Exit::Environment, text));
     }
     Ok(Siblings {
         own,
@@ -145,7 +95,7 @@ pub fn measure(
     cpus: (CpuId, CpuId),
     plan: Plan,
     stop: &AtomicBool,
-) -> Result<(Vec<Pair>, Speeds), CalibrateError> {
+) -> Result<(Vec<Pair>, Speeds), Fault> {
     let cells = cells(&machine.polling());
     let speeds = rounds(machine, &cells, cpus, plan, stop)?;
     tell_apart(&cells, &speeds)?;
@@ -174,7 +124,7 @@ pub fn shared_pipeline(
     cpus: (CpuId, CpuId),
     plan: Plan,
     stop: &AtomicBool,
-) -> Result<Interval, CalibrateError> {
+) -> Result<Interval, Fault> {
     let both = |own| [(own, None, false), (own, Some(own), false)];
     let cells: Vec<Cell> = Work::COMPUTE.into_iter().flat_map(both).collect();
     let speeds = rounds(machine, &cells, cpus, plan, stop)?;
@@ -193,7 +143,7 @@ fn rounds(
     cpus: (CpuId, CpuId),
     plan: Plan,
     stop: &AtomicBool,
-) -> Result<Vec<Vec<f64>>, CalibrateError> {
+) -> Result<Vec<Vec<f64>>, Fault> {
     let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
     let mut rng = Rng::new(plan.seed);
     for _ in 0..plan.trials {
@@ -202,15 +152,13 @@ fn rounds(
         rng.shuffle(&mut order);
         for cell in order {
             if stop.load(Ordering::Relaxed) {
-                return Err(CalibrateError::Stopped);
+                let text = "measure all pairs: stopped by a signal before that";
+                return Err(Fault::stopped(text));
             }
             let (own, neighbour, same_cpu) = cells[cell];
             let rate = machine.rate(own, neighbour, same_cpu);
-            rates[cell] = rate.map_err(|source| CalibrateError::Threads {
-                own: cpus.0,
-                other: cpus.1,
-                source,
-            })?;
+            let tried = format_args!("run a task on CPUs {} and {}", cpus.0, cpus.1);
+            rates[cell] = rate.or_fault(Exit::Environment, tried)?;
         }
         for (cell, (own, ..)) in cells.iter().enumerate() {
             let alone = cells.iter().position(|other| *other == (*own, None, false));
@@ -223,7 +171,7 @@ fn rounds(
 
 /// Checks that computing tasks beside each other are slower than alone. The class that loses most
 /// decides: some classes leave room for another.
-fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), CalibrateError> {
+fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), Fault> {
     let beside_own =
         |&(own, neighbour, same): &Cell| !same && neighbour == Some(own) && !own.polls();
     let own = cells
@@ -235,9 +183,13 @@ fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), CalibrateError>
     let least = fastest.fold(f64::INFINITY, f64::min);
     match least <= 1.0 - LEAST_LOSS {
         true => Ok(()),
-        false => Err(CalibrateError::NoDifference {
-            percent: 100.0 * least,
-        }),
+        false => {
+            let percent = 100.0 * least;
+            let text = format!(
+                "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
+            );
+            Err(Fault::new(Exit::Environment, text))
+        }
     }
 }
 

@@ -12,4 +12,4 @@ mod other;
 pub use compare::diff;
 pub use judge::{LimitFault, check, judge};
 pub use limit::{Limit, LimitError};
-pub use measured::{Measured, NamedFigure, ReadError, declared, measured, read};
+pub use measured::{Measured, NamedFigure, declared, measured, read};

@@ -1,5 +1,6 @@
 //! Results that are compared: read by their schema, each as a table of figures.
 
+use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
@@ -16,7 +17,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use thiserror::Error;
 
 /// A result that was read: its figures, and what they were measured under.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,21 +42,10 @@ pub struct NamedFigure {
     pub value: Interval,
 }
 
-/// A result that cannot be compared.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The text is no JSON, or lacks what its kind has.
-    #[error("expected a result of q2c, found {0}")]
-    NotAResult(#[from] serde_json::Error),
-    /// Results of this kind are not compared.
-    #[error("expected a result of {expected}, found schema `{}`", found.escape_debug())]
-    OtherKind {
-        /// The commands whose results are compared.
-        expected: String,
-        /// The schema that was found.
-        found: String,
-    },
+/// The fault of a text that is no JSON, or lacks what its kind has.
+fn no_result(error: serde_json::Error) -> Fault {
+    let text = format!("expected a result of q2c, found {error}");
+    Fault::new(Exit::Input, text).with_source(error)
 }
 
 /// A kind of results that are compared.
@@ -100,25 +89,27 @@ pub fn declared(schema: &str) -> Vec<Figure> {
 ///
 /// # Errors
 /// The text is no result, or one of a kind that is not compared.
-pub fn read(path: &str, text: &str) -> Result<Measured, ReadError> {
-    measured(path, &serde_json::from_str(text)?)
+pub fn read(path: &str, text: &str) -> Result<Measured, Fault> {
+    measured(path, &serde_json::from_str(text).map_err(no_result)?)
 }
 
 /// As [`read`], of a result that is a JSON value already.
 ///
 /// # Errors
 /// As those of [`read`].
-pub fn measured(path: &str, value: &Value) -> Result<Measured, ReadError> {
+pub fn measured(path: &str, value: &Value) -> Result<Measured, Fault> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
         let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.command).collect();
         names.dedup();
-        return Err(ReadError::OtherKind {
-            expected: names.join(", "),
-            found: schema,
-        });
+        let text = format!(
+            "expected a result of {}, found schema `{}`",
+            names.join(", "),
+            schema.escape_debug()
+        );
+        return Err(Fault::new(Exit::Input, text));
     };
-    let figures = named(&(kind.figures)(value)?);
+    let figures = named(&(kind.figures)(value).map_err(no_result)?);
     Ok(Measured {
         schema,
         side: side(path, value),

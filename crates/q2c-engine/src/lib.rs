@@ -22,7 +22,7 @@ mod world;
 pub use engines::{EngineSpec, Medium};
 pub use pattern::{Offsets, Pattern};
 pub use q2c_policy::Wait;
-pub use q2c_service::{MachineError, SimMachine};
+pub use q2c_service::SimMachine;
 pub use run::{
     Activity, Heard, JobPlan, LaneData, Live, LivePlan, LiveSlice, Mark, Observer, PhaseData,
     RunData, RunError, RunPlan, live, run,

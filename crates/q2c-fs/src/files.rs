@@ -1,7 +1,6 @@
 //! The files of a file system: one for each job, and one that jobs share.
 
-use crate::FsError;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{Access, Caching, FsPoint, Sharing};
 use q2c_stats::Rng;
 use rustix::fs::OFlags;
@@ -26,7 +25,7 @@ pub(crate) struct JobFile {
 ///
 /// # Errors
 /// There is no room, or the file system fails.
-pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), FsError> {
+pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), Fault> {
     let mut rng = Rng::new(seed);
     let mut chunk = vec![0u8; CHUNK];
     for word in chunk.chunks_exact_mut(8) {
@@ -35,11 +34,14 @@ pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Resul
     let each = (0..jobs).map(|job| (private(folder, job), size.0));
     let shared = (shared(folder), size.0 * u64::from(jobs));
     for (path, size) in each.chain([shared]) {
-        fill(&path, size, &chunk).map_err(FsError::call(format!(
-            "write {} ({} of data; --size makes the file system larger)",
-            path.display(),
-            Bytes(size)
-        )))?;
+        fill(&path, size, &chunk).or_fault(
+            Exit::Environment,
+            format_args!(
+                "write {} ({} of data; --size makes the file system larger)",
+                path.display(),
+                Bytes(size)
+            ),
+        )?;
     }
     Ok(())
 }
@@ -60,17 +62,20 @@ fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// A file cannot be opened, such as for direct I/O on a file system without it.
-pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, FsError> {
+pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, Fault> {
     (0..point.jobs)
         .map(|job| {
             let path = path(folder, point, job);
             let file = open_one(&path, point, job);
-            let file = file.map_err(FsError::call(format!(
-                "open {} for {} {}s",
-                path.display(),
-                point.caching,
-                point.access
-            )))?;
+            let file = file.or_fault(
+                Exit::Environment,
+                format_args!(
+                    "open {} for {} {}s",
+                    path.display(),
+                    point.caching,
+                    point.access
+                ),
+            )?;
             let (base, span) = part(point, job, size);
             Ok(JobFile { file, base, span })
         })
@@ -81,7 +86,7 @@ pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<Jo
 ///
 /// # Errors
 /// A file cannot be removed.
-pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), FsError> {
+pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
     if point.access != Access::Append {
         return Ok(());
     }
@@ -89,7 +94,8 @@ pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), FsError>
         let path = path(folder, point, job);
         match fs::remove_file(&path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                return Err(FsError::call(format!("remove {}", path.display()))(e));
+                let tried = format_args!("remove {}", path.display());
+                return Err(e).or_fault(Exit::Environment, tried);
             }
             _ => {}
         }

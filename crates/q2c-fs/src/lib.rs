@@ -6,7 +6,6 @@
 
 mod beside;
 mod conclude;
-mod error;
 mod files;
 mod locks;
 mod made;
@@ -19,7 +18,6 @@ mod readahead;
 mod scan;
 mod spec;
 
-pub use error::FsError;
 pub use made::Place;
 pub use maker::{MakerFound, makers};
 pub use one_file::OneFile;
@@ -34,7 +32,7 @@ use program::ProgramPlan;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::target::WriteLeave;
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Exit, Fault, OrFault};
 use q2c_result::fs::{
     FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, MadeFs,
     ProgramPoint, SCHEMA, SharedRatio,
@@ -110,9 +108,9 @@ impl FsBench<'_> {
     /// where the plan names no device. From here on the calling thread has mounts of its own.
     ///
     /// # Errors
-    /// See [`FsError`]; nothing was changed that the kernel does not take away with the program,
-    /// but for the content of a device that was named.
-    pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, FsError> {
+    /// The plan is wrong, or no file system can be made. Nothing was changed that the kernel does
+    /// not take away with the program, but for the content of a device that was named.
+    pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, Fault> {
         self.spec.check()?;
         for &fs in self
             .spec
@@ -122,9 +120,10 @@ impl FsBench<'_> {
         {
             Maker::of(fs).find()?;
         }
-        mounts::own_mounts().map_err(FsError::call(
+        mounts::own_mounts().or_fault(
+            Exit::Environment,
             "give the run mounts of its own (which takes root)",
-        ))?;
+        )?;
         let (mut made, mut left_out) = (Vec::new(), Vec::new());
         for &fs in &self.spec.file_systems {
             if self.spec.device.is_none() {
@@ -144,12 +143,15 @@ impl FsBench<'_> {
             }
         }
         match (made.is_empty(), left_out.first()) {
-            (true, Some(left)) => Err(FsError::Nothing(left.reason.clone())),
+            (true, Some(left)) => {
+                let text = format!("find a file system to measure: {}", left.reason);
+                Err(Fault::new(Exit::Environment, text))
+            }
             _ => Ok(MadeAll { made, left_out }),
         }
     }
 
-    fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<Made, FsError> {
+    fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<Made, Fault> {
         let spec = self.spec;
         let place = Place {
             roots: self.roots,
@@ -177,7 +179,7 @@ impl FsBench<'_> {
         all: &MadeAll,
         folder: &mut RunDir,
         progress: &mut dyn Progress,
-    ) -> Result<Done, FsError> {
+    ) -> Result<Done, Fault> {
         let begun = Instant::now();
         let idle = busy_at_rest(self.roots, REST).unwrap_or(0.0);
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -250,7 +252,7 @@ impl FsBench<'_> {
         idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Figures, FsError> {
+    ) -> Result<Figures, Fault> {
         let there = all.kinds();
         let (points, left_out) = self.spec.points(&there);
         let mut plan = FsPlan {
@@ -286,7 +288,7 @@ impl FsBench<'_> {
         cells: &mut [FsCell],
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<RunState, FsError> {
+    ) -> Result<RunState, Fault> {
         let once = Settings {
             trials: 1,
             ..runner.settings.clone()
@@ -320,7 +322,7 @@ impl FsBench<'_> {
         idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Figures, FsError> {
+    ) -> Result<Figures, Fault> {
         let mut plan = ProgramPlan::new(self.spec, program, &all.made, self.roots)?;
         let summary = runner.run(&mut plan, folder)?;
         Ok(Figures {
@@ -339,7 +341,7 @@ impl FsBench<'_> {
         idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Figures, FsError> {
+    ) -> Result<Figures, Fault> {
         let mut plan = MixPlan {
             spec: self.spec,
             made: &all.made,

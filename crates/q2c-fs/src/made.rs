@@ -1,12 +1,11 @@
 //! A file system that was made for a run, mounted where nobody else sees it.
 
-use crate::FsError;
 use crate::maker::Maker;
 use crate::readahead;
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_host::target::{self, Wanted, WriteLeave};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{FileSystem, MadeFs};
 use q2c_sys::loop_device::{self, LoopDevice};
 use q2c_sys::mounts::Mounted;
@@ -38,9 +37,12 @@ struct MountPoint {
 
 impl MountPoint {
     /// Makes one with a name that nobody can foresee and take before.
-    fn make(place: Place<'_>, fs: FileSystem) -> Result<Self, FsError> {
+    fn make(place: Place<'_>, fs: FileSystem) -> Result<Self, Fault> {
         let folder = std::env::temp_dir();
-        let failed = |error| FsError::call(format!("make a folder in {}", folder.display()))(error);
+        let failed = |source: io::Error| {
+            let text = format!("make a folder in {}: {source}", folder.display());
+            Fault::new(Exit::Environment, text).with_source(source)
+        };
         let none = || io::Error::other("there is no folder for the journal of settings");
         let journal = place.journal.ok_or_else(|| failed(none()))?;
         let guard = Guard::new(place.roots, journal);
@@ -82,16 +84,16 @@ impl Made {
         fs: FileSystem,
         folder: &Path,
         size: Bytes,
-    ) -> Result<Self, FsError> {
+    ) -> Result<Self, Fault> {
         // Without a name it is gone when the loop device over it is.
-        let file = tempfile::tempfile_in(folder).map_err(FsError::call(format!(
-            "make a file in {}",
-            folder.display()
-        )))?;
+        let file = tempfile::tempfile_in(folder).or_fault(
+            Exit::Environment,
+            format_args!("make a file in {}", folder.display()),
+        )?;
         file.set_len(size.0)
-            .map_err(FsError::call(format!("make a file of {size}")))?;
+            .or_fault(Exit::Environment, format_args!("make a file of {size}"))?;
         let device = loop_device::attach(&file)
-            .map_err(FsError::call("make a loop device (which takes root)"))?;
+            .or_fault(Exit::Environment, "make a loop device (which takes root)")?;
         let path = device.path.clone();
         Self::on(place, fs, &path, size, Some(device))
     }
@@ -106,7 +108,7 @@ impl Made {
         fs: FileSystem,
         device: &Path,
         leave: &WriteLeave,
-    ) -> Result<Self, FsError> {
+    ) -> Result<Self, Fault> {
         let wanted = Wanted {
             path: device.to_owned(),
             write: true,
@@ -121,11 +123,15 @@ impl Made {
             .file
             .metadata()
             .map(|m| m.file_type().is_block_device());
-        if !is_device.map_err(FsError::call(format!("ask about {}", device.display())))? {
-            return Err(FsError::Wrong(format!(
+        if !is_device.or_fault(
+            Exit::Environment,
+            format_args!("ask about {}", device.display()),
+        )? {
+            let text = format!(
                 "use {}: expected a block device, found a file; without a device, files with loop devices are used",
                 device.display()
-            )));
+            );
+            return Err(Fault::new(Exit::Usage, text));
         }
         let size = open.facts.size;
         drop(open);
@@ -138,24 +144,25 @@ impl Made {
         path: &Path,
         size: Bytes,
         device: Option<LoopDevice>,
-    ) -> Result<Self, FsError> {
+    ) -> Result<Self, Fault> {
         let maker = Maker::of(fs);
         let program = maker.find()?;
         maker.make(&program, path)?;
         let point = MountPoint::make(place, fs)?;
         let roots = place.roots;
-        let mounted =
-            Mounted::mount(path, &point.path, fs.name()).map_err(|source| {
-                match source.raw_os_error() {
-                    Some(NO_FILE_SYSTEM) => FsError::NoFileSystem { fs },
-                    _ => FsError::Call {
-                        what: format!("mount {fs} of {}", path.display()),
-                        source,
-                    },
+        let mounted = Mounted::mount(path, &point.path, fs.name()).map_err(|source| {
+            let text = match source.raw_os_error() {
+                Some(NO_FILE_SYSTEM) => {
+                    format!("mount {fs}: this kernel has no {fs}, built in or as a module")
                 }
-            })?;
-        let statistics = statistics(roots, path)
-            .map_err(FsError::call(format!("ask about {}", path.display())))?;
+                _ => format!("mount {fs} of {}: {source}", path.display()),
+            };
+            Fault::new(Exit::Environment, text).with_source(source)
+        })?;
+        let statistics = statistics(roots, path).or_fault(
+            Exit::Environment,
+            format_args!("ask about {}", path.display()),
+        )?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
         Ok(Made {
             readahead: readahead::setting(roots, fs, &statistics),

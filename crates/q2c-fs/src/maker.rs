@@ -1,6 +1,6 @@
 //! The programs that make file systems, a line each.
 
-use crate::FsError;
+use q2c_model::{Exit, Fault, OrFault};
 use q2c_result::fs::FileSystem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,16 +85,18 @@ impl Maker {
     ///
     /// # Errors
     /// It is not installed.
-    pub fn find(&self) -> Result<PathBuf, FsError> {
+    pub fn find(&self) -> Result<PathBuf, Fault> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = std::env::split_paths(&path).chain(ALSO.map(PathBuf::from));
         let mut programs = named.map(|folder| folder.join(self.program));
         programs
             .find(|program| program.is_file())
-            .ok_or(FsError::Program {
-                fs: self.fs,
-                program: self.program,
-                package: self.package,
+            .ok_or_else(|| {
+                let Maker { fs, program, package, .. } = self;
+                let text = format!(
+                    "make {fs}: the program {program} is not installed; it is in Debian's package {package}"
+                );
+                Fault::new(Exit::Environment, text)
             })
     }
 
@@ -102,22 +104,27 @@ impl Maker {
     ///
     /// # Errors
     /// The program cannot be started, or it refuses.
-    pub fn make(&self, program: &Path, device: &Path) -> Result<(), FsError> {
+    pub fn make(&self, program: &Path, device: &Path) -> Result<(), Fault> {
         let mut command = Command::new(program);
         let output = command.args(self.options).arg(device).output();
-        let output = output.map_err(FsError::call(format!("start {}", program.display())))?;
+        let output = output.or_fault(
+            Exit::Environment,
+            format_args!("start {}", program.display()),
+        )?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Err(FsError::Refused {
-            fs: self.fs,
-            device: device.to_owned(),
-            program: program.to_owned(),
-            status: output.status.to_string(),
-            said: last.unwrap_or("nothing").trim().to_owned(),
-        })
+        let text = format!(
+            "make {} on {}: {} ended with {}: {}",
+            self.fs,
+            device.display(),
+            program.display(),
+            output.status,
+            last.unwrap_or("nothing").trim()
+        );
+        Err(Fault::new(Exit::Environment, text))
     }
 
     /// The program's name and what it tells of its version.
@@ -143,7 +150,7 @@ pub struct MakerFound {
     /// Debian's package that has the program.
     pub package: &'static str,
     /// The program's path, or why there is none.
-    pub program: Result<PathBuf, FsError>,
+    pub program: Result<PathBuf, Fault>,
 }
 
 /// Looks for the programs of all file systems.
@@ -178,7 +185,7 @@ mod tests {
             "{words}"
         );
         assert!(words.ends_with("Debian's package xfsprogs"), "{words}");
-        assert_eq!(error.exit(), q2c_result::Exit::Environment);
+        assert_eq!(error.exit(), Exit::Environment);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! One file on a file system that was made for it, for jobs that all read it.
 
-use crate::FsError;
 use crate::files;
 use crate::made::{Made, Place};
 use crate::maker::Maker;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{Access, Caching, FileSystem, FsPoint, Sharing};
 use q2c_sys::mounts;
 use std::fs::File;
@@ -32,12 +31,13 @@ impl OneFile {
         folder: &Path,
         size: Bytes,
         seed: u64,
-    ) -> Result<Self, FsError> {
+    ) -> Result<Self, Fault> {
         let maker = Maker::of(fs);
         maker.find()?;
-        mounts::own_mounts().map_err(FsError::call(
+        mounts::own_mounts().or_fault(
+            Exit::Environment,
             "give the run mounts of its own (which takes root)",
-        ))?;
+        )?;
         // One file for the job and one to share are made, and a file system takes room itself.
         let room = size.0 * 2 + size.0 / 4 + (maker.least_mib << 20);
         let made = Made::on_loop(place, fs, folder, Bytes(room))?;

@@ -1,12 +1,11 @@
 //! A program of the user's on the file systems, under several numbers of CPUs.
 
-use crate::FsError;
 use crate::beside::{Beside, watched};
 use crate::made::Made;
 use crate::spec::{FsSpec, ProgramSpec};
 use q2c_host::Roots;
 use q2c_host::program::{shell, start_on, wait};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Exit, Fault};
 use q2c_result::fs::{FsProgram, ProgramCell, ProgramPoint};
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
 use q2c_stats::Interval;
@@ -37,7 +36,7 @@ impl<'a> ProgramPlan<'a> {
         program: &'a ProgramSpec,
         made: &'a [Made],
         roots: &'a Roots,
-    ) -> Result<Self, FsError> {
+    ) -> Result<Self, Fault> {
         Ok(ProgramPlan {
             spec,
             command: &program.command,
@@ -52,8 +51,13 @@ impl<'a> ProgramPlan<'a> {
 ///
 /// # Errors
 /// It is none, or has no group.
-pub(crate) fn metric(text: &str) -> Result<Regex, FsError> {
-    let wrong = |why: String| FsError::Wrong(format!("understand --metric `{text}`: {why}"));
+pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
+    let wrong = |reason: String| {
+        Fault::new(
+            Exit::Usage,
+            format!("understand --metric `{text}`: {reason}"),
+        )
+    };
     let regex = Regex::new(text).map_err(|error| wrong(error.to_string()))?;
     match regex.captures_len() {
         0 | 1 => Err(wrong(

@@ -1,8 +1,7 @@
 //! What to measure: the plan that the run's folder keeps.
 
-use crate::FsError;
 use crate::program::metric;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_result::fs::{Access, Caching, FileSystem, FsLeftOut, FsPoint, Sharing};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -74,8 +73,8 @@ impl FsSpec {
     ///
     /// # Errors
     /// A value that makes no sense, or a list that names something twice.
-    pub fn check(&self) -> Result<(), FsError> {
-        let wrong = |text: String| Err(FsError::Wrong(format!("begin: {text}")));
+    pub fn check(&self) -> Result<(), Fault> {
+        let wrong = |text: String| Err(Fault::new(Exit::Usage, format!("begin: {text}")));
         each_once("--fs", &self.file_systems)?;
         each_once("--sharing", &self.sharing)?;
         each_once("--rw", &self.access)?;
@@ -115,8 +114,11 @@ impl FsSpec {
         Ok(())
     }
 
-    fn check_readahead(&self) -> Result<(), FsError> {
-        let wrong = |text: &str| Err(FsError::Wrong(format!("begin: --readahead: {text}")));
+    fn check_readahead(&self) -> Result<(), Fault> {
+        let wrong = |reason: &str| {
+            let text = format!("begin: --readahead: {reason}");
+            Err(Fault::new(Exit::Usage, text))
+        };
         let scans =
             self.access.contains(&Access::Scan) && self.caching.contains(&Caching::Buffered);
         if self.readahead.is_empty() {
@@ -132,13 +134,16 @@ impl FsSpec {
         }
     }
 
-    fn check_program(&self, program: &ProgramSpec) -> Result<(), FsError> {
+    fn check_program(&self, program: &ProgramSpec) -> Result<(), Fault> {
         metric(&program.metric)?;
         let cpus = self.cpus.len();
         match self.jobs.iter().find(|&&jobs| jobs as usize > cpus) {
-            Some(jobs) => Err(FsError::Wrong(format!(
-                "begin: --jobs {jobs}: a program runs on that many CPUs, and there are {cpus}"
-            ))),
+            Some(jobs) => {
+                let text = format!(
+                    "begin: --jobs {jobs}: a program runs on that many CPUs, and there are {cpus}"
+                );
+                Err(Fault::new(Exit::Usage, text))
+            }
             None => Ok(()),
         }
     }
@@ -205,16 +210,17 @@ impl FsSpec {
 
 impl FsSpec {
     /// Checks that some access has points at some level of sharing.
-    fn check_pairs(&self) -> Result<(), FsError> {
+    fn check_pairs(&self) -> Result<(), Fault> {
         let of = |&access: &Access| {
             let levels = self.sharing.iter();
             levels.map(move |&sharing| senseless(access, sharing))
         };
         let reasons: Option<Vec<&str>> = self.access.iter().flat_map(of).collect();
         match reasons.as_deref() {
-            Some([why, ..]) if !self.mix => Err(FsError::Wrong(format!(
-                "begin: {why}; name other levels with --sharing"
-            ))),
+            Some([reason, ..]) if !self.mix => {
+                let text = format!("begin: {reason}; name other levels with --sharing");
+                Err(Fault::new(Exit::Usage, text))
+            }
             _ => Ok(()),
         }
     }
@@ -231,8 +237,8 @@ fn senseless(access: Access, sharing: Sharing) -> Option<&'static str> {
     }
 }
 
-fn each_once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), FsError> {
-    let begin = |text: String| FsError::Wrong(format!("begin: {option}: {text}"));
+fn each_once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Fault> {
+    let begin = |reason: String| Fault::new(Exit::Usage, format!("begin: {option}: {reason}"));
     if values.is_empty() {
         return Err(begin("expected an entry at least, found none".to_owned()));
     }

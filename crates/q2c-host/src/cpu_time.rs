@@ -45,5 +45,5 @@ mod task;
 pub use busy::{Busy, CpuBusy, Source};
 pub use helper::{Helper, HelperKind, RingThread, helpers, ring_threads};
 pub use rest::{QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_at_rest, busy_before};
-pub use snapshot::{CpuTimes, ReadError};
+pub use snapshot::CpuTimes;
 pub use task::{TaskTimes, tasks, tasks_of};

@@ -5,6 +5,6 @@ mod choice;
 mod order;
 mod read;
 
-pub use choice::{AllowedCpus, ChosenCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
+pub use choice::{AllowedCpus, ChosenCpus, UnnamedCpus, interrupted_cpus};
 pub use order::{Border, CpuOrder, Placed, cpu_order};
 pub use read::{Node, Topology, TopologyCpu, device_node};

@@ -1,10 +1,12 @@
-//! Units, operations, the I/O record, the cost model and the options of a replay: the types that
-//! all other crates share.
+//! Units, operations, the I/O record, the cost model, the options of a replay, and faults with
+//! their exit codes: the types that all other crates share.
 //!
 //! The crate is pure data: it reads no clock and touches no device.
 
 mod cost;
+mod exit;
 pub mod facts;
+mod fault;
 mod fleet;
 pub mod lost;
 mod op;
@@ -19,6 +21,8 @@ mod trace_summary;
 mod units;
 
 pub use cost::{CostModel, Curve, WakeDelay};
+pub use exit::Exit;
+pub use fault::{Fault, OrFault};
 pub use fleet::FleetMeta;
 pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
 pub use parts::U2cParts;

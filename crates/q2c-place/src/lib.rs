@@ -9,7 +9,6 @@
 //! The simulator, the daemon and the scheduler use the same rules. Everything here is a
 //! computation: the topology is a [map](map::SmtMap) that its caller fills.
 
-pub mod error;
 pub mod latency;
 pub mod map;
 pub mod placement;

@@ -1,6 +1,6 @@
 //! Speeds beside neighbours from a file, in TOML: written by hand or by a calibration.
 
-use crate::error::PlaceError;
+use q2c_model::{Exit, Fault};
 use q2c_result::place::Speeds;
 
 /// The least speed that is taken.
@@ -12,9 +12,10 @@ const MOST: f64 = 2.0;
 ///
 /// # Errors
 /// It is not TOML, lacks a key or has others, or a speed is out of its range.
-pub fn read(text: &str) -> Result<Speeds, PlaceError> {
-    let speeds: Speeds = toml::from_str(text)
-        .map_err(|e| PlaceError::Syntax(e.to_string().trim_end().replace('\n', " ")))?;
+pub fn read(text: &str) -> Result<Speeds, Fault> {
+    let wrong = |text: String| Fault::new(Exit::Input, text);
+    let speeds: Speeds =
+        toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().replace('\n', " ")))?;
     let all = [
         ("compute_beside_compute", speeds.compute_beside_compute),
         ("compute_beside_polling", speeds.compute_beside_polling),
@@ -26,12 +27,9 @@ pub fn read(text: &str) -> Result<Speeds, PlaceError> {
         .find(|(_, speed)| !(LEAST..=MOST).contains(speed))
     {
         None => Ok(speeds),
-        Some(&(key, found)) => Err(PlaceError::Speed {
-            key,
-            least: LEAST,
-            most: MOST,
-            found,
-        }),
+        Some((key, found)) => Err(wrong(format!(
+            "expected {key} from {LEAST} to {MOST}, found {found}"
+        ))),
     }
 }
 

@@ -7,13 +7,13 @@ pub use published::{
     COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT, setups,
 };
 
-use crate::error::PlaceError;
 use crate::latency::PollTimes;
 use crate::map::SmtMap;
 use crate::placement::{Extremes, Placement, extremes};
 use crate::rules::Counts;
 use crate::sim::{CacheTerm, Phases, Task};
 use figures::{Figures, Runs};
+use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
     CTimes, Gain, PlaceSimResult, PolicyName, Published, PublishedFigure, Queues, SCHEMA, Setup,
@@ -66,7 +66,7 @@ pub struct Request {
 ///
 /// # Errors
 /// A set-up has no C task, or one did not end.
-pub fn simulate(request: &Request) -> Result<PlaceSimResult, PlaceError> {
+pub fn simulate(request: &Request) -> Result<PlaceSimResult, Fault> {
     let setups = request.setups.iter().map(|of| setup(of, request));
     Ok(PlaceSimResult {
         schema: SCHEMA.to_owned(),
@@ -95,9 +95,10 @@ fn warnings(request: &Request) -> Vec<Warning> {
     warnings
 }
 
-fn setup(of: &SetupOf, request: &Request) -> Result<Setup, PlaceError> {
+fn setup(of: &SetupOf, request: &Request) -> Result<Setup, Fault> {
     if of.compute == 0 {
-        return Err(PlaceError::NoCompute);
+        let text = "simulate placements: expected one computing task or more, found none; their run time is what placements are compared by";
+        return Err(Fault::new(Exit::Usage, text));
     }
     let map = SmtMap::regular(of.cores as usize, of.threads as usize, of.caches as usize);
     let task = |class: Task, phases| Task { phases, ..class };

@@ -8,7 +8,6 @@
 
 mod beside;
 mod copied;
-mod error;
 mod in_flight;
 mod kind;
 mod lanes;
@@ -18,5 +17,4 @@ mod worth;
 
 pub use beside::compared;
 pub use copied::copied;
-pub use error::ProgramError;
 pub use read::{Taken, read};

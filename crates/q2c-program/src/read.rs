@@ -1,9 +1,8 @@
 //! Reads a recording and makes its pattern.
 
-use crate::error::ProgramError;
 use crate::pattern::{Counted, UNNAMED, most_frequent};
 use q2c_model::facts::STATED_SECTOR;
-use q2c_model::{IoRecord, TraceMeta};
+use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
 use q2c_result::program::{Pattern, Submitter};
 use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::{Scan, TraceError};
@@ -30,11 +29,7 @@ pub struct Taken {
 /// # Errors
 /// When the recording cannot be read, has not enough complete reads and writes, or has lost too
 /// many; and soon after `stop` is set.
-pub fn read(
-    path: &Path,
-    taken: &Taken,
-    stop: &AtomicBool,
-) -> Result<(Pattern, TraceMeta), ProgramError> {
+pub fn read(path: &Path, taken: &Taken, stop: &AtomicBool) -> Result<(Pattern, TraceMeta), Fault> {
     let mut sink = Sink {
         path,
         stop,
@@ -68,42 +63,50 @@ impl RecordSink for Sink<'_> {
     }
 }
 
-fn enough(counted: &Counted<'_>, taken: &Taken) -> Result<(), ProgramError> {
-    let named = taken.named.clone();
+fn enough(counted: &Counted<'_>, taken: &Taken) -> Result<(), Fault> {
     let left = counted.left_out;
-    match counted.ios() {
-        0 if left.without_end > 0 => Err(ProgramError::NoEnds {
-            named,
-            ios: left.without_end,
-        }),
-        0 if left.other_processes > 0 => Err(ProgramError::NoProcess {
-            named,
-            asked: taken.processes.join(", "),
-            found: names(&most_frequent(&counted.others)),
-        }),
-        0 => Err(ProgramError::Empty {
-            named,
-            others: left.other_operations,
-        }),
-        ios if ios < LEAST => Err(ProgramError::TooFew {
-            named,
-            ios,
-            least: LEAST,
-        }),
-        _ => Ok(()),
-    }
+    let reason = match counted.ios() {
+        0 if left.without_end > 0 => format!(
+            "expected when they were complete, found {} without; a recording of `q2c trace \
+             record`, or of blktrace with its events C, has that",
+            left.without_end
+        ),
+        0 if left.other_processes > 0 => format!(
+            "expected some of the processes {}, found those of {}",
+            taken.processes.join(", "),
+            names(&most_frequent(&counted.others))
+        ),
+        0 => format!(
+            "expected reads or writes, found none ({} other operations); data may have \
+             come from the page cache, or from another disk",
+            left.other_operations
+        ),
+        ios if ios < LEAST => format!(
+            "expected at least {LEAST} reads and writes, found {ios}; let the program run \
+             longer, or see that its data are not in the page cache (sync; echo 3 > /proc/sys/vm/drop_caches)"
+        ),
+        _ => return Ok(()),
+    };
+    Err(no_workload(taken, &reason))
 }
 
-fn whole(ios: u64, lost: u64, taken: &Taken) -> Result<(), ProgramError> {
-    match lost as f64 > MOST_LOST * (ios as f64 + lost as f64) {
-        true => Err(ProgramError::Lost {
-            named: taken.named.clone(),
-            lost,
-            ios,
-            most_pct: MOST_LOST * 100.0,
-        }),
-        false => Ok(()),
+/// The fault of a recording of which no workload can be made.
+fn no_workload(taken: &Taken, reason: &str) -> Fault {
+    let text = format!("copy the I/Os of {}: {reason}", taken.named);
+    Fault::new(Exit::Input, text)
+}
+
+fn whole(ios: u64, lost: u64, taken: &Taken) -> Result<(), Fault> {
+    if lost as f64 <= MOST_LOST * (ios as f64 + lost as f64) {
+        return Ok(());
     }
+    let reason = format!(
+        "expected at most {} % of the events lost, found {lost} beside {ios} I/Os; \
+         record a part of them: `q2c trace record DISK --op read --out TRACE -- COMMAND`, then `q2c tune --from \
+         TRACE`",
+        MOST_LOST * 100.0
+    );
+    Err(no_workload(taken, &reason))
 }
 
 fn names(of: &[Submitter]) -> String {

@@ -1,6 +1,6 @@
 //! Where the I/Os of a recording, a trace or a table spend their time.
 
-use crate::error::{Failed, Fails};
+use crate::error::Failed;
 use crate::given::{Given, duration};
 use crate::interrupt::interruptible;
 use crate::options::Recording;
@@ -8,9 +8,8 @@ use crate::result::Made;
 use crate::source::{Source, Table, not_numbers};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use q2c_analyze::{AnalyzeError, Options, RecordingAnalysis, recording};
-use q2c_exit::analyze_exit;
-use q2c_model::Nanos;
+use q2c_analyze::{Options, RecordingAnalysis, recording};
+use q2c_model::{Fault, Nanos};
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::import::ImportError;
@@ -40,16 +39,12 @@ pub fn analyze(
                 window,
                 ..Options::default()
             };
-            interruptible(py, |stop| {
-                recording(&path, &options, stop).or_exit_of(analyze_exit)
-            })?
+            interruptible(py, |stop| Ok(recording(&path, &options, stop)?))?
         }
         Source::Table(table) => {
             given.end("analyze of a table")?;
             let path = Path::new(name);
-            interruptible(py, |stop| {
-                of_table(table, path, window, stop).or_exit_of(analyze_exit)
-            })?
+            interruptible(py, |stop| Ok(of_table(table, path, window, stop)?))?
         }
         Source::Latencies(_) => return Err(not_numbers()),
     };
@@ -61,7 +56,7 @@ fn of_table(
     name: &Path,
     window: Option<Range<Nanos>>,
     stop: &AtomicBool,
-) -> Result<AnalyzeResult, AnalyzeError> {
+) -> Result<AnalyzeResult, Fault> {
     let mut analysis = RecordingAnalysis::new(name, window, stop);
     let meta = table.read(name, &mut analysis);
     analysis.finish(meta.map_err(ImportError::BadTrace)?)

@@ -1,15 +1,14 @@
 //! Analyses of parts of a recording, which are put together.
 
-use crate::error::{Failed, Fails};
+use crate::error::Failed;
 use crate::interrupt::interruptible;
 use crate::result::Made;
 use crate::source::{Source, not_numbers};
 use crate::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use q2c_analyze::{AnalysisState as State, AnalyzeError, MergeError};
-use q2c_exit::analyze_exit;
-use q2c_model::{IoRecord, Layer, TraceMeta};
+use q2c_analyze::AnalysisState as State;
+use q2c_model::{Fault, IoRecord, Layer, TraceMeta};
 use q2c_result::Exit;
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Scan, TraceError};
@@ -45,7 +44,7 @@ impl AnalysisState {
         let mut state = self.state.take().ok_or_else(half)?;
         interruptible(py, |stop| {
             let state = &mut state;
-            feed(&mut UntilStopped { state, name, stop }).or_exit_of(analyze_exit)
+            Ok(feed(&mut UntilStopped { state, name, stop })?)
         })?;
         self.state = Some(state);
         Ok(())
@@ -75,19 +74,19 @@ impl AnalysisState {
             let path = trace.map_or(Path::new(name), |trace| &trace.path);
             state.clone().finish(path, meta)
         });
-        Ok(Made::new(made.or_exit_of(analyze_exit)?))
+        Ok(Made::new(made.map_err(Failed::from)?))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.known()?;
-        let bytes = py.detach(|| state.to_bytes()).or_exit(Exit::Internal)?;
+        let bytes = py.detach(|| state.to_bytes()).map_err(Failed::from)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let state = py.detach(|| State::from_bytes(bytes));
-        Ok(state.or_exit(Exit::Input)?.into())
+        Ok(state.map_err(Failed::from)?.into())
     }
 
     /// Number of I/Os.
@@ -119,11 +118,11 @@ impl AnalysisState {
         &self,
         py: Python<'_>,
         other: &Self,
-        join: fn(State, State) -> Result<State, MergeError>,
+        join: fn(State, State) -> Result<State, Fault>,
     ) -> PyResult<Self> {
         let (own, other) = (self.known()?, other.known()?);
         let both = py.detach(|| join(own.clone(), other.clone()));
-        Ok(both.or_exit(Exit::Usage)?.into())
+        Ok(both.map_err(Failed::from)?.into())
     }
 }
 
@@ -152,7 +151,7 @@ impl RecordSink for UntilStopped<'_> {
 }
 
 /// Hands all I/Os of a source on.
-type Feed = Box<dyn FnOnce(&mut UntilStopped<'_>) -> Result<(), AnalyzeError> + Send>;
+type Feed = Box<dyn FnOnce(&mut UntilStopped<'_>) -> Result<(), ImportError> + Send>;
 
 fn feed(source: Source, name: PathBuf) -> PyResult<Feed> {
     match source {

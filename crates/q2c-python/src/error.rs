@@ -3,7 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use q2c_result::Exit;
+use q2c_model::{Exit, Fault};
 use std::fmt::Display;
 
 create_exception!(
@@ -62,26 +62,26 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A failure of a library, which becomes an exception.
-pub struct Failed {
-    exit: Exit,
-    message: String,
-}
+pub struct Failed(Fault);
 
 impl Failed {
     /// A failure from a message that begins with a verb, such as "read FILE: ...".
     pub fn new(exit: Exit, message: impl Display) -> Self {
-        Failed {
-            exit,
-            message: message.to_string(),
-        }
+        Failed(Fault::new(exit, message))
+    }
+}
+
+impl<E: Into<Fault>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Failed(error.into())
     }
 }
 
 impl From<Failed> for PyErr {
-    fn from(failed: Failed) -> PyErr {
+    fn from(Failed(fault): Failed) -> PyErr {
         // One line, whatever names it has in it, as the program prints it.
-        let text = format!("failed to {}", failed.message.replace('\n', "\\n"));
-        match failed.exit {
+        let text = format!("failed to {}", fault.message().replace('\n', "\\n"));
+        match fault.exit() {
             Exit::Internal => InternalError::new_err(text),
             Exit::Usage => UsageError::new_err(text),
             Exit::Input => InputError::new_err(text),
@@ -96,19 +96,13 @@ impl From<Failed> for PyErr {
 }
 
 /// Turns an error of a library into a failure.
-pub trait Fails<T, E> {
+pub trait Fails<T> {
     /// Gives the failure the exit code `exit`.
     fn or_exit(self, exit: Exit) -> Result<T, Failed>;
-    /// Gives the failure the exit code that `exit` finds for the error.
-    fn or_exit_of(self, exit: impl FnOnce(&E) -> Exit) -> Result<T, Failed>;
 }
 
-impl<T, E: Display> Fails<T, E> for Result<T, E> {
+impl<T, E: Display> Fails<T> for Result<T, E> {
     fn or_exit(self, exit: Exit) -> Result<T, Failed> {
         self.map_err(|error| Failed::new(exit, error))
-    }
-
-    fn or_exit_of(self, exit: impl FnOnce(&E) -> Exit) -> Result<T, Failed> {
-        self.map_err(|error| Failed::new(exit(&error), &error))
     }
 }

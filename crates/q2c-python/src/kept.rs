@@ -1,6 +1,6 @@
 //! Results that runs left on the disk.
 
-use crate::error::{Failed, Fails};
+use crate::error::Failed;
 use crate::result::Made;
 use pyo3::prelude::*;
 use q2c_report::kept;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[pyfunction]
 pub fn load_run(py: Python<'_>, run: PathBuf) -> PyResult<Made> {
     let read = py.detach(|| {
-        let (path, text) = kept_text(&run).or_exit(Exit::Input)?;
+        let (path, text) = kept_text(&run).map_err(Failed::from)?;
         let bad = |why| Failed::new(Exit::Input, format!("read {}: {why}", path.display()));
         kept::read(&text).map_err(bad)
     });

@@ -1,14 +1,14 @@
 //! Options that several functions share: how a recording is read, what is taken of it, how long it
 //! is simulated, and at which costs.
 
-use crate::error::{Failed, Fails};
+use crate::error::Failed;
 use crate::given::{Given, wrong};
 use pyo3::prelude::*;
 use q2c_model::{Bytes, Nanos};
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_sim::{Arrival, Taking};
-use q2c_study::{ChosenCosts, CostError, Costs};
+use q2c_study::{ChosenCosts, Costs};
 use q2c_study::{Holding, LaneFile, SourceOptions, Timing, Trace};
 use q2c_trace::import::{ColumnMap, ImportOptions};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ impl Simulated {
     pub fn costs(&self, sizes: &[Bytes], traces: &[Trace]) -> Result<ChosenCosts, Failed> {
         let bs = self.source.import.bytes;
         match &self.costs {
-            Some(asked) => asked.choose(bs, sizes).or_exit_of(CostError::exit),
+            Some(asked) => Ok(asked.choose(bs, sizes)?),
             None => {
                 let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
                 let Some(path) = Costs::of_run(&paths) else {
@@ -156,7 +156,7 @@ fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failed> {
     };
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
     let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
-    Costs::disturbances(&path, &text.map_err(bad)?).or_exit_of(CostError::exit)
+    Ok(Costs::disturbances(&path, &text.map_err(bad)?)?)
 }
 
 fn calibrated(path: PathBuf) -> Result<Costs, Failed> {

@@ -1,9 +1,9 @@
 //! Results, whatever made them, and the forms in which they are drawn.
 
-use crate::error::Fails;
+use crate::error::Failed;
 use pyo3::prelude::*;
 use q2c_report::Reported;
-use q2c_report::kept::{self, DrawError, Kept};
+use q2c_report::kept::{self, Kept};
 use q2c_report::terminal::Screen;
 use serde::Serialize;
 
@@ -29,13 +29,13 @@ impl Made {
     /// The JSON that the program prints.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         let json = py.detach(|| self.0.json());
-        Ok(json.or_exit_of(DrawError::exit)?)
+        Ok(json.map_err(Failed::from)?)
     }
 
     /// The page with charts.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| self.0.document().page());
-        Ok(page.map_err(DrawError::from).or_exit_of(DrawError::exit)?)
+        Ok(page.map_err(Failed::from)?)
     }
 
     /// The tables that the program prints, in so many columns.

@@ -9,10 +9,9 @@ use crate::rule::rule;
 use crate::source::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use q2c_exit::study_exit;
 use q2c_result::Exit;
 use q2c_sim::{Configuration, start_threads};
-use q2c_study::{Simulation, StudyError, Trace, read, read_input, read_records};
+use q2c_study::{Simulation, Trace, read, read_input, read_records};
 use q2c_trace::import::{Input, by_name};
 use std::fmt::Write;
 use std::io::Cursor;
@@ -50,7 +49,7 @@ pub fn simulate(
             cost_in_words: costs.in_words,
             doubt: costs.doubt,
         };
-        simulation.run(stop).or_exit_of(StudyError::exit)
+        Ok(simulation.run(stop)?)
     })?;
     Ok(Made::new(result))
 }
@@ -68,7 +67,7 @@ pub fn taken(
         Source::Table(table) => read_records(name, options, stop, |sink| table.read(name, sink)),
         Source::Latencies(latencies) => read_input(name, listed(&latencies), options, stop),
     };
-    read.or_exit_of(study_exit)
+    Ok(read?)
 }
 
 /// Latencies as the file that they would stand in, one a line.

@@ -14,7 +14,7 @@ use q2c_model::{Bytes, Nanos};
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::{Limits, Objective, start_threads};
-use q2c_study::{Study, StudyError, Swept, Trace};
+use q2c_study::{Study, Swept, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -91,10 +91,10 @@ fn swept(
         own: &[],
         p50: Nanos(traces[0].input.latency_ns[2] as u64),
     };
-    swept.worth_it(&study, asked.long).or_exit(Exit::Usage)?;
+    swept.worth_it(&study, asked.long)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
-    let mut result = study.run(stop, &mut |_| {}).or_exit_of(StudyError::exit)?;
+    let mut result = study.run(stop, &mut |_| {})?;
     result.warnings.splice(0..0, costs.doubt);
     Ok(result)
 }

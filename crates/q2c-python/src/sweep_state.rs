@@ -11,11 +11,10 @@ use crate::source::Source;
 use crate::sweep::limits;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use q2c_model::Fault;
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
-use q2c_sim::{
-    Arrival, Drive, Objective, Recording, SweepState as State, SweepStateError, start_threads,
-};
+use q2c_sim::{Arrival, Drive, Objective, Recording, SweepState as State, start_threads};
 use q2c_study::{choose_over, volumes_result};
 
 /// Configurations over the I/Os of one volume or many; `q2c.SweepState` is around it.
@@ -51,7 +50,7 @@ impl SweepState {
             seed: simulated.timing.seed,
         };
         let state = State::new(volume, &policies, &cost, drive);
-        Ok(SweepState(state.or_exit_of(exit)?))
+        Ok(SweepState(state.map_err(Failed::from)?))
     }
 
     /// Takes the next I/Os. A source without a path is called `name`.
@@ -74,7 +73,7 @@ impl SweepState {
         interruptible(py, |stop| {
             start_threads().or_exit(Exit::Environment)?;
             let trace = taken(source, name, &simulated, stop)?;
-            state.update(one(&trace.lanes, name)?).or_exit_of(exit)
+            Ok(state.update(one(&trace.lanes, name)?)?)
         })
     }
 
@@ -93,14 +92,14 @@ impl SweepState {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.0.to_bytes()).or_exit(Exit::Internal)?;
+        let bytes = py.detach(|| self.0.to_bytes()).map_err(Failed::from)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let state = py.detach(|| State::from_bytes(bytes));
-        Ok(SweepState(state.or_exit_of(exit)?))
+        Ok(SweepState(state.map_err(Failed::from)?))
     }
 
     /// Whether every configuration has simulated the time that counts.
@@ -134,10 +133,10 @@ impl SweepState {
         &self,
         py: Python<'_>,
         other: &Self,
-        join: fn(State, State) -> Result<State, SweepStateError>,
+        join: fn(State, State) -> Result<State, Fault>,
     ) -> PyResult<Self> {
         let both = py.detach(|| join(self.0.clone(), other.0.clone()));
-        Ok(SweepState(both.or_exit_of(exit)?))
+        Ok(SweepState(both.map_err(Failed::from)?))
     }
 }
 
@@ -155,7 +154,7 @@ pub fn choose(
     given.end("choose")?;
     let states: Vec<State> = states.iter().map(|state| state.0.clone()).collect();
     let chosen = py.detach(|| choose_over(&states, objective, &limits));
-    Ok(Made::new(chosen.or_exit(Exit::Usage)?))
+    Ok(Made::new(chosen.map_err(Failed::from)?))
 }
 
 /// The one lane of a stretch of I/Os.
@@ -169,14 +168,5 @@ fn one<'a>(lanes: &'a [Recording], name: &str) -> Result<&'a Recording, Failed> 
             );
             Err(Failed::new(Exit::Input, why))
         }
-    }
-}
-
-fn exit(error: &SweepStateError) -> Exit {
-    match error {
-        SweepStateError::Stored(_) | SweepStateError::Broken | SweepStateError::TooLong => {
-            Exit::Input
-        }
-        _ => Exit::Usage,
     }
 }

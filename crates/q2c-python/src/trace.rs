@@ -1,17 +1,16 @@
 //! Traces: opened, and made from recordings of other tools.
 
-use crate::error::Fails;
+use crate::error::{Failed, Fails};
 use crate::given::Given;
 use crate::interrupt::interruptible;
 use crate::options::Recording;
 use crate::stream::{schema_capsule, stream_capsule};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use q2c_exit::{import_exit, unread_exit};
 use q2c_model::TraceMeta;
 use q2c_result::Exit;
 use q2c_trace::import::to_trace;
-use q2c_trace::{Column, Scan, TraceReader};
+use q2c_trace::{Column, Scan, TraceError, TraceReader};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -51,7 +50,7 @@ pub fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyRe
     };
     let opened = py.detach(|| TraceReader::open(&path));
     Ok(Trace {
-        reader: opened.or_exit_of(unread_exit)?,
+        reader: opened.map_err(unread)?,
         path,
         scan: Scan::new().columns(&columns),
         columns,
@@ -70,7 +69,13 @@ pub fn import_(
     let Recording { format, import } = Recording::take(&given)?;
     given.end("import_")?;
     interruptible(py, |stop| {
-        to_trace(&recordings, format.as_deref(), &import, &out, stop).or_exit_of(import_exit)
+        Ok(to_trace(
+            &recordings,
+            format.as_deref(),
+            &import,
+            &out,
+            stop,
+        )?)
     })?;
     read(py, out, None)
 }
@@ -156,7 +161,7 @@ impl Trace {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.reader.arrow_schema(&self.scan);
-        schema_capsule(py, &*schema.or_exit_of(unread_exit)?)
+        schema_capsule(py, &*schema.map_err(unread)?)
     }
 
     /// The rows as a stream. Another schema than the trace's is not offered, as the interface
@@ -169,8 +174,12 @@ impl Trace {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let schema = self.reader.arrow_schema(&self.scan);
-        let schema = schema.or_exit_of(unread_exit)?;
+        let schema = schema.map_err(unread)?;
         let batches = py.detach(|| self.reader.batches(&self.scan));
-        stream_capsule(py, batches.or_exit_of(unread_exit)?, schema)
+        stream_capsule(py, batches.map_err(unread)?, schema)
     }
+}
+
+fn unread(error: TraceError) -> Failed {
+    error.unread().into()
 }

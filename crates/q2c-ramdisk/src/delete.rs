@@ -1,9 +1,10 @@
 //! Deletes RAM devices.
 
-use crate::{RamdiskError, Record, module};
+use crate::{Record, module};
 use q2c_host::Roots;
 use q2c_host::block::device_number;
 use q2c_host::target::{FileId, refuse_occupied};
+use q2c_model::{Exit, Fault, OrFault};
 use q2c_sys::ublk::Control;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// There is no such device, it is in use, or the kernel refuses.
-pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), RamdiskError> {
+pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
     let short = name.strip_prefix("/dev/").unwrap_or(name);
     if module::devices(roots).iter().any(|d| d.name == short) {
         refuse_used(roots, short, true)?;
@@ -42,15 +43,12 @@ pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), RamdiskErr
 
 /// Refuses a device that is in use. `open`: also one that somebody has open exclusively. Opening a
 /// device without a server would wait.
-fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), RamdiskError> {
+fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), Fault> {
     let path = PathBuf::from("/dev").join(name);
     let Ok(meta) = fs::metadata(&path) else {
         return Ok(());
     };
-    let in_use = |why: String| RamdiskError::InUse {
-        name: name.to_owned(),
-        why,
-    };
+    let in_use = |reason: String| Fault::new(Exit::Target, format!("delete {name}: {reason}"));
     let id = FileId::Device(device_number(meta.rdev()));
     refuse_occupied(roots, &path, id).map_err(|e| in_use(e.to_string()))?;
     if open {
@@ -69,15 +67,15 @@ fn signal(pid: u32) {
 }
 
 /// Asks the server to end, which deletes the device, and waits for it.
-fn end_server(record: &Record) -> Result<(), RamdiskError> {
+fn end_server(record: &Record) -> Result<(), Fault> {
     signal(record.server.pid);
     wait_until_gone(record)
 }
 
 /// Deletes a device whose server has ended.
-fn delete_left(record: &Record) -> Result<(), RamdiskError> {
-    let what = || RamdiskError::call(format!("delete {}", record.name()));
-    let mut control = Control::open().map_err(what())?;
+fn delete_left(record: &Record) -> Result<(), Fault> {
+    let tried = format!("delete {}", record.name());
+    let mut control = Control::open().or_fault(Exit::Environment, &tried)?;
     let until = Instant::now() + PATIENCE;
     loop {
         match control
@@ -86,22 +84,25 @@ fn delete_left(record: &Record) -> Result<(), RamdiskError> {
         {
             Ok(()) => break,
             Err(e) if matches!(e.raw_os_error(), Some(19 | 22)) => break,
-            Err(e) if Instant::now() >= until => return Err(what()(e)),
+            Err(e) if Instant::now() >= until => {
+                return Err(e).or_fault(Exit::Environment, tried);
+            }
             Err(_) => thread::sleep(LOOK),
         }
     }
     wait_until_gone(record)
 }
 
-fn wait_until_gone(record: &Record) -> Result<(), RamdiskError> {
+fn wait_until_gone(record: &Record) -> Result<(), Fault> {
     let file = PathBuf::from(format!("/dev/ublkc{}", record.id));
     let until = Instant::now() + PATIENCE;
     while file.exists() {
         if Instant::now() >= until {
-            return Err(RamdiskError::InUse {
-                name: record.name(),
-                why: "it is still there after 20 s; some process has its file open".into(),
-            });
+            let text = format!(
+                "delete {}: it is still there after 20 s; some process has its file open",
+                record.name()
+            );
+            return Err(Fault::new(Exit::Target, text));
         }
         thread::sleep(LOOK);
     }

@@ -1,8 +1,8 @@
 //! The process that keeps the data of a device beside its server.
 
-use crate::RamdiskError;
 use q2c_host::Roots;
 use q2c_host::restore::Owner;
+use q2c_model::{Exit, Fault, OrFault};
 use q2c_sys::ublk::Control;
 use std::fs;
 use std::io;
@@ -19,11 +19,11 @@ const LOOK: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// ublk's control device cannot be opened.
-pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), RamdiskError> {
+pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
     // A process of its own session is not ended with the terminal. It fails for the first process
     // of a group, which is as good.
     rustix::process::setsid().ok();
-    let mut control = Control::open().map_err(RamdiskError::call("open ublk's control device"))?;
+    let mut control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
     let ours = |info: io::Result<q2c_sys::ublk::DeviceInfo>| match info {
         Ok(info) => info.token == token,
         // ENODEV and EINVAL: there is no such device. Anything else says nothing.
@@ -48,6 +48,6 @@ pub(crate) fn start(id: u32, token: u64) -> io::Result<Child> {
 }
 
 /// The holder as an owner, which tells it from a later process of the same number.
-pub(crate) fn owner(roots: &Roots, pid: u32) -> Result<Owner, RamdiskError> {
+pub(crate) fn owner(roots: &Roots, pid: u32) -> Result<Owner, Fault> {
     Ok(Owner::of(roots, pid)?)
 }

@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod delete;
-mod error;
 mod hold;
 mod list;
 pub mod module;
@@ -17,7 +16,6 @@ mod serve;
 mod shape;
 
 pub use delete::delete;
-pub use error::RamdiskError;
 pub use hold::hold;
 pub use list::list;
 pub use record::{Record, default_folder, service_of};

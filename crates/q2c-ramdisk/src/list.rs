@@ -1,8 +1,8 @@
 //! The RAM devices that there are, with what the kernel says about them.
 
-use crate::{RamdiskError, Record, module};
+use crate::{Record, module};
 use q2c_host::Roots;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault};
 use q2c_result::ramdisk::{RamDevice, RamDevices, SCHEMA, State, Via};
 use q2c_sys::ublk::{Control, DeviceInfo};
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// A record cannot be read.
-pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, RamdiskError> {
+pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
     let mut devices = module::devices(roots);
     let mut control = Control::open().ok();
     for record in Record::all(folder)? {

@@ -1,13 +1,12 @@
 //! The kernel module `ramdisk_mq`.
 
+use crate::Wanted;
 use crate::list::{block, sectors};
-use crate::{RamdiskError, Wanted};
 use q2c_host::Roots;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_result::ramdisk::{RamDevice, State, Via};
 use q2c_service::ServiceTimes;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::Command;
 
@@ -79,12 +78,13 @@ pub fn load(
     wanted: &Wanted,
     time: Option<Nanos>,
     file: Option<&Path>,
-) -> Result<RamDevice, RamdiskError> {
+) -> Result<RamDevice, Fault> {
     if !wanted.size.0.is_multiple_of(1 << 20) {
-        return Err(RamdiskError::Wrong(format!(
-            "the module takes sizes in whole MiB, found {}",
+        let text = format!(
+            "make a RAM device: the module takes sizes in whole MiB, found {}",
             wanted.size
-        )));
+        );
+        return Err(Fault::new(Exit::Usage, text));
     }
     let mut command = match file {
         Some(file) => {
@@ -109,7 +109,10 @@ pub fn load(
     }
     asked(&mut command, "load")?;
     devices(roots).pop().ok_or_else(|| {
-        RamdiskError::Lacking("the module is loaded and has made no device; dmesg says why".into())
+        Fault::new(
+            Exit::Environment,
+            "make a RAM device: the module is loaded and has made no device; dmesg says why",
+        )
     })
 }
 
@@ -117,32 +120,30 @@ pub fn load(
 ///
 /// # Errors
 /// A device is in use.
-pub fn unload(roots: &Roots, name: &str) -> Result<(), RamdiskError> {
+pub fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
     let all = devices(roots);
     if all.len() > 1 {
         let others: Vec<&str> = all.iter().map(|d| d.name.as_str()).collect();
-        return Err(RamdiskError::InUse {
-            name: name.to_owned(),
-            why: format!(
-                "the module deletes all its devices at a time ({}); unload it by rmmod {MODULE}",
-                others.join(", ")
-            ),
-        });
+        let text = format!(
+            "delete {name}: the module deletes all its devices at a time ({}); unload it by rmmod {MODULE}",
+            others.join(", ")
+        );
+        return Err(Fault::new(Exit::Target, text));
     }
     asked(Command::new("rmmod").arg(MODULE), "unload")
 }
 
-fn asked(command: &mut Command, what: &str) -> Result<(), RamdiskError> {
+fn asked(command: &mut Command, what: &str) -> Result<(), Fault> {
     let what = format!("{what} the module {MODULE}");
     let done = command
         .output()
-        .map_err(RamdiskError::call(what.as_str()))?;
+        .or_fault(Exit::Environment, what.as_str())?;
     if done.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&done.stderr);
-    let source = io::Error::other(format!("{}; dmesg says why", said.trim()));
-    Err(RamdiskError::Call { what, source })
+    let text = format!("{what}: {}; dmesg says why", said.trim());
+    Err(Fault::new(Exit::Environment, text))
 }
 
 /// The module's devices.

@@ -1,8 +1,9 @@
 //! What is noted about a ublk device while it exists, in a file beside those of others.
 
-use crate::{RamdiskError, Wanted};
+use crate::Wanted;
 use q2c_host::Roots;
 use q2c_host::restore::Owner;
+use q2c_model::{Exit, Fault, OrFault};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -54,7 +55,7 @@ impl Record {
     }
 
     /// Writes the record, or replaces it.
-    pub(crate) fn write(&self, folder: &Path) -> Result<(), RamdiskError> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Fault> {
         let path = folder.join(format!("{}.json", self.name()));
         let new = folder.join(format!(".{}.{}", self.name(), self.server.pid));
         let put = || {
@@ -62,11 +63,7 @@ impl Record {
             fs::write(&new, serde_json::to_vec_pretty(self)?)?;
             fs::rename(&new, &path)
         };
-        put().map_err(|source: io::Error| RamdiskError::Record {
-            what: "write",
-            path: path.clone(),
-            source,
-        })
+        put().or_fault(Exit::Environment, format_args!("write {}", path.display()))
     }
 
     /// Removes the record. It is no error that it is not there.
@@ -75,28 +72,22 @@ impl Record {
     }
 
     /// All records in `folder`, by number. A folder that is not there has none.
-    pub(crate) fn all(folder: &Path) -> Result<Vec<Record>, RamdiskError> {
-        let unread = |path: &Path| {
-            let path = path.to_owned();
-            move |source| RamdiskError::Record {
-                what: "read",
-                path,
-                source,
-            }
-        };
+    pub(crate) fn all(folder: &Path) -> Result<Vec<Record>, Fault> {
         let listed = match fs::read_dir(folder) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.map_err(unread(folder))?,
+            other => {
+                other.or_fault(Exit::Environment, format_args!("read {}", folder.display()))?
+            }
         };
         let mut records = Vec::new();
         for entry in listed {
-            let path = entry.map_err(unread(folder))?.path();
+            let tried = format_args!("read {}", folder.display());
+            let path = entry.or_fault(Exit::Environment, tried)?.path();
             if path.extension().is_some_and(|e| e == "json") {
-                let text = fs::read(&path).map_err(unread(&path))?;
-                let record: Record = serde_json::from_slice(&text)
-                    .map_err(io::Error::from)
-                    .map_err(unread(&path))?;
-                records.push(record);
+                let read = || Ok(serde_json::from_slice(&fs::read(&path)?)?);
+                let record: io::Result<Record> = read();
+                let tried = format_args!("read {}", path.display());
+                records.push(record.or_fault(Exit::Environment, tried)?);
             }
         }
         records.sort_by_key(|record| record.id);
@@ -104,11 +95,14 @@ impl Record {
     }
 
     /// The record of the device `name`, also where it is named by its path.
-    pub(crate) fn find(folder: &Path, name: &str) -> Result<Record, RamdiskError> {
+    pub(crate) fn find(folder: &Path, name: &str) -> Result<Record, Fault> {
         let short = name.strip_prefix("/dev/").unwrap_or(name);
         let mut all = Record::all(folder)?.into_iter();
-        all.find(|record| record.name() == short)
-            .ok_or_else(|| RamdiskError::Unknown(name.to_owned()))
+        all.find(|record| record.name() == short).ok_or_else(|| {
+            let text =
+                format!("find the RAM device {name}: q2c ramdisk list names those that there are");
+            Fault::new(Exit::Target, text)
+        })
     }
 }
 
@@ -116,6 +110,6 @@ impl Record {
 ///
 /// # Errors
 /// There is no such device.
-pub fn service_of(folder: &Path, name: &str) -> Result<Option<String>, RamdiskError> {
+pub fn service_of(folder: &Path, name: &str) -> Result<Option<String>, Fault> {
     Ok(Record::find(folder, name)?.service)
 }

@@ -1,9 +1,10 @@
 //! The server of a ublk device, from its making or recovery to its end.
 
 use crate::queue::{self, Service};
-use crate::{RamdiskError, Record, Wanted, hold};
+use crate::{Record, Wanted, hold};
 use q2c_host::Roots;
 use q2c_host::restore::{Guard, Owner, RestoreError};
+use q2c_model::{Exit, Fault, OrFault};
 use q2c_service::{Draws, Servers, ServiceTimes};
 use q2c_sys::thread::{least_timer_slack, pin};
 use q2c_sys::ublk::{Control, Memory, Queue, Shape};
@@ -58,10 +59,10 @@ pub fn serve(
     request: &ServeRequest,
     stop: &AtomicBool,
     ready: impl FnOnce(&Record),
-) -> Result<(), RamdiskError> {
+) -> Result<(), Fault> {
     // It fails for the first process of a group, which is as good.
     rustix::process::setsid().ok();
-    let mut control = Control::open().map_err(RamdiskError::call("open ublk's control device"))?;
+    let mut control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
     let roots = Roots::live();
     let mut guard = Guard::new(&roots, &request.journal)?;
     let made = match &request.work {
@@ -95,16 +96,16 @@ fn make(
     guard: &mut Guard,
     request: &ServeRequest,
     wanted: Wanted,
-) -> Result<Made, RamdiskError> {
-    let data = data(&wanted).map_err(RamdiskError::call(format!(
-        "reserve {} of memory",
-        wanted.size
-    )))?;
-    let memory = Memory::map(&data).map_err(RamdiskError::call("map the data"))?;
+) -> Result<Made, Fault> {
+    let data = data(&wanted).or_fault(
+        Exit::Environment,
+        format_args!("reserve {} of memory", wanted.size),
+    )?;
+    let memory = Memory::map(&data).or_fault(Exit::Environment, "map the data")?;
     let token = crate::token();
     let id = add(control, guard, &wanted, token)?;
     let holder =
-        hold::start(id, token).map_err(RamdiskError::call("start the process that keeps data"))?;
+        hold::start(id, token).or_fault(Exit::Environment, "start the process that keeps data")?;
     let record = Record {
         id,
         token,
@@ -138,7 +139,7 @@ fn add(
     guard: &mut Guard,
     wanted: &Wanted,
     token: u64,
-) -> Result<u32, RamdiskError> {
+) -> Result<u32, Fault> {
     let shape = Shape {
         bytes: wanted.size.0,
         block: wanted.block.0 as u32,
@@ -157,13 +158,15 @@ fn add(
             Ok(()) => return Ok(id),
             Err(e) if e.raw_os_error() == Some(17) => guard.not_made()?,
             Err(e) => {
-                return Err(RamdiskError::call(format!("add the ublk device {id}"))(e));
+                return Err(e)
+                    .or_fault(Exit::Environment, format_args!("add the ublk device {id}"));
             }
         }
     }
-    Err(RamdiskError::Lacking(format!(
-        "expected a free number of a ublk device below {MOST_DEVICES}, found none"
-    )))
+    let text = format!(
+        "make a RAM device: expected a free number of a ublk device below {MOST_DEVICES}, found none"
+    );
+    Err(Fault::new(Exit::Environment, text))
 }
 
 fn path(kind: char, id: u32) -> PathBuf {
@@ -176,15 +179,18 @@ fn recover(
     guard: &mut Guard,
     folder: &Path,
     name: &str,
-) -> Result<Made, RamdiskError> {
+) -> Result<Made, Fault> {
     let mut record = Record::find(folder, name)?;
-    let lost = |why: &str| RamdiskError::Lost {
-        name: name.to_owned(),
-        why: why.to_owned(),
+    let lost = |reason: &str| {
+        let text = format!(
+            "recover {name}: {reason}; the data are lost, and `q2c ramdisk delete {name}` removes the device"
+        );
+        Fault::new(Exit::Target, text)
     };
     if record.is_served(roots) {
-        let (name, server) = (name.to_owned(), record.server.pid);
-        return Err(RamdiskError::Served { name, server });
+        let server = record.server.pid;
+        let text = format!("recover {name}: process {server} serves it");
+        return Err(Fault::new(Exit::Target, text));
     }
     match control.info(record.id) {
         Ok(info) if info.token == record.token => {}
@@ -195,11 +201,11 @@ fn recover(
     }
     let data = File::options().read(true).write(true).open(record.data());
     let data = data.map_err(|e| lost(&e.to_string()))?;
-    let memory = Memory::map(&data).map_err(RamdiskError::call("map the data"))?;
+    let memory = Memory::map(&data).or_fault(Exit::Environment, "map the data")?;
     let until = Instant::now() + PATIENCE;
     // EBUSY as long as the kernel still ends the old server.
     let begun = patiently(until, || control.begin_recovery(record.id));
-    begun.map_err(RamdiskError::call(format!("take over {name}")))?;
+    begun.or_fault(Exit::Environment, format_args!("take over {name}"))?;
     // From here on an error deletes the device.
     guard.device(&path('c', record.id), record.token)?;
     record.server = Owner::current(roots)?;
@@ -228,16 +234,16 @@ fn run(
     request: &ServeRequest,
     stop: &AtomicBool,
     ready: impl FnOnce(&Record),
-) -> Result<(), RamdiskError> {
+) -> Result<(), Fault> {
     let id = made.record.id;
     let file = path('c', id);
     let open = || File::options().read(true).write(true).open(&file);
     let device = patiently(Instant::now() + PATIENCE, open)
-        .map_err(RamdiskError::call(format!("open {}", file.display())))?;
+        .or_fault(Exit::Environment, format_args!("open {}", file.display()))?;
     let device = Arc::new(device);
     let info = control
         .info(id)
-        .map_err(RamdiskError::call("ask about the device"))?;
+        .or_fault(Exit::Environment, "ask about the device")?;
     let servers = Servers::new(request.times.as_ref().map_or(1, |(_, servers)| *servers));
     thread::scope(|scope| {
         let (told, opened) = mpsc::channel();
@@ -277,7 +283,7 @@ fn run(
                 false => control.start(id),
             });
         let up = up
-            .map_err(RamdiskError::call(format!("start the device {id}")))
+            .or_fault(Exit::Environment, format_args!("start the device {id}"))
             .and_then(|()| made.record.write(&request.folder));
         if up.is_ok() {
             ready(&made.record);
@@ -288,8 +294,11 @@ fn run(
         // Queues end when the kernel takes their requests back.
         control.stop(id).ok();
         let ended = threads.into_iter().try_for_each(|one| match one.join() {
-            Ok(ended) => ended.map_err(RamdiskError::call("serve a queue")),
-            Err(_) => Err(RamdiskError::Lacking("the thread of a queue failed".into())),
+            Ok(ended) => ended.or_fault(Exit::Environment, "serve a queue"),
+            Err(_) => Err(Fault::new(
+                Exit::Environment,
+                "make a RAM device: the thread of a queue failed",
+            )),
         });
         up.and(ended)
     })

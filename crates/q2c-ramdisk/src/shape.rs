@@ -1,9 +1,8 @@
 //! What a RAM device is to be, checked before anything is made.
 
-use crate::RamdiskError;
 use q2c_host::Roots;
 use q2c_host::kernel_config::KernelConfig;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_sys::clock;
 use q2c_sys::ublk::{CONTROL, Control};
 use serde::{Deserialize, Serialize};
@@ -34,7 +33,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// A number that is wrong anywhere, or beyond this machine's CPUs or memory.
-pub fn check(roots: &Roots, wanted: &Wanted, cpus: u32) -> Result<(), RamdiskError> {
+pub fn check(roots: &Roots, wanted: &Wanted, cpus: u32) -> Result<(), Fault> {
     let Wanted {
         size,
         block,
@@ -42,7 +41,12 @@ pub fn check(roots: &Roots, wanted: &Wanted, cpus: u32) -> Result<(), RamdiskErr
         poll_queues,
         depth,
     } = *wanted;
-    let wrong = |what: String| Err(RamdiskError::Wrong(what));
+    let wrong = |reason: String| {
+        Err(Fault::new(
+            Exit::Usage,
+            format!("make a RAM device: {reason}"),
+        ))
+    };
     if !block.0.is_power_of_two() || !(512..=LARGEST_BLOCK).contains(&block.0) {
         return wrong(format!(
             "expected a block size that is a power of two from 512 B to 4 KiB, found {block}"
@@ -62,16 +66,19 @@ pub fn check(roots: &Roots, wanted: &Wanted, cpus: u32) -> Result<(), RamdiskErr
         ));
     }
     if queues > cpus || poll_queues > cpus {
-        return Err(RamdiskError::Lacking(format!(
-            "expected at most one hardware queue per CPU, found {} for {cpus} CPUs; name fewer",
+        let text = format!(
+            "make a RAM device: expected at most one hardware queue per CPU, found {} for {cpus} CPUs; name fewer",
             queues.max(poll_queues)
-        )));
+        );
+        return Err(Fault::new(Exit::Environment, text));
     }
     match available(roots) {
-        Some(available) if size.0 > available.0 => Err(RamdiskError::Memory {
-            wanted: size,
-            available,
-        }),
+        Some(available) if size.0 > available.0 => {
+            let text = format!(
+                "make a RAM device of {size}: expected at most the memory that is available, found {available}; name a smaller --size"
+            );
+            Err(Fault::new(Exit::Environment, text))
+        }
         _ => Ok(()),
     }
 }
@@ -93,8 +100,11 @@ fn built_without_ublk() -> bool {
 ///
 /// # Errors
 /// There is no control device, it may not be opened, or it lacks a feature.
-pub fn check_ublk() -> Result<(), RamdiskError> {
-    let lacking = |why: String| Err(RamdiskError::Lacking(why));
+pub fn check_ublk() -> Result<(), Fault> {
+    let lacking = |reason: String| {
+        let text = format!("make a RAM device: {reason}");
+        Err(Fault::new(Exit::Environment, text))
+    };
     match Control::open() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => lacking(match built_without_ublk() {
             true => "this kernel is built without ublk (CONFIG_BLK_DEV_UBLK)".to_owned(),

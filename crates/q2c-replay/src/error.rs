@@ -1,9 +1,9 @@
 //! The errors that can stop a replay.
 
 use q2c_engine::engine::EngineError;
+use q2c_model::{Exit, Fault};
 use q2c_trace::TraceError;
 use q2c_trace::process::NoSuchProcess;
-use q2c_trace::recording::RecordingError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -62,5 +62,25 @@ pub enum ReplayError {
     Panic(&'static str),
     /// The recording of the replay could not be written.
     #[error(transparent)]
-    Record(#[from] RecordingError),
+    Record(#[from] Fault),
+}
+
+impl From<ReplayError> for Fault {
+    fn from(error: ReplayError) -> Fault {
+        let exit = match error {
+            ReplayError::Trace(error) => return error.unread(),
+            ReplayError::Record(fault) => return fault,
+            ReplayError::Empty { .. }
+            | ReplayError::Process(_)
+            | ReplayError::NoCompletions { .. }
+            | ReplayError::NoKey(_)
+            | ReplayError::Engine(EngineError::ServiceTimes { .. }) => Exit::Input,
+            ReplayError::TooSmall { .. } => Exit::Target,
+            ReplayError::Engine(EngineError::Precondition { .. }) => Exit::Device,
+            ReplayError::Panic(_) => Exit::Internal,
+            // Engines and threads that cannot be set up.
+            _ => Exit::Environment,
+        };
+        Fault::from_error(exit, error)
+    }
 }

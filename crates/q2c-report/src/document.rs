@@ -17,12 +17,12 @@ pub(crate) use doctor::check_verdict;
 pub use doctor_fix::count_settings;
 
 use crate::facts::{self, Fact};
-use crate::html::RenderError;
 use crate::label;
 use crate::plot::Plot;
 use crate::said::{Said, Table, Weight};
 use crate::sim_machine;
 use crate::terminal::Screen;
+use q2c_model::Fault;
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use std::cell::OnceCell;
 
@@ -335,7 +335,7 @@ impl<'a> Document<'a> {
     ///
     /// # Errors
     /// A template could not be filled; its types leave no way for that.
-    pub fn page(&self) -> Result<String, RenderError> {
+    pub fn page(&self) -> Result<String, Fault> {
         crate::html::page(self)
     }
 }

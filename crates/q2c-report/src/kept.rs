@@ -3,7 +3,7 @@
 
 use crate::csv;
 use crate::document::{Document, Reported};
-use crate::html::RenderError;
+use q2c_model::{Exit, Fault, OrFault};
 use q2c_result::diff::{self, DiffResult};
 use q2c_result::figures::{FigureTable, Measures};
 use q2c_result::kernel_watch::{self, KernelWatchResult};
@@ -12,7 +12,7 @@ use q2c_result::ramdisk::{self, RamDevices};
 use q2c_result::steer::{self, SteerResult};
 use q2c_result::volumes::{self, VolumesChoice, VolumesResult};
 use q2c_result::{
-    Exit, analyze, bench, compare, corun, doctor, fs, kernel_tune, place, place_run, place_watch,
+    analyze, bench, compare, corun, doctor, fs, kernel_tune, place, place_run, place_watch,
     poll_search, poll_study, replay, reproduce, scale, sim, sweep, tune, tune_jobs, watch,
 };
 use serde::de::DeserializeOwned;
@@ -50,35 +50,6 @@ const KINDS: &[&dyn Kind] = &[
     &reported::<reproduce::ReproduceResult>(reproduce::SCHEMA),
     &reported::<reproduce::AllResult>(reproduce::ALL_SCHEMA),
 ];
-
-/// A form that a result could not be drawn in.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum DrawError {
-    /// The page could not be made.
-    #[error(transparent)]
-    Page(#[from] RenderError),
-    /// The table of CSV could not be made.
-    #[error(transparent)]
-    Csv(#[from] ::csv::Error),
-    /// Results of this kind have no figures.
-    #[error("draw CSV: a result of {0} has no table of figures; a page, Markdown and JSON show it")]
-    NoFigures(&'static str),
-    /// The result could not be written as JSON.
-    #[error("write a result as JSON: {0}")]
-    Json(#[from] serde_json::Error),
-}
-
-impl DrawError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            DrawError::NoFigures(_) => Exit::Usage,
-            _ => Exit::Internal,
-        }
-    }
-}
 
 /// A text that is no result of this version. The message continues "read FILE: ".
 #[derive(Debug, Error)]
@@ -179,12 +150,12 @@ pub trait Kept: Send + Sync {
     ///
     /// # Errors
     /// Results of this kind have none, or it could not be made.
-    fn csv(&self) -> Result<String, DrawError>;
+    fn csv(&self) -> Result<String, Fault>;
     /// The result as JSON, as every command prints it.
     ///
     /// # Errors
     /// It could not be written; its types leave no way for that.
-    fn json(&self) -> Result<String, DrawError>;
+    fn json(&self) -> Result<String, Fault>;
 }
 
 /// A kind of result by its type: its schema, and how its figures are read.
@@ -244,12 +215,18 @@ impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
         self.result.document()
     }
 
-    fn csv(&self) -> Result<String, DrawError> {
-        let figures = self.figures.ok_or(DrawError::NoFigures(self.schema))?;
-        Ok(csv(&figures(&self.result))?)
+    fn csv(&self) -> Result<String, Fault> {
+        let Some(figures) = self.figures else {
+            let why = format!(
+                "draw CSV: a result of {} has no table of figures; a page, Markdown and JSON show it",
+                self.schema
+            );
+            return Err(Fault::new(Exit::Usage, why));
+        };
+        csv(&figures(&self.result)).or_exit(Exit::Internal)
     }
 
-    fn json(&self) -> Result<String, DrawError> {
-        Ok(serde_json::to_string_pretty(&self.result)?)
+    fn json(&self) -> Result<String, Fault> {
+        serde_json::to_string_pretty(&self.result).or_fault(Exit::Internal, "write a result as JSON")
     }
 }

@@ -9,7 +9,6 @@ pub mod compare;
 pub mod corun;
 pub mod diff;
 pub mod doctor;
-pub mod exit;
 pub mod figures;
 pub mod fs;
 pub mod kernel_tune;
@@ -45,7 +44,7 @@ pub mod warning;
 pub mod watch;
 
 pub use doctor::{Check, DoctorFix, DoctorReport, Verdict};
-pub use exit::Exit;
 pub use machine::{CpuTrial, Device, Machine, Target, TargetKind};
 pub use provenance::Provenance;
+pub use q2c_model::Exit;
 pub use warning::Warning;

@@ -1,33 +1,9 @@
 //! The text of a result that was kept: in a run's folder, or in a file of its own.
 
 use crate::whole_file;
+use q2c_model::{Exit, Fault};
 use std::io;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
-
-/// A kept result whose text cannot be read.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum KeptTextError {
-    /// The run's folder has no result.
-    #[error(
-        "read {}: expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's; \
-         q2c runs lists the runs that are here",
-        path.display()
-    )]
-    None {
-        /// Path of the file that is missing.
-        path: PathBuf,
-    },
-    /// The file cannot be read.
-    #[error("read {}: {source}{}", path.display(), todo(source))]
-    Read {
-        /// Path of the file.
-        path: PathBuf,
-        /// The reason that the operating system gave.
-        source: io::Error,
-    },
-}
 
 /// What to do about a system's error.
 fn todo(source: &io::Error) -> &'static str {
@@ -43,7 +19,7 @@ fn todo(source: &io::Error) -> &'static str {
 ///
 /// # Errors
 /// There is no such file, or it cannot be read.
-pub fn kept_text(run: &Path) -> Result<(PathBuf, String), KeptTextError> {
+pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
     let (path, text) = match run.is_dir() {
         true => {
             let path = run.join("result.json");
@@ -58,8 +34,16 @@ pub fn kept_text(run: &Path) -> Result<(PathBuf, String), KeptTextError> {
     match text {
         Ok(text) => Ok((path, text)),
         Err(source) if source.kind() == io::ErrorKind::NotFound && run.is_dir() => {
-            Err(KeptTextError::None { path })
+            let text = format!(
+                "read {}: expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's; \
+                 q2c runs lists the runs that are here",
+                path.display()
+            );
+            Err(Fault::new(Exit::Input, text).with_source(source))
         }
-        Err(source) => Err(KeptTextError::Read { path, source }),
+        Err(source) => {
+            let text = format!("read {}: {source}{}", path.display(), todo(&source));
+            Err(Fault::new(Exit::Input, text).with_source(source))
+        }
     }
 }

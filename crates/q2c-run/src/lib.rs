@@ -8,7 +8,7 @@ pub mod run_dir;
 pub mod runner;
 pub mod whole_file;
 
-pub use kept_text::{KeptTextError, kept_text};
+pub use kept_text::kept_text;
 pub use list::{FoundRun, runs};
 pub use run_dir::{Identity, RunDir, RunState};
 pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};

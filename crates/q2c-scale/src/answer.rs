@@ -1,11 +1,11 @@
 //! The result of a prediction, with what qualifies it.
 
-use crate::error::ScaleError;
 use crate::evidence::Evidence;
 use crate::machine::Machine;
 use crate::parameters;
 use crate::predict::{Prediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
 use crate::run::{Curve, Pick};
+use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
@@ -33,7 +33,7 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// The run does not suffice, and there are no parameters.
-pub fn predict(request: &Request<'_>) -> Result<ScaleResult, ScaleError> {
+pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
     let curve = request
         .run
         .map(|(result, path)| Curve::of(result, &request.pick, path));
@@ -50,9 +50,8 @@ pub fn predict(request: &Request<'_>) -> Result<ScaleResult, ScaleError> {
             (from_evidence(&evidence, range), Some(evidence), None)
         }
         _ => {
-            return Err(ScaleError::Syntax(
-                "expected a run or a file of parameters, found neither".to_owned(),
-            ));
+            let text = "expected a run or a file of parameters, found neither";
+            return Err(Fault::new(Exit::Input, text));
         }
     };
     let measured = request.run.zip(curve.as_ref());

@@ -10,7 +10,6 @@
 //! What the measured points do not show is not guessed: see [`Answer`](q2c_result::scale::Answer).
 
 mod answer;
-mod error;
 pub mod evidence;
 mod fit;
 pub mod handover;
@@ -21,4 +20,3 @@ pub mod predict;
 pub mod run;
 
 pub use answer::{Request, predict};
-pub use error::ScaleError;

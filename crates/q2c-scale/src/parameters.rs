@@ -1,7 +1,7 @@
 //! Parameters from a file, in TOML: for machines on which nothing can be measured.
 
-use crate::error::ScaleError;
 use crate::machine::{Device, Lock, Machine, Tags};
+use q2c_model::{Exit, Fault};
 use q2c_result::scale::{Parameters, Value};
 use q2c_stats::Rng;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ impl Number {
 ///
 /// # Errors
 /// It is not TOML, has keys that are none of these, or a value that is out of its range.
-pub fn read(text: &str) -> Result<Parameters, ScaleError> {
+pub fn read(text: &str) -> Result<Parameters, Fault> {
     let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
     let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
     let parameters = Parameters {
@@ -84,34 +84,33 @@ pub fn read(text: &str) -> Result<Parameters, ScaleError> {
         shared_stage: None,
     };
     match (parameters.queues, parameters.tags) {
-        (Some(_), None) | (None, Some(_)) => Err(ScaleError::Value {
-            key: "queues and tags",
-            expected: "together or not at all".to_owned(),
-            found: "one of them".to_owned(),
-        }),
+        (Some(_), None) | (None, Some(_)) => Err(Fault::new(
+            Exit::Input,
+            "expected queues and tags together or not at all, found one of them",
+        )),
         _ => Ok(parameters),
     }
 }
 
-fn syntax(text: &str, error: &toml::de::Error) -> ScaleError {
+fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     let before = |at: std::ops::Range<usize>| text.get(..at.start).unwrap_or(text);
     let line = error.span().map(|at| before(at).matches('\n').count() + 1);
     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-    ScaleError::Syntax(format!("{place}{}", error.message().replace('\n', " ")))
+    let text = format!("{place}{}", error.message().replace('\n', " "));
+    Fault::new(Exit::Input, text)
 }
 
-fn whole(key: &'static str, value: u32, most: u32) -> Result<u32, ScaleError> {
+fn whole(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
     match (1..=most).contains(&value) {
         true => Ok(value),
-        false => Err(ScaleError::Value {
-            key,
-            expected: format!("from 1 to {most}"),
-            found: value.to_string(),
-        }),
+        false => {
+            let text = format!("expected {key} from 1 to {most}, found {value}");
+            Err(Fault::new(Exit::Input, text))
+        }
     }
 }
 
-fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, ScaleError> {
+fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
     let Value {
         value: v,
         low,
@@ -119,15 +118,16 @@ fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Valu
     } = value;
     match least <= low && low <= v && v <= high && high <= most {
         true => Ok(value),
-        false => Err(ScaleError::Value {
-            key,
-            expected: format!("from {least} to {most}, and low <= value <= high"),
-            found: format!("{v} in [{low}, {high}]"),
-        }),
+        false => {
+            let text = format!(
+                "expected {key} from {least} to {most}, and low <= value <= high, found {v} in [{low}, {high}]"
+            );
+            Err(Fault::new(Exit::Input, text))
+        }
     }
 }
 
-fn cv(key: &'static str, value: Option<f64>) -> Result<f64, ScaleError> {
+fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
     // Without a statement the time varies as an exponential one.
     within(key, Value::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
 }

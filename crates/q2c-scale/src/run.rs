@@ -1,10 +1,9 @@
 //! The evidence in a run of `q2c bench --stages`.
 
-use crate::error::ScaleError;
 use crate::evidence::{Evidence, Point};
 use crate::machine::Tags;
 use crate::predict::LEAST_POINTS;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_policy::Method;
 use q2c_result::Machine;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, PointStages};
@@ -98,12 +97,20 @@ fn name(point: &BenchPoint) -> String {
     format!("{engine} {method} depth {depth} {bs} {rw}")
 }
 
+/// The fault of a run that has no curve to predict from.
+fn no_curve(run: &str, found: &str) -> Fault {
+    let text = format!(
+        "predict from {run}: expected a curve with stages at {LEAST_POINTS} numbers of jobs or more, one core for each job, found {found}; run q2c bench --jobs 1..8 --stages"
+    );
+    Fault::new(Exit::Input, text)
+}
+
 impl<'a> Curve<'a> {
     /// The one curve of `result` that `pick` takes, or the one of them that can be predicted from.
     ///
     /// # Errors
     /// There is none, or several.
-    pub fn of(result: &'a BenchResult, pick: &Pick, run: &str) -> Result<Curve<'a>, ScaleError> {
+    pub fn of(result: &'a BenchResult, pick: &Pick, run: &str) -> Result<Curve<'a>, Fault> {
         let mut all = curves(result, pick);
         let fit = |curve: &Curve<'_>| curve.fitted().len() >= LEAST_POINTS;
         if all.iter().any(fit) {
@@ -112,15 +119,14 @@ impl<'a> Curve<'a> {
         let found: Vec<String> = all.iter().map(|c| name(&c.cells[0].point)).collect();
         match (all.pop(), all.is_empty()) {
             (Some(curve), true) => Ok(curve),
-            (None, _) => Err(ScaleError::NoCurve {
-                run: run.to_owned(),
-                least: LEAST_POINTS,
-                found: "none".to_owned(),
-            }),
-            (Some(_), false) => Err(ScaleError::Several {
-                run: run.to_owned(),
-                found: found.join("; "),
-            }),
+            (None, _) => Err(no_curve(run, "none")),
+            (Some(_), false) => {
+                let text = format!(
+                    "predict from {run}: expected one curve, found {}; choose by --engine, --method, --depth, --bs or --rw",
+                    found.join("; ")
+                );
+                Err(Fault::new(Exit::Usage, text))
+            }
         }
     }
 
@@ -138,21 +144,18 @@ impl<'a> Curve<'a> {
     ///
     /// # Errors
     /// The machine has too few cores, or the curve too few points with stages.
-    pub fn evidence(&self, result: &BenchResult, run: &str) -> Result<Evidence, ScaleError> {
+    pub fn evidence(&self, result: &BenchResult, run: &str) -> Result<Evidence, Fault> {
         if self.physical_cores < LEAST_CORES {
-            return Err(ScaleError::FewCores {
-                run: run.to_owned(),
-                least: LEAST_CORES,
-                found: self.physical_cores,
-            });
+            let text = format!(
+                "predict from {run}: expected a run on at least {LEAST_CORES} physical cores, found {}: so few show no contention; run q2c bench --stages on a larger machine, or name the parameters with --parameters FILE",
+                self.physical_cores
+            );
+            return Err(Fault::new(Exit::Environment, text));
         }
         let fitted = self.fitted();
         if fitted.len() < LEAST_POINTS {
-            return Err(ScaleError::NoCurve {
-                run: run.to_owned(),
-                least: LEAST_POINTS,
-                found: format!("{} of {}", fitted.len(), self.cells.len()),
-            });
+            let found = format!("{} of {}", fitted.len(), self.cells.len());
+            return Err(no_curve(run, &found));
         }
         let points = fitted.iter().filter_map(|cell| point(cell));
         Ok(Evidence {

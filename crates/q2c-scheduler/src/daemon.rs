@@ -1,11 +1,9 @@
 //! The daemon: it looks at the tasks window by window, and gives them the CPUs that the rules ask
 //! for. Every change is under the restore guard.
 
-mod error;
 mod event;
 mod wishes;
 
-pub use error::DaemonError;
 pub use event::{Event, Freed};
 
 use crate::hints::Hints;
@@ -15,7 +13,7 @@ use crate::targets::targets;
 use q2c_host::restore::{Guard, Outcome, TaskId};
 use q2c_host::tasks::{allowed, thread};
 use q2c_host::{Roots, capabilities, machine};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Exit, Fault};
 use q2c_place::map::SmtMap;
 use q2c_result::place_watch::Stays;
 use q2c_sys::thread::allowed_of;
@@ -72,7 +70,7 @@ impl Daemon {
         hints: Hints,
         journal: &Path,
         without_smt: bool,
-    ) -> Result<Daemon, DaemonError> {
+    ) -> Result<Daemon, Fault> {
         let map = map::of_machine(roots);
         check(&map, without_smt)?;
         let mut guard = Guard::new(roots, journal)?;
@@ -129,7 +127,7 @@ impl Daemon {
     ///
     /// # Errors
     /// The probe cannot be read, or the journal cannot be written.
-    pub fn window(&mut self) -> Result<Vec<Event>, DaemonError> {
+    pub fn window(&mut self) -> Result<Vec<Event>, Fault> {
         self.follow_hotplug()?;
         let mut active = self.observer.window()?;
         for task in &mut active {
@@ -152,7 +150,7 @@ impl Daemon {
 
     /// When CPUs come or go, all tasks get their own CPUs back, and the daemon begins anew: the
     /// kernel itself changes the CPUs of tasks whose last one goes.
-    fn follow_hotplug(&mut self) -> Result<(), DaemonError> {
+    fn follow_hotplug(&mut self) -> Result<(), Fault> {
         let online = machine::online(&self.roots);
         if online == self.online {
             return Ok(());
@@ -194,7 +192,7 @@ impl Daemon {
     }
 
     /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
-    fn recognise(&mut self, task: &mut Active) -> Result<(), DaemonError> {
+    fn recognise(&mut self, task: &mut Active) -> Result<(), Fault> {
         let id = TaskId::of(&task.thread);
         if self.refused.contains(&id) {
             task.stays = Some(Stays::Refused);
@@ -238,7 +236,7 @@ impl Daemon {
     }
 
     /// A task that was made by a held one has that one's CPUs. It is held from now on.
-    fn inherit(&mut self, id: TaskId, task: &Active) -> Result<(), DaemonError> {
+    fn inherit(&mut self, id: TaskId, task: &Active) -> Result<(), Fault> {
         let makers = [task.thread.pid, task.thread.parent];
         let made_by = |(maker, held): &(&TaskId, &Held)| {
             makers.contains(&maker.pid) && held.now == task.allowed
@@ -258,7 +256,7 @@ impl Daemon {
     }
 
     /// Gives a task CPUs, of which its own are the last resort.
-    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), DaemonError> {
+    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), Fault> {
         let Some(task) = active.iter().find(|task| TaskId::of(&task.thread) == id) else {
             return Ok(());
         };
@@ -319,7 +317,7 @@ impl Daemon {
 
     /// Gives tasks their own CPUs back that were not active for long, and all when there is
     /// nothing to keep apart any more.
-    fn free_silent(&mut self, active: &[Active]) -> Result<(), DaemonError> {
+    fn free_silent(&mut self, active: &[Active]) -> Result<(), Fault> {
         let mut over = Vec::new();
         for (id, held) in &mut self.held {
             let seen = active.iter().any(|task| TaskId::of(&task.thread) == *id);
@@ -334,7 +332,7 @@ impl Daemon {
             .try_for_each(|(id, why)| self.free(id, why))
     }
 
-    fn free(&mut self, id: TaskId, why: Freed) -> Result<(), DaemonError> {
+    fn free(&mut self, id: TaskId, why: Freed) -> Result<(), Fault> {
         let Some(held) = self.held.remove(&id) else {
             return Ok(());
         };
@@ -351,10 +349,19 @@ impl Daemon {
     }
 }
 
-fn check(map: &SmtMap, without_smt: bool) -> Result<(), DaemonError> {
+fn check(map: &SmtMap, without_smt: bool) -> Result<(), Fault> {
     match (map.cpus(), map.cores()) {
-        (0, _) => Err(DaemonError::NoCpus),
-        (cpus, cores) if cpus <= cores && !without_smt => Err(DaemonError::NoSmt { cpus, cores }),
+        (0, _) => {
+            let text = "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none";
+            Err(Fault::new(Exit::Environment, text))
+        }
+        (cpus, cores) if cpus <= cores && !without_smt => {
+            let text = format!(
+                "place tasks: expected cores with two logical CPUs or more, found {cpus} CPUs that tasks may use on {cores} cores; \
+                 without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough; --without-smt places them all the same"
+            );
+            Err(Fault::new(Exit::Environment, text))
+        }
         _ => Ok(()),
     }
 }

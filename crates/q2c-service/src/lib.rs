@@ -28,7 +28,7 @@ mod servers;
 mod times;
 
 pub use empirical::{Class, Empirical, EmpiricalBuilder, MOST_TIMES, NoTimes, RecordedFacts};
-pub use machine::{MOST_CPUS, MachineError, SimMachine};
+pub use machine::{MOST_CPUS, SimMachine};
 pub use recorded::{Measure, RecordedTimes};
 pub use servers::Servers;
 pub use times::{Draws, ServiceTimes};

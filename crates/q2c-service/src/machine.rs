@@ -1,9 +1,8 @@
 //! The simulated machine: how many CPUs it has, and what each step of an I/O costs there.
 
-use q2c_model::CostModel;
+use q2c_model::{CostModel, Exit, Fault, OrFault};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use thiserror::Error;
+use std::path::Path;
 
 /// The machine that simulated lanes run on. Times are in nanoseconds on a CPU of speed 1; they do
 /// not depend on the machine that simulates.
@@ -54,29 +53,6 @@ const SPEEDS: (f64, f64) = (0.01, 100.0);
 /// The longest cost, one second.
 const MOST_NS: u64 = 1_000_000_000;
 
-/// Why there is no such machine.
-#[derive(Debug, Error)]
-pub enum MachineError {
-    /// The file is no description of a machine.
-    #[error("understand the simulated machine {}: {problem}", path.display())]
-    Parse {
-        /// Path of the file.
-        path: PathBuf,
-        /// What is wrong, where, and what would be right.
-        problem: String,
-    },
-    /// A value is out of its range.
-    #[error("simulate a machine with {name} = {found}: expected {expected}")]
-    Range {
-        /// The value's name in a file.
-        name: &'static str,
-        /// The value.
-        found: f64,
-        /// The range.
-        expected: String,
-    },
-}
-
 impl Default for SimMachine {
     /// The program's own machine, on which `sim:` targets are measured: eight CPUs with costs near
     /// those of a server of 2020. A switch and an interrupt cost what EHP was calibrated on
@@ -104,11 +80,10 @@ impl SimMachine {
     ///
     /// # Errors
     /// A key is missing, unknown, or out of its range.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, MachineError> {
-        let mut machine: SimMachine = toml::from_str(text).map_err(|e| MachineError::Parse {
-            path: path.to_owned(),
-            problem: e.to_string(),
-        })?;
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Fault> {
+        let machine = toml::from_str(text);
+        let tried = format_args!("understand the simulated machine {}", path.display());
+        let mut machine: SimMachine = machine.or_fault(Exit::Input, tried)?;
         if machine.name.is_empty() {
             machine.name = path.display().to_string();
         }
@@ -148,18 +123,15 @@ impl SimMachine {
     /// Checks that every value is in its range.
     ///
     /// # Errors
-    /// [`MachineError::Range`] names the first one that is not.
-    pub fn check(&self) -> Result<(), MachineError> {
+    /// The first value that is not.
+    pub fn check(&self) -> Result<(), Fault> {
         let range = |name, found: f64, least: f64, most: f64| {
             if (least..=most).contains(&found) {
                 return Ok(());
             }
-            let expected = format!("{least} to {most}");
-            Err(MachineError::Range {
-                name,
-                found,
-                expected,
-            })
+            let text =
+                format!("simulate a machine with {name} = {found}: expected {least} to {most}");
+            Err(Fault::new(Exit::Input, text))
         };
         range("cpus", self.cpus.into(), 1.0, MOST_CPUS.into())?;
         range("speed", self.speed, SPEEDS.0, SPEEDS.1)?;

@@ -55,7 +55,7 @@ pub use pareto::{pareto_front, pareto_front_of};
 pub use recording::{Counted, Packed, Recording, RecordingError, pack, unpack};
 pub use recordings::{Closed, Recordings, Taking};
 pub use sweep::{Bounds, Configuration, Grid, sweep};
-pub use sweep_state::{SweepState, SweepStateError, SweptVolumes};
+pub use sweep_state::{SweepState, SweptVolumes};
 pub use threads::{ThreadsError, start_threads};
 pub use timeline::{Moment, timeline};
 pub use waiting::Waiting;

@@ -1,10 +1,11 @@
 //! The daemon in a thread of its own, beside a trial that its caller runs.
 
-use super::{Daemon, Log, Pulse, SteerError};
+use super::{Daemon, Log, Pulse};
 use q2c_capture::ProbeError;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::Outcome;
+use q2c_model::Fault;
 use q2c_policy::PolicySpec;
 use q2c_watch::Beside;
 use std::path::{Path, PathBuf};
@@ -30,17 +31,17 @@ pub fn steer_beside(
     disk: &Disk,
     policy: &PolicySpec,
     journal: &Path,
-) -> Result<Beside<Steered, SteerError>, SteerError> {
+) -> Result<Beside<Steered, Fault>, Fault> {
     let (roots, disk) = (roots.clone(), disk.clone());
     let (policy, journal) = (policy.fresh(), journal.to_owned());
     Beside::begin(
         move || Daemon::begin(&roots, &disk, &policy, &journal, Log::none()),
         turn,
-        |source| SteerError::Probe(ProbeError::Thread { source }),
+        |source| ProbeError::Thread { source }.into(),
     )
 }
 
-fn turn(mut daemon: Daemon, stop: &AtomicBool) -> Result<Steered, SteerError> {
+fn turn(mut daemon: Daemon, stop: &AtomicBool) -> Result<Steered, Fault> {
     while !stop.load(Ordering::Acquire) {
         daemon.turn()?;
     }

@@ -2,18 +2,15 @@
 
 use super::log::{Entry, Log};
 use super::steering::{Steering, Unfit, delay_of};
-use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::{Delay, check};
 use q2c_capture::latency::{Completion, Latency};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use q2c_host::restore::{Guard, Outcome, RestoreError};
-use q2c_model::Nanos;
+use q2c_host::restore::{Guard, Outcome};
+use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_policy::{BUCKETS, PolicySpec};
-use q2c_result::Exit;
 use q2c_sys::clock::{kernel_ns, monotonic_ns};
 use q2c_watch::kernel::own_cpu;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -25,54 +22,8 @@ const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
 /// not fill at two million completions per second.
 const FIXED_LOOK: Duration = Duration::from_millis(5);
 
-/// The reasons for which a device cannot be steered, or cannot be steered any longer.
-#[derive(Debug, thiserror::Error)]
-pub enum SteerError {
-    /// The latencies of the device cannot be read.
-    #[error(transparent)]
-    Probe(#[from] ProbeError),
-    /// The setting cannot carry the rule out.
-    #[error(transparent)]
-    Unfit(#[from] Unfit),
-    /// The restore guard cannot hold or change the setting.
-    #[error(transparent)]
-    Restore(#[from] RestoreError),
-    /// Another program changed the setting.
-    #[error(
-        "steer {disk}: somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
-    )]
-    Foreign {
-        /// Name of the disk.
-        disk: String,
-        /// The value that was found.
-        found: i64,
-        /// The value that the daemon wrote last.
-        wanted: i64,
-    },
-    /// The setting's file is gone.
-    #[error("steer {disk}: the device went away")]
-    Gone {
-        /// Name of the disk.
-        disk: String,
-    },
-    /// The daemon's log cannot be written.
-    #[error("write the log: {0}")]
-    Log(#[from] io::Error),
-}
-
-impl SteerError {
-    /// The exit code of a command that ends with this error.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            SteerError::Probe(error) => error.exit(),
-            SteerError::Unfit(_) => Exit::Usage,
-            SteerError::Restore(_) => Exit::Environment,
-            SteerError::Foreign { .. } => Exit::Target,
-            SteerError::Gone { .. } | SteerError::Log(_) => Exit::Device,
-        }
-    }
-}
+/// What is tried when a line of the log is written.
+const LOG: &str = "write the log";
 
 /// The daemon's activity since the pulse before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -155,8 +106,14 @@ impl Daemon {
         policy: &PolicySpec,
         journal: &Path,
         log: Log,
-    ) -> Result<Daemon, SteerError> {
-        Daemon::on(roots, disk, Course::of(policy)?, journal, log)
+    ) -> Result<Daemon, Fault> {
+        Daemon::on(
+            roots,
+            disk,
+            Course::of(policy).or_exit(Exit::Usage)?,
+            journal,
+            log,
+        )
     }
 
     /// As [`Daemon::begin`], with one value in place of a rule.
@@ -168,7 +125,7 @@ impl Daemon {
         disk: &Disk,
         delay: Delay,
         journal: &Path,
-    ) -> Result<Daemon, SteerError> {
+    ) -> Result<Daemon, Fault> {
         Daemon::on(roots, disk, Course::Value(delay), journal, Log::none())
     }
 
@@ -178,7 +135,7 @@ impl Daemon {
         course: Course,
         journal: &Path,
         log: Log,
-    ) -> Result<Daemon, SteerError> {
+    ) -> Result<Daemon, Fault> {
         check(roots, disk)?;
         let probe = Latency::attach(roots, disk)?;
         let file = Delay::path(disk);
@@ -203,8 +160,8 @@ impl Daemon {
     ///
     /// # Errors
     /// The setting cannot carry the rule out.
-    pub fn follow(&mut self, policy: &PolicySpec) -> Result<(), SteerError> {
-        self.course = Course::of(policy)?;
+    pub fn follow(&mut self, policy: &PolicySpec) -> Result<(), Fault> {
+        self.course = Course::of(policy).or_exit(Exit::Usage)?;
         Ok(())
     }
 
@@ -219,7 +176,7 @@ impl Daemon {
     /// # Errors
     /// The setting or the log cannot be written, another program changed the setting, or the device
     /// is gone.
-    pub fn turn(&mut self) -> Result<(), SteerError> {
+    pub fn turn(&mut self) -> Result<(), Fault> {
         self.turn_with(&mut |_| ())
     }
 
@@ -228,7 +185,7 @@ impl Daemon {
     ///
     /// # Errors
     /// As [`Daemon::turn`].
-    pub fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), SteerError> {
+    pub fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         sleep(match &self.course {
             Course::Rule(_, look) => Duration::from_nanos(look.0),
             Course::Value(_) => FIXED_LOOK,
@@ -241,7 +198,9 @@ impl Daemon {
             };
             if let Some(at) = counted {
                 self.pulse.completions += 1;
-                self.log.line(&Entry::Complete(at, done))?;
+                self.log
+                    .line(&Entry::Complete(at, done))
+                    .or_fault(Exit::Device, LOG)?;
             }
         }
         let now = Nanos(kernel_ns());
@@ -256,16 +215,16 @@ impl Daemon {
         if self.written != Some(delay) {
             self.check_ours()?;
             if let Some(line) = line {
-                self.log.line(&line)?;
+                self.log.line(&line).or_fault(Exit::Device, LOG)?;
             }
             self.write(delay)?;
             self.written = Some(delay);
             self.pulse.writes += 1;
         }
-        Ok(self.log.flush()?)
+        self.log.flush().or_fault(Exit::Device, LOG)
     }
 
-    fn write(&mut self, delay: Delay) -> Result<(), SteerError> {
+    fn write(&mut self, delay: Delay) -> Result<(), Fault> {
         let refused = match self.guard.vary(&self.file, &delay.0.to_string()) {
             Ok(()) => return Ok(()),
             Err(refused) => refused,
@@ -279,12 +238,14 @@ impl Daemon {
     /// # Errors
     /// Another program changed the setting, the device is gone, the log cannot be written, or the
     /// kernel's counters cannot be read.
-    pub fn pulse(&mut self) -> Result<Pulse, SteerError> {
+    pub fn pulse(&mut self) -> Result<Pulse, Fault> {
         let (now, used) = (monotonic_ns(), own_cpu(&self.roots));
         let lost = self.probe.lost()?.no_room;
         let new = lost - self.lost;
         if new > 0 {
-            self.log.line(&Entry::Lost(Nanos(now), new))?;
+            self.log
+                .line(&Entry::Lost(Nanos(now), new))
+                .or_fault(Exit::Device, LOG)?;
         }
         self.lost = lost;
         let ns = now.saturating_sub(self.since.0).max(1);
@@ -307,7 +268,7 @@ impl Daemon {
         self.check_ours().map(|()| pulse)
     }
 
-    fn check_ours(&self) -> Result<(), SteerError> {
+    fn check_ours(&self) -> Result<(), Fault> {
         ours(&self.disk.name, Delay::read(&self.disk), self.written)
     }
 
@@ -319,15 +280,18 @@ impl Daemon {
 
 /// Checks that the value found is the one that was written last. Before the first decision every
 /// value is accepted.
-fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), SteerError> {
-    let disk = || disk.to_owned();
+fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
     match (found, written) {
-        (None, _) => Err(SteerError::Gone { disk: disk() }),
-        (Some(found), Some(wanted)) if found != wanted => Err(SteerError::Foreign {
-            disk: disk(),
-            found: found.0,
-            wanted: wanted.0,
-        }),
+        (None, _) => {
+            let text = format!("steer {disk}: the device went away");
+            Err(Fault::new(Exit::Device, text))
+        }
+        (Some(Delay(found)), Some(Delay(wanted))) if found != wanted => {
+            let text = format!(
+                "steer {disk}: somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
+            );
+            Err(Fault::new(Exit::Target, text))
+        }
         _ => Ok(()),
     }
 }

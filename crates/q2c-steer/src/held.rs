@@ -1,10 +1,11 @@
 //! The kernel's polling of a disk, set for as long as a trial lasts.
 
-use super::{SteerError, Steered, steer_beside};
+use super::{Steered, steer_beside};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::Guard;
+use q2c_model::Fault;
 use q2c_policy::KernelSleep;
 use q2c_watch::Beside;
 use std::path::Path;
@@ -17,7 +18,7 @@ enum Held {
     /// One value was set.
     Value(#[expect(dead_code, reason = "it puts the setting back when it is dropped")] Box<Guard>),
     /// A daemon writes one value after another.
-    Daemon(Beside<Steered, SteerError>),
+    Daemon(Beside<Steered, Fault>),
 }
 
 impl HeldPolling {
@@ -32,7 +33,7 @@ impl HeldPolling {
         disk: &Disk,
         journal: &Path,
         sleep: Option<&KernelSleep>,
-    ) -> Result<Self, SteerError> {
+    ) -> Result<Self, Fault> {
         if let Some(KernelSleep::Steered(policy)) = sleep {
             return Ok(HeldPolling(Held::Daemon(steer_beside(
                 roots, disk, policy, journal,
@@ -48,7 +49,7 @@ impl HeldPolling {
     ///
     /// # Errors
     /// The daemon had ended by an error before.
-    pub fn end(self) -> Result<(), SteerError> {
+    pub fn end(self) -> Result<(), Fault> {
         match self.0 {
             Held::Value(_) => Ok(()),
             Held::Daemon(daemon) => daemon.end().map(drop),

@@ -15,7 +15,7 @@ mod log;
 mod steering;
 
 pub use beside::{Steered, steer_beside};
-pub use daemon::{Daemon, Pulse, SteerError, look_time};
+pub use daemon::{Daemon, Pulse, look_time};
 pub use held::HeldPolling;
 pub use log::{Entry, Log};
 pub use steering::{Steering, Unfit, class_of, delay_of};

@@ -2,8 +2,8 @@
 
 use super::notes::notes;
 use super::source::Trace;
-use super::sweep::{Study, StudyError};
-use q2c_model::{CostModel, Simulated};
+use super::sweep::{Study, nothing_counted};
+use q2c_model::{CostModel, Fault, Simulated};
 use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
@@ -24,7 +24,7 @@ pub(super) fn all(
     study: &Study<'_>,
     outcomes: &[Vec<Outcome>],
     bounds: &[Bounds],
-) -> Result<Answered, StudyError> {
+) -> Result<Answered, Fault> {
     let mut answers = Vec::new();
     let mut choices = Vec::new();
     let each = outcomes.iter().zip(bounds);
@@ -103,13 +103,11 @@ fn one(
     input: usize,
     cells: &[Outcome],
     bounds: &Bounds,
-) -> Result<(SweepAnswer, Choice), StudyError> {
+) -> Result<(SweepAnswer, Choice), Fault> {
     let trace = &study.traces[input];
     let Bounds { poll, oracle } = *bounds;
     if poll.ios == 0 {
-        return Err(StudyError::NothingCounted {
-            path: trace.input.path.clone(),
-        });
+        return Err(nothing_counted(&trace.input.path));
     }
     let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
     let linux = sweep(&[linux], &study.on(trace))[0];

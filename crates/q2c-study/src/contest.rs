@@ -3,7 +3,8 @@
 
 use crate::leave_out::{By, Losses};
 use crate::poll_study::{Ranked, drawn};
-use crate::sweep::{SimulatedCells, Study, StudyError};
+use crate::sweep::{SimulatedCells, Study};
+use q2c_model::Fault;
 use q2c_stats::{Rng, mean};
 use std::sync::atomic::AtomicBool;
 
@@ -40,7 +41,7 @@ impl Study<'_> {
         sets: u32,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<Vec<GroupLoss>>>, StudyError> {
+    ) -> Result<Vec<Vec<Vec<GroupLoss>>>, Fault> {
         let cells = self.simulate(stop, told)?;
         let held = contests
             .iter()
@@ -53,7 +54,7 @@ impl Study<'_> {
         contest: &Contest,
         sets: u32,
         cells: &SimulatedCells,
-    ) -> Result<Vec<Vec<GroupLoss>>, StudyError> {
+    ) -> Result<Vec<Vec<GroupLoss>>, Fault> {
         let part = |policy: usize| contest.groups.iter().any(|of| of.contains(&policy));
         let eligible: Vec<bool> = (0..self.policies.len()).map(part).collect();
         let ranked = Ranked::of(self, &eligible, cells)?;

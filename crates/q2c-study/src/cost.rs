@@ -1,11 +1,11 @@
 //! The costs that a simulation charges.
 
-use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_model::{Bytes, CostModel, Fault, Nanos};
 use q2c_result::tune::Calibration;
 use q2c_result::{Exit, Warning};
 use serde_json::Value;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 /// Where the costs of a simulated machine come from.
 #[derive(Clone, Debug)]
@@ -35,37 +35,9 @@ pub struct ChosenCosts {
     pub doubt: Option<Warning>,
 }
 
-/// The reasons for which a file of calibrations gives no costs.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CostError {
-    /// The file cannot be used.
-    #[error("read {}: {why}", path.display())]
-    Unusable {
-        /// Path of the file.
-        path: PathBuf,
-        /// What was expected and found.
-        why: String,
-    },
-    /// The traces do not say which of the calibrations is theirs.
-    #[error(
-        "choose a calibration: expected one block size in the trace, found {found}; name one with --bs"
-    )]
-    Sizes {
-        /// The block sizes of the traces.
-        found: String,
-    },
-}
-
-impl CostError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            CostError::Unusable { .. } => Exit::Input,
-            CostError::Sizes { .. } => Exit::Usage,
-        }
-    }
+/// The fault of a file that cannot be used, with what was expected and found.
+fn unusable(path: &Path, reason: impl Display) -> Fault {
+    Fault::new(Exit::Input, format!("read {}: {reason}", path.display()))
 }
 
 /// The file that the folder of a run has.
@@ -102,17 +74,14 @@ impl Costs {
     /// have a single block size, the one in `sizes`.
     ///
     /// # Errors
-    /// A [`CostError`].
-    pub fn choose(&self, bs: Option<Bytes>, sizes: &[Bytes]) -> Result<ChosenCosts, CostError> {
+    /// The file cannot be used, or the traces do not say which of the calibrations is theirs.
+    pub fn choose(&self, bs: Option<Bytes>, sizes: &[Bytes]) -> Result<ChosenCosts, Fault> {
         let (cost, in_words) = match self {
             Costs::Published => published(),
             Costs::Delay(delay) => delayed(*delay),
             Costs::Calibrated { path, text } => {
-                let bad = |why| CostError::Unusable {
-                    path: path.clone(),
-                    why,
-                };
-                let found = calibration(text, bs, sizes)?.map_err(bad)?;
+                let found = calibration(text, bs, sizes)?;
+                let found = found.map_err(|reason| unusable(path, reason))?;
                 let (cpu, bs) = (&found.cpu, found.bs);
                 let words = format!("calibration for {bs} on {cpu} in {}", path.display());
                 (found.cost, words)
@@ -135,12 +104,14 @@ impl Costs {
     ///
     /// # Errors
     /// It is not the result of a run.
-    pub fn disturbances(path: &Path, text: &str) -> Result<Vec<Warning>, CostError> {
-        let bad = |e| CostError::Unusable {
-            path: path.to_owned(),
-            why: format!(
-                "expected the result of a run with its warnings, found {e}; name the costs with --cost"
-            ),
+    pub fn disturbances(path: &Path, text: &str) -> Result<Vec<Warning>, Fault> {
+        let bad = |e| {
+            unusable(
+                path,
+                format_args!(
+                    "expected the result of a run with its warnings, found {e}; name the costs with --cost"
+                ),
+            )
         };
         let mut result: Value = serde_json::from_str(text).map_err(bad)?;
         let warnings = result.get_mut("warnings").map(Value::take);
@@ -186,7 +157,7 @@ fn delayed(delay: Nanos) -> (CostModel, String) {
 
 /// Says that costs are q2c's own, and how to use a machine's. `unusable` is why those of the
 /// recording's run are not used.
-fn assumed(in_words: &str, unusable: Option<&CostError>) -> Warning {
+fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
     let of_run = unusable.map_or_else(String::new, |why| {
         format!("; those of the recording's run do not serve: {why}")
     });
@@ -221,7 +192,7 @@ fn calibration(
     text: &str,
     bs: Option<Bytes>,
     sizes: &[Bytes],
-) -> Result<Result<Calibration, String>, CostError> {
+) -> Result<Result<Calibration, String>, Fault> {
     let all: Vec<Calibration> = match serde_json::from_str(text) {
         Ok(all) => all,
         Err(e) => {
@@ -236,7 +207,10 @@ fn calibration(
         (None, [bs]) => *bs,
         _ => {
             let found = list(sizes.iter().copied());
-            return Err(CostError::Sizes { found });
+            let text = format!(
+                "choose a calibration: expected one block size in the trace, found {found}; name one with --bs"
+            );
+            return Err(Fault::new(Exit::Usage, text));
         }
     };
     let Some(found) = all.iter().find(|calibration| calibration.bs == bs) else {

@@ -1,7 +1,8 @@
 //! The patterns that q2c brings along. How each was made stands in `patterns/README.md`, and in the
 //! facts of each file.
 
-use crate::source::{SourceError, SourceOptions, Trace, read};
+use crate::source::{SourceOptions, Trace, read};
+use q2c_model::{Exit, Fault};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -59,17 +60,20 @@ library! {
 /// Reads the library, through files that it writes into `folder`: traces are read from files.
 ///
 /// # Errors
-/// A file cannot be written, or a [`SourceError`] of [`read`].
+/// A file cannot be written, or not be read, as by [`read`].
 pub fn read_library(
     folder: &Path,
     options: &SourceOptions,
     stop: &AtomicBool,
-) -> Result<Vec<Trace>, SourceError> {
+) -> Result<Vec<Trace>, Fault> {
     let read = |shipped: &Shipped| {
         let path = folder.join(shipped.file);
-        fs::write(&path, shipped.bytes).map_err(|source| SourceError::Library {
-            folder: folder.to_owned(),
-            source,
+        fs::write(&path, shipped.bytes).map_err(|source| {
+            let text = format!(
+                "put the patterns of q2c into {}: {source}",
+                folder.display()
+            );
+            Fault::new(Exit::of_output(&source), text).with_source(source)
         })?;
         let mut trace = read(&path, options, stop)?;
         shipped.file.clone_into(&mut trace.input.path);

@@ -6,7 +6,8 @@ mod published;
 use crate::answer::{eligible, takes_free_interrupts};
 use crate::leave_out::{By, Losses};
 use crate::source::Trace;
-use crate::sweep::{SimulatedCells, Study, StudyError};
+use crate::sweep::{SimulatedCells, Study, nothing_counted};
+use q2c_model::Fault;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_study::{
     LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA, ScoredPolicy,
@@ -70,7 +71,7 @@ impl Study<'_> {
         interrupts: bool,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<PollStudyResult, StudyError> {
+    ) -> Result<PollStudyResult, Fault> {
         let cells = self.simulate(stop, told)?;
         let whys = why_not(self, interrupts);
         let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
@@ -103,7 +104,7 @@ impl<'a> Ranked<'a> {
         study: &'a Study<'a>,
         eligible: &[bool],
         cells: &SimulatedCells,
-    ) -> Result<Self, StudyError> {
+    ) -> Result<Self, Fault> {
         let policies: Vec<usize> = (0..eligible.len()).filter(|&p| eligible[p]).collect();
         let mut patterns = Vec::new();
         let mut kept = vec![Vec::new(); policies.len()];
@@ -272,11 +273,9 @@ fn on_pattern(
     outcomes: &[Outcome],
     bounds: &Bounds,
     eligible: &[bool],
-) -> Result<(StudiedPattern, Vec<Option<f64>>), StudyError> {
+) -> Result<(StudiedPattern, Vec<Option<f64>>), Fault> {
     if bounds.poll.ios == 0 {
-        return Err(StudyError::NothingCounted {
-            path: trace.input.path.clone(),
-        });
+        return Err(nothing_counted(&trace.input.path));
     }
     let choice = choose(
         outcomes,

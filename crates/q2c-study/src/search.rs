@@ -7,8 +7,9 @@ mod families;
 
 use crate::poll_study::{Ranked, why_not};
 use crate::source::Trace;
-use crate::sweep::{SimulatedCells, Study, StudyError};
+use crate::sweep::{SimulatedCells, Study};
 use families::{FAMILIES, RuleFamily};
+use q2c_model::Fault;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily};
 use q2c_result::poll_study::{RuleScore, ScoredPolicy};
@@ -78,7 +79,7 @@ impl Search<'_> {
         &self,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<PollSearchResult, StudyError> {
+    ) -> Result<PollSearchResult, Fault> {
         let mut pool = Pool {
             policies: Vec::new(),
             cells: SimulatedCells::default(),
@@ -152,7 +153,7 @@ impl Search<'_> {
         policies: Vec<PolicySpec>,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<(), StudyError> {
+    ) -> Result<(), Fault> {
         let before = pool.policies.len() * self.study.traces.len();
         let study = self.with(self.study.traces, &policies);
         let cells = study.simulate(stop, &mut |done| told(before + done))?;
@@ -169,7 +170,7 @@ impl Search<'_> {
         points: Vec<(usize, Vec<f64>)>,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<(), StudyError> {
+    ) -> Result<(), Fault> {
         let mut new: Vec<PolicySpec> = Vec::new();
         for (family, point) in points {
             let Some(policy) = FAMILIES[family].at(&point) else {
@@ -202,7 +203,7 @@ impl Search<'_> {
         pool: &Pool,
         round: u32,
         rng: &mut Rng,
-    ) -> Result<Vec<(usize, Vec<f64>)>, StudyError> {
+    ) -> Result<Vec<(usize, Vec<f64>)>, Fault> {
         let study = self.with(self.study.traces, &pool.policies);
         let ranked = ranked(&study, &pool.cells)?;
         let reach = REACH * NEARER.powi(round as i32 - 1);
@@ -238,7 +239,7 @@ impl Search<'_> {
         searched: &Ranked<'_>,
         families: &[SearchedFamily],
         stop: &AtomicBool,
-    ) -> Result<against::Opened, StudyError> {
+    ) -> Result<against::Opened, Fault> {
         let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
         for (place, family) in families.iter().enumerate() {
             let role = match place < self.finalists {
@@ -264,7 +265,7 @@ impl Search<'_> {
 }
 
 /// Ranks cells; no family takes interrupts, and what does is not ranked.
-fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, StudyError> {
+fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, Fault> {
     let eligible: Vec<bool> = why_not(study, false).iter().map(Option::is_none).collect();
     Ranked::of(study, &eligible, cells)
 }

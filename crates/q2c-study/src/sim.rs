@@ -1,8 +1,9 @@
 //! A simulation of classic polling, the oracle and some rules on one trace.
 
 use super::not_simulated::left_out;
-use super::sweep::StudyError;
+use super::sweep::nothing_counted;
 use super::timing::long_ios;
+use q2c_model::Fault;
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
@@ -29,7 +30,7 @@ impl Simulation<'_> {
     ///
     /// # Errors
     /// No I/O counts, or `stop` is raised.
-    pub fn run(&self, stop: &AtomicBool) -> Result<SimResult, StudyError> {
+    pub fn run(&self, stop: &AtomicBool) -> Result<SimResult, Fault> {
         let path = &self.input.path;
         self.go_on(stop)?;
         let bounds = self.on.bounds();
@@ -46,7 +47,7 @@ impl Simulation<'_> {
             ..method(format!("hybrid:{policy}"), outcome)
         }));
         if methods[0].ios == 0 {
-            return Err(StudyError::NothingCounted { path: path.clone() });
+            return Err(nothing_counted(path));
         }
         Ok(SimResult {
             schema: SCHEMA.to_owned(),
@@ -67,11 +68,12 @@ impl Simulation<'_> {
         })
     }
 
-    fn go_on(&self, stop: &AtomicBool) -> Result<(), StudyError> {
+    fn go_on(&self, stop: &AtomicBool) -> Result<(), Fault> {
         match stop.load(Ordering::Relaxed) {
-            true => Err(StudyError::SimulationStopped {
-                path: self.input.path.clone(),
-            }),
+            true => Err(Fault::stopped(format_args!(
+                "simulate {}: stopped by a signal",
+                self.input.path
+            ))),
             false => Ok(()),
         }
     }

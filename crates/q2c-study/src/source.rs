@@ -2,7 +2,9 @@
 
 use super::lanes::{Holding, RecordedLanes};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
-use q2c_model::{Assumed, Bytes, DevId, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta};
+use q2c_model::{
+    Assumed, Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta,
+};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Closed, Recording, RecordingError, Taking};
 use q2c_stats::{Histogram, percentile};
@@ -10,9 +12,8 @@ use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use thiserror::Error;
 
 /// How to read a source that is not a q2c trace.
 #[derive(Clone, Debug)]
@@ -52,49 +53,6 @@ pub struct Trace {
     pub facts: BTreeMap<String, String>,
 }
 
-/// The reasons for which a trace cannot be simulated.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SourceError {
-    /// The q2c trace cannot be read, or the recording of another tool cannot be imported.
-    #[error(transparent)]
-    Import(#[from] ImportError),
-    /// The records of the trace cannot be simulated.
-    #[error("{}", .source.to_string().replacen("this trace", &.path.display().to_string(), 1))]
-    Recording {
-        /// Path of the trace.
-        path: PathBuf,
-        /// The reason.
-        source: RecordingError,
-    },
-    /// The part of the trace that does not fit into memory cannot be written to a file.
-    #[error(
-        "put what --memory leaves no room for of {path} into a file in {folder}: {source}; name another folder with --spill"
-    )]
-    Spill {
-        /// Path of the trace.
-        path: PathBuf,
-        /// Folder in which the file was to be made.
-        folder: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// A pattern of the library cannot be written to the file that it is read from.
-    #[error("put the patterns of q2c into {folder}: {source}")]
-    Library {
-        /// Folder of the file.
-        folder: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// A signal or the caller stopped the reading.
-    #[error("read {path}: stopped by a signal")]
-    Stopped {
-        /// Path of the trace.
-        path: PathBuf,
-    },
-}
-
 /// Up to this number, the latencies are sorted for exact percentiles.
 const EXACT: usize = 1 << 22;
 /// Operation and length of requests whose source does not state them, nor the user.
@@ -117,8 +75,8 @@ const COLUMNS: [Column; 11] = [
 /// Reads a trace into lanes. Raising `stop` ends the reading early.
 ///
 /// # Errors
-/// A [`SourceError`].
-pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, SourceError> {
+/// The trace cannot be read, imported or simulated, or `stop` was raised.
+pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, Fault> {
     let import = import_options(options);
     let input = Input::with_options(path, options.format.as_deref(), &import)?;
     read_input(path, input, options, stop)
@@ -137,13 +95,13 @@ fn import_options(options: &SourceOptions) -> ImportOptions {
 /// As [`read`], for an input that is open already. It is called `path` in messages.
 ///
 /// # Errors
-/// A [`SourceError`].
+/// The trace cannot be read, imported or simulated, or `stop` was raised.
 pub fn read_input(
     path: &Path,
     input: Input,
     options: &SourceOptions,
     stop: &AtomicBool,
-) -> Result<Trace, SourceError> {
+) -> Result<Trace, Fault> {
     let format = input.format();
     let import = import_options(options);
     let scan = Scan::new().columns(&COLUMNS);
@@ -156,13 +114,13 @@ pub fn read_input(
 /// trace and returns their description; they are called `path` in messages.
 ///
 /// # Errors
-/// A [`SourceError`].
+/// The trace cannot be read, imported or simulated, or `stop` was raised.
 pub fn read_records(
     path: &Path,
     options: &SourceOptions,
     stop: &AtomicBool,
     feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, TraceError>,
-) -> Result<Trace, SourceError> {
+) -> Result<Trace, Fault> {
     take(path, options, stop, None, |sink| {
         feed(sink).map_err(ImportError::BadTrace)
     })
@@ -175,11 +133,14 @@ fn take(
     stop: &AtomicBool,
     format: Option<&str>,
     feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, ImportError>,
-) -> Result<Trace, SourceError> {
-    let spilled = |source| SourceError::Spill {
-        path: path.to_owned(),
-        folder: options.holding.folder.clone(),
-        source,
+) -> Result<Trace, Fault> {
+    let spilled = |source: io::Error| {
+        let text = format!(
+            "put what --memory leaves no room for of {} into a file in {}: {source}; name another folder with --spill",
+            path.display(),
+            options.holding.folder.display()
+        );
+        Fault::new(Exit::of_spill(&source), text).with_source(source)
     };
     let mut taken = Taken {
         lanes: RecordedLanes::new(&options.holding, options.taking),
@@ -192,15 +153,12 @@ fn take(
         return Err(spilled(full));
     }
     if stop.load(Ordering::Relaxed) {
-        let path = path.to_owned();
-        return Err(SourceError::Stopped { path });
+        let text = format!("read {}: stopped by a signal", path.display());
+        return Err(Fault::stopped(text));
     }
     let meta = read?;
     let lanes = taken.lanes.finish().map_err(spilled)?;
-    let (mut lanes, closed) = lanes.map_err(|source| SourceError::Recording {
-        path: path.to_owned(),
-        source,
-    })?;
+    let (mut lanes, closed) = lanes.map_err(|source| unfit(path, &source))?;
     let imported = format.map(|_| &options.import);
     if let Some(cpu) = think_cpu(&meta).filter(|_| closed.taken_as.layer == Layer::User) {
         lanes.iter_mut().for_each(|lane| lane.gap_cpu = Some(cpu));
@@ -224,6 +182,15 @@ fn take(
         lanes,
         facts: meta.facts,
     })
+}
+
+/// The fault of a trace whose records cannot be simulated.
+fn unfit(path: &Path, error: &RecordingError) -> Fault {
+    let path = path.display().to_string();
+    Fault::new(
+        Exit::Input,
+        error.to_string().replacen("this trace", &path, 1),
+    )
 }
 
 /// What of [`ASSUMED`] an import took because the recording did not tell it, and nor did the user.
@@ -366,7 +333,7 @@ mod tests {
         meta.facts.extend(facts);
         let options = SourceOptions::as_stated(Holding {
             memory: Bytes(1 << 20),
-            folder: PathBuf::new(),
+            folder: std::path::PathBuf::new(),
             new_file: |_| Err(io::ErrorKind::NotFound.into()),
         });
         let feed = |sink: &mut dyn RecordSink| sink.push(&records).map(|()| meta);
@@ -401,11 +368,8 @@ mod tests {
                 "simulate o.pq with lanes by",
             ),
         ] {
-            let error = SourceError::Recording {
-                path: "o.pq".into(),
-                source,
-            };
-            assert!(error.to_string().starts_with(begins), "{error}");
+            let fault = unfit(Path::new("o.pq"), &source);
+            assert!(fault.message().starts_with(begins), "{fault}");
         }
     }
 }

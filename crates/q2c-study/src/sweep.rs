@@ -4,15 +4,14 @@ use super::answer;
 use super::not_simulated::left_out;
 use super::source::Trace;
 use super::timing::{Timing, long_ios};
-use q2c_model::CostModel;
+use q2c_model::{CostModel, Exit, Fault};
 use q2c_policy::PolicySpec;
+use q2c_result::Warning;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
-use q2c_result::{Exit, Warning};
 use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, Outcome, sweep, timeline};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Instant;
-use thiserror::Error;
 
 /// The question of a sweep: its traces, its policies and costs, and how the best policy is chosen.
 pub struct Study<'a> {
@@ -38,36 +37,11 @@ pub struct Study<'a> {
     pub follow: Option<PolicySpec>,
 }
 
-/// The reasons for which a sweep or a simulation has no result.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum StudyError {
-    /// On one trace no I/O falls into the measured time.
-    #[error("simulate {path}: no I/O begins within the measured time; give a longer --measure")]
-    NothingCounted {
-        /// Path of the trace.
-        path: String,
-    },
-    /// A signal or the caller stopped the sweep.
-    #[error("sweep: stopped by a signal")]
-    Stopped,
-    /// A signal or the caller stopped the simulation of some rules.
-    #[error("simulate {path}: stopped by a signal")]
-    SimulationStopped {
-        /// Path of the trace.
-        path: String,
-    },
-}
-
-impl StudyError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            StudyError::NothingCounted { .. } => Exit::Usage,
-            StudyError::Stopped | StudyError::SimulationStopped { .. } => Exit::Interrupted,
-        }
-    }
+/// The fault of a trace on which no I/O falls into the measured time.
+pub(super) fn nothing_counted(path: &str) -> Fault {
+    let text =
+        format!("simulate {path}: no I/O begins within the measured time; give a longer --measure");
+    Fault::new(Exit::Usage, text)
 }
 
 /// The outcomes of every policy on every trace.
@@ -116,7 +90,7 @@ impl Study<'_> {
         &self,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<SweepResult, StudyError> {
+    ) -> Result<SweepResult, Fault> {
         let simulated = self.simulate(stop, told)?;
         self.conclude(&simulated)
     }
@@ -129,7 +103,7 @@ impl Study<'_> {
         &self,
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
-    ) -> Result<SimulatedCells, StudyError> {
+    ) -> Result<SimulatedCells, Fault> {
         let mut cells = SimulatedCells::default();
         let mut done = 0;
         for trace in self.traces {
@@ -141,7 +115,7 @@ impl Study<'_> {
                 let mut of_trace = Vec::with_capacity(self.policies.len());
                 for some in self.policies.chunks(AT_ONCE) {
                     if stop.load(Ordering::Relaxed) {
-                        return Err(StudyError::Stopped);
+                        return Err(Fault::stopped("sweep: stopped by a signal"));
                     }
                     of_trace.extend(sweep(some, &self.on(trace)));
                     done += some.len();
@@ -180,7 +154,7 @@ impl Study<'_> {
         }
     }
 
-    fn conclude(&self, simulated: &SimulatedCells) -> Result<SweepResult, StudyError> {
+    fn conclude(&self, simulated: &SimulatedCells) -> Result<SweepResult, Fault> {
         let SimulatedCells {
             outcomes, bounds, ..
         } = simulated;

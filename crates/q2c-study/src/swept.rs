@@ -2,9 +2,8 @@
 
 use super::standard::standard;
 use super::sweep::Study;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
-use thiserror::Error;
 
 /// Policies of each family that are simulated beforehand to estimate the time of a sweep.
 const SAMPLE: u64 = 64;
@@ -20,34 +19,6 @@ pub struct Swept<'a> {
     pub own: &'a [PolicySpec],
     /// Median latency of the first trace, for the standard grid.
     pub p50: Nanos,
-}
-
-/// The reasons for which a sweep is refused before it begins.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SweptError {
-    /// A family cannot be spelled out.
-    #[error(transparent)]
-    Family(#[from] FamilyError),
-    /// The result would not fit into memory.
-    #[error(
-        "sweep: expected at most {MOST_CONFIGURATIONS} configurations over all traces, found {cells}; \
-         sweep fewer, for instance with a wider step"
-    )]
-    TooMany {
-        /// Each policy on each trace.
-        cells: u64,
-    },
-    /// It would take long, and the user did not say that it may.
-    #[error(
-        "sweep: {cells} cells would take about {takes}; sweep fewer, give a shorter --measure, or say --yes"
-    )]
-    TooLong {
-        /// Each policy on each trace.
-        cells: u64,
-        /// The estimated time.
-        takes: Nanos,
-    },
 }
 
 impl Swept<'_> {
@@ -70,26 +41,31 @@ impl Swept<'_> {
     /// out here.
     ///
     /// # Errors
-    /// A [`SweptError`].
-    pub fn worth_it(&self, study: &Study<'_>, long: bool) -> Result<(), SweptError> {
+    /// It is refused, or a family cannot be spelled out.
+    pub fn worth_it(&self, study: &Study<'_>, long: bool) -> Result<(), Fault> {
         let each = self.families.iter().map(|family| family.sample(SAMPLE));
-        let sample = self.or_standard(each.collect::<Result<Vec<_>, _>>()?.concat());
+        let sample = each.collect::<Result<Vec<_>, _>>().or_exit(Exit::Usage)?;
+        let sample = self.or_standard(sample.concat());
         let spelled: u64 = self.families.iter().map(Family::count).sum();
         let count = match spelled + self.own.len() as u64 {
             0 => sample.len() as u64,
             count => count,
         };
+        let refused = |reason| Fault::new(Exit::Usage, format_args!("sweep: {reason}"));
         let cells = count.saturating_mul(study.traces.len() as u64);
         if cells > MOST_CONFIGURATIONS {
-            return Err(SweptError::TooMany { cells });
+            return Err(refused(format!(
+                "expected at most {MOST_CONFIGURATIONS} configurations over all traces, found {cells}; \
+                 sweep fewer, for instance with a wider step"
+            )));
         }
         let takes = study.expected_s(&sample, count).filter(|s| *s > LONG_S);
         match takes.filter(|_| !long) {
             None => Ok(()),
-            Some(takes) => Err(SweptError::TooLong {
-                cells,
-                takes: Nanos::from_secs_f64(takes),
-            }),
+            Some(takes) => Err(refused(format!(
+                "{cells} cells would take about {}; sweep fewer, give a shorter --measure, or say --yes",
+                Nanos::from_secs_f64(takes)
+            ))),
         }
     }
 

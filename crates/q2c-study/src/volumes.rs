@@ -1,7 +1,7 @@
 //! Results of sweeps in parts, and the choice over several of them.
 
 use super::answer::may_be_chosen;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos};
 use q2c_result::volumes::{
     BestOfVolumes, CHOICE_SCHEMA, OverAll, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
     WithoutFigures,
@@ -9,26 +9,6 @@ use q2c_result::volumes::{
 use q2c_sim::answers::robust;
 use q2c_sim::{Choice, Drive, Limits, Objective, Outcome, SweepState, SweptVolumes};
 use q2c_sim::{choose, score};
-use thiserror::Error;
-
-/// Results over which nothing can be chosen.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum VolumesError {
-    /// There is none.
-    #[error("choose over volumes: expected one sweep or more, found none")]
-    None,
-    /// They have other configurations.
-    #[error(
-        "choose over volumes: expected the configurations of the first sweep, found others in number {0}, counted from 0; sweep all volumes alike"
-    )]
-    OtherConfigurations(usize),
-    /// No I/O counts.
-    #[error(
-        "choose over volumes: expected I/Os behind the warm-up on each, found none on {0}; give a shorter warm-up"
-    )]
-    NothingCounted(String),
-}
 
 /// The result of a sweep in parts.
 #[must_use]
@@ -89,14 +69,26 @@ pub fn choose_over(
     states: &[SweepState],
     objective: Objective,
     limits: &Limits,
-) -> Result<VolumesChoice, VolumesError> {
+) -> Result<VolumesChoice, Fault> {
     let told: Vec<SweptVolumes> = states.iter().map(SweepState::finish).collect();
-    let first = told.first().ok_or(VolumesError::None)?;
+    let refused = |reason: String| {
+        Fault::new(
+            Exit::Usage,
+            format!("choose over volumes: expected {reason}"),
+        )
+    };
+    let none = || refused("one sweep or more, found none".to_owned());
+    let first = told.first().ok_or_else(none)?;
     if let Some(other) = told.iter().position(|of| of.policies != first.policies) {
-        return Err(VolumesError::OtherConfigurations(other));
+        return Err(refused(format!(
+            "the configurations of the first sweep, found others in number {other}, counted from 0; sweep all volumes alike"
+        )));
     }
     if let Some(none) = told.iter().find(|of| of.poll.ios == 0) {
-        return Err(VolumesError::NothingCounted(none.volumes.join(", ")));
+        return Err(refused(format!(
+            "I/Os behind the warm-up on each, found none on {}; give a shorter warm-up",
+            none.volumes.join(", ")
+        )));
     }
     let policies = &first.policies;
     let mut best = Vec::new();
@@ -194,18 +186,19 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_is_refused() {
         let limits = Limits::default();
-        let of = |states: &[SweepState]| choose_over(states, Objective::Iops, &limits);
-        assert_eq!(of(&[]), Err(VolumesError::None));
+        let refused = |states: &[SweepState], word: &str| {
+            let fault = choose_over(states, Objective::Iops, &limits).unwrap_err();
+            assert_eq!(fault.exit(), Exit::Usage);
+            assert!(fault.message().contains(word), "{fault}");
+        };
+        refused(&[], "found none");
         let cost = CostModel::delayed(Nanos(0));
         let other = SweepState::new("c", &["pas".parse().unwrap()], &cost, Drive::once(1));
         let states = [volume("a", 20_000.0), other.unwrap()];
-        assert_eq!(of(&states), Err(VolumesError::OtherConfigurations(1)));
+        refused(&states, "others in number 1");
         let rules = volume("a", 1.0).policies();
         let empty = SweepState::new("d", &rules, &cost, Drive::once(1)).unwrap();
         let states = [volume("a", 20_000.0), empty];
-        assert_eq!(
-            of(&states),
-            Err(VolumesError::NothingCounted("d".to_owned()))
-        );
+        refused(&states, "none on d");
     }
 }

@@ -3,7 +3,7 @@
 use crate::import::{Origin, RecordSink};
 use crate::process_name::kept;
 use crate::{Column, TraceError};
-use q2c_model::IoRecord;
+use q2c_model::{Exit, Fault, IoRecord};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -147,6 +147,12 @@ pub struct NoSuchProcess {
     pub told: bool,
     /// Some other processes, in words.
     pub others: Vec<String>,
+}
+
+impl From<NoSuchProcess> for Fault {
+    fn from(error: NoSuchProcess) -> Fault {
+        Fault::from_error(Exit::Input, error)
+    }
 }
 
 impl NoSuchProcess {

@@ -3,16 +3,14 @@
 //! A probe or a program reports I/Os in the order of completion. They are sorted by the time queued
 //! in bounded memory and numbered, and merged I/Os get the id of the I/O that carried them.
 
-use crate::TraceError;
 use crate::import::RecordSink;
 use crate::import::depth::Depths;
 use crate::sorter::{Packed, Sorter};
 use crate::span::{NONE, Span};
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags};
+use q2c_model::{Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 /// An I/O that is over, as a probe or program reports it. Id, lane, depth and `merged_into` of the
 /// span are not set yet; [`Recording::finish`] sets them.
@@ -31,27 +29,6 @@ pub struct Recorded {
     pub tid: u32,
     /// Name of the process, padded with zeros.
     pub comm: [u8; 16],
-}
-
-/// Why a recording could not be kept.
-#[derive(Debug, Error)]
-pub enum RecordingError {
-    /// The file for rows that memory does not hold could not be written or read.
-    #[error("keep the recording in {}: {source}; name another folder with --spill", folder.display())]
-    Spill {
-        /// The folder of the file.
-        folder: PathBuf,
-        /// The reason that the operating system gave.
-        source: io::Error,
-    },
-    /// More I/Os were in flight than any device takes, so the times cannot be right.
-    #[error(
-        "arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more"
-    )]
-    InFlight,
-    /// The trace could not be written.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
 }
 
 /// Takes the I/Os of a recording with [`Recording::push`] and hands them on as records with
@@ -89,14 +66,11 @@ impl Recording {
     ///
     /// # Errors
     /// When the file in the folder cannot take a run of I/Os.
-    pub fn push(&mut self, io: Recorded) -> Result<(), RecordingError> {
+    pub fn push(&mut self, io: Recorded) -> Result<(), Fault> {
         self.taken += 1;
         self.sorter
             .push(io)
-            .map_err(|source| RecordingError::Spill {
-                folder: self.folder.clone(),
-                source,
-            })
+            .map_err(|source| spilled(&self.folder, source))
     }
 
     /// Hands all I/Os to `sink` as records, sorted by start, with times from the first start.
@@ -105,17 +79,23 @@ impl Recording {
     /// # Errors
     /// When the file cannot be read back, when the sink refuses a record, or when too many I/Os are
     /// in flight.
-    pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, RecordingError> {
+    pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, Fault> {
         let Recording { sorter, folder, .. } = self;
-        let failed = |source| RecordingError::Spill {
-            folder: folder.clone(),
-            source,
-        };
+        let failed = |source| spilled(&folder, source);
         let mut arranging = Arranging::new(sink);
         sorter.finish(failed, |io| arranging.take(&io))?;
         arranging.flush()?;
         Ok(arranging.origin)
     }
+}
+
+/// The fault of a file for rows that memory does not hold, which cannot be written or read.
+fn spilled(folder: &Path, source: io::Error) -> Fault {
+    let text = format!(
+        "keep the recording in {}: {source}; name another folder with --spill",
+        folder.display()
+    );
+    Fault::new(Exit::of_spill(&source), text).with_source(source)
 }
 
 /// Turns sorted I/Os into records.
@@ -147,7 +127,7 @@ impl<'a> Arranging<'a> {
         }
     }
 
-    fn take(&mut self, io: &Recorded) -> Result<(), RecordingError> {
+    fn take(&mut self, io: &Recorded) -> Result<(), Fault> {
         let mut span = io.span;
         let start = span.first_ns();
         let origin = *self.origin.get_or_insert(start);
@@ -158,7 +138,10 @@ impl<'a> Arranging<'a> {
         span.lane = *self.lanes.entry(io.tid).or_insert(fresh);
         let end = (span.end_ns != NONE).then_some(Nanos(span.end_ns));
         let depth = self.depths.submit(span.lane, Nanos(start), end);
-        span.depth_at_submit = depth.map_err(|_| RecordingError::InFlight)?;
+        span.depth_at_submit = depth.map_err(|_| {
+            let text = "arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more";
+            Fault::new(Exit::Environment, text)
+        })?;
         if io.carries {
             self.remember(io.key, span.id, span.end_ns, start);
         }
@@ -180,7 +163,7 @@ impl<'a> Arranging<'a> {
         self.leads.insert(key, (id, end));
     }
 
-    fn flush(&mut self) -> Result<(), RecordingError> {
+    fn flush(&mut self) -> Result<(), Fault> {
         self.sink.push(&self.batch)?;
         self.batch.clear();
         Ok(())

@@ -7,10 +7,9 @@
 //! begins. Sleeps that some requests outlive and some do not show by their miss rate how fast the
 //! device is while the CPU sleeps until about the completion.
 
-use super::TuneKernelError;
 use super::rig::{Rig, Stretch};
 use super::spec::TuneKernelSpec;
-use q2c_model::{Bytes, CostModel, Curve, Nanos, WakeDelay};
+use q2c_model::{Bytes, CostModel, Curve, Fault, Nanos, WakeDelay};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::KernelPoint;
 use q2c_stats::{Shape, mean, median, percentile, sorted};
@@ -115,7 +114,7 @@ pub(crate) fn calibrate(
     rig: &mut Rig<'_>,
     spec: &TuneKernelSpec,
     recorded: &[f64],
-) -> Result<Calibrated, TuneKernelError> {
+) -> Result<Calibrated, Fault> {
     let enough = Nanos((median(&sorted(recorded)) * WANTED) as u64);
     let length = spec.calibrate.max(enough);
     let mut stretch = |method: &Method| rig.stretch(method, SETTLE, length, (1, "calibrating"));

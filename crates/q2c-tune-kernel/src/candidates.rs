@@ -1,7 +1,6 @@
 //! The rules that the kernel can follow.
 
-use super::TuneKernelError;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::Grid;
 use q2c_steer::Steering;
@@ -18,7 +17,7 @@ pub(crate) const SHORTEST_WINDOW: Nanos = Nanos::from_millis(2);
 pub(crate) fn candidates(
     named: &[PolicySpec],
     p50: Nanos,
-) -> Result<(Vec<PolicySpec>, usize), TuneKernelError> {
+) -> Result<(Vec<PolicySpec>, usize), Fault> {
     let all = match named {
         [] => Grid::standard(p50).policies,
         named => named.to_vec(),
@@ -26,10 +25,13 @@ pub(crate) fn candidates(
     let found = all.len();
     let fitting: Vec<PolicySpec> = all.into_iter().filter(can_be_followed).collect();
     match fitting.len() {
-        0 => Err(TuneKernelError::NoRules {
-            found,
-            least: SHORTEST_WINDOW,
-        }),
+        0 => {
+            let text = format!(
+                "tune the kernel's polling: expected rules that the kernel can follow (mean, min, quantile, fixed or a formula, with \
+                 windows of {SHORTEST_WINDOW} or more), found none among the {found} named"
+            );
+            Err(Fault::new(Exit::Usage, text))
+        }
         some => Ok((fitting, found - some)),
     }
 }

@@ -10,14 +10,12 @@
 mod calibrate;
 mod candidates;
 mod conclude;
-mod error;
 mod lanes;
 mod looked;
 mod rig;
 mod spec;
 mod tune;
 
-pub use error::TuneKernelError;
 pub use rig::Rig;
 pub use spec::TuneKernelSpec;
 pub use tune::TuneKernel;

@@ -1,13 +1,12 @@
 //! The device under the load: the daemon that sets its sleep, and the watch of what the kernel
 //! does.
 
-use super::TuneKernelError;
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::restore::Outcome;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_steer::{Daemon, class_of};
@@ -59,7 +58,7 @@ impl<'a> Rig<'a> {
         disk: &Disk,
         journal: &Path,
         stop: &'a AtomicBool,
-    ) -> Result<Rig<'a>, TuneKernelError> {
+    ) -> Result<Rig<'a>, Fault> {
         let watch = KernelWatch::begin(roots, disk)?;
         Ok(Rig {
             daemon: Daemon::begin_at(roots, disk, Delay::CLASSIC, journal)?,
@@ -73,7 +72,7 @@ impl<'a> Rig<'a> {
     ///
     /// # Errors
     /// There is no polled request within `patience`.
-    pub fn wait_for_load(&mut self, patience: Nanos) -> Result<(), TuneKernelError> {
+    pub fn wait_for_load(&mut self, patience: Nanos) -> Result<(), Fault> {
         self.set(&Method::POLL)?;
         let end = monotonic_ns() + patience.0;
         let mut found = 0;
@@ -94,7 +93,7 @@ impl<'a> Rig<'a> {
         settle: Nanos,
         length: Nanos,
         (parts, doing): (u64, &'static str),
-    ) -> Result<Stretch, TuneKernelError> {
+    ) -> Result<Stretch, Fault> {
         self.set(method)?;
         self.turn_until(monotonic_ns() + settle.0, &mut |_| ())?;
         self.watch.restart()?;
@@ -126,13 +125,13 @@ impl<'a> Rig<'a> {
     }
 
     /// Number of completions that the probe could not record since the last call.
-    pub(crate) fn take_lost(&mut self) -> Result<u64, TuneKernelError> {
+    pub(crate) fn take_lost(&mut self) -> Result<u64, Fault> {
         Ok(self.daemon.pulse()?.lost)
     }
 
     /// From the next turn on the kernel polls by this method: classic polling for any method that
     /// is not the kernel's own.
-    fn set(&mut self, method: &Method) -> Result<(), TuneKernelError> {
+    fn set(&mut self, method: &Method) -> Result<(), Fault> {
         match method {
             Method::HybridKernel(KernelSleep::Steered(policy)) => {
                 self.daemon.follow(&policy.fresh())?;
@@ -145,30 +144,28 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    fn turn_until(
-        &mut self,
-        end: u64,
-        seen: &mut dyn FnMut(Completion),
-    ) -> Result<(), TuneKernelError> {
+    fn turn_until(&mut self, end: u64, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         while monotonic_ns() < end {
             self.turn(seen)?;
         }
         Ok(())
     }
 
-    fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), TuneKernelError> {
+    fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         match self.stop.load(Ordering::Relaxed) {
-            true => Err(TuneKernelError::Stopped),
-            false => Ok(self.daemon.turn_with(seen)?),
+            true => Err(Fault::stopped(
+                "tune the kernel's polling: stopped by a signal",
+            )),
+            false => self.daemon.turn_with(seen),
         }
     }
 
-    fn no_load(&self, doing: &'static str, found: u64, waited: Nanos) -> TuneKernelError {
-        TuneKernelError::NoLoad {
-            disk: self.disk.clone(),
-            doing,
-            found,
-            waited,
-        }
+    fn no_load(&self, doing: &'static str, found: u64, waited: Nanos) -> Fault {
+        let disk = &self.disk;
+        let text = format!(
+            "tune the kernel's polling of {disk}: expected polled requests while {doing}, found {found} in {waited}; run a load \
+             that polls this device (preadv2 with RWF_HIPRI, fio --ioengine=pvsync2 --hipri), or name one behind --"
+        );
+        Fault::new(Exit::Target, text)
     }
 }

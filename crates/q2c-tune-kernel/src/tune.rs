@@ -1,6 +1,5 @@
 //! The phases of a run.
 
-use super::TuneKernelError;
 use super::calibrate::calibrate;
 use super::candidates::candidates;
 use super::conclude::{Gathered, conclude};
@@ -9,7 +8,7 @@ use super::looked::looked;
 use super::rig::{Rig, Stretch};
 use super::spec::TuneKernelSpec;
 use q2c_advice::{PUBLISHED, settling};
-use q2c_model::{Bytes, CostModel, Nanos, Simulated};
+use q2c_model::{Bytes, CostModel, Fault, Nanos, Simulated};
 use q2c_policy::{KernelSleep, LINUX, Method, PolicySpec};
 use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_result::kernel_watch::KernelInterval;
@@ -77,12 +76,13 @@ impl TuneKernel<'_> {
     /// phase.
     ///
     /// # Errors
-    /// A [`TuneKernelError`]. The setting is put back when the rig ends.
+    /// The kernel's polling cannot be watched or steered, nobody polls the device, no rule can be
+    /// followed, or a signal came. The setting is put back when the rig ends.
     pub fn run(
         &self,
         rig: &mut Rig<'_>,
         told: &mut dyn FnMut(&str),
-    ) -> Result<KernelTuneResult, TuneKernelError> {
+    ) -> Result<KernelTuneResult, Fault> {
         let begun = Instant::now();
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let spec = self.spec;
@@ -121,7 +121,7 @@ impl TuneKernel<'_> {
         recorded: &Recorded,
         cost: &CostModel,
         policies: &[PolicySpec],
-    ) -> Result<Option<PolicySpec>, TuneKernelError> {
+    ) -> Result<Option<PolicySpec>, Fault> {
         let traces = [Trace {
             input: recorded.input.clone(),
             lanes: of_one_class(&recorded.lanes),
@@ -184,7 +184,7 @@ impl TuneKernel<'_> {
         cost: &CostModel,
         tried: &mut [Tried],
         told: &mut dyn FnMut(&str),
-    ) -> Result<f64, TuneKernelError> {
+    ) -> Result<f64, Fault> {
         let mut rng = Rng::new(self.spec.seed);
         let (mut own, mut steered) = (0.0, 0_u32);
         let mut before = self.classic(rig, cost, &mut tried[0])?;
@@ -219,7 +219,7 @@ impl TuneKernel<'_> {
         rig: &mut Rig<'_>,
         cost: &CostModel,
         tried: &mut Tried,
-    ) -> Result<Classic, TuneKernelError> {
+    ) -> Result<Classic, Fault> {
         let stretch = self.trial(rig, &Method::POLL)?;
         let (lanes, _) = lanes(&stretch.completions);
         let total = stretch.total.clone();
@@ -231,7 +231,7 @@ impl TuneKernel<'_> {
         Ok(Classic { lanes, total })
     }
 
-    fn trial(&self, rig: &mut Rig<'_>, method: &Method) -> Result<Stretch, TuneKernelError> {
+    fn trial(&self, rig: &mut Rig<'_>, method: &Method) -> Result<Stretch, Fault> {
         let settle = rule_of(method).map_or(SETTLE, |policy| settling(&policy));
         rig.stretch(method, settle, self.spec.trial, (INTERVALS, "verifying"))
     }

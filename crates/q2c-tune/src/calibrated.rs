@@ -2,8 +2,8 @@
 //! one that was measured on a busy machine, or that trials contradicted, is measured anew.
 
 use super::rounds::Verified;
-use super::{Tune, TuneError, note, read_json, warn};
-use q2c_model::Bytes;
+use super::{Tune, broken_file, note, read_json, warn};
+use q2c_model::{Bytes, Fault};
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::{Identity, RunDir};
@@ -27,7 +27,7 @@ impl Tune<'_> {
         folder: &RunDir,
         warnings: &mut Vec<Warning>,
         progress: &mut dyn Progress,
-    ) -> Result<Vec<Calibration>, TuneError> {
+    ) -> Result<Vec<Calibration>, Fault> {
         let identity = self.identity();
         if let Some(kept) = read_json::<Vec<Calibration>>(folder, CALIBRATION_FILE)? {
             still_holds(folder, &identity)?;
@@ -69,7 +69,7 @@ impl Tune<'_> {
         identity: &Identity,
         warnings: &mut Vec<Warning>,
         progress: &mut dyn Progress,
-    ) -> Result<Vec<Calibration>, TuneError> {
+    ) -> Result<Vec<Calibration>, Fault> {
         let (sizes, seed) = (&self.spec.sizes, self.spec.seed);
         let measured = calibrate(self.workload, sizes, seed, progress, self.stop)?;
         let Some(store) = self.store else {
@@ -132,7 +132,7 @@ fn not_marked(error: &StoreError) -> Warning {
 }
 
 /// Checks that machine and job of a resumed run are those that its calibration was measured with.
-fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
+fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), Fault> {
     let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
     let changed: Vec<String> = then
         .differences(now)
@@ -141,20 +141,17 @@ fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
         .collect();
     match changed.is_empty() {
         true => Ok(()),
-        false => Err(TuneError::Kept {
-            path: folder.path().join(CALIBRATION_FILE).display().to_string(),
-            problem: format!("it holds no longer ({})", changed.join("; ")),
-        }),
+        false => Err(broken_file(
+            &folder.path().join(CALIBRATION_FILE),
+            format_args!("it holds no longer ({})", changed.join("; ")),
+        )),
     }
 }
 
 /// Checks that a calibration that was kept has costs that a machine can have.
-fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), TuneError> {
+fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), Fault> {
     let checked = kept
         .iter()
         .try_for_each(|calibration| calibration.cost.check());
-    checked.map_err(|problem| TuneError::Kept {
-        path: folder.path().join(CALIBRATION_FILE).display().to_string(),
-        problem,
-    })
+    checked.map_err(|problem| broken_file(&folder.path().join(CALIBRATION_FILE), problem))
 }

@@ -6,9 +6,9 @@ use super::mode::effective_mode;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::of_first_recording;
-use super::{Tune, TuneError, fidelity, warn};
+use super::{Tune, fidelity, warn};
 use q2c_advice::{Goal, KernelWay, best_of_kernel, cores_of, predict, relative};
-use q2c_model::{Latencies, Nanos, Rates};
+use q2c_model::{Exit, Fault, Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::{
     Calibration, Cell, Job, Lesson, Measured, MethodName, PerCore, Prediction, Recommendation,
@@ -28,7 +28,7 @@ pub(super) struct Gathered {
     pub provenance: Provenance,
 }
 
-pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult, TuneError> {
+pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult, Fault> {
     let Gathered {
         calibration,
         verified,
@@ -38,7 +38,8 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         provenance,
     } = gathered;
     if let End::Aborted { label, error, .. } = &verified.end {
-        return Err(TuneError::Io(format!("verify {label} live: {error}")));
+        let text = format!("verify {label} live: {error}");
+        return Err(Fault::new(Exit::Device, text));
     }
     let Verified { cases, cells, .. } = &verified;
     let first: Vec<Option<Prediction>> = cells

@@ -11,12 +11,12 @@
 
 use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, measured};
-use super::{Tune, TuneError, read_json};
+use super::{Tune, read_json};
 use q2c_engine::{EngineSpec, RunError};
 use q2c_host::block::Disk;
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::restore::Guard;
-use q2c_model::{Nanos, Rates};
+use q2c_model::{Fault, Nanos, Rates};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::tune::{Series, Unavailable};
@@ -48,10 +48,7 @@ const WATCHED_SHORTEST: Nanos = Nanos::from_millis(200);
 const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
 
 /// Why the method is not available here; `None` when it is. The answer is kept in the run folder.
-pub(super) fn unavailable(
-    tune: &Tune<'_>,
-    folder: &RunDir,
-) -> Result<Option<Unavailable>, TuneError> {
+pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Unavailable>, Fault> {
     let kept: Option<Option<String>> = read_json(folder, KEPT)?;
     let reason = match kept {
         Some(reason) => reason,

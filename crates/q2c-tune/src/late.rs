@@ -9,9 +9,9 @@
 
 use super::cells::CellSpec;
 use super::rounds::{Case, Verified};
-use super::{Tune, TuneError, TuneSpec, doing, kernel, read_json};
+use super::{Tune, TuneSpec, doing, kernel, read_json};
 use q2c_advice::settling;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::late::{LateTime, Unseen};
 use q2c_result::role::Role;
@@ -52,7 +52,7 @@ pub(super) fn late(
     folder: &RunDir,
     verified: &Verified,
     progress: &mut dyn Progress,
-) -> Result<Vec<LateCell>, TuneError> {
+) -> Result<Vec<LateCell>, Fault> {
     if let Some(kept) = read_json(folder, KEPT)? {
         return Ok(kept);
     }
@@ -113,7 +113,7 @@ pub(super) fn length(spec: &TuneSpec) -> Nanos {
 }
 
 /// One run.
-fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, TuneError> {
+fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Fault> {
     let workload = tune.workload.beside_the_kernel();
     let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
         Ok(capture) => capture,
@@ -129,7 +129,7 @@ fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Tu
     match kernel::whole(ran, tune.stop) {
         Ok(watched) => Ok(capture.end(&workload, &watched, stage)),
         Err(CellError::Cancelled) => Ok(LateTime::Unseen(Unseen::Stopped)),
-        Err(error) => Err(TuneError::Io(error.to_string())),
+        Err(error) => Err(error).or_exit(Exit::Device),
     }
 }
 

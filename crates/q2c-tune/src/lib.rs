@@ -12,7 +12,6 @@ mod calibrated;
 mod cells;
 mod checked;
 mod conclude;
-mod error;
 mod expected;
 mod fidelity;
 mod kernel;
@@ -31,13 +30,13 @@ mod warn;
 
 pub use cells::CellSpec;
 pub use checked::{SECONDS, THINK, TRIALS};
-pub use error::TuneError;
 pub use expected::ExpectedTrials;
 pub use outcome::{TrialOutcome, Windows};
 pub use over_jobs::TuneJobsSpec;
 pub use spec::TuneSpec;
 
 use q2c_host::machine::host;
+use q2c_model::{Exit, Fault};
 use q2c_program::compared;
 use q2c_result::program::{self, Program};
 use q2c_result::tune::{Calibration, TuneResult};
@@ -47,6 +46,7 @@ use q2c_run::runner::{End, Event, Progress, spoken};
 use q2c_run::whole_file;
 use q2c_workbench::calibrate::Store;
 use q2c_workbench::workload::Workload;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -95,7 +95,7 @@ impl Tune<'_> {
         &self,
         folder: &mut RunDir,
         progress: &mut dyn Progress,
-    ) -> Result<(TuneResult, q2c_run::RunState), TuneError> {
+    ) -> Result<(TuneResult, q2c_run::RunState), Fault> {
         let begun = Instant::now();
         let mut warnings = Vec::new();
         let program = self.program(folder)?;
@@ -158,14 +158,14 @@ impl Tune<'_> {
     }
 
     /// The program that the workload copies, if there is one, from the run folder.
-    fn program(&self, folder: &RunDir) -> Result<Option<Program>, TuneError> {
+    fn program(&self, folder: &RunDir) -> Result<Option<Program>, Fault> {
         let kept = match self.spec.program {
             true => read_json(folder, program::FILE)?,
             false => return Ok(None),
         };
-        let none = || TuneError::Kept {
-            path: folder.path().join(program::FILE).display().to_string(),
-            problem: "expected the program that the workload copies, found no file".to_owned(),
+        let none = || {
+            let problem = "expected the program that the workload copies, found no file";
+            broken_file(&folder.path().join(program::FILE), problem)
         };
         kept.ok_or_else(none).map(Some)
     }
@@ -188,19 +188,22 @@ fn doing(text: &str) -> Event {
 fn read_json<T: serde::de::DeserializeOwned>(
     folder: &RunDir,
     name: &str,
-) -> Result<Option<T>, TuneError> {
+) -> Result<Option<T>, Fault> {
     let path = folder.path().join(name);
     match whole_file::read_text(&path, whole_file::SMALL) {
         Ok(text) => serde_json::from_str(&text)
             .map(Some)
-            .map_err(|e| TuneError::Kept {
-                path: path.display().to_string(),
-                problem: e.to_string(),
-            }),
+            .map_err(|e| broken_file(&path, e)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(TuneError::Kept {
-            path: path.display().to_string(),
-            problem: e.to_string(),
-        }),
+        Err(e) => Err(broken_file(&path, e)),
     }
+}
+
+/// The fault of a file of the run folder that cannot be used.
+fn broken_file(path: &Path, problem: impl Display) -> Fault {
+    let text = format!(
+        "read {} of the run to be resumed: {problem}; start a new run instead",
+        path.display()
+    );
+    Fault::new(Exit::Input, text)
 }

@@ -1,11 +1,11 @@
 //! Recordings of classic polling, kept in the run folder: the first one as `trace-BS.parquet`, and
 //! one before each later round as `polled-BS-ROUND.parquet`.
 
+use super::Tune;
 use super::think::with_cpu;
-use super::{Tune, TuneError};
 use q2c_engine::{LaneData, Sample};
 use q2c_model::facts::THINK_CPU;
-use q2c_model::{Bytes, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_model::{Bytes, Exit, Fault, IoRecord, Layer, Nanos, Op, OrFault, Sectors, TraceMeta};
 use q2c_policy::Io;
 use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
@@ -36,7 +36,7 @@ pub(super) fn recording(
     folder: &RunDir,
     name: &str,
     wanted: &Wanted,
-) -> Result<Vec<Recording>, TuneError> {
+) -> Result<Vec<Recording>, Fault> {
     let path = folder.path().join(name);
     if !path.exists() {
         let length = Nanos::from_secs_f64(wanted.seconds);
@@ -45,12 +45,14 @@ pub(super) fn recording(
         let recorded = stages.then(Step::POLL, length);
         let watched = tune
             .workload
-            .run(wanted.bs, &stages, tune.spec.seed, None, tune.stop)?;
-        if let Some(fault) = watched.fault {
-            return Err(TuneError::Io(fault));
+            .run(wanted.bs, &stages, tune.spec.seed, None, tune.stop)
+            .or_exit(Exit::Environment)?;
+        if let Some(failed) = watched.fault {
+            return Err(Fault::new(Exit::Device, failed));
         }
         if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
-            return Err(TuneError::Stopped);
+            let text = "tune: stopped by a signal before the first trial; finished stages are kept for --resume";
+            return Err(Fault::stopped(text));
         }
         let lanes = watched.data.lanes.iter();
         if lanes
@@ -58,19 +60,25 @@ pub(super) fn recording(
             .sum::<usize>()
             == 0
         {
-            return Err(TuneError::NothingRecorded {
-                bs: wanted.bs,
-                seconds: wanted.seconds,
-                lost: watched.unrecorded(),
-            });
+            let text = format!(
+                "record classic polling at {}: expected I/Os in {} s, found none ({} had no room); tune a device whose \
+                 I/Os take longer, or with less --think",
+                wanted.bs,
+                wanted.seconds,
+                watched.unrecorded()
+            );
+            return Err(Fault::new(Exit::Target, text));
         }
-        store(tune, &watched, recorded, wanted, &path)?;
+        store(tune, &watched, recorded, wanted, &path).or_exit(Exit::Device)?;
     }
-    let batches = read(&path).map_err(TuneError::Unread)?;
-    Ok(with_cpu(
-        Recording::from_records(&batches.concat())?,
-        wanted.gap_cpu,
-    ))
+    let batches = read(&path).map_err(|error| {
+        let text = format!(
+            "{error}; the file was changed by other hands, or the disk lost data: start a new run"
+        );
+        Fault::new(Exit::Input, text).with_source(error)
+    })?;
+    let lanes = Recording::from_records(&batches.concat()).or_exit(Exit::Input)?;
+    Ok(with_cpu(lanes, wanted.gap_cpu))
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<IoRecord>>, TraceError> {
@@ -83,7 +91,7 @@ fn store(
     stage: StageId,
     wanted: &Wanted,
     path: &Path,
-) -> Result<(), TuneError> {
+) -> Result<(), TraceError> {
     let time = &tune.workload.site.time;
     let since_start = time.now() - watched.data.start_ns;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();

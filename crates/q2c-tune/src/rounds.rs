@@ -6,9 +6,9 @@ use super::plan::{RoundPlan, Size};
 use super::record::{self, Wanted};
 use super::simulated::median_wait;
 use super::think;
-use super::{Tune, TuneError, doing, note};
+use super::{Tune, doing, note};
 use q2c_advice::{Order, Outlook, Referee, Setting, Subject};
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Exit, Fault, Nanos};
 use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
@@ -57,7 +57,7 @@ pub(super) fn verify(
     calibration: &[Calibration],
     kernel: bool,
     progress: &mut dyn Progress,
-) -> Result<Verified, TuneError> {
+) -> Result<Verified, Fault> {
     let mut cases = Vec::new();
     for calibration in calibration {
         let (bs, seconds) = (calibration.bs, tune.spec.record_seconds);
@@ -111,11 +111,11 @@ pub(super) fn verify(
         match hear_again(tune, folder, &mut verified.cases, round) {
             Ok(()) => {}
             // The rounds so far make a result, although the recording was stopped.
-            Err(TuneError::Stopped) => {
+            Err(fault) if fault.exit() == Exit::Interrupted => {
                 verified.end = End::Cancelled;
                 break;
             }
-            Err(error) => return Err(error),
+            Err(fault) => return Err(fault),
         }
     }
     Ok(verified)
@@ -127,7 +127,7 @@ fn hear_again(
     folder: &RunDir,
     cases: &mut [Case],
     round: u32,
-) -> Result<(), TuneError> {
+) -> Result<(), Fault> {
     let seconds = tune.spec.record_seconds * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
@@ -142,7 +142,7 @@ fn hear_again(
     Ok(())
 }
 
-fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, TuneError> {
+fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, Fault> {
     let bs = calibration.bs;
     let name = format!("trace-{}.parquet", bs.0);
     let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);

@@ -11,8 +11,7 @@ use q2c_engine::engines::{RingKind, SimDevices, VectoredFlags};
 use q2c_engine::{EngineSpec, Medium, Pattern};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_host::topology::CpuChoiceError;
-use q2c_model::{Bytes, CpuId};
+use q2c_model::{Bytes, CpuId, Fault};
 use q2c_result::{Target, TargetKind};
 use q2c_sys::Clock;
 use std::fs::File;
@@ -90,7 +89,7 @@ pub fn try_cpus(
     facts: &mut Target,
     target_disk: Option<TargetDisk>,
     stop: &AtomicBool,
-) -> Result<(), CpuChoiceError> {
+) -> Result<(), Fault> {
     let bs = facts
         .device
         .as_ref()

@@ -16,7 +16,6 @@ pub mod polling;
 mod runner_clock;
 pub mod stages;
 pub mod workbench;
-mod workbench_error;
 pub mod workload;
 mod workload_cpus;
 mod workload_request;

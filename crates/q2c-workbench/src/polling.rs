@@ -1,11 +1,10 @@
 //! Whether a target's device can be polled by io_uring (IOPOLL), and the path that an engine takes
 //! because of it.
 
-use crate::workbench_error::WorkbenchError;
 use q2c_engine::engine::{EngineError, Operation, Request};
 use q2c_engine::engines::RingKind;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_result::Target;
 use std::io;
 use thiserror::Error;
@@ -84,12 +83,14 @@ pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Polli
 
 /// The engine on the path that the device gives it. An engine that was asked for by its path is
 /// refused where the device cannot be polled.
-pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec, WorkbenchError> {
+pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec, Fault> {
     match polling {
-        Err(why) if engine.needs_poll_queues() => Err(WorkbenchError::NoPolling {
-            engine,
-            why: why.clone(),
-        }),
+        Err(reason) if engine.needs_poll_queues() => {
+            let text = format!(
+                "use {engine}: IOPOLL cannot be had: {reason}; leave iopoll out to take the path that there is"
+            );
+            Err(Fault::new(Exit::Target, text))
+        }
         _ => Ok(engine.settled(polling.is_ok())),
     }
 }

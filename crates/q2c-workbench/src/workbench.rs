@@ -15,8 +15,8 @@ use q2c_host::block::{is_pci_address, pci_node};
 use q2c_host::cpu_time::{QUIET_CPUS, REST_LOOKS};
 use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
-use q2c_host::topology::{ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node};
-use q2c_model::{CpuId, Nanos};
+use q2c_host::topology::{ChosenCpus, Topology, UnnamedCpus, device_node};
+use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
 use q2c_result::{DoctorReport, Machine, Target, TargetKind};
 use q2c_run::Identity;
 use q2c_sys::Clock;
@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 pub use crate::cpu_choice::try_cpus;
-pub use crate::workbench_error::WorkbenchError;
 pub use crate::workload_request::WorkloadRequest;
 
 /// Everything that a measuring command needs: the workload, the facts of machine and target, and
@@ -73,13 +72,16 @@ impl Workbench {
         request: &WorkloadRequest,
         scratch: Option<Scratch>,
         stop: &AtomicBool,
-    ) -> Result<Self, WorkbenchError> {
-        let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target)?;
+    ) -> Result<Self, Fault> {
+        let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target);
+        let engine = engine.or_exit(Exit::Usage)?;
         let devices = SimDevices::new(q2c_study::service_times);
         let target = match engine.needs_file() {
             true => WorkloadTarget::open(roots, request, scratch.as_ref())?
                 .for_engine(roots, &engine)?,
-            false => WorkloadTarget::simulated(&request.target, &engine, &devices)?,
+            false => {
+                WorkloadTarget::simulated(&request.target, &engine, &devices).map_err(no_device)?
+            }
         };
         Self::around(request, engine, target, devices, roots, scratch, stop)
     }
@@ -96,16 +98,17 @@ impl Workbench {
         request: &WorkloadRequest,
         scratch: Option<Scratch>,
         stop: &AtomicBool,
-    ) -> Result<Self, WorkbenchError> {
+    ) -> Result<Self, Fault> {
         let name = request.target.as_str();
-        let engine = EngineSpec::for_target(request.engine.as_ref(), name)?;
+        let engine = EngineSpec::for_target(request.engine.as_ref(), name);
+        let engine = engine.or_exit(Exit::Usage)?;
         let devices = SimDevices::new(q2c_study::service_times);
         let target = match engine.needs_file() {
             true if is_pci_address(name) && !Path::new(name).exists() => {
                 WorkloadTarget::controller(request)?
             }
             true => WorkloadTarget::open(roots, request, scratch.as_ref())?,
-            false => WorkloadTarget::simulated(name, &engine, &devices)?,
+            false => WorkloadTarget::simulated(name, &engine, &devices).map_err(no_device)?,
         };
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
@@ -127,14 +130,15 @@ impl Workbench {
         roots: &Roots,
         scratch: Option<Scratch>,
         stop: &AtomicBool,
-    ) -> Result<Self, WorkbenchError> {
+    ) -> Result<Self, Fault> {
         // Their recordings are read now, and not when the first trial has begun.
         let mut others = request
             .background
             .iter()
             .filter_map(|job| job.engine.as_ref());
-        others.try_for_each(|engine| simulated.medium(engine).map(drop))?;
-        let time = time_of(request, &engine)?;
+        let read = others.try_for_each(|engine| simulated.medium(engine).map(drop));
+        read.map_err(no_device)?;
+        let time = time_of(request, &engine).map_err(no_device)?;
         let disk = target.target_disk.as_ref();
         let cpus = WorkloadCpus::choose(request, roots, disk, time.world())?;
         let takes_commands =
@@ -205,10 +209,11 @@ impl Workbench {
     ///
     /// # Errors
     /// The background jobs cannot be run.
-    pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), WorkbenchError> {
+    pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), Fault> {
         let mut least = f64::INFINITY;
         for _ in 0..REST_LOOKS {
-            let busy = self.workload.busy_at_rest(REST, self.seed, stop)?;
+            let busy = self.workload.busy_at_rest(REST, self.seed, stop);
+            let busy = busy.or_exit(Exit::Environment)?;
             least = least.min(busy.unwrap_or(0.0));
             if least <= QUIET_CPUS || !self.workload.background.is_empty() {
                 break;
@@ -268,7 +273,7 @@ impl Workbench {
     ///
     /// # Errors
     /// A CPU was named that may not be used, or one was named twice.
-    pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, CpuChoiceError> {
+    pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, Fault> {
         let Site {
             roots,
             target_disk,
@@ -316,7 +321,7 @@ impl Workbench {
 }
 
 /// Checks that no background job polls the device by name where it cannot be polled.
-fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), WorkbenchError> {
+fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), Fault> {
     let mut engines = jobs.iter().filter_map(|job| job.engine.clone());
     engines.try_for_each(|engine| settle(engine, polling).map(drop))
 }
@@ -341,6 +346,15 @@ fn time_of(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource,
     }
 }
 
+/// The fault of a simulated device that cannot be made.
+fn no_device(error: EngineError) -> Fault {
+    let exit = match error {
+        EngineError::NotSimulated(_) => Exit::Usage,
+        _ => Exit::Input,
+    };
+    Fault::from_error(exit, error)
+}
+
 /// Facts of the machine that a workload runs on.
 fn machine_of(site: &Site) -> Machine {
     match site.time.world() {
@@ -354,14 +368,17 @@ fn refuse_too_large(
     engine: &EngineSpec,
     request: &WorkloadRequest,
     target: &Target,
-) -> Result<(), WorkbenchError> {
+) -> Result<(), Fault> {
     let most = target.device.as_ref().and_then(|device| device.unsplit);
     let own = request.sizes.iter().map(|&bs| (engine.clone(), bs));
     let beside = request.background.iter();
     let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
     let refused = |(engine, bs)| too_large(&engine, bs, most);
     match own.chain(beside).find_map(refused) {
-        Some(why) => Err(WorkbenchError::TooLarge(why)),
+        Some(reason) => {
+            let text = format!("use these block sizes: {reason}");
+            Err(Fault::new(Exit::Target, text))
+        }
         None => Ok(()),
     }
 }

@@ -6,14 +6,12 @@ use crate::workload_request::WorkloadRequest;
 use q2c_engine::World;
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_host::topology::{
-    AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, interrupted_cpus,
-};
-use q2c_model::CpuId;
+use q2c_host::topology::{AllowedCpus, ChosenCpus, Topology, UnnamedCpus, interrupted_cpus};
+use q2c_model::{CpuId, Fault};
 
 /// The CPUs that lanes may run on: those of the world, or those of this machine that the kernel
 /// lets this process have.
-pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, CpuChoiceError> {
+pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> {
     match world {
         Some(world) => Ok(AllowedCpus::of(world.cpus())),
         None => AllowedCpus::read(),
@@ -41,7 +39,7 @@ impl WorkloadCpus {
         roots: &Roots,
         disk: Option<&TargetDisk>,
         world: Option<&World>,
-    ) -> Result<Self, CpuChoiceError> {
+    ) -> Result<Self, Fault> {
         let allowed = allowed_cpus(world)?;
         let named = Some(request.cpus.as_slice()).filter(|named| !named.is_empty());
         let interrupted = match world {
@@ -98,7 +96,7 @@ impl Background {
     ///
     /// # Errors
     /// The CPUs that this process may use cannot be read.
-    pub fn placed_beside(&self, foreground: &[CpuId]) -> Result<Self, CpuChoiceError> {
+    pub fn placed_beside(&self, foreground: &[CpuId]) -> Result<Self, Fault> {
         let named: Vec<CpuId> = self.0.iter().flat_map(|job| &job.cpus).copied().collect();
         let spare = AllowedCpus::read()?.spare(foreground, &named);
         Ok(self.placed_on(spare.unwrap_or(foreground[0])))

@@ -1,7 +1,7 @@
 //! The open target of a workload: a file or a device of the kernel, a simulated device, or a
 //! controller that the kernel does not drive.
 
-use crate::workbench::{WorkbenchError, WorkloadRequest};
+use crate::workbench::WorkloadRequest;
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
@@ -11,7 +11,7 @@ use q2c_host::target::{
     FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, Wanted, WriteLeave, open,
     open_namespace, simulated,
 };
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_result::{Target, TargetKind};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -95,20 +95,19 @@ impl WorkloadTarget {
 
     /// Fits the target to `engine`: an engine that sends NVMe commands gets the namespace's
     /// character device. A target that takes nothing but commands is refused to all other engines.
-    pub(crate) fn for_engine(
-        mut self,
-        roots: &Roots,
-        engine: &EngineSpec,
-    ) -> Result<Self, WorkbenchError> {
+    pub(crate) fn for_engine(mut self, roots: &Roots, engine: &EngineSpec) -> Result<Self, Fault> {
         let Target { kind, path, .. } = &self.facts;
         match (
             *kind == TargetKind::NvmeGeneric,
             engine.needs_character_device(),
         ) {
-            (true, false) => Err(WorkbenchError::CommandsAlone {
-                path: path.clone(),
-                engine: engine.clone(),
-            }),
+            (true, false) => {
+                let text = format!(
+                    "use {path} with {engine}: it takes NVMe commands alone; name the namespace's block device, or use \
+                     --engine io_uring_cmd"
+                );
+                Err(Fault::new(Exit::Target, text))
+            }
             (false, true) => {
                 let open = open_character_device(
                     roots,

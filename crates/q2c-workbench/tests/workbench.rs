@@ -6,10 +6,10 @@ use q2c_engine::{EngineSpec, JobPlan, Medium, Pattern, SimMachine};
 use q2c_host::Roots;
 use q2c_host::target::{SIMULATED_SIZE, Scratch};
 use q2c_host::topology::AllowedCpus;
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::{Bytes, CpuId, Fault, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_result::{Exit, TargetKind};
-use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use q2c_workbench::workload::{Stages, Step};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +36,7 @@ fn reads(target: &str) -> WorkloadRequest {
     }
 }
 
-fn refused(request: &WorkloadRequest) -> WorkbenchError {
+fn refused(request: &WorkloadRequest) -> Fault {
     Workbench::open(&Roots::live(), request, None, &GO).expect_err("a refusal")
 }
 

@@ -4,7 +4,6 @@ mod args;
 
 mod commands;
 mod config;
-mod exit;
 mod failure;
 mod media;
 mod output;
@@ -24,7 +23,7 @@ fn main() -> ExitCode {
     let cli = match config::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(Refused::Words(error)) => return args::refused(&error),
-        Err(Refused::File(failure)) => return failure.report(),
+        Err(Refused::File(failure)) => return failure::report(&failure),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
     let installed = Signals::install(last_deed).map_err(|error| {
@@ -32,11 +31,11 @@ fn main() -> ExitCode {
     });
     let signals = match installed.or_exit(Exit::Environment) {
         Ok(signals) => signals,
-        Err(failure) => return failure.report(),
+        Err(failure) => return failure::report(&failure),
     };
     match dispatch(cli, &signals) {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => failure.report(),
+        Err(failure) => failure::report(&failure),
     }
 }
 

@@ -13,7 +13,7 @@ use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_run::whole_file;
-use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
+use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,7 +39,7 @@ pub fn open_for_interfaces(
     let line = Line::still(OPENING);
     let bench = Workbench::for_interfaces(&Roots::live(), request, scratch, stop);
     drop(line);
-    let bench = bench.map_err(|error| not_opened(&error))?;
+    let bench = bench.map_err(not_opened)?;
     tell_service_times(&bench)?;
     rested(bench, stop)
 }
@@ -82,7 +82,7 @@ pub fn open_without_rest(
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
     check_engine(request)?;
-    told(opened(request, scratch, stop).map_err(|error| not_opened(&error))?)
+    told(opened(request, scratch, stop).map_err(not_opened)?)
 }
 
 /// The machine that `target` is measured on: a simulated one where the target is simulated, unless
@@ -160,25 +160,23 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Failure> {
 
 /// As [`open_without_rest`], for a command that makes no scratch file.
 pub fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Failure> {
-    told(opened(request, None, stop).or_exit_of(WorkbenchError::exit)?)
+    told(opened(request, None, stop)?)
 }
 
 /// The failure of a command that has the option `--scratch`.
-fn not_opened(error: &WorkbenchError) -> Failure {
-    let instead = match error {
-        WorkbenchError::Target(error) if error.lacks_a_file() => {
-            ", or let q2c make a file with --scratch 1g"
-        }
-        _ => "",
-    };
-    Failure::new(error.exit(), format!("{error}{instead}"))
+fn not_opened(fault: Failure) -> Failure {
+    if !fault.cause().is_some_and(TargetError::lacks_a_file) {
+        return fault;
+    }
+    let text = format!("{fault}, or let q2c make a file with --scratch 1g");
+    Failure::new(fault.exit(), text)
 }
 
 fn opened(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
-) -> Result<Workbench, WorkbenchError> {
+) -> Result<Workbench, Failure> {
     let _line = Line::still(OPENING);
     Workbench::open(&Roots::live(), request, scratch, stop)
 }
@@ -232,7 +230,7 @@ fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Failure>
     let line = Line::still("watching the machine at rest, for 1 s to 5 s");
     let rested = bench.watch_at_rest(stop);
     drop(line);
-    rested.or_exit_of(WorkbenchError::exit)?;
+    rested?;
     Ok(bench)
 }
 
@@ -281,15 +279,16 @@ pub fn scratch(
             "fill the scratch file: stopped by a signal; it was removed",
         ));
     }
-    made.map(Some).map_err(|error| not_made(&error))
+    made.map(Some).map_err(not_made)
 }
 
 /// The failure of a scratch file. It is an output that q2c makes, so that a folder which does not
 /// take it is no unfit target.
-fn not_made(error: &TargetError) -> Failure {
-    let exit = match error {
-        TargetError::Call { source, .. } => Exit::of_output(source),
-        other => other.exit(),
+fn not_made(error: TargetError) -> Failure {
+    let fault = Failure::from(error);
+    let exit = match fault.cause() {
+        Some(TargetError::Call { source, .. }) => Exit::of_output(source),
+        _ => fault.exit(),
     };
-    Failure::new(exit, format!("{error}; --out names another place"))
+    Failure::new(exit, format!("{fault}; --out names another place"))
 }

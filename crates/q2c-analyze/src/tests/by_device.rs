@@ -2,9 +2,9 @@
 
 use super::made::{share, trace};
 use super::{CASES, fed, finished, json, same_but_for_the_inexact, sent};
-use crate::{Analyzer, MergeError};
+use crate::Analyzer;
 use proptest::prelude::*;
-use q2c_model::Layer;
+use q2c_model::{Exit, Fault, Layer};
 use q2c_result::analyze::{Figure, InexactReason};
 use q2c_trace::Span;
 use std::collections::BTreeSet;
@@ -118,9 +118,13 @@ fn what_several_devices_do_not_tell_is_none() {
             .all(|told| told == (InexactReason::Devices, 1))
     );
     assert_eq!(reasons.count(), COMMON.len());
-    assert_eq!(one.clone().beside(one).err(), Some(MergeError::SameDevice));
+    let refused = |joined: Result<Analyzer, Fault>, word: &str| {
+        let fault = joined.err().unwrap();
+        assert_eq!(fault.exit(), Exit::Usage);
+        assert!(fault.message().contains(word), "{fault}");
+    };
+    refused(one.clone().beside(one), "a device in both");
     let user = Analyzer::new(Layer::User);
-    let layers = MergeError::Layers(Layer::Block, Layer::User);
-    assert_eq!(other.clone().beside(user.clone()).err(), Some(layers));
-    assert_eq!(other.then(user).err(), Some(layers));
+    refused(other.clone().beside(user.clone()), "block and user");
+    refused(other.then(user), "block and user");
 }

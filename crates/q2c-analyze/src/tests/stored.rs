@@ -3,10 +3,10 @@
 use super::by_time::parts;
 use super::made::trace;
 use super::{CASES, fed, finished};
-use crate::{Analyzer, StateError};
+use crate::Analyzer;
 use proptest::prelude::*;
-use q2c_model::stored::Unstored;
-use q2c_model::{DevId, Layer, Op, OpFlags};
+use q2c_model::stored::{StoredError, Unstored};
+use q2c_model::{DevId, Fault, Layer, Op, OpFlags};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 
@@ -44,15 +44,16 @@ fn bytes(analyzer: &Analyzer) -> Vec<u8> {
 }
 
 /// The error that these bytes give.
-fn refused(bytes: &[u8]) -> StateError {
+fn refused(bytes: &[u8]) -> Fault {
     match Analyzer::from_bytes(bytes) {
         Err(error) => error,
         Ok(_) => panic!("{} bytes were taken", bytes.len()),
     }
 }
 
-fn is_length(error: &StateError) -> bool {
-    matches!(error, StateError::Stored(error) if matches!(error.why, Unstored::Length { .. }))
+fn is_length(fault: &Fault) -> bool {
+    let stored: Option<&StoredError> = fault.cause();
+    stored.is_some_and(|error| matches!(error.why, Unstored::Length { .. }))
 }
 
 /// Writes the checksum anew, as one who changes a state on purpose does.

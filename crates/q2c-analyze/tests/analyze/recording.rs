@@ -1,16 +1,16 @@
 //! Tests how an input becomes a complete result: which recordings are read, what the result
 //! says of them, and how it ends without one.
 
-use q2c_analyze::{AnalyzeError, Options, recording};
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_analyze::{Options, recording};
+use q2c_model::{Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_result::analyze::AnalyzeResult;
-use q2c_trace::import::{ColumnMap, ImportError, ImportOptions, TimeUnit};
-use q2c_trace::{TraceError, TraceWriter};
+use q2c_trace::TraceWriter;
+use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, AnalyzeError> {
+pub fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, Fault> {
     recording(path, options, &AtomicBool::new(false))
 }
 
@@ -104,13 +104,8 @@ fn a_recording_of_another_tool_is_imported_on_the_way() {
         ..Options::default()
     };
     let failed = analyzed(&path, &options).unwrap_err();
-    assert!(
-        matches!(
-            failed,
-            AnalyzeError::Import(ImportError::Line { line: 4, .. })
-        ),
-        "{failed}"
-    );
+    assert_eq!(failed.exit(), Exit::Input);
+    assert!(failed.message().contains("line 4"), "{failed}");
     options.import.skip_bad = true;
     let result = analyzed(&path, &options).unwrap();
     assert_eq!((result.requests, result.bytes), (2, 1024));
@@ -153,7 +148,7 @@ fn no_request_is_an_error_that_names_the_recording() {
     let folder = tempfile::tempdir().unwrap();
     let path = trace(folder.path(), TraceMeta::default(), &[]);
     let failed = analyzed(&path, &Options::default()).unwrap_err();
-    assert!(matches!(failed, AnalyzeError::Empty { .. }), "{failed}");
+    assert_eq!(failed.exit(), Exit::Input);
     let wanted = format!(
         "analyze {}: expected at least one request, found none; record it again for longer, as with q2c trace record DISK --seconds 10",
         path.display()
@@ -189,9 +184,6 @@ fn a_stop_is_an_error_of_its_own() {
         let stopped = recording(&path, options, &AtomicBool::new(true)).unwrap_err();
         let told = format!("analyze {}: stopped by a signal", path.display());
         assert_eq!(stopped.to_string(), told);
-        assert!(matches!(
-            stopped,
-            AnalyzeError::Import(ImportError::Trace(TraceError::Stopped { .. }))
-        ));
+        assert_eq!(stopped.exit(), Exit::Interrupted);
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::fs;
 
 /// Opens the recording `name` in `folder` as the only user of `folder` as place for its import.
-fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, SourceError> {
+fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, Fault> {
     opened_until(folder, name, request, false)
 }
 
@@ -14,7 +14,7 @@ fn opened_until(
     name: &str,
     request: &ReplayRequest,
     stop: bool,
-) -> Result<TraceSource, SourceError> {
+) -> Result<TraceSource, Fault> {
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
     let mut import = ImportOptions {
         unit: Some("us".parse::<TimeUnit>().unwrap()),
@@ -74,7 +74,7 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
         ..request()
     };
     let empty = opened(folder.path(), name, &later).unwrap_err();
-    assert!(matches!(empty, SourceError::Empty { .. }), "{empty}");
+    assert_eq!(empty.exit(), Exit::Input);
     assert!(
         empty.to_string().contains(" between 5.00 s and 6.00 s"),
         "{empty}"
@@ -85,10 +85,7 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
     };
     let by_any = opened(folder.path(), name, &by_cpu);
     let lacks = by_any.unwrap().fits(&by_cpu).unwrap_err();
-    assert!(
-        matches!(lacks, SourceError::Unfit(ReplayError::NoKey("CPU"))),
-        "{lacks}"
-    );
+    assert!(matches!(lacks, ReplayError::NoKey("CPU")), "{lacks}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -97,10 +94,12 @@ fn a_file_that_cannot_be_read_a_missing_one_and_a_signal_are_three_errors() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("cut.parquet"), b"PAR1 and no more").unwrap();
     let cut = opened(folder.path(), "cut.parquet", &request()).unwrap_err();
-    assert!(matches!(cut, SourceError::Read(_)), "{cut}");
+    assert_eq!(cut.exit(), Exit::Input, "{cut}");
     let missing = opened(folder.path(), "missing", &request()).unwrap_err();
-    assert!(matches!(missing, SourceError::Import(_)), "{missing}");
+    assert_eq!(missing.exit(), Exit::Input, "{missing}");
+    let system: Option<&io::Error> = missing.cause();
+    assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::NotFound));
     let name = recording(folder.path());
     let stopped = opened_until(folder.path(), name, &request(), true).unwrap_err();
-    assert!(matches!(stopped, SourceError::Stopped), "{stopped}");
+    assert_eq!(stopped.exit(), Exit::Interrupted, "{stopped}");
 }

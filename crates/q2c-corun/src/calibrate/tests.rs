@@ -1,6 +1,7 @@
 //! Calibration on machines of known truth.
 
 use super::*;
+use std::io;
 
 /// A machine whose speeds are given. It counts the trials.
 struct Made {
@@ -29,7 +30,7 @@ const PLAN: Plan = Plan {
     seed: 1,
 };
 
-fn measured(machine: &mut Made) -> Result<(Vec<Pair>, Speeds), CalibrateError> {
+fn measured(machine: &mut Made) -> Result<(Vec<Pair>, Speeds), Fault> {
     measure(machine, (CpuId(0), CpuId(1)), PLAN, &AtomicBool::new(false))
 }
 
@@ -79,7 +80,7 @@ fn a_signal_ends_it() {
         PLAN,
         &AtomicBool::new(true),
     );
-    assert!(matches!(stopped, Err(CalibrateError::Stopped)));
+    assert_eq!(stopped.unwrap_err().exit(), Exit::Interrupted);
 }
 
 /// Two CPUs of this machine, whether siblings or not: the trial itself runs.

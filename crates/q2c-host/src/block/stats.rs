@@ -1,7 +1,7 @@
 //! A disk's statistics, from its `stat` file in sysfs.
 
-use q2c_model::Sectors;
-use std::path::{Path, PathBuf};
+use q2c_model::{Exit, Fault, OrFault, Sectors};
+use std::path::Path;
 
 /// Counters of one operation (reads, writes or discards) since the disk came up, or their
 /// difference over an interval.
@@ -37,39 +37,19 @@ pub struct DiskStats {
     pub queue_ms: u64,
 }
 
-/// Why the counters could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum StatsError {
-    /// The file could not be read.
-    #[error("read the disk statistics {}: {source}", path.display())]
-    Read {
-        /// The file that was to be read.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The file does not hold at least eleven numbers.
-    #[error("read the disk statistics {}: expected 11, 15 or 17 numbers, found {text:?}", path.display())]
-    Format {
-        /// The file that was read.
-        path: PathBuf,
-        /// The file's text.
-        text: String,
-    },
-}
-
 impl DiskStats {
     /// Reads `stat` in a disk's folder of sysfs.
     ///
     /// # Errors
     /// The file cannot be read or is in no known format.
-    pub fn read(disk: &Path) -> Result<DiskStats, StatsError> {
+    pub fn read(disk: &Path) -> Result<DiskStats, Fault> {
         let path = disk.join("stat");
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(source) => return Err(StatsError::Read { path, source }),
-        };
-        DiskStats::parse(&text).ok_or(StatsError::Format { path, text })
+        let tried = format!("read the disk statistics {}", path.display());
+        let text = std::fs::read_to_string(&path).or_fault(Exit::Environment, &tried)?;
+        DiskStats::parse(&text).ok_or_else(|| {
+            let text = format!("{tried}: expected 11, 15 or 17 numbers, found {text:?}");
+            Fault::new(Exit::Environment, text)
+        })
     }
 
     /// Parses the text of a `stat` file: 11 numbers on old kernels, 15 with discards, 17 with

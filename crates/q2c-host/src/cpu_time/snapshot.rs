@@ -2,32 +2,12 @@
 
 use super::task::user_and_system;
 use crate::{Roots, attr};
-use q2c_model::{CpuId, Nanos};
+use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// The time that one count in `/proc/stat` stands for: USER_HZ is 100 on every architecture in use.
 pub(super) const STAT_UNIT: Nanos = Nanos::from_millis(10);
-
-/// Why the counters could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file could not be read.
-    #[error("read the CPU times in {}: {source}", path.display())]
-    Read {
-        /// The file that was to be read.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The file holds no line of a CPU.
-    #[error("read the CPU times in {}: expected lines `cpuN user nice system idle iowait ...`, found none", path.display())]
-    Format {
-        /// The file that was read.
-        path: PathBuf,
-    },
-}
 
 /// The counters of all CPUs at one moment. Two readings give the busy time between them:
 /// [`CpuTimes::busy_since`].
@@ -67,7 +47,7 @@ impl CpuTimes {
     ///
     /// # Errors
     /// `/proc/stat` cannot be read or has no CPU lines.
-    pub fn read(roots: &Roots) -> Result<CpuTimes, ReadError> {
+    pub fn read(roots: &Roots) -> Result<CpuTimes, Fault> {
         static ORIGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
         let origin = *ORIGIN;
         let before = origin.elapsed();
@@ -103,15 +83,16 @@ impl CpuTimes {
     ///
     /// # Errors
     /// As [`CpuTimes::read`].
-    pub fn read_at(roots: &Roots, at: Nanos) -> Result<CpuTimes, ReadError> {
+    pub fn read_at(roots: &Roots, at: Nanos) -> Result<CpuTimes, Fault> {
         let path = roots.proc("stat");
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(source) => return Err(ReadError::Read { path, source }),
-        };
+        let tried = format!("read the CPU times in {}", path.display());
+        let text = std::fs::read_to_string(&path).or_fault(Exit::Environment, &tried)?;
         let mut cpus: BTreeMap<_, _> = text.lines().filter_map(stat_line).collect();
         if cpus.is_empty() {
-            return Err(ReadError::Format { path });
+            let text = format!(
+                "{tried}: expected lines `cpuN user nice system idle iowait ...`, found none"
+            );
+            return Err(Fault::new(Exit::Environment, text));
         }
         for (cpu, counters) in &mut cpus {
             counters.cpuidle = residency(roots, *cpu);
@@ -158,7 +139,8 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
 /// tells its time.
 fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     let states = attr::entries(&roots.cpu(cpu, "cpuidle"));
-    let time = |state: &PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
+    let time =
+        |state: &std::path::PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
     let sum = states
         .iter()
         .try_fold(Nanos::ZERO, |sum, state| Some(sum + time(state)?));

@@ -1,6 +1,6 @@
 //! The errors of changing a setting under the restore guard.
 
-use q2c_result::Exit;
+use q2c_model::{Exit, Fault};
 use std::io;
 use std::path::PathBuf;
 
@@ -86,10 +86,8 @@ pub enum RestoreError {
     },
 }
 
-impl RestoreError {
-    /// The exit code of a command that ends with this error.
-    #[must_use]
-    pub const fn exit(&self) -> Exit {
-        Exit::Environment
+impl From<RestoreError> for Fault {
+    fn from(error: RestoreError) -> Fault {
+        Fault::from_error(Exit::Environment, error)
     }
 }

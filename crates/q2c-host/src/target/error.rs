@@ -1,8 +1,7 @@
 //! The errors of checking and opening a target.
 
 use crate::block::NoCharacterDevice;
-use q2c_model::Bytes;
-use q2c_result::Exit;
+use q2c_model::{Bytes, Exit, Fault};
 use q2c_sys::nvme::NvmeError;
 use std::io;
 use std::path::PathBuf;
@@ -243,11 +242,11 @@ impl TargetError {
             _ => false,
         }
     }
+}
 
-    /// The exit code of a command that ends with this error.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
+impl From<TargetError> for Fault {
+    fn from(error: TargetError) -> Fault {
+        let exit = match &error {
             TargetError::Stopped { .. } => Exit::Interrupted,
             TargetError::Failed { .. } => Exit::Device,
             // EIO, and a disk that ran full while the scratch file was written.
@@ -255,6 +254,7 @@ impl TargetError {
                 Exit::Device
             }
             _ => Exit::Target,
-        }
+        };
+        Fault::from_error(exit, error)
     }
 }

@@ -4,10 +4,7 @@ use super::{Border, CpuOrder, Topology, cpu_order};
 use crate::Roots;
 use crate::block::{Interrupts, TargetDisk};
 use crate::cpu_list;
-use q2c_model::CpuId;
-use q2c_result::Exit;
-use std::io;
-use thiserror::Error;
+use q2c_model::{CpuId, Exit, Fault, OrFault};
 
 /// The CPUs that this process may run on, by ascending number. Every command takes the CPUs of its
 /// threads from an `AllowedCpus`.
@@ -45,39 +42,6 @@ pub struct ChosenCpus {
     pub borders: Vec<Border>,
 }
 
-/// Why CPUs could not be chosen.
-#[derive(Debug, Error)]
-pub enum CpuChoiceError {
-    /// The kernel did not say on which CPUs this process may run.
-    #[error("find the CPUs that q2c may run on: {0}")]
-    Unknown(#[from] io::Error),
-    /// A CPU was named that this process may not run on.
-    #[error(
-        "use {cpu}: q2c may run on CPUs {} here; name some of them with --cpus",
-        numbers(allowed)
-    )]
-    NotAllowed {
-        /// The CPU that was named.
-        cpu: CpuId,
-        /// The CPUs that may be used.
-        allowed: Vec<CpuId>,
-    },
-    /// A CPU was named twice where each counts as one.
-    #[error("use {0} twice: name each CPU once")]
-    Twice(CpuId),
-}
-
-impl CpuChoiceError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            CpuChoiceError::Unknown(_) => Exit::Environment,
-            CpuChoiceError::NotAllowed { .. } | CpuChoiceError::Twice(_) => Exit::Usage,
-        }
-    }
-}
-
 fn numbers(cpus: &[CpuId]) -> String {
     let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
     numbers.join(", ")
@@ -88,8 +52,10 @@ impl AllowedCpus {
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn read() -> Result<Self, CpuChoiceError> {
-        Ok(AllowedCpus::of(q2c_sys::thread::allowed_cpus()?))
+    pub fn read() -> Result<Self, Fault> {
+        let cpus = q2c_sys::thread::allowed_cpus();
+        let cpus = cpus.or_fault(Exit::Environment, "find the CPUs that q2c may run on")?;
+        Ok(AllowedCpus::of(cpus))
     }
 
     /// These CPUs, which must be in ascending order.
@@ -117,7 +83,7 @@ impl AllowedCpus {
         &self,
         named: Option<&[CpuId]>,
         unnamed: UnnamedCpus<'_>,
-    ) -> Result<ChosenCpus, CpuChoiceError> {
+    ) -> Result<ChosenCpus, Fault> {
         let Some(named) = named else {
             return Ok(self.unnamed(unnamed));
         };
@@ -125,7 +91,8 @@ impl AllowedCpus {
         for (at, &cpu) in named.iter().enumerate() {
             self.check(cpu)?;
             if each_once && named[..at].contains(&cpu) {
-                return Err(CpuChoiceError::Twice(cpu));
+                let text = format!("use {cpu} twice: name each CPU once");
+                return Err(Fault::new(Exit::Usage, text));
             }
         }
         Ok(ChosenCpus {
@@ -139,14 +106,15 @@ impl AllowedCpus {
     ///
     /// # Errors
     /// It may not.
-    pub fn check(&self, cpu: CpuId) -> Result<(), CpuChoiceError> {
-        match self.0.contains(&cpu) {
-            true => Ok(()),
-            false => Err(CpuChoiceError::NotAllowed {
-                cpu,
-                allowed: self.0.clone(),
-            }),
+    pub fn check(&self, cpu: CpuId) -> Result<(), Fault> {
+        if self.0.contains(&cpu) {
+            return Ok(());
         }
+        let text = format!(
+            "use {cpu}: q2c may run on CPUs {} here; name some of them with --cpus",
+            numbers(&self.0)
+        );
+        Err(Fault::new(Exit::Usage, text))
     }
 
     /// A CPU that none of the `busy` threads has, from the last to the first, for threads beside

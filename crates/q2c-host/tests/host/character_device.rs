@@ -4,7 +4,7 @@
 use crate::tree::Tree;
 use q2c_host::block::{self, CharacterDevice, NoCharacterDevice};
 use q2c_host::target::{TargetError, Wanted, WriteLeave, open};
-use q2c_model::{Bytes, DevId};
+use q2c_model::{Bytes, DevId, Fault};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ fn a_namespace_in_use_is_not_written_by_commands() {
             mounted.to_string().contains("mounted at /data"),
             "{mounted}"
         );
-        assert_eq!(mounted.exit(), Exit::Target);
+        assert_eq!(Fault::from(mounted).exit(), Exit::Target);
     }
     // Now the namespace is free. The next step is to hold the block device, which does not exist
     // here.

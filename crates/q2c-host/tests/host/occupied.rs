@@ -4,7 +4,7 @@ use crate::loop_device::LoopDevice;
 use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
-use q2c_model::{Bytes, DevId};
+use q2c_model::{Bytes, DevId, Fault};
 use q2c_result::{Exit, TargetKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -232,7 +232,10 @@ fn a_read_only_device_is_unfit() {
     let refused = |major, minor| {
         let id = FileId::Device(DevId { major, minor });
         let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id);
-        refused.map_err(|error| (error.exit(), error.to_string()))
+        refused.map_err(|error| {
+            let fault = Fault::from(error);
+            (fault.exit(), fault.to_string())
+        })
     };
     assert_eq!(refused(8, 1), Ok(()));
     let (exit, words) = refused(8, 16).unwrap_err();

@@ -2,7 +2,7 @@
 
 use q2c_host::Roots;
 use q2c_host::target::{OpenTarget, Scratch, TargetError, Wanted, WriteLeave, open};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault};
 use q2c_result::{Exit, TargetKind};
 use rustix::fs::FallocateFlags;
 use std::fs::{self, File};
@@ -113,7 +113,10 @@ fn scratch_files_end_with_what_went_wrong() {
         done.0 < 2 << 20
     };
     let stopped = Scratch::create(&path, Bytes(5 << 20), 1, &mut until_two).unwrap_err();
-    assert_eq!((stopped.exit(), seen), (Exit::Interrupted, vec![1, 2]));
+    assert_eq!(
+        (Fault::from(stopped).exit(), seen),
+        (Exit::Interrupted, vec![1, 2])
+    );
     assert!(!path.exists());
     let kept = scratch(dir.path()).keep();
     assert!(kept.exists());
@@ -135,7 +138,7 @@ fn things_that_are_no_target() {
             refused.to_string().contains(&format!("it is a {name}")),
             "{refused}"
         );
-        assert_eq!(refused.exit(), Exit::Target);
+        assert_eq!(Fault::from(refused).exit(), Exit::Target);
     }
     let missing = read(&dir.path().join("missing")).unwrap_err();
     assert!(

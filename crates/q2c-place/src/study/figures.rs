@@ -1,11 +1,11 @@
 //! The figures of each policy, from its starts.
 
 use super::{Request, SetupOf, placement};
-use crate::error::PlaceError;
 use crate::latency;
 use crate::map::SmtMap;
 use crate::rules::Rules;
 use crate::sim::{Account, Costs, Outcome, Policy, Sharing, Task, Times, run};
+use q2c_model::{Exit, Fault};
 use q2c_result::place::{PolicyFigures, PolicyName, States};
 use q2c_stats::{mean, percentile, sorted};
 use rayon::prelude::*;
@@ -44,12 +44,12 @@ impl Figures {
 }
 
 impl Runs<'_> {
-    pub fn all(&self) -> Result<Figures, PlaceError> {
+    pub fn all(&self) -> Result<Figures, Fault> {
         let all = POLICIES.into_iter().map(|policy| self.of(policy));
         Ok(Figures(all.collect::<Result<_, _>>()?))
     }
 
-    fn of(&self, name: PolicyName) -> Result<PolicyFigures, PlaceError> {
+    fn of(&self, name: PolicyName) -> Result<PolicyFigures, Fault> {
         let policy = self.policy(name);
         let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
         // A fixed placement without sleeps has nothing that a start could change.
@@ -79,14 +79,20 @@ impl Runs<'_> {
             account,
         } in outcomes
         {
-            slowdowns.push(c_slowdown.ok_or_else(|| PlaceError::NoEnd {
-                most_s: times.most_s,
-                policy: format!("{name:?}").to_lowercase(),
-                work_s: self.of.work_s,
-            })?);
+            slowdowns.push(c_slowdown.ok_or_else(|| self.no_end(name, times.most_s))?);
             add(&mut sum, &account);
         }
         Ok(self.figures(name, &sorted(&slowdowns), &sum))
+    }
+
+    /// The fault of a computing task that did not end within the longest time.
+    fn no_end(&self, name: PolicyName, most_s: f64) -> Fault {
+        let policy = format!("{name:?}").to_lowercase();
+        let work_s = self.of.work_s;
+        let text = format!(
+            "simulate placements: a computing task did not end within {most_s} simulated seconds under {policy}; use fewer tasks or --work below {work_s} s"
+        );
+        Fault::new(Exit::Usage, text)
     }
 
     fn policy(&self, name: PolicyName) -> Policy {

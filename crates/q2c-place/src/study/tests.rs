@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::speed;
+use q2c_model::Exit;
 
 fn published_result() -> PlaceSimResult {
     simulate(&Request {
@@ -85,5 +86,7 @@ fn a_set_up_without_compute_tasks_is_refused() {
         starts: 1,
         seed: 1,
     };
-    assert!(matches!(simulate(&request), Err(PlaceError::NoCompute)));
+    let refused = simulate(&request).unwrap_err();
+    assert_eq!(refused.exit(), Exit::Usage);
+    assert!(refused.message().contains("found none"), "{refused}");
 }

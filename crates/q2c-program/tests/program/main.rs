@@ -7,8 +7,8 @@ mod copying;
 #[cfg(test)]
 mod reading;
 
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
-use q2c_program::{ProgramError, Taken, read};
+use q2c_model::{Bytes, DevId, Fault, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_program::{Taken, read};
 use q2c_result::program::Pattern;
 use q2c_trace::TraceWriter;
 use std::sync::atomic::AtomicBool;
@@ -76,7 +76,7 @@ fn records(streams: &[Stream]) -> Vec<IoRecord> {
 }
 
 /// Writes a trace of the records and reads the pattern of it, with the processes `of` alone.
-fn of_trace(records: &[IoRecord], meta: TraceMeta, of: &[&str]) -> Result<Pattern, ProgramError> {
+fn of_trace(records: &[IoRecord], meta: TraceMeta, of: &[&str]) -> Result<Pattern, Fault> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.parquet");
     let mut writer = TraceWriter::create(&path, meta).expect("a new trace");

@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use q2c_model::Direction;
+use q2c_model::{Direction, Fault};
 use q2c_stats::Histogram;
 use std::path::Path;
 
@@ -152,7 +152,7 @@ proptest! {
 }
 
 /// The same of a recording that lost so many events.
-fn of_lossy(records: &[IoRecord], lost: u64, of: &[&str]) -> Result<Pattern, ProgramError> {
+fn of_lossy(records: &[IoRecord], lost: u64, of: &[&str]) -> Result<Pattern, Fault> {
     let meta = TraceMeta {
         lost,
         ..TraceMeta::default()

@@ -1,11 +1,12 @@
 //! A document as a page.
 
-use super::page::{RenderError, started};
+use super::page::started;
 use super::shell::Shell;
 use crate::document::{Document, Part, Section};
 use crate::plot::Plot;
 use crate::said::{Said, Weight};
 use askama::Template;
+use q2c_model::{Exit, Fault, OrFault};
 
 #[derive(Template)]
 #[template(path = "document.html")]
@@ -24,7 +25,7 @@ struct Page<'a> {
 ///
 /// # Errors
 /// The template could not be filled; its types leave no way for that.
-pub(crate) fn page(of: &Document<'_>) -> Result<String, RenderError> {
+pub(crate) fn page(of: &Document<'_>) -> Result<String, Fault> {
     let is_alarm = |said: &&Said| said.weight != Weight::Plain;
     let (alarms, conditions) = of.notices.iter().partition(is_alarm);
     let sections = of.sections.iter();
@@ -37,7 +38,7 @@ pub(crate) fn page(of: &Document<'_>) -> Result<String, RenderError> {
         warnings: of.warnings.iter().map(Said::warning).collect(),
         result: of,
     };
-    Ok(page.render()?)
+    page.render().or_fault(Exit::Internal, "fill the report's template")
 }
 
 /// The class of a row in the style sheet.

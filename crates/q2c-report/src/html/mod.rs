@@ -15,4 +15,3 @@ mod shell;
 pub(crate) use document::page;
 pub(crate) use page::started;
 
-pub use page::RenderError;

@@ -1,12 +1,6 @@
 //! What pages need beside their templates.
 
 use std::time::{Duration, UNIX_EPOCH};
-use thiserror::Error;
-
-/// The error of a page that could not be made.
-#[derive(Debug, Error)]
-#[error("fill the report's template: {0}")]
-pub struct RenderError(#[from] askama::Error);
 
 /// The start as `2026-01-01 00:00 UTC`; after the year 9999 as seconds since 1970.
 pub(crate) fn started(unix_s: u64) -> String {

@@ -5,7 +5,6 @@
 use crate::page::{Look, Page};
 use crate::{bench, fixture, tune_jobs};
 use q2c_report::Reported;
-use q2c_report::html;
 use q2c_result::kernel_watch::KernelInterval;
 use serde_json::json;
 
@@ -66,7 +65,7 @@ const EVERYTHING: &str = "(async () => {
 })()";
 
 /// Opens a page on each screen in each scheme, and asserts that all of it can be read.
-fn assert_readable(name: &str, page: Result<String, html::RenderError>, most_tall: Option<u64>) {
+fn assert_readable(name: &str, page: Result<String, q2c_model::Fault>, most_tall: Option<u64>) {
     let html = page.expect("make the page");
     assert!(html.len() < 1_200_000, "{name}: {} bytes", html.len());
     let Some(mut page) = Page::open_html(name, &html) else {

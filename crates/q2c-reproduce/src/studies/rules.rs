@@ -2,13 +2,10 @@
 //! sources.
 
 use crate::file::{Experiment, RulesAsked};
-use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_model::{Bytes, CostModel, Fault, Nanos};
 use q2c_result::reproduce::{Point, PointTrial, StatedError};
 use q2c_sim::{Arrival, Limits, Objective};
-use q2c_study::{
-    Contest, GroupLoss, Holding, SourceError, SourceOptions, Study, StudyError, Timing, Trace,
-    read_library,
-};
+use q2c_study::{Contest, GroupLoss, Holding, SourceOptions, Study, Timing, Trace, read_library};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +43,7 @@ pub fn stated() -> StatedError {
 ///
 /// # Errors
 /// A file cannot be written there, or a pattern cannot be read.
-pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<Trace>, SourceError> {
+pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
     let options = SourceOptions::as_stated(Holding {
         memory: MEMORY,
         folder: folder.to_owned(),
@@ -75,7 +72,7 @@ pub fn points(
     draw: Draw,
     stop: &AtomicBool,
     told: &mut dyn FnMut(usize),
-) -> Result<Vec<Point>, StudyError> {
+) -> Result<Vec<Point>, Fault> {
     let cost = CostModel::published();
     let study = Study {
         traces,

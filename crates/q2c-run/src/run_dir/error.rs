@@ -2,7 +2,7 @@
 
 use super::checked::PlanFault;
 use super::identity::Difference;
-use q2c_result::Exit;
+use q2c_model::{Exit, Fault};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -135,11 +135,7 @@ pub enum RunDirError {
 }
 
 impl RunDirError {
-    /// The exit code of a command that cannot make, read or write a run's folder. A limit on open
-    /// files is the machine's, as are permissions; a folder that is none of a run that can go on is
-    /// a bad input.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
+    fn exit(&self) -> Exit {
         match self {
             RunDirError::NotMade { source, .. } => Exit::of_output(source),
             RunDirError::Io { source, .. } if refused(source) => Exit::Environment,
@@ -153,14 +149,15 @@ impl RunDirError {
         }
     }
 
-    /// The exit code of a command that cannot open the folder of a run to go on with it: whatever
-    /// cannot be read there is a bad input.
+    /// The fault where the folder of a run cannot be opened to go on with it: whatever cannot be
+    /// read there is a bad input.
     #[must_use]
-    pub fn exit_of_resume(&self) -> Exit {
-        match self {
+    pub fn on_resume(self) -> Fault {
+        let exit = match &self {
             RunDirError::Io { source, .. } if !Exit::is_limit(source) => Exit::Input,
             _ => self.exit(),
-        }
+        };
+        Fault::from_error(exit, self)
     }
 
     /// Makes an error of a folder that cannot be made.
@@ -187,6 +184,14 @@ impl RunDirError {
                 source,
             },
         }
+    }
+}
+
+/// The fault where a run's folder cannot be made, read or written. A limit on open files is the
+/// machine's, as are permissions; a folder that is none of a run that can go on is a bad input.
+impl From<RunDirError> for Fault {
+    fn from(error: RunDirError) -> Fault {
+        Fault::from_error(error.exit(), error)
     }
 }
 
@@ -223,13 +228,13 @@ mod tests {
         let of = |errno| RunDirError::io("read", path, io::Error::from_raw_os_error(errno));
         let (limit, unread) = (of(24), of(5));
         assert_eq!(limit.exit(), Exit::Environment);
-        assert_eq!(limit.exit_of_resume(), Exit::Environment);
+        assert_eq!(of(24).on_resume().exit(), Exit::Environment);
         let closed = of(13);
         assert_eq!(closed.exit(), Exit::Environment);
-        assert_eq!(closed.exit_of_resume(), Exit::Input);
+        assert_eq!(of(13).on_resume().exit(), Exit::Input);
         assert!(closed.to_string().contains("--out"), "{closed}");
         assert_eq!(unread.exit(), Exit::Device);
-        assert_eq!(unread.exit_of_resume(), Exit::Input);
+        assert_eq!(unread.on_resume().exit(), Exit::Input);
         let limit = io::Error::from_raw_os_error(24);
         assert_eq!(RunDirError::not_made(path, limit).exit(), Exit::Environment);
         let full = io::Error::from_raw_os_error(28);

@@ -1,10 +1,10 @@
 //! The budget: which trials are left, how long they take, and how many rounds fit.
 
-use super::error::RunError;
 use super::event::spoken;
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::settings::Settings;
+use q2c_model::Fault;
 use serde::Serialize;
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl Forecast {
     ///
     /// # Errors
     /// Settings or a plan that break the runner's contract.
-    pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, RunError> {
+    pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, Fault> {
         settings.check()?;
         let ledger = Ledger::new(plan, settings)?;
         Ok(forecast(&ledger, settings, 0.0))

@@ -1,6 +1,6 @@
 //! A line of `cells.jsonl`.
 
-use super::error::RunError;
+use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ impl<C, O: Serialize> Entry<C, O> {
         &self,
         metric: impl Fn(&O) -> f64,
         (unit, most): (&'static str, f64),
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Fault> {
         let bounded = self.result.ok().filter(|_| most.is_finite());
         let least = [
             (self.seconds, "s of length"),
@@ -44,12 +44,13 @@ impl<C, O: Serialize> Entry<C, O> {
         };
         match negative.or_else(above) {
             None => Ok(()),
-            Some((found, what)) => Err(RunError::Figure {
-                key: self.key.clone(),
-                trial: self.trial,
-                what,
-                found,
-            }),
+            Some((found, what)) => {
+                let (key, trial) = (&self.key, self.trial);
+                let text = format!(
+                    "resume: trial {trial} of {key} in the journal has {found} {what}, which no trial has; take its line out of cells.jsonl, and it runs again"
+                );
+                Err(Fault::new(Exit::Input, text))
+            }
         }
     }
 }
@@ -105,10 +106,10 @@ mod tests {
                 cell: (),
                 result: TrialResult::Ok((iops, vec![1.0, inside])),
             };
-            match entry.check(|(iops, _)| *iops, ("IOPS", most)) {
-                Err(RunError::Figure { found, .. }) => Some(found),
-                _ => None,
-            }
+            let checked = entry.check(|(iops, _)| *iops, ("IOPS", most));
+            let text = checked.err()?.to_string();
+            let (_, found) = text.split_once(" in the journal has ")?;
+            found.split(' ').next()?.parse::<f64>().ok()
         };
         assert_eq!(found(1.0, 5e6, 2.0, 1e24), None);
         assert_eq!(found(-1.0, 5e6, 2.0, 1e24), Some(-1.0));

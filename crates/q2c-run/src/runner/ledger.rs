@@ -1,11 +1,11 @@
 //! The journal of a run in memory.
 
 use super::entry::{Entry, TrialResult};
-use super::error::RunError;
 use super::estimate::Estimate;
 use super::plan::{CellPlan, Plan};
 use super::settings::Settings;
 use super::summary::Trial;
+use q2c_model::{Exit, Fault, OrFault};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,7 +34,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     pub(super) fn new<P: Plan<Cell = C, Outcome = O>>(
         plan: &P,
         settings: &Settings,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, Fault> {
         let cells = plan.cells();
         check(&cells)?;
         let index = cells
@@ -58,7 +58,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         &mut self,
         entry: Entry<C, O>,
         invalid: impl Fn(&O) -> Option<String>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Fault> {
         let cell = self.cell_of(&entry)?;
         self.check_same(cell, &entry)?;
         self.spent_s += entry.seconds;
@@ -78,30 +78,26 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         Ok(())
     }
 
-    fn cell_of(&self, entry: &Entry<C, O>) -> Result<usize, RunError> {
-        let other = |reason: &str| RunError::OtherPlan {
-            key: entry.key.clone(),
-            reason: reason.to_owned(),
-        };
+    fn cell_of(&self, entry: &Entry<C, O>) -> Result<usize, Fault> {
         match self.index.get(&entry.key) {
-            None => Err(other("is not in this plan")),
+            None => Err(other_plan(&entry.key, "is not in this plan")),
             Some(&cell) if self.done(cell, entry.trial) => {
-                Err(other(&format!("has trial {} twice", entry.trial)))
+                let reason = format!("has trial {} twice", entry.trial);
+                Err(other_plan(&entry.key, &reason))
             }
             Some(&cell) => Ok(cell),
         }
     }
 
-    fn check_same(&self, cell: usize, entry: &Entry<C, O>) -> Result<(), RunError> {
-        let text =
-            |cell: &C| serde_json::to_string(cell).map_err(|e| RunError::Plan(e.to_string()));
+    fn check_same(&self, cell: usize, entry: &Entry<C, O>) -> Result<(), Fault> {
+        let text = |cell: &C| serde_json::to_string(cell).or_fault(Exit::Device, "run the plan");
         let (stored, planned) = (text(&entry.cell)?, text(&self.cells[cell].cell)?);
         match stored == planned {
             true => Ok(()),
-            false => Err(RunError::OtherPlan {
-                key: entry.key.clone(),
-                reason: format!("was {stored}, is {planned} in this plan"),
-            }),
+            false => {
+                let reason = format!("was {stored}, is {planned} in this plan");
+                Err(other_plan(&entry.key, &reason))
+            }
         }
     }
 
@@ -169,6 +165,14 @@ pub(super) fn fault<O>(
     }
 }
 
+/// The fault of a journal of a plan with other cells. `reason` is how its cell differs.
+fn other_plan(key: &str, reason: &str) -> Fault {
+    let text = format!(
+        "resume: cell \"{key}\" in the journal {reason}; resume with the plan.toml of the run"
+    );
+    Fault::new(Exit::Input, text)
+}
+
 fn reason_impossible<O>(trial: &Trial<O>) -> Option<&str> {
     match &trial.result {
         TrialResult::Impossible(reason) => Some(reason),
@@ -176,8 +180,8 @@ fn reason_impossible<O>(trial: &Trial<O>) -> Option<&str> {
     }
 }
 
-fn check<C>(cells: &[CellPlan<C>]) -> Result<(), RunError> {
-    let bad = |what: String| Err(RunError::Plan(what));
+fn check<C>(cells: &[CellPlan<C>]) -> Result<(), Fault> {
+    let bad = |what: String| Err(Fault::new(Exit::Device, format!("run the plan: {what}")));
     let mut seen = HashMap::new();
     for cell in cells {
         if seen.insert(&cell.key, ()).is_some() {

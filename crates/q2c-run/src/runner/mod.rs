@@ -102,7 +102,6 @@
 mod budget;
 mod clock;
 mod entry;
-mod error;
 mod estimate;
 mod event;
 mod ledger;
@@ -120,7 +119,6 @@ mod warnings;
 pub use budget::Forecast;
 pub use clock::{Clock, SystemClock};
 pub use entry::{Entry, TrialResult};
-pub use error::RunError;
 pub use event::{Event, Position, Subject, TrialFacts, spoken};
 pub use plan::{CellError, CellPlan, Context, Plan};
 pub use precision::{Precision, median_interval};

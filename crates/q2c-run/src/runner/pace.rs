@@ -1,17 +1,17 @@
 //! How a session keeps to its budget, and its progress.
 
 use super::budget::{cost, forecast};
-use super::error::RunError;
 use super::event::{Event, Position};
 use super::plan::Plan;
 use super::session::Session;
 use super::warnings;
+use q2c_model::Fault;
 
 impl<P: Plan> Session<'_, P> {
     /// Whether the next round, of which no trial has run yet, fits the budget. The first round
     /// always does. A round that was asked for and is left out is logged and warned of; one that
     /// only precision wants is left out silently.
-    pub(super) fn affords_round(&mut self) -> Result<bool, RunError> {
+    pub(super) fn affords_round(&mut self) -> Result<bool, Fault> {
         let Some(budget) = self.settings.budget else {
             return Ok(true);
         };

@@ -3,7 +3,6 @@
 use super::budget::forecast;
 use super::clock::Clock;
 use super::entry::Entry;
-use super::error::RunError;
 use super::event::Event;
 use super::ledger::{FIRST_TRIALS, Ledger};
 use super::order::Order;
@@ -13,6 +12,7 @@ use super::settings::Settings;
 use super::summary::{End, Summary};
 use super::warnings;
 use crate::run_dir::{RunDir, RunDirError, RunState};
+use q2c_model::Fault;
 use q2c_result::Warning;
 use std::sync::atomic::AtomicBool;
 
@@ -31,11 +31,11 @@ pub struct Runner<'a> {
 /// The reason why a session stops before its last step.
 pub(super) enum Halt {
     End(End),
-    Error(RunError),
+    Error(Fault),
 }
 
-impl From<RunError> for Halt {
-    fn from(error: RunError) -> Self {
+impl From<Fault> for Halt {
+    fn from(error: Fault) -> Self {
         Halt::Error(error)
     }
 }
@@ -57,7 +57,7 @@ impl Runner<'_> {
         &mut self,
         plan: &mut P,
         folder: &mut RunDir,
-    ) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
+    ) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         self.settings.check()?;
         let mut ledger = Ledger::new(plan, self.settings)?;
         let own = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
@@ -103,7 +103,7 @@ pub(super) struct Session<'a, P: Plan> {
 }
 
 impl<P: Plan> Session<'_, P> {
-    fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
+    fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         let forecast = forecast(&self.ledger, self.settings, self.spent_before_s);
         self.tell(&Event::Forecast(forecast))?;
         let end = match self.rounds() {
@@ -142,7 +142,7 @@ impl<P: Plan> Session<'_, P> {
     }
 
     /// Says that `cell` gets no further trials, after the trial that decided it.
-    fn tell_given_up(&mut self, cell: usize) -> Result<(), RunError> {
+    fn tell_given_up(&mut self, cell: usize) -> Result<(), Fault> {
         let decided = self.round + 1 == FIRST_TRIALS && self.settings.max_trials() > FIRST_TRIALS;
         let Some(why) = self.ledger.given_up(cell).filter(|_| decided) else {
             return Ok(());
@@ -175,13 +175,13 @@ impl<P: Plan> Session<'_, P> {
     }
 
     /// Reports an event to the log and the display.
-    pub(super) fn tell(&mut self, event: &Event) -> Result<(), RunError> {
+    pub(super) fn tell(&mut self, event: &Event) -> Result<(), Fault> {
         self.folder.log(&event.to_string())?;
         self.progress.event(event);
         Ok(())
     }
 
-    fn close(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
+    fn close(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         let elapsed_s = self.elapsed_s();
         self.warnings
             .extend(warnings::over_budget(elapsed_s, self.settings));

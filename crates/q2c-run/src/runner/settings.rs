@@ -1,7 +1,7 @@
 //! The settings of a run.
 
-use super::error::RunError;
 use super::precision::Precision;
+use q2c_model::{Exit, Fault};
 use std::time::Duration;
 
 /// The settings of a run: number and order of trials, budget and precision.
@@ -40,8 +40,8 @@ impl Settings {
         self.trials.max(more)
     }
 
-    pub(super) fn check(&self) -> Result<(), RunError> {
-        let bad = |what: &str| Err(RunError::Settings(what.to_owned()));
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        let bad = |what: &str| Err(Fault::new(Exit::Device, format!("run the plan: {what}")));
         if self.trials == 0 {
             return bad("expected at least 1 trial per cell, found 0");
         }

@@ -1,12 +1,12 @@
 //! One step of a session: a trial of a cell, from its announcement to its line in the journal.
 
 use super::entry::{Entry, TrialResult};
-use super::error::RunError;
 use super::event::{Event, Subject, TrialFacts};
 use super::order::trial_seed;
 use super::plan::{CellError, CellPlan, Context, Plan};
 use super::session::{Halt, Session};
 use super::summary::End;
+use q2c_model::{Exit, Fault};
 use std::sync::atomic::Ordering;
 
 /// A trial's outcome, its length in seconds, and its notes.
@@ -57,7 +57,7 @@ impl<P: Plan> Session<'_, P> {
         subject: &Subject,
         seconds: f64,
         result: TrialResult<P::Outcome>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Fault> {
         let entry = Entry {
             key: cell.key.clone(),
             trial: subject.trial,
@@ -112,16 +112,18 @@ fn sort_out<O>(outcome: Result<O, CellError>, subject: &Subject) -> Result<Trial
 }
 
 /// The entry as a resume would read it. An entry that does not survive JSON is an error.
-fn read_back<C, O>(entry: &Entry<C, O>) -> Result<Entry<C, O>, RunError>
+fn read_back<C, O>(entry: &Entry<C, O>) -> Result<Entry<C, O>, Fault>
 where
     C: serde::Serialize + serde::de::DeserializeOwned,
     O: serde::Serialize + serde::de::DeserializeOwned,
 {
     let json = serde_json::to_string(entry);
     json.and_then(|json| serde_json::from_str(&json))
-        .map_err(|e| RunError::Unreadable {
-            key: entry.key.clone(),
-            trial: entry.trial,
-            reason: e.to_string(),
+        .map_err(|error| {
+            let (key, trial) = (&entry.key, entry.trial);
+            let text = format!(
+                "record trial {trial} of {key}: its outcome does not survive JSON ({error})"
+            );
+            Fault::new(Exit::Device, text).with_source(error)
         })
 }

@@ -1,8 +1,9 @@
 //! A plan whose trials only advance a clock, and helpers that run it.
 
+use q2c_model::Fault;
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::progress::Progress;
-use q2c_run::runner::{Clock, Event, RunError};
+use q2c_run::runner::{Clock, Event};
 use q2c_run::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -123,7 +124,7 @@ impl Progress for Heard {
     }
 }
 
-pub type Ran = Result<Summary<u32, f64>, RunError>;
+pub type Ran = Result<Summary<u32, f64>, Fault>;
 
 /// Runs a session of `plan` in `folder`.
 pub fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> Ran {

@@ -1,7 +1,7 @@
 //! Why the scheduler cannot be used.
 
 use super::Ended;
-use q2c_result::Exit;
+use q2c_model::{Exit, Fault};
 
 /// Why the scheduler cannot be used, or no longer.
 #[derive(Debug, thiserror::Error)]
@@ -62,10 +62,8 @@ pub enum ScxError {
     NotBuilt,
 }
 
-impl ScxError {
-    /// The exit code of a command that ends with this error.
-    #[must_use]
-    pub const fn exit(&self) -> Exit {
-        Exit::Environment
+impl From<ScxError> for Fault {
+    fn from(error: ScxError) -> Fault {
+        Fault::from_error(Exit::Environment, error)
     }
 }

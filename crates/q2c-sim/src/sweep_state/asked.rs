@@ -1,11 +1,12 @@
 //! What a sweep was asked for: only states of one question can be put together.
 
-use super::error::SweepStateError;
+use super::error::too_many_corners;
 use crate::batch::{Charges, Rule};
 use crate::closed::Drive;
-use q2c_model::{CostModel, Nanos};
+use q2c_model::{CostModel, Exit, Fault, Nanos, OrFault};
 use q2c_policy::PolicySpec;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 
 /// The configurations, the costs and the simulated time.
 #[derive(Clone, Serialize, Deserialize)]
@@ -19,11 +20,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub fn new(
-        policies: &[PolicySpec],
-        cost: &CostModel,
-        drive: Drive,
-    ) -> Result<Self, SweepStateError> {
+    pub fn new(policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> Result<Self, Fault> {
         let asked = Asked {
             policies: policies.iter().map(PolicySpec::fresh).collect(),
             cost: cost.clone(),
@@ -36,11 +33,13 @@ impl Asked {
     }
 
     /// Whether the costs are such as a machine can have, and can be swept in parts.
-    pub fn check(&self) -> Result<(), SweepStateError> {
-        self.cost.check().map_err(SweepStateError::Costs)?;
+    pub fn check(&self) -> Result<(), Fault> {
+        self.cost
+            .check()
+            .or_fault(Exit::Usage, "sweep in parts: costs")?;
         match Charges::new(&self.cost) {
             Some(_) => Ok(()),
-            None => Err(SweepStateError::Corners),
+            None => Err(too_many_corners()),
         }
     }
 
@@ -66,43 +65,53 @@ impl Asked {
     }
 
     /// Whether two states belong to one sweep, beside their configurations.
-    pub fn same_machine(&self, other: &Asked) -> Result<(), SweepStateError> {
+    pub fn same_machine(&self, other: &Asked) -> Result<(), Fault> {
         for (what, own, others) in [
             ("warm-up", self.warm_up, other.warm_up),
             ("measured time", self.measure, other.measure),
         ] {
             if own != others {
-                return Err(SweepStateError::OtherTime {
-                    what,
-                    expected: Nanos(own),
-                    found: Nanos(others),
-                });
+                return Err(other_sweep(format_args!(
+                    "a {what} of {}, found {}",
+                    Nanos(own),
+                    Nanos(others)
+                )));
             }
         }
         if self.seed != other.seed {
-            let (expected, found) = (self.seed, other.seed);
-            return Err(SweepStateError::OtherSeed { expected, found });
+            return Err(other_sweep(format_args!(
+                "the seed {}, found {}",
+                self.seed, other.seed
+            )));
         }
         match self.cost == other.cost {
             true => Ok(()),
-            false => Err(SweepStateError::OtherCosts),
+            false => Err(other_sweep(
+                "the same costs, found others; sweep both with one calibration",
+            )),
         }
     }
 
     /// Whether two states have the same configurations in the same order.
-    pub fn same_policies(&self, other: &Asked) -> Result<(), SweepStateError> {
+    pub fn same_policies(&self, other: &Asked) -> Result<(), Fault> {
         let count = self.policies.len().max(other.policies.len());
         let text = |of: &Asked, i: usize| of.policies.get(i).map(ToString::to_string);
         let differs = (0..count).find(|&i| text(self, i) != text(other, i));
         differs.map_or(Ok(()), |i| {
             let named = |of: &Asked| text(of, i).unwrap_or_else(|| "none".to_owned());
-            Err(SweepStateError::OtherConfiguration {
-                number: i,
-                expected: named(self),
-                found: named(other),
-            })
+            Err(other_sweep(format_args!(
+                "the same configurations, found {} in place of {} (number {i})",
+                named(other),
+                named(self)
+            )))
         })
     }
+}
+
+/// The fault of states that are no parts of one sweep.
+pub(super) fn other_sweep(reason: impl Display) -> Fault {
+    let text = format!("join states of sweeps: expected {reason}");
+    Fault::new(Exit::Usage, text)
 }
 
 /// Policies as their texts.

@@ -1,10 +1,11 @@
 //! The configurations of a sweep on the way through the I/Os of one device.
 
 use super::asked::Asked;
-use super::error::SweepStateError;
+use super::error::{broken, too_long, too_many_corners};
 use super::totals::Totals;
 use crate::batch::{CountingLimit, FIRST_LATENCIES, Machine, Stopped};
 use crate::recording::Recording;
+use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
 
 /// The configurations between two stretches.
@@ -65,17 +66,21 @@ impl Fed {
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Device {
-    pub fn new(asked: &Asked) -> Result<Self, SweepStateError> {
+    pub fn new(asked: &Asked) -> Result<Self, Fault> {
         let nothing = [Recording::default()];
         let drive = asked.drive();
         let limit = CountingLimit::new(Vec::new());
         let machine = Machine::of_part(&nothing, &asked.cost, drive, limit);
-        let machine = machine.ok_or(SweepStateError::Corners)?;
+        let machine = machine.ok_or_else(too_many_corners)?;
         let begin = |policy| match machine.stopped(policy) {
             Some(stopped) => Ok(stopped),
-            None => Err(SweepStateError::Rule(
-                policy.map(ToString::to_string).unwrap_or_default(),
-            )),
+            None => {
+                let policy = policy.map(ToString::to_string).unwrap_or_default();
+                let text = format!(
+                    "sweep {policy} in parts: expected sleeps up to 0.27 s, and a rule whose state can be handed over, found others; sweep the whole"
+                );
+                Err(Fault::new(Exit::Usage, text))
+            }
         };
         let stopped = asked.rules().into_iter().map(begin);
         Ok(Device {
@@ -86,7 +91,7 @@ impl Device {
     }
 
     /// Takes the configurations through further I/Os.
-    pub fn update(&mut self, asked: &Asked, some: &Recording) -> Result<(), SweepStateError> {
+    pub fn update(&mut self, asked: &Asked, some: &Recording) -> Result<(), Fault> {
         if some.is_empty() {
             return Ok(());
         }
@@ -97,12 +102,12 @@ impl Device {
         let part = [some.clone()];
         let limit = CountingLimit::new(first.clone());
         let machine = Machine::of_part(&part, &asked.cost, asked.drive(), limit);
-        let machine = machine.ok_or(SweepStateError::TooLong)?;
+        let machine = machine.ok_or_else(too_long)?;
         let mut stopped = self.stopped.clone();
         let went = machine.go_through(&asked.rules(), &mut stopped);
-        went.ok_or(SweepStateError::Broken)?;
+        went.ok_or_else(broken)?;
         if !stopped.iter().all(Stopped::is_sound) {
-            return Err(SweepStateError::TooLong);
+            return Err(too_long());
         }
         *self = Device {
             fed: self.fed.with(some),
@@ -137,12 +142,12 @@ impl Device {
     }
 
     /// Whether its configurations are those that were asked for: a stretch of nothing can be taken.
-    pub fn check(&self, asked: &Asked) -> Result<(), SweepStateError> {
+    pub fn check(&self, asked: &Asked) -> Result<(), Fault> {
         let nothing = [Recording::default()];
         let limit = CountingLimit::new(Vec::new());
         let machine = Machine::of_part(&nothing, &asked.cost, asked.drive(), limit);
-        let machine = machine.ok_or(SweepStateError::Corners)?;
+        let machine = machine.ok_or_else(too_many_corners)?;
         let fits = machine.resumes(&asked.rules(), &self.stopped);
-        fits.then_some(()).ok_or(SweepStateError::Broken)
+        fits.then_some(()).ok_or_else(broken)
     }
 }

@@ -8,7 +8,6 @@ mod joined;
 mod told;
 mod totals;
 
-pub use error::SweepStateError;
 pub use told::SweptVolumes;
 
 use crate::batch::Charges;
@@ -16,8 +15,9 @@ use crate::closed::Drive;
 use crate::recording::Recording;
 use asked::Asked;
 use device::{Device, Fed};
-use q2c_model::CostModel;
+use error::{broken, ended};
 use q2c_model::stored::StoredForm;
+use q2c_model::{CostModel, Exit, Fault, OrFault};
 use q2c_policy::PolicySpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -88,7 +88,7 @@ impl SweepState {
         policies: &[PolicySpec],
         cost: &CostModel,
         drive: Drive,
-    ) -> Result<Self, SweepStateError> {
+    ) -> Result<Self, Fault> {
         let asked = Asked::new(policies, cost, drive)?;
         let device = Device::new(&asked)?;
         Ok(SweepState {
@@ -108,8 +108,8 @@ impl SweepState {
     ///
     /// # Errors
     /// Volumes were added up before, or an I/O takes too long. The state is as before then.
-    pub fn update(&mut self, some: &Recording) -> Result<(), SweepStateError> {
-        let device = self.device.as_mut().ok_or(SweepStateError::Ended)?;
+    pub fn update(&mut self, some: &Recording) -> Result<(), Fault> {
+        let device = self.device.as_mut().ok_or_else(ended)?;
         device.update(&self.asked, some)
     }
 
@@ -156,22 +156,22 @@ impl SweepState {
     ///
     /// # Errors
     /// When the format has no form for it.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, SweepStateError> {
-        Ok(FORM.to_bytes(self)?)
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
+        FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
     /// The state that [`SweepState::to_bytes`] made these bytes of.
     ///
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
-    pub fn from_bytes(bytes: &[u8]) -> Result<SweepState, SweepStateError> {
-        let state: SweepState = FORM.from_bytes(bytes)?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<SweepState, Fault> {
+        let state: SweepState = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         state.check()?;
         Ok(state)
     }
 
     /// Whether its parts belong together, and its numbers are such as I/Os give.
-    fn check(&self) -> Result<(), SweepStateError> {
+    fn check(&self) -> Result<(), Fault> {
         self.asked.check()?;
         let count = self.asked.policies.len() + 1;
         let sound = self.totals.len() == count
@@ -179,7 +179,7 @@ impl SweepState {
             && self.totals.iter().all(Totals::is_sound)
             && self.device.iter().all(|device| device.is_sound(count));
         match sound {
-            false => Err(SweepStateError::Broken),
+            false => Err(broken()),
             true => match &self.device {
                 Some(device) => device.check(&self.asked),
                 None => Ok(()),

@@ -5,11 +5,9 @@ use crate::batch::{any_lane, drawn_cost, plain_cost, spec};
 use crate::cases::{drive, exact, ranks, same, think_cpu, wakes_late};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use q2c_model::CostModel;
+use q2c_model::{CostModel, Fault};
 use q2c_policy::PolicySpec;
-use q2c_sim::{
-    Arrival, Configuration, Drive, Outcome, Recording, SweepState, SweepStateError, sweep,
-};
+use q2c_sim::{Arrival, Configuration, Drive, Outcome, Recording, SweepState, sweep};
 
 /// I/Os `from..to` of a lane.
 fn between(lane: &Recording, from: usize, to: usize) -> Recording {
@@ -263,7 +261,7 @@ fn a_long_recording_has_the_same_percentiles() {
     equal_all(&state, &whole(&lane, &policies, &cost, drive)).expect("the same");
 }
 
-fn refused(found: Result<SweepState, SweepStateError>) -> String {
+fn refused(found: Result<SweepState, Fault>) -> String {
     found.err().expect("other sweeps").to_string()
 }
 

@@ -2,6 +2,7 @@
 
 use super::column::Column;
 use parquet::errors::ParquetError;
+use q2c_model::{Exit, Fault};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -192,6 +193,42 @@ pub enum TraceError {
         /// The error of writing JSON.
         source: serde_json::Error,
     },
+}
+
+impl TraceError {
+    /// The fault of a trace that cannot be read: its file is to blame, unless the machine is.
+    #[must_use]
+    pub fn unread(self) -> Fault {
+        let exit = match &self {
+            error if Exit::is_limit(error) => Exit::Environment,
+            TraceError::Stopped { .. } => Exit::Interrupted,
+            TraceError::Thread { .. } => Exit::Environment,
+            _ => Exit::Input,
+        };
+        Fault::from_error(exit, self)
+    }
+}
+
+/// The fault of a trace that cannot be written, or whose content cannot be used. Where it is only
+/// read, [`TraceError::unread`] is right.
+impl From<TraceError> for Fault {
+    fn from(error: TraceError) -> Fault {
+        let exit = match &error {
+            error if Exit::is_limit(error) => Exit::Environment,
+            TraceError::Stopped { .. } => Exit::Interrupted,
+            TraceError::Exists { .. } => Exit::Usage,
+            TraceError::Thread { .. } => Exit::Environment,
+            TraceError::NotMade { source, .. } => Exit::of_output(source),
+            TraceError::Io { .. }
+            | TraceError::DiskFull { .. }
+            | TraceError::Parquet { .. }
+            | TraceError::NotNamed { .. }
+            | TraceError::Incomplete { .. }
+            | TraceError::Describe { .. } => Exit::Device,
+            _ => Exit::Input,
+        };
+        Fault::from_error(exit, error)
+    }
 }
 
 /// What to do about a system's error on a recording, as the end of the message; empty where nothing

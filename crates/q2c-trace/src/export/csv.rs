@@ -2,9 +2,9 @@
 //! Parquet file has null.
 
 use super::run::{Exported, written};
-use super::{Export, ExportError, ExportFormat};
+use super::{Export, ExportFormat};
 use crate::Column;
-use q2c_model::{IoRecord, Nanos};
+use q2c_model::{Fault, IoRecord, Nanos};
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let out = of.out;
     let failed = written(of.path);
     let mut exported = Exported::default();

@@ -6,8 +6,8 @@
 //! that a replay touches nothing that was not named (`--replay_redirect`).
 
 use super::run::{Exported, NO_START, start, written};
-use super::{Export, ExportError, ExportFormat};
-use q2c_model::{DevId, IoRecord, Nanos, Op, TraceMeta};
+use super::{Export, ExportFormat};
+use q2c_model::{DevId, Fault, IoRecord, Nanos, Op, TraceMeta};
 use std::io::{self, Write};
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
@@ -21,7 +21,7 @@ const LONGEST_NAME: usize = 255;
 /// Most files in one log.
 const MOST_FILES: usize = 1024;
 
-fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let out = of.out;
     let failed = written(of.path);
     let zero = of.options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);

@@ -7,15 +7,12 @@
 mod blkparse;
 mod chrome;
 mod csv;
-mod error;
 mod fio_iolog;
 mod run;
 
-pub use error::ExportError;
 pub use run::{Exported, file, trace};
 
-use crate::TraceError;
-use q2c_model::{IoRecord, Nanos, TraceMeta};
+use q2c_model::{Fault, IoRecord, Nanos, TraceMeta};
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -32,7 +29,7 @@ pub struct ExportFormat {
 }
 
 /// An exporter. Its memory is bounded for any trace.
-pub type ExportFn = fn(Export<'_>) -> Result<Exported, ExportError>;
+pub type ExportFn = fn(Export<'_>) -> Result<Exported, Fault>;
 
 /// All formats that can be written.
 pub const FORMATS: &[ExportFormat] = &[
@@ -55,7 +52,7 @@ pub struct Export<'a> {
     /// The description that the trace carries.
     pub meta: &'a TraceMeta,
     /// The trace's records in the order of their starts, some thousands at a time.
-    pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, TraceError>>,
+    pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, Fault>>,
     /// The part of the trace that is written, and how it is written.
     pub options: &'a ExportOptions,
     /// Takes the text.

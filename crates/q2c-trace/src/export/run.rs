@@ -1,9 +1,9 @@
 //! Runs an exporter, and holds what all exporters share.
 
-use super::{Export, ExportError, ExportFormat, ExportOptions};
+use super::{Export, ExportFormat, ExportOptions};
 use crate::container::Temporary;
-use crate::{Scan, TraceError, TraceReader};
-use q2c_model::{IoRecord, Nanos};
+use crate::{Scan, TraceReader};
+use q2c_model::{Exit, Fault, IoRecord, Nanos, OrFault};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -36,24 +36,23 @@ pub fn trace(
     options: &ExportOptions,
     go_on: &dyn Fn() -> bool,
     out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
+) -> Result<Exported, Fault> {
     let mut scan = Scan::new();
     if let Some(window) = &options.window {
         scan = scan.starting_in(window.clone());
     }
-    let stopped = || TraceError::Stopped {
-        doing: "export trace",
-        path: path.to_owned(),
-    };
-    let records = reader.records(&scan)?;
-    let records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);
+    let records = reader.records(&scan).or_exit(Exit::Input)?;
+    let records = records.map(|records| {
+        if !go_on() {
+            let text = format!("export trace {}: stopped by a signal", path.display());
+            return Err(Fault::stopped(text));
+        }
+        records.or_exit(Exit::Input)
+    });
     // An empty selection must not write even a header.
     let mut records = records.peekable();
     if records.peek().is_none() {
-        return Err(ExportError::Nothing {
-            path: path.to_owned(),
-            left_out: 0,
-        });
+        return Err(nothing(path, 0));
     }
     let mut out = BufWriter::with_capacity(1 << 20, out);
     let exported = (format.export)(Export {
@@ -65,10 +64,7 @@ pub fn trace(
     })?;
     out.flush().map_err(written(path))?;
     match exported.written {
-        0 => Err(ExportError::Nothing {
-            path: path.to_owned(),
-            left_out: exported.left_out.values().sum(),
-        }),
+        0 => Err(nothing(path, exported.left_out.values().sum())),
         _ => Ok(exported),
     }
 }
@@ -84,13 +80,17 @@ pub fn file(
     options: &ExportOptions,
     go_on: &dyn Fn() -> bool,
     to: &Path,
-) -> Result<Exported, ExportError> {
-    let failed = |source: io::Error| ExportError::Create {
-        path: to.to_owned(),
-        source,
+) -> Result<Exported, Fault> {
+    let failed = |source: io::Error| {
+        let text = format!("export to {}: {source}", to.display());
+        Fault::new(Exit::of_output(&source), text).with_source(source)
     };
-    let taken = || ExportError::Exists {
-        path: to.to_owned(),
+    let taken = || {
+        let text = format!(
+            "export to {}: expected a new name, found an existing file; remove it or name another",
+            to.display()
+        );
+        Fault::new(Exit::Usage, text)
     };
     if to.symlink_metadata().is_ok() {
         return Err(taken());
@@ -106,13 +106,18 @@ pub fn file(
     Ok(exported)
 }
 
-/// Turns an error of writing into an [`ExportError`].
-pub(super) fn written(path: &Path) -> impl Fn(io::Error) -> ExportError + use<> {
-    let path = path.to_owned();
-    move |source| ExportError::Write {
-        path: path.clone(),
-        source,
-    }
+fn nothing(path: &Path, left_out: u64) -> Fault {
+    let text = format!(
+        "export {}: expected at least one request that can be exported, found none ({left_out} left out); widen --from and --to",
+        path.display()
+    );
+    Fault::new(Exit::Input, text)
+}
+
+/// Turns an error of writing into a fault.
+pub(super) fn written(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {
+    let tried = format!("write the export of {}", path.display());
+    move |source| Fault::new(Exit::Device, format!("{tried}: {source}")).with_source(source)
 }
 
 /// Reason for leaving out requests without any time.

@@ -3,7 +3,7 @@
 use crate::TraceError;
 use crate::blktrace::BlktraceError;
 use crate::container::todo;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -211,6 +211,28 @@ pub enum ImportError {
     /// The trace could not be written, or the sink refused the records.
     #[error(transparent)]
     Trace(#[from] TraceError),
+}
+
+impl From<ImportError> for Fault {
+    fn from(error: ImportError) -> Fault {
+        if let ImportError::Trace(error) = error {
+            return error.into();
+        }
+        let exit = match &error {
+            error if Exit::is_limit(error) => Exit::Environment,
+            ImportError::Option { .. }
+            | ImportError::Map { .. }
+            | ImportError::Pattern { .. }
+            | ImportError::Unused { .. }
+            | ImportError::Needless { .. }
+            | ImportError::Merge { .. }
+            | ImportError::Carried { .. }
+            | ImportError::NoFormat { .. } => Exit::Usage,
+            ImportError::Sort { source, .. } => Exit::of_spill(source),
+            _ => Exit::Input,
+        };
+        Fault::from_error(exit, error)
+    }
 }
 
 /// The flag of the command line that states an option.

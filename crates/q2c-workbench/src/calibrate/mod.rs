@@ -19,41 +19,11 @@ pub use unfit::Unfit;
 use crate::workload::{Stages, Step, Watched, Workload};
 use ladder::Ladder;
 use point::{BesidePolling, Interrupted, Levels, Point};
-use q2c_engine::RunError;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::LaneMethod;
-use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{Event, Progress, spoken};
 use std::sync::atomic::{AtomicBool, Ordering};
-use thiserror::Error;
-
-/// The reasons for which there is no calibration.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CalibrateError {
-    /// A lane could not be set up, or an engine broke.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// An I/O failed or was short. The text names the first one.
-    #[error("{0}")]
-    Io(String),
-    /// A signal or the caller stopped the calibration.
-    #[error("calibrate: stopped by a signal")]
-    Stopped,
-}
-
-impl CalibrateError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            CalibrateError::Run(_) => Exit::Environment,
-            CalibrateError::Io(_) => Exit::Device,
-            CalibrateError::Stopped => Exit::Interrupted,
-        }
-    }
-}
 
 /// Length of the polling before and after each point.
 const POLL_SLICE: Nanos = Nanos::from_millis(30);
@@ -82,7 +52,7 @@ pub fn calibrate(
     seed: u64,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
-) -> Result<Vec<Calibration>, CalibrateError> {
+) -> Result<Vec<Calibration>, Fault> {
     // Costs do not depend on think time, and a short stage needs many I/Os.
     let workload = &Workload {
         think: None,
@@ -203,7 +173,7 @@ fn unsplit(workload: &Workload) -> Option<u64> {
 impl Bench<'_> {
     /// The block size for the points in which the completion comes after the wake-up, and their
     /// sleeps: the first block size that is slow enough, else the largest that fits the target.
-    fn roomy_block(&self) -> Result<Option<(Bytes, Ladder)>, CalibrateError> {
+    fn roomy_block(&self) -> Result<Option<(Bytes, Ladder)>, Fault> {
         let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
         blocks.retain(|&block| block <= self.workload.span.0);
         for block in blocks {
@@ -216,7 +186,7 @@ impl Bench<'_> {
         Ok(chosen.map(|(block, p10)| (block, Ladder::clear(p10))))
     }
 
-    fn one(&self, bs: Bytes, shared: &[Point]) -> Result<Calibration, CalibrateError> {
+    fn one(&self, bs: Bytes, shared: &[Point]) -> Result<Calibration, Fault> {
         let time = &self.workload.site.time;
         let begun_ns = time.now();
         let ladder = Ladder::around(self.look(bs)?.wait(0.5));
@@ -235,14 +205,14 @@ impl Bench<'_> {
         })
     }
 
-    fn look(&self, bs: Bytes) -> Result<Levels, CalibrateError> {
+    fn look(&self, bs: Bytes) -> Result<Levels, Fault> {
         let mut stages = Stages::default();
         let polled = stages.then(Step::POLL, LOOK);
         let watched = self.run(bs, &stages)?;
         Ok(Levels::of(&watched, polled))
     }
 
-    fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
+    fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, Fault> {
         let (stages, passes) = ladder.stages();
         let watched = self.run(bs, &stages)?;
         let others = self.workload.others();
@@ -255,22 +225,23 @@ impl Bench<'_> {
         Ok(ladder.sleeps.iter().copied().map(of_sleep).collect())
     }
 
-    fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
+    fn interrupt(&self, bs: Bytes) -> Result<Interrupted, Fault> {
         let (stages, beside) = interrupt_stages();
         let watched = self.run(bs, &stages)?;
         let others = self.workload.others();
         Ok(Interrupted::of(&watched, beside, others))
     }
 
-    fn run(&self, bs: Bytes, stages: &Stages) -> Result<Watched, CalibrateError> {
-        let watched = self.workload.run(bs, stages, self.seed, None, self.stop)?;
-        if let Some(fault) = watched.fault {
-            return Err(CalibrateError::Io(fault));
+    fn run(&self, bs: Bytes, stages: &Stages) -> Result<Watched, Fault> {
+        let watched = self.workload.run(bs, stages, self.seed, None, self.stop);
+        let watched = watched.or_exit(Exit::Environment)?;
+        if let Some(failed) = watched.fault {
+            return Err(Fault::new(Exit::Device, failed));
         }
-        match self.stop.load(Ordering::Relaxed) || watched.data.stopped {
-            true => Err(CalibrateError::Stopped),
-            false => Ok(watched),
+        if self.stop.load(Ordering::Relaxed) || watched.data.stopped {
+            return Err(Fault::stopped("calibrate: stopped by a signal"));
         }
+        Ok(watched)
     }
 }
 

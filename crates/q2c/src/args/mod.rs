@@ -77,7 +77,7 @@ pub use tune::TuneArgs;
 pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output::{arrived, say};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -160,10 +160,10 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
         rule.iter().for_each(|rule| say(&rule.pointer()));
         let told = one_line(&error.to_string(), given);
-        return Failure::new(Exit::Usage, told).report();
+        return failure::report(&Failure::new(Exit::Usage, told));
     }
     if let Err(failure) = arrived(error.print()) {
-        return failure.report();
+        return failure::report(&failure);
     }
     ExitCode::from(if error.use_stderr() {
         Exit::Usage.code()

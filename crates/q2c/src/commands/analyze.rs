@@ -3,7 +3,6 @@
 mod live;
 
 use crate::args::AnalyzeArgs;
-use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, print, print_json, say, screen};
 use crate::progress::Line;
@@ -30,7 +29,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let line = Line::reading([args.trace.as_path()]);
     let result = q2c_analyze::recording(&args.trace, &options, stop);
     drop(line);
-    show(args, page, &result.or_exit_of(analyze_exit)?)?;
+    show(args, page, &result?)?;
     Ok(Exit::Done)
 }
 

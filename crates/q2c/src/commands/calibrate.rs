@@ -3,7 +3,7 @@
 use crate::args::CalibrateArgs;
 use crate::commands::run_folder;
 use crate::commands::tune::store;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::{print, print_json, say};
 use crate::progress::of_trials;
 use crate::workbench::{open_new, tell_place};
@@ -11,9 +11,8 @@ use q2c_engine::SimMachine;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
-use q2c_run::run_dir::RunDirError;
 use q2c_run::{RunDir, RunState};
-use q2c_workbench::calibrate::{CalibrateError, Unfit, calibrate, identity};
+use q2c_workbench::calibrate::{Unfit, calibrate, identity};
 use q2c_workbench::workbench::Workbench;
 use std::sync::atomic::AtomicBool;
 
@@ -36,7 +35,7 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         stop,
     );
     drop(progress);
-    let calibrations = calibrations.or_exit_of(CalibrateError::exit)?;
+    let calibrations = calibrations?;
     match bench.workload.site.time.world() {
         Some(world) => keep_simulated(args, &bench, world.machine(), &calibrations)?,
         None => store_for_later(&bench, &calibrations),
@@ -81,13 +80,11 @@ fn keep_simulated(
 ) -> Result<(), Failure> {
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     let folder = RunDir::create(&args.workload.run.out, "calibrate", machine, &identity);
-    let folder = folder.or_exit_of(RunDirError::exit)?;
+    let folder = folder?;
     let kept = folder.publish_json("calibration.json", &calibrations);
-    kept.or_exit_of(RunDirError::exit)?;
+    kept?;
     say(&format!("run folder {}", folder.path().display()));
-    folder
-        .finish(RunState::Complete)
-        .or_exit_of(RunDirError::exit)
+    folder.finish(RunState::Complete).map_err(Failure::from)
 }
 
 fn in_words(calibration: &Calibration) -> String {

@@ -2,7 +2,6 @@
 
 use super::limits;
 use crate::args::{DiffArgs, DiffForm};
-use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use crate::progress::Line;
@@ -50,9 +49,9 @@ fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Failure> {
         true => {
             let _line = Line::reading([path]);
             let analysed = q2c_analyze::recording(path, &Options::default(), stop);
-            serde_json::to_string(&analysed.or_exit_of(analyze_exit)?).or_exit(Exit::Internal)?
+            serde_json::to_string(&analysed?).or_exit(Exit::Internal)?
         }
-        false => kept_text(path).or_exit(Exit::Input)?.1,
+        false => kept_text(path)?.1,
     };
     let bad = |why| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     q2c_diff::read(&path.display().to_string(), &text).map_err(bad)

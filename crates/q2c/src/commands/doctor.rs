@@ -6,7 +6,7 @@ mod fix;
 use crate::args::{ConfigArgs, DoctorArgs};
 use crate::commands::restore;
 use crate::config::{self, Found};
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::show;
 use q2c_config::Config;
 use q2c_host::Roots;
@@ -111,7 +111,7 @@ fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Failu
         target_disk,
         ..
     } = opened(roots, path)?;
-    try_cpus(roots, file, &mut facts, target_disk, stop).or_exit_of(|e| e.exit())?;
+    try_cpus(roots, file, &mut facts, target_disk, stop)?;
     Ok(facts)
 }
 
@@ -123,5 +123,5 @@ fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Failure> {
         smallest_block: Bytes(4096),
         blocks: 1,
     };
-    open(roots, &wanted, &WriteLeave::none()).or_exit_of(|e| e.exit())
+    open(roots, &wanted, &WriteLeave::none()).map_err(Failure::from)
 }

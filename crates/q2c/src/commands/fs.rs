@@ -5,15 +5,14 @@ use crate::args::{FsArgs, FsBenchArgs, FsCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
-use q2c_fs::{Done, FsBench, FsError, FsSpec, ProgramSpec};
-use q2c_host::target::{TargetError, WriteLeave};
-use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
+use q2c_fs::{Done, FsBench, FsSpec, ProgramSpec};
+use q2c_host::target::WriteLeave;
+use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
 use q2c_host::{Roots, machine};
 use q2c_model::CpuId;
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::fs::{FileSystem, FsResult};
-use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState};
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -28,8 +27,8 @@ pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let spec = spec(args, &roots)?;
-    spec.check().or_exit_of(FsError::exit)?;
-    let leave = WriteLeave::for_paths(&args.run.allow_write).or_exit_of(TargetError::exit)?;
+    spec.check()?;
+    let leave = WriteLeave::for_paths(&args.run.allow_write)?;
     let machine = machine::read(&roots);
     let restore_dir = restore::folder(None).ok();
     let bench = FsBench {
@@ -51,17 +50,14 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     })?;
     let mut progress = of_trials();
     let made = bench.make(&args.run.out, progress.as_mut());
-    let made = made.or_exit_of(FsError::exit)?;
+    let made = made?;
     let identity = Identity::default()
         .with("kernel", &machine.kernel)
         .with("program", run_folder::program());
-    let mut folder =
-        RunDir::create(&args.run.out, "fs", &spec, &identity).or_exit_of(RunDirError::exit)?;
+    let mut folder = RunDir::create(&args.run.out, "fs", &spec, &identity)?;
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
-    let Done { result, state } = bench
-        .run(&made, &mut folder, progress.as_mut())
-        .or_exit_of(FsError::exit)?;
+    let Done { result, state } = bench.run(&made, &mut folder, progress.as_mut())?;
     drop(made);
     let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
@@ -102,10 +98,8 @@ fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
     };
     let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
     let named = (!named.is_empty()).then_some(named.as_slice());
-    let allowed = AllowedCpus::read().or_exit_of(CpuChoiceError::exit)?;
-    let cpus = allowed
-        .choose(named, order)
-        .or_exit_of(CpuChoiceError::exit)?;
+    let allowed = AllowedCpus::read()?;
+    let cpus = allowed.choose(named, order)?;
     let all = || (1..=cpus.cpus.len() as u32).collect();
     let jobs = args.jobs.as_ref();
     let file_systems = match (&args.fs, &args.device) {

@@ -87,7 +87,7 @@ fn read(run: &Path, schema: &str) -> Result<Measured, Failure> {
             format!("compare with {}: {why}", run.display()),
         )
     };
-    let (path, text) = kept_text(run).or_exit(Exit::Input)?;
+    let (path, text) = kept_text(run)?;
     let read = q2c_diff::read(&path.display().to_string(), &text);
     let read = read.map_err(|error| bad(error.to_string()))?;
     match read.schema == schema {

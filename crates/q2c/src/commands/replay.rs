@@ -7,7 +7,6 @@ pub use compare::compare;
 use super::limits::Limits;
 use super::run_folder;
 use crate::args::{HowArgs, ReplayArgs, temporary};
-use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
@@ -15,18 +14,16 @@ use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
     self, Begin, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
-    RunStart, SiteError, SourceRequest, TraceSource, Variant,
+    RunStart, SourceRequest, TraceSource, Variant,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_host::topology::CpuChoiceError;
+use q2c_host::target::TargetError;
 use q2c_model::Bytes;
 use q2c_replay::ReplayFacts;
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::replay::{ReplayTrial, SCHEMA};
-use q2c_run::run_dir::RunDirError;
-use q2c_run::runner::RunError;
 use q2c_run::{RunDir, RunState};
 use q2c_sys::Clock;
 use std::cell::OnceCell;
@@ -62,12 +59,12 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let limits = Limits::new(&args.limits, SCHEMA)?;
     let request = request(&args.how, args.mode);
     let source = source(&args.trace, &[&args.trace], &args.how, stop)?;
-    source.fits(&request).or_exit_of(replay_exit)?;
+    source.fits(&request)?;
     let open = site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&open);
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials);
-    let ready = ready.or_exit_of(CpuChoiceError::exit)?;
+    let ready = ready?;
     let begin = Begin::look(begun, &roots);
     let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
@@ -90,7 +87,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         },
         record: args.record.as_deref(),
     };
-    let mut folder = created.or_exit_of(RunDirError::exit)?;
+    let mut folder = created?;
     let _orderly = Orderly::begin();
     let ran = run.go(&variants, &mut folder, stop)?;
     let path = folder.path().to_owned();
@@ -117,9 +114,7 @@ fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Failure {
     match first {
         // The reason begins with "failed to" itself.
         Some(why) => Failure::new(
-            ran.failed
-                .as_ref()
-                .map_or(Exit::Environment, replay_error_exit),
+            ran.failed.as_ref().map_or(Exit::Environment, Failure::exit),
             why.strip_prefix("failed to ").unwrap_or(&why),
         ),
         None => Failure::new(
@@ -166,7 +161,7 @@ fn source<P: AsRef<Path>>(
         temporary: &temporary(),
     };
     let _line = Line::reading([path]);
-    TraceSource::open(&asked, &wanted(how), stop, &say).or_exit_of(replay_exit)
+    TraceSource::open(&asked, &wanted(how), stop, &say)
 }
 
 /// Opens the one target, or the targets of `--map`.
@@ -188,20 +183,18 @@ fn site(
             OpenSite::of_maps(&roots, request, &maps, facts)
         }
     };
-    let open = open.map_err(|error| not_opened(&error))?;
+    let open = open.map_err(not_opened)?;
     say_simulated(&open);
     Ok(open)
 }
 
 /// The failure of a target. These commands make no file of their own.
-fn not_opened(error: &SiteError) -> Failure {
-    let instead = match error {
-        SiteError::Target(error) if error.lacks_a_file() => {
-            ", or a simulated device such as sim:50us"
-        }
-        _ => "",
-    };
-    Failure::new(error.exit(), format!("{error}{instead}"))
+fn not_opened(fault: Failure) -> Failure {
+    if !fault.cause().is_some_and(TargetError::lacks_a_file) {
+        return fault;
+    }
+    let text = format!("{fault}, or a simulated device such as sim:50us");
+    Failure::new(fault.exit(), text)
 }
 
 /// Says of each simulated target what its service times are.
@@ -238,8 +231,7 @@ impl Run<'_> {
             .iter()
             .for_each(|what| say(what));
         let mut progress = of_trials();
-        let ran = replaying.run(self.request.seed, folder, progress.as_mut());
-        ran.or_exit_of(RunError::exit)
+        replaying.run(self.request.seed, folder, progress.as_mut())
     }
 
     fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], stop: &'a AtomicBool) -> Replaying<'a> {

@@ -2,9 +2,9 @@
 
 use crate::args::ReportArgs;
 use crate::commands::runs::latest;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::{escaped, print, print_csv, say, screen, write_new};
-use q2c_report::kept::{self, DrawError, Kept};
+use q2c_report::kept::{self, Kept};
 use q2c_result::Exit;
 use q2c_run::kept_text;
 use std::path::Path;
@@ -17,13 +17,13 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     };
     let result = result(&run)?;
     if let Some(path) = &args.html {
-        let page = result.document().page().or_exit(Exit::Internal)?;
+        let page = result.document().page()?;
         write_new(path, page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
     match (args.csv, args.json) {
-        (true, _) => print_csv(&result.csv().or_exit_of(DrawError::exit)?)?,
-        (_, true) => print(&escaped(&result.json().or_exit_of(DrawError::exit)?))?,
+        (true, _) => print_csv(&result.csv()?)?,
+        (_, true) => print(&escaped(&result.json()?))?,
         _ if args.markdown => print(&result.document().markdown())?,
         _ if args.html.is_some() => {}
         _ => print(&result.document().text(screen()))?,
@@ -32,7 +32,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 fn result(run: &Path) -> Result<Box<dyn Kept>, Failure> {
-    let (path, text) = kept_text(run).or_exit(Exit::Input)?;
+    let (path, text) = kept_text(run)?;
     let bad = |why| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     kept::read(&text).map_err(bad)
 }

@@ -55,7 +55,7 @@ pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> R
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
 pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
-    let (folder, torn) = RunDir::resume(path, identity).or_exit_of(RunDirError::exit_of_resume)?;
+    let (folder, torn) = RunDir::resume(path, identity).map_err(RunDirError::on_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
 }
@@ -68,18 +68,12 @@ pub fn publish(
     result: &impl Serialize,
     page: &str,
 ) -> Result<(), Failure> {
-    folder
-        .publish_json("result.json", result)
-        .or_exit_of(RunDirError::exit)?;
-    folder
-        .publish("report.html", |out| out.write_all(page.as_bytes()))
-        .or_exit_of(RunDirError::exit)?;
+    folder.publish_json("result.json", result)?;
+    folder.publish("report.html", |out| out.write_all(page.as_bytes()))?;
     if let Some(taken) = config::taken() {
-        folder
-            .publish("config.toml", |out| out.write_all(taken.as_bytes()))
-            .or_exit_of(RunDirError::exit)?;
+        folder.publish("config.toml", |out| out.write_all(taken.as_bytes()))?;
     }
-    folder.finish(state).or_exit_of(RunDirError::exit)
+    folder.finish(state).map_err(Failure::from)
 }
 
 /// Says where the report is.

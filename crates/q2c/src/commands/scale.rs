@@ -12,7 +12,7 @@ use q2c_result::scale::{Parameters, ScaleResult};
 use q2c_run::whole_file;
 use q2c_scale::predict::Range;
 use q2c_scale::run::Pick;
-use q2c_scale::{Request, ScaleError, parameters};
+use q2c_scale::{Request, parameters};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -59,7 +59,7 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
         },
     };
     let _line = Line::working("fitting and predicting");
-    let mut result = q2c_scale::predict(&request).or_exit_of(ScaleError::exit)?;
+    let mut result = q2c_scale::predict(&request)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     result.started_unix_s = now.map_or(0, |since| since.as_secs());
     Ok(result)

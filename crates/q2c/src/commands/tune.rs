@@ -40,7 +40,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     args.program.check()?;
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
-        let head: Head = read_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
+        let head: Head = read_plan(folder).map_err(RunDirError::on_resume)?;
         return match head.jobs.is_empty() {
             true => {
                 let limits = Limits::new(&args.limits, SCHEMA)?;

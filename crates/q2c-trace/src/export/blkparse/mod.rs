@@ -9,9 +9,9 @@
 mod line;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{Export, ExportError, ExportFormat};
+use super::{Export, ExportFormat};
 use line::{Event, Kind, LineNumbers};
-use q2c_model::{IoRecord, Layer, Nanos};
+use q2c_model::{Exit, Fault, IoRecord, Layer, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, Write};
@@ -26,15 +26,14 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 /// Most events that wait; far above the requests in flight of any device.
 const MOST_WAITING: usize = 4 << 20;
 
-fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let out = of.out;
     let path = of.path;
     let failed = written(path);
-    let unfit = |expected, found| ExportError::Unfit {
-        path: path.to_owned(),
-        format: FORMAT.name,
-        expected,
-        found,
+    let unfit = |expected, found| {
+        let (path, format) = (path.display(), FORMAT.name);
+        let text = format!("export {path} as {format}: expected {expected}, found {found}");
+        Fault::new(Exit::Usage, text)
     };
     let mut pending = PendingEvents::default();
     for records in of.records {

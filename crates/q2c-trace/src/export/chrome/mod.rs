@@ -10,8 +10,8 @@ mod request;
 mod rows;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{Export, ExportError, ExportFormat, TimelineLanes};
-use q2c_model::{IoRecord, Layer};
+use super::{Export, ExportFormat, TimelineLanes};
+use q2c_model::{Fault, IoRecord, Layer};
 use request::Request;
 use rows::{Lane, Rows};
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let out = of.out;
     let failed = written(of.path);
     let mut timeline = Timeline {

@@ -7,9 +7,11 @@ mod csv;
 mod fio_iolog;
 
 use crate::support::{place, write};
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
-use q2c_trace::export::{ExportError, ExportOptions, Exported, by_name, trace};
-use q2c_trace::{TraceError, TraceReader};
+use q2c_model::{
+    Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta,
+};
+use q2c_trace::TraceReader;
+use q2c_trace::export::{ExportOptions, Exported, by_name, trace};
 
 /// Exports records and returns the text.
 fn export(
@@ -17,7 +19,7 @@ fn export(
     meta: &TraceMeta,
     records: &[IoRecord],
     options: &ExportOptions,
-) -> Result<(String, Exported), ExportError> {
+) -> Result<(String, Exported), Fault> {
     let (_folder, path) = place();
     write(&path, meta, records, 1000);
     let reader = TraceReader::open(&path).unwrap();
@@ -91,20 +93,14 @@ fn no_file_is_written_over_and_a_stopped_export_leaves_none() {
     let options = ExportOptions::default();
     let file = |go_on: bool| q2c_trace::export::file(csv, &path, &reader, &options, &|| go_on, &to);
     let stopped = file(false).unwrap_err();
-    assert!(matches!(
-        stopped,
-        ExportError::Trace(TraceError::Stopped { .. })
-    ));
+    assert_eq!(stopped.exit(), Exit::Interrupted);
     assert!(stopped.to_string().ends_with("stopped by a signal"));
     assert!(!to.exists());
     assert_eq!(file(true).unwrap().written, 3);
     let before = std::fs::read(&to).unwrap();
-    assert!(
-        file(true)
-            .unwrap_err()
-            .to_string()
-            .contains("found an existing file")
-    );
+    let taken = file(true).unwrap_err();
+    assert_eq!(taken.exit(), Exit::Usage);
+    assert!(taken.message().contains("found an existing file"));
     assert_eq!(std::fs::read(&to).unwrap(), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }

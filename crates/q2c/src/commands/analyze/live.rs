@@ -4,7 +4,6 @@
 use super::show;
 use crate::args::AnalyzeArgs;
 use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
-use crate::exit::{analyze_exit, recording_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, height, print_while_read, say, screen};
 use crate::stream::{Stream, listen};
@@ -70,9 +69,9 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
         // The signal that ended the capture is not to end its analysis, too.
         let go_on = AtomicBool::new(false);
         let mut analysis = RecordingAnalysis::new(&args.trace, args.window(), &go_on);
-        let origin = recording.finish(&mut analysis).or_exit_of(recording_exit)?;
+        let origin = recording.finish(&mut analysis)?;
         let result = analysis.finish(description.meta(origin));
-        show(args, page, &result.or_exit_of(analyze_exit)?)?;
+        show(args, page, &result?)?;
     }
     Ok(match ended {
         CaptureEnd::Asked => Exit::Done,

@@ -20,7 +20,7 @@ use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchSpec, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
-use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
+use q2c_host::topology::{AllowedCpus, Border, ChosenCpus};
 use q2c_model::CpuId;
 use q2c_report::Reported;
 use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
@@ -133,7 +133,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
         ..workload.or_exit(Exit::Usage)?
     };
     let place = open_for_interfaces(&workload, scratch, stop)?;
-    let cpus = cpus(&asked, &place).or_exit_of(CpuChoiceError::exit)?;
+    let cpus = cpus(&asked, &place)?;
     let span = span(asked.size, place.target.size, &sizes).or_exit(Exit::Target)?;
     let spec = BenchSpec {
         tuned,
@@ -155,11 +155,9 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     tell_place(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity);
-    let folder = folder.or_exit_of(RunDirError::exit)?;
+    let folder = folder?;
     if let Some(text) = job_file {
-        folder
-            .publish("job.fio", |out| out.write_all(&text))
-            .or_exit_of(RunDirError::exit)?;
+        folder.publish("job.fio", |out| out.write_all(&text))?;
     }
     Ok(BenchRun {
         spec,
@@ -172,7 +170,7 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
 /// Takes the job from the plan of the run in the folder at `path`. What the command line says of
 /// the job does not count.
 fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
-    let spec: BenchSpec = read_checked_plan(path).or_exit_of(RunDirError::exit_of_resume)?;
+    let spec: BenchSpec = read_checked_plan(path).map_err(RunDirError::on_resume)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
     let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
     let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
@@ -187,9 +185,7 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     }
     opens(&spec, &place).map_err(Failure::of_plan)?;
     let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
-    let borders = borders(&stored, &place)
-        .or_exit_of(CpuChoiceError::exit)
-        .map_err(Failure::of_plan)?;
+    let borders = borders(&stored, &place).map_err(Failure::of_plan)?;
     let identity = place.identity(&stored, &run_folder::program());
     let folder = run_folder::resumed(path, &identity)?;
     Ok(BenchRun {
@@ -235,7 +231,7 @@ fn opens(spec: &BenchSpec, place: &Workbench) -> Result<(), Failure> {
 
 /// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single
 /// job takes the first CPU and its helper the second.
-fn cpus(asked: &Asked, place: &Workbench) -> Result<ChosenCpus, CpuChoiceError> {
+fn cpus(asked: &Asked, place: &Workbench) -> Result<ChosenCpus, Failure> {
     let named: Option<Vec<CpuId>> = asked
         .cpus
         .as_ref()
@@ -252,7 +248,7 @@ fn cpus(asked: &Asked, place: &Workbench) -> Result<ChosenCpus, CpuChoiceError> 
 
 /// The borders in the stored order of a run that goes on are those that the machine has now; there
 /// are none when the machine would now give another order.
-fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, CpuChoiceError> {
+fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Failure> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
     Ok(match today.cpus == stored.cpus {
@@ -290,8 +286,7 @@ fn bench(
         stop,
     };
     let mut progress = of_trials();
-    let done = bench.run(folder, progress.as_mut());
-    done.or_exit_of(|error| error.exit())
+    bench.run(folder, progress.as_mut())
 }
 
 /// What the target's device and the kernel can do.

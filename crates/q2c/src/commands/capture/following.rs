@@ -1,8 +1,7 @@
 //! What becomes of the I/Os of a capture while it runs, and when it ends.
 
 use super::{Child, OfCommand};
-use crate::exit::recording_exit;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::progress::Line;
 use q2c_capture::{Follower, Recorder};
 use q2c_run::runner::spoken;
@@ -149,7 +148,7 @@ impl<W: Watch> Follower for Following<'_, W> {
 
     fn take(&mut self, io: Recorded) -> Result<(), Failure> {
         self.watch.io(&io);
-        self.recording.push(io).or_exit_of(recording_exit)
+        self.recording.push(io)
     }
 
     fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<CaptureEnd, Duration>, Failure> {

@@ -9,12 +9,3 @@ pub use child::{Child, kill_the_command};
 pub use following::{CaptureEnd, Counted, Watch};
 pub use of_command::OfCommand;
 pub use running::{Captured, RunningCapture};
-
-use crate::failure::Failure;
-use q2c_capture::ProbeError;
-
-impl From<ProbeError> for Failure {
-    fn from(error: ProbeError) -> Failure {
-        Failure::new(error.exit(), error)
-    }
-}

@@ -3,11 +3,11 @@
 use crate::args::DoctorArgs;
 use crate::commands::capture::Child;
 use crate::commands::restore;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::{say, screen, show};
 use q2c_host::Roots;
 use q2c_host::doctor::{self, DoctorFacts, FixPlan};
-use q2c_host::restore::{Guard, Outcome, RestoreError};
+use q2c_host::restore::{Guard, Outcome};
 use q2c_host::signals::{Orderly, Signals};
 use q2c_report::terminal::Screen;
 use q2c_report::{Reported, count_settings};
@@ -97,8 +97,8 @@ fn change(
 ) -> Result<u8, Failure> {
     let folder = restore::folder(args.journal.as_deref())?;
     let guard = Guard::new(roots, &folder);
-    let mut guard = guard.or_exit_of(RestoreError::exit)?;
-    let changes = plan.apply(&mut guard).or_exit_of(RestoreError::exit)?;
+    let mut guard = guard?;
+    let changes = plan.apply(&mut guard)?;
     let fix = DoctorFix {
         changes,
         ..foreseen

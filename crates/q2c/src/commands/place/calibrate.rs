@@ -5,7 +5,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
 use crate::workbench::open_named;
-use q2c_corun::calibrate::{CalibrateError, Plan, measure, siblings, trials_of_all, widest};
+use q2c_corun::calibrate::{Plan, measure, siblings, trials_of_all, widest};
 use q2c_corun::pair::{Machine, PolledDevice, Siblings};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::RingKind;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let roots = Roots::live();
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     let trial = Duration::from_nanos(args.trial.0);
-    let mut pair = siblings(&roots, &allowed, trial).or_exit_of(CalibrateError::exit)?;
+    let mut pair = siblings(&roots, &allowed, trial)?;
     let cpus = (pair.own, pair.other);
     let bench = match &args.target {
         Some(target) => Some(polled(target, &mut pair, stop)?),
@@ -49,7 +49,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     };
     let measured = measure(&mut told, cpus, plan, stop);
     drop(told);
-    let (pairs, speeds) = measured.or_exit_of(CalibrateError::exit)?;
+    let (pairs, speeds) = measured?;
     let result = CalibrateResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

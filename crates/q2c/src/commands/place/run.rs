@@ -6,7 +6,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::open_named;
-use q2c_corun::calibrate::{CalibrateError, Plan, shared_pipeline, siblings};
+use q2c_corun::calibrate::{Plan, shared_pipeline, siblings};
 use q2c_corun::run::conclude::{classes, polling_alone};
 use q2c_corun::run::cores::Cores;
 use q2c_corun::run::plan::{PlaceRunPlan, RunTrial};
@@ -21,8 +21,7 @@ use q2c_report::Reported;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{ComputeTask, PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Target, Warning};
-use q2c_run::run_dir::RunDirError;
-use q2c_run::runner::{End, RunError, Runner, Settings, SystemClock};
+use q2c_run::runner::{End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use q2c_scheduler::map::of_topology;
 use q2c_stats::Interval;
@@ -68,7 +67,7 @@ fn checked(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Interval, Failure> {
-    let mut pair = siblings(roots, allowed, CHECK).or_exit_of(CalibrateError::exit)?;
+    let mut pair = siblings(roots, allowed, CHECK)?;
     say(&format!(
         "checking whether CPUs {} and {} share a pipeline",
         pair.own.0, pair.other.0
@@ -79,7 +78,7 @@ fn checked(
         seed,
     };
     let cpus = (pair.own, pair.other);
-    shared_pipeline(&mut pair, cpus, plan, stop).or_exit_of(CalibrateError::exit)
+    shared_pipeline(&mut pair, cpus, plan, stop)
 }
 
 /// The cores with the CPUs that this process may use, without isolated ones.
@@ -162,7 +161,7 @@ impl PlacementsRun<'_> {
             .with("kernel", &machine.kernel)
             .with("program", run_folder::program());
         let folder = RunDir::create(&self.args.out, "place", &self.spec, &identity);
-        let mut folder = folder.or_exit_of(RunDirError::exit)?;
+        let mut folder = folder?;
         let path = folder.path().to_owned();
         say(&format!("run folder {}", path.display()));
         let summary = self.trials(&mut folder, stop)?;
@@ -225,7 +224,7 @@ impl PlacementsRun<'_> {
             clock: &clock,
             progress: progress.as_mut(),
         };
-        runner.run(&mut plan, folder).or_exit_of(RunError::exit)
+        runner.run(&mut plan, folder)
     }
 
     /// The result but for the facts of machine and time.

@@ -7,9 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(not(feature = "scx"))]
 pub(super) fn run(_: &PlaceStartArgs, _: &AtomicBool) -> Result<Exit, Failure> {
-    use crate::failure::Fails;
     use q2c_scheduler::scx::ScxError;
-    Err(ScxError::NotBuilt).or_exit_of(ScxError::exit)
+    Err(ScxError::NotBuilt.into())
 }
 
 #[cfg(feature = "scx")]
@@ -61,7 +60,7 @@ mod built {
             let map: SmtMap = of_machine(&self.roots);
             let window = self.args.detect.window;
             let scheduler = Scheduler::begin(&self.roots, &map, window);
-            let scheduler = scheduler.or_exit_of(ScxError::exit)?;
+            let scheduler = scheduler?;
             let shape = format!("{} CPUs on {} cores", map.cpus(), map.cores());
             self.tell(&format!("the scheduler is in force on {shape}"))?;
             let mut last = Report::default();
@@ -78,14 +77,14 @@ mod built {
                         self.tell(&format!("loaded again: {ended}"))?;
                         return Ok(true);
                     }
-                    other => other.or_exit_of(ScxError::exit)?,
+                    other => other?,
                 };
                 if look % LOOKS == 0 && report != last {
                     self.tell(&figures(&report))?;
                     last = report;
                 }
             }
-            let report = scheduler.check().or_exit_of(ScxError::exit)?;
+            let report = scheduler.check()?;
             self.tell(&figures(&report))?;
             Ok(false)
         }

@@ -5,7 +5,6 @@ use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
 use q2c_model::Nanos;
-use q2c_place::error::PlaceError;
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, Request, SetupOf};
@@ -24,7 +23,7 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Failure> {
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let request = request(args, speeds, speeds_from);
     let line = Line::working("simulating placements");
-    let mut result = study::simulate(&request).or_exit_of(PlaceError::exit)?;
+    let mut result = study::simulate(&request)?;
     drop(line);
     if !args.published {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

@@ -2,14 +2,14 @@
 
 use crate::args::{PlaceMode, PlaceStartArgs};
 use crate::commands::restore;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::{print_while_read, say};
 use q2c_host::Roots;
 use q2c_host::capabilities;
 use q2c_host::restore::Outcome;
 use q2c_host::signals::Orderly;
 use q2c_result::Exit;
-use q2c_scheduler::daemon::{Daemon, DaemonError};
+use q2c_scheduler::daemon::Daemon;
 use q2c_scheduler::observe::window_of;
 use q2c_watch::kernel::own_cpu;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fail
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
     let daemon = Daemon::begin(&roots, hints, &journal, args.without_smt);
-    let daemon = daemon.or_exit_of(DaemonError::exit)?;
+    let daemon = daemon?;
     let mut run = PlaceRun {
         began: Instant::now(),
         cpu: own_cpu(&roots),
@@ -82,7 +82,7 @@ impl PlaceRun {
                 .is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds)
         };
         while !is_over(self.began) && super::wait(window, stop).is_some() {
-            for event in self.daemon.window().or_exit_of(DaemonError::exit)? {
+            for event in self.daemon.window()? {
                 self.tell(&event.to_string())?;
             }
         }

@@ -3,7 +3,6 @@
 use crate::args::PlaceWatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, screen};
-use q2c_capture::ProbeError;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_report::Reported;
@@ -40,7 +39,7 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
         let Some(seconds) = super::wait(window, stop) else {
             break;
         };
-        let active = observer.window().or_exit_of(ProbeError::exit)?;
+        let active = observer.window()?;
         let look = view.look(&active, unix_s(), seconds);
         let goes_on = match (args.json, args.json_lines) {
             (true, _) => true,

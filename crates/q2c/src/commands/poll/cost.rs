@@ -1,11 +1,11 @@
 //! The costs that a simulation charges.
 
 use crate::args::CostArgs;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use q2c_model::Bytes;
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
-use q2c_study::{ChosenCosts, CostError, Costs, Trace};
+use q2c_study::{ChosenCosts, Costs, Trace};
 use std::path::{Path, PathBuf};
 
 /// The costs of a simulation of `traces`: those asked for, else those of the run whose folder the
@@ -31,7 +31,7 @@ pub(super) fn costs(
         (None, Some(path)) => calibrated(path.clone())?,
         (Some(delay), _) => Costs::Delay(delay),
     };
-    asked.choose(bs, sizes).or_exit_of(CostError::exit)
+    asked.choose(bs, sizes)
 }
 
 /// What disturbed the run with the file `costs`.
@@ -41,7 +41,7 @@ fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failure> {
     };
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
     let bad = |e| Failure::new(Exit::Input, format!("read {}: {e}", path.display()));
-    Costs::disturbances(&path, &text.map_err(bad)?).or_exit_of(CostError::exit)
+    Costs::disturbances(&path, &text.map_err(bad)?)
 }
 
 fn calibrated(path: PathBuf) -> Result<Costs, Failure> {

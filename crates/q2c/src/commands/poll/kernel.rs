@@ -2,7 +2,7 @@
 
 use super::device;
 use crate::args::WatchArgs;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::{print_while_read, say};
 use crate::stream::{Stream, listen, print_summary};
 use q2c_host::block::TargetDisk;
@@ -33,7 +33,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let target_disk = device(&roots, name)?;
     let endpoint = listen(args.metrics.prometheus)?;
     let watch = KernelWatch::begin(&roots, &target_disk.disk);
-    let watch = watch.or_exit_of(|error| error.exit())?;
+    let watch = watch?;
     let (device, json) = (&target_disk.disk.name, args.workload.run.json);
     let schema = json.then_some(LINE_SCHEMA);
     let metrics = KernelMetrics::new(device);
@@ -80,7 +80,7 @@ impl KernelWatchRun {
                 sleep(PATIENCE.min(edge.saturating_duration_since(Instant::now())));
             }
             let stopped = stop.load(Ordering::Acquire);
-            let seen = self.watch.interval().or_exit_of(|error| error.exit())?;
+            let seen = self.watch.interval()?;
             let until = format!("{:.2} s", seen.end_s);
             let read = self.line(&kernel_watch_line(&until, &seen))?;
             let read = self.stream.tell(&seen)? && read;

@@ -4,7 +4,6 @@ use super::cost::costs;
 use super::source::trace;
 use super::sweep::write;
 use crate::args::{PatternsArgs, SimulatedArgs, temporary};
-use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, show};
 use crate::progress::Line;
@@ -164,7 +163,7 @@ fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure
     })?;
     let options = args.simulated.source.options(LIBRARY.len());
     let _line = Line::working("reading the patterns of q2c");
-    read_library(folder.path(), &options, stop).or_exit_of(study_exit)
+    read_library(folder.path(), &options, stop)
 }
 
 /// The patterns at a path: the file, or the Parquet files of a folder by name.

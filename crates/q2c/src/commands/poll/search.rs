@@ -9,7 +9,7 @@ use crate::progress::Line;
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_stats::Rng;
-use q2c_study::{Search, StudyError, Trace, standard};
+use q2c_study::{Search, Trace, standard};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -44,7 +44,7 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let line = Line::of(search.cells() as u64, "configurations");
     let result = search.run(stop, &mut |done| line.set(done as u64));
     drop(line);
-    outputs.write(&result.or_exit_of(StudyError::exit)?)?;
+    outputs.write(&result?)?;
     Ok(Exit::Done)
 }
 

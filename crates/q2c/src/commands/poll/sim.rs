@@ -10,7 +10,7 @@ use crate::requests::poll::{arrival, sim_policies, timing};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
 use q2c_sim::{Configuration, start_threads};
-use q2c_study::{Simulation, StudyError};
+use q2c_study::Simulation;
 use std::slice;
 use std::sync::atomic::AtomicBool;
 
@@ -46,5 +46,5 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
         1 => "simulating a rule, classic polling and the oracle".to_owned(),
         n => format!("simulating {n} rules, classic polling and the oracle"),
     });
-    simulation.run(stop).or_exit_of(StudyError::exit)
+    simulation.run(stop)
 }

@@ -1,8 +1,7 @@
 //! Reads recordings into traces that can be simulated.
 
 use crate::args::SourceArgs;
-use crate::exit::study_exit;
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use q2c_study::{Trace, read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -16,5 +15,5 @@ pub(super) fn trace(
 ) -> Result<Trace, Failure> {
     let mut options = args.options(inputs.len());
     options.import = options.import.for_recordings(inputs);
-    read(path, &options, stop).or_exit_of(study_exit)
+    read(path, &options, stop)
 }

@@ -11,7 +11,7 @@ use q2c_host::{Roots, block};
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
 use q2c_result::steer::{SCHEMA, SteerResult};
-use q2c_steer::{Daemon, Log, Pulse, SteerError};
+use q2c_steer::{Daemon, Log, Pulse};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let daemon = Daemon::begin(&roots, &target_disk.disk, &policy, &journal, log);
     let mut steering = SteerRun {
         args,
-        daemon: daemon.or_exit_of(SteerError::exit)?,
+        daemon: daemon?,
         sum: Pulse::default(),
         mixed: false,
     };
@@ -97,7 +97,7 @@ impl SteerRun<'_> {
         let mut told = begun;
         self.line(&head())?;
         loop {
-            self.daemon.turn().or_exit_of(SteerError::exit)?;
+            self.daemon.turn()?;
             let stopped = stop.load(Ordering::Acquire);
             let seconds = begun.elapsed().as_secs_f64();
             let over = stopped || self.args.seconds.is_some_and(|s| seconds >= s);
@@ -105,7 +105,7 @@ impl SteerRun<'_> {
                 continue;
             }
             told = Instant::now();
-            let pulse = self.daemon.pulse().or_exit_of(SteerError::exit)?;
+            let pulse = self.daemon.pulse()?;
             self.tell(seconds, &pulse)?;
             self.add(&pulse);
             if over {

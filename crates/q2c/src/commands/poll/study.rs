@@ -10,7 +10,6 @@ use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 
 use q2c_result::Exit;
 use q2c_sim::start_threads;
-use q2c_study::StudyError;
 use std::sync::atomic::AtomicBool;
 
 /// Policies that are simulated beforehand to estimate the time of a study.
@@ -32,7 +31,7 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         line.set(done as u64);
     });
     drop(line);
-    outputs.write(&result.or_exit_of(StudyError::exit)?)?;
+    outputs.write(&result?)?;
     Ok(Exit::Done)
 }
 

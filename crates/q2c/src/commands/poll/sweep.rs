@@ -13,7 +13,7 @@ use q2c_result::Exit;
 use q2c_result::figures::Measures;
 use q2c_result::sweep::SweepResult;
 use q2c_sim::start_threads;
-use q2c_study::{Study, StudyError, Swept, Trace};
+use q2c_study::{Study, Swept, Trace};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -67,8 +67,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
     let line = Line::of(study.cells() as u64, "configurations");
-    let result = study.run(stop, &mut |done| line.set(done as u64));
-    result.or_exit_of(StudyError::exit)
+    study.run(stop, &mut |done| line.set(done as u64))
 }
 
 /// Writes one of the files that were asked for, and says so.

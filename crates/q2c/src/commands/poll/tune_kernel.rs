@@ -12,10 +12,9 @@ use q2c_report::Reported;
 
 use q2c_result::Exit;
 use q2c_result::kernel_tune::KernelTuneResult;
-use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_sim::start_threads;
-use q2c_tune_kernel::{Rig, TuneKernel, TuneKernelError};
+use q2c_tune_kernel::{Rig, TuneKernel};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -51,7 +50,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         stop,
     };
     let rig = Rig::begin(&roots, &target_disk.disk, &journal, stop);
-    let mut rig = rig.or_exit_of(TuneKernelError::exit)?;
+    let mut rig = rig?;
     let mut child = Child::start(&args.command)?;
     let found = tune.run(&mut rig, &mut say);
     // The load ends before the probes are removed.
@@ -59,7 +58,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let put_back = PutBack::told(&rig.end());
     let result = KernelTuneResult {
         restored: put_back.words.clone(),
-        ..found.or_exit_of(TuneKernelError::exit)?
+        ..found?
     };
     keep(args, &command, &result)?;
     show(&result, args.json)?;
@@ -82,7 +81,7 @@ fn keep(
     };
     let identity = Identity::default().with("target", &args.device);
     let folder = RunDir::create(&args.out, "tune-kernel", &plan, &identity);
-    let folder = folder.or_exit_of(RunDirError::exit)?;
+    let folder = folder?;
     let page = result.document().page().or_exit(Exit::Internal)?;
     let path = folder.path().to_owned();
     publish(folder, RunState::Complete, result, &page)?;

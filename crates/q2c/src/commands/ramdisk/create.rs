@@ -9,9 +9,7 @@ use crate::output::{print, print_json, say};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::Nanos;
-use q2c_ramdisk::{
-    RamdiskError, Wanted, check, check_ublk, default_folder, list, module, service_of,
-};
+use q2c_ramdisk::{Wanted, check, check_ublk, default_folder, list, module, service_of};
 use q2c_result::Exit;
 use q2c_result::ramdisk::RamDevice;
 use q2c_service::ServiceTimes;
@@ -25,7 +23,7 @@ pub fn run(args: &CreateArgs) -> Result<Exit, Failure> {
         Some(name) => recover(args, name)?,
         None => make(&roots, args)?,
     };
-    let all = list(&roots, &default_folder()).or_exit_of(RamdiskError::exit)?;
+    let all = list(&roots, &default_folder())?;
     let found = all.devices.into_iter().find(|d| d.name == device);
     let found = found.ok_or_else(|| {
         Failure::new(
@@ -60,7 +58,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Failure> {
         poll_queues: args.poll_queues,
         depth: args.depth,
     };
-    check(roots, &wanted, cpus).or_exit_of(RamdiskError::exit)?;
+    check(roots, &wanted, cpus)?;
     let text = match &args.like {
         Some(file) => Some(service::like(file)?),
         None => args.service.clone(),
@@ -76,7 +74,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Failure> {
         ViaArg::Module => {
             let time: Option<Nanos> = asked.and_then(|(times, _)| service::constant(times));
             let made = module::load(roots, &wanted, time, args.module.as_deref());
-            Ok(made.or_exit_of(RamdiskError::exit)?.name)
+            Ok(made?.name)
         }
         ViaArg::Ublk => {
             let wanted = serde_json::to_string(&wanted).or_exit(Exit::Internal)?;
@@ -133,9 +131,9 @@ fn choose(
 }
 
 fn recover(args: &CreateArgs, name: &str) -> Result<String, Failure> {
-    check_ublk().or_exit_of(RamdiskError::exit)?;
+    check_ublk()?;
     let mut words = vec!["--recover".to_owned(), name.to_owned()];
-    let text = service_of(&default_folder(), name).or_exit_of(RamdiskError::exit)?;
+    let text = service_of(&default_folder(), name)?;
     if let Some(text) = text {
         words.extend(["--service".to_owned(), text]);
     }

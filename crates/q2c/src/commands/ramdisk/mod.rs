@@ -5,10 +5,10 @@ mod serve;
 mod service;
 
 use crate::args::{ListArgs, RamdiskArgs, RamdiskCommand};
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::{say, show};
 use q2c_host::Roots;
-use q2c_ramdisk::{RamdiskError, default_folder, delete, hold, list};
+use q2c_ramdisk::{default_folder, delete, hold, list};
 use q2c_result::Exit;
 use std::sync::atomic::AtomicBool;
 
@@ -19,20 +19,20 @@ pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         RamdiskCommand::List(args) => listed(args),
         RamdiskCommand::Delete(args) => {
             let deleted = delete(&Roots::live(), &default_folder(), &args.name);
-            deleted.or_exit_of(RamdiskError::exit)?;
+            deleted?;
             say(&format!("{} is deleted, with its data", args.name));
             Ok(Exit::Done)
         }
         RamdiskCommand::Serve(args) => Ok(serve::run(args, stop)),
         RamdiskCommand::Hold(args) => {
-            hold(args.id, args.token, stop).or_exit_of(RamdiskError::exit)?;
+            hold(args.id, args.token, stop)?;
             Ok(Exit::Done)
         }
     }
 }
 
 fn listed(args: &ListArgs) -> Result<Exit, Failure> {
-    let found = list(&Roots::live(), &default_folder()).or_exit_of(RamdiskError::exit)?;
+    let found = list(&Roots::live(), &default_folder())?;
     show(&found, args.json)?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@ use super::service;
 use crate::args::ServeArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::print;
-use q2c_ramdisk::{RamdiskError, Record, ServeRequest, Work, default_folder};
+use q2c_ramdisk::{Record, ServeRequest, Work, default_folder};
 use q2c_result::Exit;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
@@ -64,5 +64,5 @@ fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Failure> {
         folder: default_folder(),
     };
     let ready = |record: &Record| tell(&Started::Ready(record.name()));
-    q2c_ramdisk::serve(&request, stop, ready).or_exit_of(RamdiskError::exit)
+    q2c_ramdisk::serve(&request, stop, ready)
 }

@@ -5,7 +5,6 @@ mod place;
 use super::capture::{CaptureEnd, Captured, Child, Counted, OfCommand, RunningCapture};
 use super::trace::info_of;
 use crate::args::RecordArgs;
-use crate::exit::{recording_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::Line;
@@ -28,7 +27,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let _orderly = Orderly::begin();
     let create = |path: &Path| {
         let writer = TraceWriter::create(path, TraceMeta::default());
-        writer.or_exit_of(trace_exit)
+        writer.map_err(Failure::from)
     };
     let named = args.output.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
@@ -73,9 +72,9 @@ pub(super) fn write(captured: Captured, mut writer: TraceWriter) -> Result<Trace
         recording,
         description,
     } = captured;
-    let origin = recording.finish(&mut writer).or_exit_of(recording_exit)?;
+    let origin = recording.finish(&mut writer)?;
     let meta = description.meta(origin);
     writer.meta_mut().clone_from(&meta);
-    writer.finish().or_exit_of(trace_exit)?;
+    writer.finish()?;
     Ok(meta)
 }

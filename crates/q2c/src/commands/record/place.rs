@@ -1,9 +1,8 @@
 //! The place of the trace: a path that the user named, or a run folder.
 
 use crate::args::{CaptureArgs, RecordArgs};
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::say;
-use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -46,7 +45,7 @@ impl Place {
         };
         let identity = Identity::default().with("target", &args.target);
         let folder = RunDir::create(Path::new(RUNS), "record", &plan, &identity);
-        let folder = folder.or_exit_of(RunDirError::exit)?;
+        let folder = folder?;
         say(&format!("run folder {}", folder.path().display()));
         Ok(Place {
             trace: folder.path().join("trace.parquet"),
@@ -61,9 +60,7 @@ impl Place {
     /// Marks the run as complete, once the trace is whole. Returns the path of the trace.
     pub fn finish(self) -> Result<PathBuf, Failure> {
         if let Some(folder) = self.folder {
-            folder
-                .finish(RunState::Complete)
-                .or_exit_of(RunDirError::exit)?;
+            folder.finish(RunState::Complete)?;
         }
         Ok(self.trace)
     }

@@ -3,17 +3,15 @@
 use super::{MEMORY, Run, exit, keys, not_opened, nothing, say_simulated, source};
 use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
-use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::requests::replay::{requests, traces_and_targets};
 use q2c_compare::{
-    Begin, Capturing, Compared, OpenSite, PreparedVariant, ProfileError, Profiled, Profiling,
-    ReplayRequest, RunStart, SiteError, TraceSource, Variant, capturing,
+    Begin, Capturing, Compared, OpenSite, PreparedVariant, Profiled, Profiling, ReplayRequest,
+    RunStart, TraceSource, Variant, capturing,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_host::topology::CpuChoiceError;
 use q2c_model::replay::Mode;
 use q2c_replay::Wanted;
 use q2c_report::Reported;
@@ -21,7 +19,6 @@ use q2c_result::Exit;
 use q2c_result::compare::{CompareFinding, CompareResult, Comparison, NotCaptured, Profile};
 use q2c_result::replay::ReplayJob;
 use q2c_run::RunDir;
-use q2c_run::run_dir::RunDirError;
 use q2c_run::runner::spoken;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
@@ -127,8 +124,8 @@ fn opened(
         let before = targets[..nth].iter().filter(|other| *other == target);
         OpenSite::of_one(&roots, request, target, &trace.facts, before.count())
     });
-    let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
-    let opens = opens.map_err(|error| not_opened(&error))?;
+    let opens: Result<Vec<OpenSite>, Failure> = opens.collect();
+    let opens = opens.map_err(not_opened)?;
     opens.iter().for_each(say_simulated);
     Ok(opens)
 }
@@ -151,7 +148,7 @@ fn profiles(
     };
     let profile = |source: &TraceSource| {
         let lacks = source.lacks_completions(requests);
-        if !lacks.or_exit_of(replay_exit)? {
+        if !lacks? {
             return Ok(None);
         }
         say(&format!(
@@ -161,20 +158,9 @@ fn profiles(
             profiling.device(source),
             spoken(source.facts.whole().as_secs_f64())
         ));
-        profiling.of(source).map(Some).or_exit_of(profile_exit)
+        profiling.of(source).map(Some)
     };
     sources.iter().map(profile).collect()
-}
-
-fn profile_exit(error: &ProfileError) -> Exit {
-    match error {
-        ProfileError::Cpu(error) => error.exit(),
-        ProfileError::Replay(error) => replay_error_exit(error),
-        ProfileError::Other(_) => Exit::Environment,
-        ProfileError::Request { .. } => Exit::Device,
-        ProfileError::Source(error) => replay_exit(error),
-        ProfileError::Stopped => Exit::Interrupted,
-    }
 }
 
 /// One trace in one mode, before it is prepared.
@@ -248,8 +234,7 @@ impl<'a> Row<'a> {
     /// Places the trace on the sites and makes its plan.
     fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Failure> {
         let name = self.name.clone();
-        let ready = PreparedVariant::new(name, self.trace, &self.request, opens, trials);
-        ready.or_exit_of(CpuChoiceError::exit)
+        PreparedVariant::new(name, self.trace, &self.request, opens, trials)
     }
 }
 
@@ -282,5 +267,5 @@ fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir
             RunDir::create(out, "compare", &planned, &identity.unwrap_or_default())
         }
     };
-    created.or_exit_of(RunDirError::exit)
+    created.map_err(Failure::from)
 }

@@ -14,7 +14,7 @@ use q2c_result::Exit;
 use q2c_result::reproduce::{
     ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, ReproduceResult, Verdict,
 };
-use q2c_run::run_dir::{RunDirError, RunState};
+use q2c_run::run_dir::RunState;
 use q2c_run::runner::{End, spoken};
 use q2c_run::{RunDir, whole_file};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failu
     let plan = asked.on(scratch.as_ref());
     let place = Place::open(&plan, &experiments, scratch, args, stop)?;
     let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity());
-    let folder = folder.or_exit_of(RunDirError::exit)?;
+    let folder = folder?;
     conclude(&experiments, &plan, place, folder, args, stop)
 }
 
@@ -167,9 +167,7 @@ fn run_part(
     let path = folder.part(&experiment.name);
     let mut part = match path.exists() {
         true => run_folder::resumed(&path, &identity)?,
-        false => folder
-            .create_part(&experiment.name, &own, &identity)
-            .or_exit_of(RunDirError::exit)?,
+        false => folder.create_part(&experiment.name, &own, &identity)?,
     };
     let (result, end) = measured(experiment, &own, place, &mut part, stop)?;
     let page = result.document().page().or_exit(Exit::Internal)?;

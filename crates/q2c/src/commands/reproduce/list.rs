@@ -5,7 +5,6 @@ use super::present::present;
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
-use q2c_host::topology::CpuChoiceError;
 use q2c_model::CpuId;
 use q2c_reproduce::jobs::no_capture;
 use q2c_reproduce::needs::Present;
@@ -59,6 +58,6 @@ pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failu
 fn here(args: &ReproduceArgs) -> Result<Present, Failure> {
     let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
     let cpus = without_target(None, (!named.is_empty()).then_some(named.as_slice()));
-    let cpus = cpus.or_exit_of(CpuChoiceError::exit)?.cpus;
+    let cpus = cpus?.cpus;
     Ok(present(cpus.len(), None))
 }

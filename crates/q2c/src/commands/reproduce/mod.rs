@@ -75,8 +75,7 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return list::run(args, stop);
     }
     if let Some(path) = &args.resume {
-        let mut plan: PlanAsRun =
-            read_checked_plan(path).or_exit_of(RunDirError::exit_of_resume)?;
+        let mut plan: PlanAsRun = read_checked_plan(path).map_err(RunDirError::on_resume)?;
         plan.all_trials |= args.all_trials;
         return match plan.all {
             true => all::resumed(path, &plan, args, stop),

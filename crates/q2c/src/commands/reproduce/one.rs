@@ -18,8 +18,8 @@ use q2c_reproduce::{About, Experiment, answer};
 use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
 use q2c_result::reproduce::{PointTrial, ReproduceResult};
-use q2c_run::run_dir::{RunDirError, RunState};
-use q2c_run::runner::{End, Plan, RunError, Runner, Settings};
+use q2c_run::run_dir::RunState;
+use q2c_run::runner::{End, Plan, Runner, Settings};
 use q2c_run::{RunDir, Summary};
 use q2c_workbench::RunnerClock;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) fn run(
     let plan = asked.on(scratch.as_ref());
     let place = Place::open(&plan, only, scratch, args, stop)?;
     let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity());
-    let folder = folder.or_exit_of(RunDirError::exit)?;
+    let folder = folder?;
     conclude(experiment, &plan, place, folder, args, stop)
 }
 
@@ -190,5 +190,5 @@ fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
         clock,
         progress: &mut progress,
     };
-    runner.run(plan, folder).or_exit_of(RunError::exit)
+    runner.run(plan, folder)
 }

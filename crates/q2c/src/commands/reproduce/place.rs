@@ -16,7 +16,7 @@ use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
-use q2c_host::topology::{AllowedCpus, CpuChoiceError, Topology, UnnamedCpus};
+use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
 use q2c_model::{Bytes, CpuId};
 use q2c_reproduce::jobs::{Ground, OpenTarget};
 use q2c_reproduce::needs::Present;
@@ -206,7 +206,7 @@ impl Seat {
             Some((bench, _)) => bench.cpus_by_topology(named),
             None => without_target(None, named),
         };
-        let cpus = cpus.or_exit_of(CpuChoiceError::exit)?.cpus;
+        let cpus = cpus?.cpus;
         Ok(Seat {
             site: target.map_or_else(at_rest, |(bench, _)| bench.workload.site.clone()),
             present: present(cpus.len(), target.map(|(bench, media)| (bench, media))),
@@ -222,7 +222,7 @@ impl Seat {
     ) -> Result<Self, Failure> {
         let world = target.and_then(|(bench, _)| world(bench)).cloned();
         let world = world.unwrap_or_else(|| World::new(machine.clone()));
-        let cpus = without_target(Some(&world), named).or_exit_of(CpuChoiceError::exit)?;
+        let cpus = without_target(Some(&world), named)?;
         Ok(Seat {
             present: simulated(&world, cpus.cpus.len()),
             cpus: cpus.cpus,
@@ -282,7 +282,7 @@ type Named<'a> = Option<&'a [CpuId]>;
 pub(super) fn without_target(
     world: Option<&World>,
     named: Named<'_>,
-) -> Result<q2c_host::topology::ChosenCpus, CpuChoiceError> {
+) -> Result<q2c_host::topology::ChosenCpus, Failure> {
     let (topology, allowed) = match world.map(World::cpus) {
         Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::of(cpus)),
         None => (Topology::read(&Roots::live()), AllowedCpus::read()?),

@@ -1,7 +1,6 @@
 //! Experiments of sleep rules: simulated over the patterns that q2c brings along.
 
 use crate::args::temporary;
-use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
 use crate::progress::Line;
 use q2c_reproduce::Experiment;
@@ -11,7 +10,6 @@ use q2c_result::Exit;
 use q2c_result::reproduce::Point;
 use q2c_run::runner::End;
 use q2c_sim::start_threads;
-use q2c_study::StudyError;
 use std::sync::atomic::AtomicBool;
 
 /// The points of an experiment's rules, and whether they are complete.
@@ -36,11 +34,10 @@ fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Po
         let why = format!("put the patterns of q2c into {}: {error}", folder.display());
         Failure::new(Exit::of_output(&error), why)
     })?;
-    let traces = library(folder.path(), stop).or_exit_of(study_exit)?;
+    let traces = library(folder.path(), stop)?;
     let cells = rules.policies.len() * traces.len();
     let line = Line::of(cells as u64, "configurations");
-    let found = points(rules, &traces, draw, stop, &mut |done| {
+    points(rules, &traces, draw, stop, &mut |done| {
         line.set(done as u64)
-    });
-    found.or_exit_of(StudyError::exit)
+    })
 }

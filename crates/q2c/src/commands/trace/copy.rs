@@ -2,7 +2,6 @@
 
 use super::tell;
 use crate::args::CopyArgs;
-use crate::exit::trace_exit;
 use crate::failure::{Fails, Failure};
 use crate::progress::Line;
 use q2c_model::Nanos;
@@ -16,7 +15,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
     let writer = TraceWriter::create(&args.output, meta.clone());
-    let mut writer = writer.or_exit_of(trace_exit)?;
+    let mut writer = writer?;
     let mut counting = Counting::default();
     let line = Line::reading([args.trace.as_path()]);
     let mut left = args.first.unwrap_or(u64::MAX);
@@ -30,12 +29,12 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         records.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         left -= records.len() as u64;
         counting.add(&records);
-        writer.push(&records).or_exit_of(trace_exit)?;
+        writer.push(&records)?;
         if left == 0 {
             break;
         }
     }
-    writer.finish().or_exit_of(trace_exit)?;
+    writer.finish()?;
     drop(line);
     tell(&args.output, &meta, counting.finish(), args.json)
 }

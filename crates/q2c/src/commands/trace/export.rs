@@ -1,15 +1,14 @@
 //! The command `q2c trace export`.
 
 use crate::args::ExportArgs;
-use crate::exit::export_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::Line;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_trace::TraceReader;
-use q2c_trace::export::{self, ExportError, ExportOptions, Exported};
-use std::io::{ErrorKind, stdout};
+use q2c_trace::export::{self, ExportOptions, Exported};
+use std::io::{self, ErrorKind, stdout};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,12 +38,15 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match exported {
         Ok(exported) => say(&told(&exported)),
         // It is no failure when the reader has closed the pipe.
-        Err(ExportError::Write { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {}
-        Err(error) => {
-            return Err(Failure::new(export_exit(&error), error));
-        }
+        Err(fault) if is_broken_pipe(&fault) => {}
+        Err(fault) => return Err(fault),
     }
     Ok(Exit::Done)
+}
+
+fn is_broken_pipe(fault: &Failure) -> bool {
+    let system: Option<&io::Error> = fault.cause();
+    system.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 fn window(args: &ExportArgs) -> Result<Option<Range<Nanos>>, Failure> {

@@ -2,7 +2,6 @@
 
 use super::tell;
 use crate::args::{ImportArgs, PartitionBy};
-use crate::exit::import_exit;
 use crate::failure::Failure;
 use crate::output::{print, print_json, screen};
 use crate::progress::Line;
@@ -37,11 +36,10 @@ pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 fn failure(error: ImportError) -> Failure {
-    let exit = import_exit(&error);
     match error {
         ImportError::Trace(TraceError::Stopped { .. }) => {
-            Failure::new(exit, format!("{error}; nothing was kept"))
+            Failure::stopped(format!("{error}; nothing was kept"))
         }
-        _ => Failure::new(exit, error),
+        error => error.into(),
     }
 }

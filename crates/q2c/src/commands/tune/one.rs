@@ -44,12 +44,10 @@ pub(super) enum Place<'a> {
 impl Place<'_> {
     fn open(&self, spec: &TuneSpec, identity: &Identity) -> Result<RunDir, Failure> {
         match self {
-            Place::New(runs) => {
-                RunDir::create(runs, "tune", spec, identity).or_exit_of(RunDirError::exit)
-            }
+            Place::New(runs) => RunDir::create(runs, "tune", spec, identity).map_err(Failure::from),
             Place::Part(whole, name) => whole
                 .create_part(name, spec, identity)
-                .or_exit_of(RunDirError::exit),
+                .map_err(Failure::from),
             Place::Kept(path) => run_folder::resumed(path, identity),
         }
     }
@@ -68,10 +66,7 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
     let mut spec = job.spec;
     let kept = matches!(job.place, Place::Kept(_));
     let bench = workbench::open(&job.workload, job.scratch, stop);
-    let mut bench = bench.map_err(|failure| match kept {
-        true => failure.of_plan(),
-        false => failure,
-    })?;
+    let mut bench = bench.map_err(|failure| if kept { failure.of_plan() } else { failure })?;
     if spec.scratch {
         bench.on_scratch();
     }
@@ -131,7 +126,7 @@ fn run_in(
     };
     let mut progress = of_trials();
     let tuned = tune.run(&mut folder, progress.as_mut());
-    let (result, state) = tuned.map_err(|error| Failure::new(error.exit(), error))?;
+    let (result, state) = tuned?;
     let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, state, &result, &page)?;
     Ok((result, state))
@@ -164,7 +159,7 @@ fn doctor_in_a_line(report: &DoctorReport) -> String {
 
 /// Takes the job from the plan of the run in `folder`.
 pub(super) fn resumed<'a>(folder: &Path, args: &TuneArgs) -> Result<Job<'a>, Failure> {
-    let spec: TuneSpec = read_checked_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
+    let spec: TuneSpec = read_checked_plan(folder).map_err(RunDirError::on_resume)?;
     Ok(Job {
         workload: stored(&spec, folder, args)?,
         spec,

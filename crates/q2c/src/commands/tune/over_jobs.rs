@@ -46,7 +46,7 @@ pub(super) fn begin(
     let spec = TuneJobsSpec { jobs, each };
     let folder = RunDir::create(&args.workload.run.out, "tune", &spec, &identity);
     let whole = Whole {
-        folder: folder.or_exit_of(RunDirError::exit)?,
+        folder: folder?,
         spec,
         request,
         scratch,
@@ -64,7 +64,7 @@ pub(super) fn resume(
     limits: &Limits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
-    let spec: TuneJobsSpec = read_checked_plan(folder).or_exit_of(RunDirError::exit_of_resume)?;
+    let spec: TuneJobsSpec = read_checked_plan(folder).map_err(RunDirError::on_resume)?;
     let request = one::stored(&spec.each, folder, args)?;
     let bench = open_without_rest(&request, None, stop).map_err(Failure::of_plan)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
@@ -149,7 +149,7 @@ impl Whole<'_> {
             Ok((_, Status::Complete)) => return kept(&path),
             Ok(_) => one::resumed(&path, self.args)?,
             Err(RunDirError::NotARun { .. }) => self.new_number(jobs),
-            Err(error) => return Err(Failure::new(error.exit_of_resume(), error)),
+            Err(error) => return Err(error.on_resume()),
         };
         let job = Job {
             scratch: self.scratch.clone(),

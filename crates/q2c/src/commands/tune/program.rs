@@ -4,19 +4,17 @@
 use crate::args::{CaptureArgs, TuneArgs};
 use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
 use crate::commands::record;
-use crate::exit::{import_exit, trace_exit};
-use crate::failure::{Fails, Failure};
+use crate::failure::Failure;
 use crate::output::say;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_host::topology::{AllowedCpus, CpuChoiceError};
+use q2c_host::topology::AllowedCpus;
 use q2c_model::TraceMeta;
-use q2c_program::{ProgramError, Taken, copied, read};
+use q2c_program::{Taken, copied, read};
 use q2c_result::Exit;
 use q2c_result::program::{FILE, Program, ProgramRecording, TRACE_FILE};
 use q2c_run::RunDir;
-use q2c_run::run_dir::RunDirError;
 use q2c_trace::TraceWriter;
 use q2c_trace::import::{ImportError, ImportOptions, Input, to_trace};
 use std::fs::{self, File};
@@ -43,7 +41,7 @@ impl Recorded {
         folder
             .publish(TRACE_FILE, copy)
             .and_then(|()| folder.publish_json(FILE, &self.program))
-            .or_exit_of(RunDirError::exit)
+            .map_err(Failure::from)
     }
 }
 
@@ -73,7 +71,8 @@ fn of_file(path: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, 
     let folder = folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let options = ImportOptions::default();
-    to_trace(&[path.to_owned()], None, &options, &trace, stop).map_err(import_failure)?;
+    to_trace(&[path.to_owned()], None, &options, &trace, stop)
+        .map_err(|error| unread(error.into()))?;
     Ok(Recorded {
         program,
         trace,
@@ -120,7 +119,7 @@ fn capture(args: &TuneArgs, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta
         ..CaptureArgs::default()
     };
     let _orderly = Orderly::begin();
-    let writer = TraceWriter::create(trace, TraceMeta::default()).or_exit_of(trace_exit)?;
+    let writer = TraceWriter::create(trace, TraceMeta::default())?;
     let begun = RunningCapture::begin(&roots, &target, &capture);
     let mut capturing = begun.map_err(|failure| {
         let why = format!(
@@ -177,11 +176,9 @@ fn program(
         named: named.to_owned(),
         processes: args.program.process.clone(),
     };
-    let (pattern, meta) = read(path, &taken, stop).map_err(failure)?;
+    let (pattern, meta) = read(path, &taken, stop).map_err(unread)?;
     let cpus = match args.workload.cpus.0.len() {
-        0 => AllowedCpus::read()
-            .or_exit_of(CpuChoiceError::exit)?
-            .count(),
+        0 => AllowedCpus::read()?.count(),
         named => named,
     };
     Ok(Program {
@@ -214,24 +211,18 @@ fn folder(args: &TuneArgs) -> Result<TempDir, Failure> {
     })
 }
 
-fn failure(error: ProgramError) -> Failure {
-    match error {
-        ProgramError::Import(error) => import_failure(error),
-        other => Failure::new(Exit::Input, other),
-    }
-}
-
 /// `tune` has no options for what a recording does not tell itself; `trace import` has.
-fn import_failure(error: ImportError) -> Failure {
-    let exit = import_exit(&error);
-    match error {
-        ImportError::Option { .. } | ImportError::Unknown { .. } | ImportError::Line { .. } => {
-            let why = format!(
-                "{error}; q2c trace import has the options that such a recording needs, and makes a \
+fn unread(fault: Failure) -> Failure {
+    match fault.cause() {
+        Some(
+            ImportError::Option { .. } | ImportError::Unknown { .. } | ImportError::Line { .. },
+        ) => {
+            let text = format!(
+                "{fault}; q2c trace import has the options that such a recording needs, and makes a \
                  trace for --from"
             );
-            Failure::new(exit, why)
+            Failure::new(fault.exit(), text)
         }
-        other => Failure::new(exit, other),
+        _ => fault,
     }
 }

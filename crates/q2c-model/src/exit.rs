@@ -1,5 +1,6 @@
 //! The exit codes of all commands.
 
+use std::error::Error;
 use std::io;
 
 /// How a command ended, as its exit status.
@@ -78,11 +79,25 @@ impl Exit {
             .is_none_or(|n| matches!(n, 5 | 6 | 19 | 28 | 74 | 110 | 116 | 117 | 121 | 122))
     }
 
-    /// Whether the error is a limit on open files, of the process (EMFILE) or of the system
-    /// (ENFILE).
+    /// For a file of rows that memory does not hold: its disk is full, or it cannot be made there.
     #[must_use]
-    pub fn is_limit(error: &io::Error) -> bool {
-        matches!(error.raw_os_error(), Some(23 | 24))
+    pub fn of_spill(error: &io::Error) -> Exit {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Exit::Device,
+            _ => Exit::Environment,
+        }
+    }
+
+    /// Whether the error, or one behind it, is a limit on open files, of the process (EMFILE) or of
+    /// the system (ENFILE). It is the machine's, whatever file it was met at.
+    #[must_use]
+    pub fn is_limit(error: &(dyn Error + 'static)) -> bool {
+        let mut causes = std::iter::successors(Some(error), |error| (*error).source());
+        causes.any(|cause| {
+            let system = cause.downcast_ref::<io::Error>();
+            let number = system.and_then(io::Error::raw_os_error);
+            matches!(number, Some(23 | 24))
+        })
     }
 
     /// The status given to the operating system.

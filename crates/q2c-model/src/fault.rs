@@ -1,0 +1,144 @@
+//! The one fault that ends a command, in libraries as in the program.
+
+use crate::Exit;
+use std::error::Error;
+use std::fmt::Display;
+
+/// The reason why something could not be done: one text, the exit code of a command that it ends,
+/// and the error behind it.
+///
+/// The text continues the words "q2c: failed to", so it begins with a verb. It says what was tried,
+/// on what, what was expected and found, and what to do next. It holds the words of the source
+/// where these help, so nobody has to print the chain of sources.
+///
+/// Where a caller decides by the kind of an error, the error is an enum with `From<_> for Fault`.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    exit: Exit,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Fault {
+    /// A fault that no other error is behind.
+    #[must_use]
+    pub fn new(exit: Exit, message: impl Display) -> Self {
+        Fault {
+            exit,
+            message: message.to_string(),
+            source: None,
+        }
+    }
+
+    /// A fault whose text is that of the error behind it.
+    #[must_use]
+    pub fn from_error(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let error = error.into();
+        Fault::new(exit, &error).with_source(error)
+    }
+
+    /// The fault of a signal that came in the middle of the work.
+    #[must_use]
+    pub fn stopped(message: impl Display) -> Self {
+        Fault::new(Exit::Interrupted, message)
+    }
+
+    /// The same fault, with the error behind it.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Fault {
+            source: Some(source.into()),
+            ..self
+        }
+    }
+
+    /// The same fault with another exit code, for a caller that knows better what is to blame.
+    #[must_use]
+    pub fn with_exit(self, exit: Exit) -> Self {
+        Fault { exit, ..self }
+    }
+
+    /// The fault of a run that goes on: what would be wrong in the command line was read from the
+    /// run's plan, which is an input.
+    #[must_use]
+    pub fn of_plan(self) -> Self {
+        match self.exit {
+            Exit::Usage => self.with_exit(Exit::Input),
+            _ => self,
+        }
+    }
+
+    /// The exit code of a command that ends with this fault.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// The error of this type that is behind this fault; `None` where there is none.
+    #[must_use]
+    pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
+        let mut causes = std::iter::successors(self.source(), |error| (*error).source());
+        causes.find_map(|cause| cause.downcast_ref())
+    }
+
+    /// The text, which continues the words "q2c: failed to".
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// Makes a [`Fault`] of another error, at the place where it happens.
+pub trait OrFault<T> {
+    /// Takes the text of the error as it is.
+    ///
+    /// # Errors
+    /// The error, as a fault with this exit code.
+    fn or_exit(self, exit: Exit) -> Result<T, Fault>;
+
+    /// Puts what was tried before the text of the error: "read FILE: no such file".
+    ///
+    /// # Errors
+    /// The error, as a fault with this exit code.
+    fn or_fault(self, exit: Exit, tried: impl Display) -> Result<T, Fault>;
+}
+
+impl<T, E: Into<Box<dyn Error + Send + Sync>>> OrFault<T> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> Result<T, Fault> {
+        self.map_err(|error| Fault::from_error(exit, error))
+    }
+
+    fn or_fault(self, exit: Exit, tried: impl Display) -> Result<T, Fault> {
+        self.map_err(|error| {
+            let error = error.into();
+            Fault::new(exit, format_args!("{tried}: {error}")).with_source(error)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn a_fault_says_what_was_tried_and_keeps_its_source() {
+        let missing: Result<(), _> = Err(io::Error::from_raw_os_error(2));
+        let fault = missing.or_fault(Exit::Input, "read plan.toml").unwrap_err();
+        assert_eq!(fault.exit(), Exit::Input);
+        let system: Option<&io::Error> = fault.cause();
+        assert_eq!(system.and_then(io::Error::raw_os_error), Some(2));
+        let text = fault.to_string();
+        assert!(text.starts_with("read plan.toml: "), "{text}");
+        assert_eq!(text, fault.message());
+    }
+
+    #[test]
+    fn an_error_becomes_a_fault_with_its_own_text() {
+        let refused: Result<(), _> = Err("choose a CPU: there is none".to_owned());
+        let fault = refused.or_exit(Exit::Environment).unwrap_err();
+        assert_eq!(fault.exit(), Exit::Environment);
+        assert_eq!(fault.message(), "choose a CPU: there is none");
+    }
+}
