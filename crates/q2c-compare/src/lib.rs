@@ -28,7 +28,7 @@ pub use open_site::{DeviceMap, OpenSite, SiteError, align_alike};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
 pub use profile::{ProfileError, Profiled, Profiling};
-pub use request::{CaptureWish, ReplayRequest};
+pub use request::{CaptureWish, ModeName, ReplayRequest};
 pub use trace_source::{SourceError, SourceRequest, TraceSource};
 pub use trial::median;
 

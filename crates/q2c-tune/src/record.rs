@@ -43,9 +43,13 @@ pub(super) fn recording(
         let mut stages = Stages::default();
         stages.then(Step::POLL, WARM_UP);
         let recorded = stages.then(Step::POLL, length);
-        let watched = tune
-            .workload
-            .run(wanted.bs, &stages, tune.spec.seed, None, tune.stop)?;
+        let watched = tune.workload.run(
+            wanted.bs,
+            &stages,
+            tune.spec.workload.run.seed,
+            None,
+            tune.stop,
+        )?;
         if let Some(fault) = watched.fault {
             return Err(TuneError::Io(fault));
         }
@@ -149,7 +153,7 @@ fn facts(
     let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
     let think = tune
         .spec
-        .think()
+        .think
         .map(|think| ("think".to_owned(), think.to_string()));
     facts
         .map(|(name, value)| (name.to_owned(), value))

@@ -11,7 +11,6 @@ use crate::exit::{replay_error_exit, replay_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
-use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
     self, Begin, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
@@ -60,7 +59,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, why));
     }
     let limits = Limits::new(&args.limits, SCHEMA)?;
-    let request = request(&args.how, args.mode);
+    let request = args.how.request(args.mode);
     let source = source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request).or_exit_of(replay_exit)?;
     let open = site(args, &request, &source.facts)?;
@@ -84,7 +83,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         all_trials: args.how.all_trials,
         repeats: 0,
         begin,
-        capture: match request.capture {
+        capture: match request.wish {
             CaptureWish::By(by) => Some(by),
             CaptureWish::Off | CaptureWish::WherePermitted => None,
         },
@@ -166,7 +165,7 @@ fn source<P: AsRef<Path>>(
         temporary: &temporary(),
     };
     let _line = Line::reading([path]);
-    TraceSource::open(&asked, &wanted(how), stop, &say).or_exit_of(replay_exit)
+    TraceSource::open(&asked, &how.wanted(), stop, &say).or_exit_of(replay_exit)
 }
 
 /// Opens the one target, or the targets of `--map`.
